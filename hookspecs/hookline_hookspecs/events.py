@@ -1,0 +1,380 @@
+"""What crosses between core and plugins: frozen events, verdicts and contributions.
+
+A pipeline step answers with ``dataclasses.replace(event, …)``. New data arrives as new optional
+fields, never as new arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from .messages import Block, ImageBlock, Message, ToolCall
+
+Slot: TypeAlias = Literal[
+    "identity", "guidance", "operator", "memory", "user", "skills", "context", "date", "channel"
+]
+SLOTS: tuple[Slot, ...] = (
+    "identity",
+    "guidance",
+    "operator",
+    "memory",
+    "user",
+    "skills",
+    "context",
+    "date",
+    "channel",
+)
+"""The slots of the stable prompt, in the order in which they are sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file that came with a message. ``size`` in bytes, ``mime`` judged by content."""
+
+    path: Path
+    mime: str
+    name: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Audio:
+    """A voice message. ``duration`` in seconds, 0 where the platform does not say."""
+
+    path: Path
+    mime: str
+    duration: float
+
+
+@dataclass(frozen=True, slots=True)
+class Inbound:
+    """A message from a person, as a channel received it.
+
+    ``message_id`` is the platform's and unique within the channel; ``received`` is Unix time in
+    seconds. ``session_id`` names a session to continue or create; without one the chat's own
+    session is used. ``system`` is an operator text for this one turn; it is never stored in the
+    session.
+    """
+
+    channel: str
+    chat_id: str
+    user_id: str
+    message_id: str
+    text: str
+    attachments: tuple[Attachment | Audio, ...] = ()
+    reply_to: str | None = None
+    received: float = 0.0
+    session_id: str | None = None
+    system: str | None = None
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A conversation. Times are Unix seconds; ``resumed`` is true when it was taken up again."""
+
+    id: str
+    channel: str
+    chat_id: str
+    title: str | None
+    created: float
+    resumed: bool = False
+    parent_id: str | None = None
+    kind: str = "chat"
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one or more model calls. ``input`` includes what was read from the cache."""
+
+    input: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    output: int = 0
+    reasoning: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input + other.input,
+            self.cache_read + other.cache_read,
+            self.cache_write + other.cache_write,
+            self.output + other.output,
+            self.reasoning + other.reasoning,
+        )
+
+
+Stop: TypeAlias = Literal[
+    "", "done", "question", "command", "denied", "max_iterations", "stopped", "error", "budget"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn so far: a message, what was done about it, and the reply.
+
+    ``messages`` are this turn's own; ``stop`` is empty until the turn has ended.
+    """
+
+    id: str
+    session: Session
+    inbound: Inbound
+    messages: tuple[Message, ...] = ()
+    tool_calls: tuple[ToolResult, ...] = ()
+    reply: str = ""
+    usage: Usage = Usage()
+    stop: Stop = ""
+    iterations: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a tool call came to.
+
+    ``text`` is what the model reads, ``notes`` are hints appended after it and never cut,
+    ``data`` is the tool's value for programs. ``seconds`` is how long the tool ran.
+    """
+
+    call: ToolCall
+    text: str
+    ok: bool = True
+    notes: tuple[str, ...] = ()
+    data: Any = None
+    images: tuple[ImageBlock, ...] = ()
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Deny:
+    """Verdict: no. ``reason`` is a sentence for the model and the person."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Verdict: a person decides. ``preview`` is the literal text they must see, never cut."""
+
+    reason: str
+    preview: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Verdict: the result is already known (a cache hit, say); the tool does not run."""
+
+    text: str
+
+
+Verdict: TypeAlias = Deny | Ask | Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the stable system prompt, for one of :data:`SLOTS`."""
+
+    slot: Slot
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ContextBlock:
+    """A part of this turn's context. ``tag`` names its element; ``text`` is escaped by core.
+
+    Blocks of one tag are merged. ``items`` are ``(name, text)`` pairs that become named child
+    elements, such as ``<skill name="deploy">``; ``item_tag`` is their tag.
+    """
+
+    tag: str
+    text: str = ""
+    items: tuple[tuple[str, str], ...] = ()
+    item_tag: str = "item"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSchema:
+    """A tool as a model sees it. ``parameters`` is a JSON schema of type object."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """A request to a model, before any provider has rendered it.
+
+    ``model`` is ``provider/model``. ``context`` holds the blocks of this turn; core renders them
+    into the sidecar of the turn's user message. ``params`` are neutral settings: ``stream``
+    (bool), ``max_tokens`` (int), ``tool_choice`` (``auto`` or ``none``), ``temperature``,
+    ``schema`` (a JSON schema the answer must follow). ``ephemeral`` is system text for this call
+    alone.
+    """
+
+    model: str
+    system: str
+    tools: tuple[ToolSchema, ...]
+    messages: tuple[Message, ...]
+    context: tuple[ContextBlock, ...] = ()
+    params: Mapping[str, Any] = field(default_factory=dict)
+    ephemeral: str = ""
+    session_id: str = ""
+    purpose: str = "turn"
+
+
+class Fragment(bytes):
+    """Encoded JSON of one message (or of the system or tools part) with places for markers.
+
+    ``cuts`` are byte offsets, one for each content block, at which ``,"cache_control":{…}`` may
+    be inserted; -1 where a block may not carry a marker.
+    """
+
+    cuts: tuple[int, ...]
+
+    def __new__(cls, data: bytes, cuts: tuple[int, ...] = ()) -> Fragment:
+        """``data`` as it goes on the wire, and the places in it."""
+        self = super().__new__(cls, data)
+        self.cuts = cuts
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """A cache breakpoint: after ``block`` of ``fragment``.
+
+    ``fragment`` is ``"tools"``, ``"system"`` or an index into the fragments; ``ttl`` is ``5m``
+    or ``1h``.
+    """
+
+    fragment: str | int
+    block: int = -1
+    ttl: Literal["5m", "1h"] = "5m"
+
+
+@dataclass(frozen=True, slots=True)
+class WireRequest:
+    """A rendered request: top-level ``fields``, encoded ``fragments`` and cache ``markers``.
+
+    ``stable`` holds the encoded ``tools`` and ``system`` parts. ``fragments`` are the messages in
+    order. Replacing an old fragment is allowed and recorded as a break of the prefix.
+    """
+
+    provider: str
+    fields: Mapping[str, Any]
+    fragments: tuple[bytes, ...]
+    markers: tuple[Marker, ...] = ()
+    stable: Mapping[str, bytes] = field(default_factory=dict)
+    model: str = ""
+    session_id: str = ""
+
+
+ModelStop: TypeAlias = Literal[
+    "end", "tools", "length", "refusal", "pause", "context", "incomplete"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelResponse:
+    """What a model answered. ``raw`` is the provider's own object, or None."""
+
+    blocks: tuple[Block, ...]
+    stop: ModelStop
+    usage: Usage = Usage()
+    raw: Any = None
+    model: str = ""
+
+    @property
+    def message(self) -> Message:
+        """This response as a message for the history."""
+        return Message("assistant", self.blocks)
+
+    @property
+    def text(self) -> str:
+        """The text blocks, joined by blank lines."""
+        return self.message.text
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """A piece of a streamed answer (signal ``delta``)."""
+
+    text: str
+    kind: Literal["text", "thinking"] = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A text on its way to a person. ``in_reply_to`` is the inbound message's id."""
+
+    session: Session
+    text: str
+    attachments: tuple[Attachment | Audio, ...] = ()
+    in_reply_to: str | None = None
+    id: str = ""
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """Something that will be remembered. ``kind`` such as ``note``, ``fact``, ``skill``."""
+
+    kind: str
+    source: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Text from a file, hint, skill or reference that a model is about to read."""
+
+    kind: str
+    source: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question on its way to a person: a choice the model offers or an approval.
+
+    ``kind`` is ``clarify`` or ``approval``; an approval carries its ``call`` and its ``reason``.
+    """
+
+    text: str
+    choices: tuple[str, ...] = ()
+    preview: str = ""
+    kind: Literal["clarify", "approval"] = "clarify"
+    call: ToolCall | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Something that went wrong in a turn (hook ``on_error``).
+
+    ``kind`` is a provider error's kind (``auth rate overloaded context bad_request network``) or
+    ``internal``.
+    """
+
+    kind: str
+    text: str
+    exception: BaseException | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PluginFailure:
+    """A plugin failed (signal ``plugin_failed``); ``off`` when it was switched off for it."""
+
+    plugin: str
+    hook: str
+    reason: str
+    off: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A sentence for the person about the turn, not part of the answer (signal ``notice``)."""
+
+    plugin: str
+    text: str

@@ -1,0 +1,39 @@
+"""The hooks: one typed method for each, with its kind, deadline and meaning."""
+
+from .boot import BootHooks
+from .kinds import (
+    COMBINED,
+    FAILURE_POLICY,
+    GUARDS,
+    HOOKS,
+    PROJECT,
+    HookSpec,
+    Kind,
+    MaybeAwaitable,
+    hookimpl,
+)
+from .mind import MindHooks
+from .session import SessionHooks
+from .turn import TurnHooks
+
+SIGNALS = ("delta", "notice", "reply_sent", "compacted", "plugin_failed", "budget")
+"""Signals beside those that carry a hook's name."""
+
+
+class HookSpecs(BootHooks, SessionHooks, TurnHooks, MindHooks):
+    """Every hook, as pluggy and type checkers see it."""
+
+
+__all__ = [
+    "COMBINED",
+    "FAILURE_POLICY",
+    "GUARDS",
+    "HOOKS",
+    "PROJECT",
+    "SIGNALS",
+    "HookSpec",
+    "HookSpecs",
+    "Kind",
+    "MaybeAwaitable",
+    "hookimpl",
+]

@@ -1,0 +1,83 @@
+"""Hooks of start and end, and the synchronous ``register_*`` hooks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+from .kinds import MaybeAwaitable, spec
+
+if TYPE_CHECKING:
+    from ..host import Channel, Host
+    from ..parts import Check, Command, Job, Reviewer, Route
+    from ..tools import Tool
+
+
+class RegisterCli(Protocol):
+    """Registers ``hookline NAME``: a function with typed parameters, or a Typer app."""
+
+    def __call__(self, name: str, command: Any, *, help: str = "") -> None:  # noqa: A002
+        """An ``async def`` command runs with the store open and the plugins set up."""
+
+
+class BootHooks:
+    """What happens once in a process."""
+
+    @spec("observe", 30)
+    def setup(self, host: Host) -> MaybeAwaitable[None]:
+        """When the process starts, after the plugin was registered; the place for heavy imports.
+
+        Raising undoes the plugin completely and marks it ``failed`` with the reason.
+        """
+        raise NotImplementedError
+
+    @spec("observe", 30)
+    def teardown(self, host: Host) -> MaybeAwaitable[None]:
+        """When the process ends or the plugin is switched off, in reverse order.
+
+        Called only if ``setup`` succeeded. Tasks, signals and services are removed by core.
+        """
+        raise NotImplementedError
+
+    @spec("collect", 5, sync=True)
+    def register_tools(self, register: Callable[[Tool], None]) -> None:
+        """At start, for tools known only at run time; ``@tool`` on a method is enough otherwise.
+
+        Two tools of one name: the second is refused and both plugins are named.
+        """
+        raise NotImplementedError
+
+    @spec("collect", 5, sync=True)
+    def register_commands(self, register: Callable[[Command], None]) -> None:
+        """At start, for slash commands; ``@command`` on a method is enough otherwise."""
+        raise NotImplementedError
+
+    @spec("collect", 5, sync=True)
+    def register_cli(self, register: RegisterCli) -> None:
+        """When the command line is built, before ``setup``: ``register(name, command)``."""
+        raise NotImplementedError
+
+    @spec("collect", 5, sync=True)
+    def register_channels(self, register: Callable[[Channel], None]) -> None:
+        """At start, for ways people reach the agent."""
+        raise NotImplementedError
+
+    @spec("collect", 5, sync=True)
+    def register_routes(self, register: Callable[[Route], None]) -> None:
+        """At start, for HTTP routes that a web plugin serves."""
+        raise NotImplementedError
+
+    @spec("collect", 5, sync=True)
+    def register_checks(self, register: Callable[[Check], None]) -> None:
+        """When ``hookline doctor`` runs."""
+        raise NotImplementedError
+
+    @spec("collect", 5, sync=True)
+    def register_jobs(self, register: Callable[[Job], None]) -> None:
+        """At start of a long-running process, for work that repeats."""
+        raise NotImplementedError
+
+    @spec("collect", 5, sync=True)
+    def register_reviewers(self, register: Callable[[Reviewer], None]) -> None:
+        """At start, for parts of the background review."""
+        raise NotImplementedError

@@ -1,0 +1,57 @@
+"""Hooks of a session, and of what comes in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .kinds import MaybeAwaitable, spec
+
+if TYPE_CHECKING:
+    from ..events import Attachment, Audio, Deny, Inbound, Section, Session
+    from ..host import Context
+
+
+class SessionHooks:
+    """A session's start and end, its stable prompt, and inbound messages."""
+
+    @spec("observe", 10)
+    def start_of_session(self, ctx: Context, session: Session) -> MaybeAwaitable[None]:
+        """Before a session's first turn in this process; ``session.resumed`` if it existed."""
+        raise NotImplementedError
+
+    @spec("collect", 10)
+    def system_prompt(
+        self, ctx: Context, session: Session
+    ) -> MaybeAwaitable[Section | list[Section] | None]:
+        """Once, when a new session's stable prompt is assembled, never again for that session.
+
+        Return sections for the slots of the prompt. What depends on the moment belongs into
+        ``pre_prompt``: a section that changes would break every later cache read.
+        """
+        raise NotImplementedError
+
+    @spec("observe", 10)
+    def end_of_session(self, ctx: Context, session: Session) -> MaybeAwaitable[None]:
+        """When a session is over: ``/new``, idle too long, too old. Not at the end of a turn."""
+        raise NotImplementedError
+
+    @spec("gate", 10)
+    def on_message(self, ctx: Context, inbound: Inbound) -> MaybeAwaitable[Inbound | Deny | None]:
+        """For every inbound message, stored but not yet worked on: access, rate, rewriting.
+
+        Return a changed message, ``Deny`` to refuse it (the reason is the reply; an empty reason
+        refuses silently), or None.
+        """
+        raise NotImplementedError
+
+    @spec("first", 120)
+    def on_voice(self, ctx: Context, audio: Audio) -> MaybeAwaitable[str | None]:
+        """For each voice message: return its words. They enter the turn as ordinary text."""
+        raise NotImplementedError
+
+    @spec("pipeline", 120)
+    def on_attachment(
+        self, ctx: Context, attachment: Attachment
+    ) -> MaybeAwaitable[Attachment | None]:
+        """For each attached file, before the turn: convert it, describe it, move it."""
+        raise NotImplementedError

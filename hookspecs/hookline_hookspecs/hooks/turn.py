@@ -1,0 +1,125 @@
+"""Hooks of a turn, from the message to the reply, in the order in which they fire."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, TypeAlias
+
+from .kinds import MaybeAwaitable, spec
+
+if TYPE_CHECKING:
+    from ..events import (
+        ContextBlock,
+        ModelRequest,
+        ModelResponse,
+        Question,
+        Reply,
+        ToolResult,
+        Turn,
+        Verdict,
+        WireRequest,
+    )
+    from ..host import Context
+    from ..messages import ToolCall
+
+    CallModel: TypeAlias = Callable[[ModelRequest], Awaitable[ModelResponse]]
+    ModelMiddleware: TypeAlias = Callable[[ModelRequest, CallModel], Awaitable[ModelResponse]]
+    CallTool: TypeAlias = Callable[[ToolCall], Awaitable[ToolResult]]
+    ToolMiddleware: TypeAlias = Callable[[ToolCall, CallTool], Awaitable[ToolResult]]
+
+
+class TurnHooks:
+    """The same path for every turn: streamed or not, nested, resumed, scheduled, any channel."""
+
+    @spec("observe", 10)
+    def start_of_turn(self, ctx: Context, turn: Turn) -> MaybeAwaitable[None]:
+        """When a turn begins, before anything is asked of a model."""
+        raise NotImplementedError
+
+    @spec("collect", 30)
+    def pre_prompt(
+        self, ctx: Context, turn: Turn
+    ) -> MaybeAwaitable[ContextBlock | list[ContextBlock] | None]:
+        """Once a turn: return context for this turn's user message.
+
+        It is sent after the person's own words in one ``<context>`` element, escaped, kept beside
+        the message and never in it.
+        """
+        raise NotImplementedError
+
+    @spec("pipeline", 120)
+    def pre_model(self, ctx: Context, request: ModelRequest) -> MaybeAwaitable[ModelRequest | None]:
+        """Before each model call: change the provider-neutral request (compaction, settings)."""
+        raise NotImplementedError
+
+    @spec("pipeline", 5)
+    def pre_send(self, ctx: Context, wire: WireRequest) -> MaybeAwaitable[WireRequest | None]:
+        """Before each send: change top-level fields, messages' encoded fragments, markers.
+
+        A changed old fragment is recorded as a break of the cached prefix, with your name.
+        """
+        raise NotImplementedError
+
+    @spec("around", None)
+    def around_model(
+        self, ctx: Context, request: ModelRequest
+    ) -> MaybeAwaitable[ModelMiddleware | None]:
+        """Return ``async def mw(request, call_next)`` around rendering, ``pre_send`` and sending.
+
+        It may change the request (another ``provider/model`` too), call again, or answer itself.
+        """
+        raise NotImplementedError
+
+    @spec("observe", 10)
+    def post_model(self, ctx: Context, response: ModelResponse) -> MaybeAwaitable[None]:
+        """After each model response, once it is journalled."""
+        raise NotImplementedError
+
+    @spec("veto", 5)
+    def pre_tool(self, ctx: Context, call: ToolCall) -> MaybeAwaitable[Verdict | None]:
+        """Before each tool call: return ``Deny``, ``Ask``, ``Answer`` or None.
+
+        All guards are asked and the strictest verdict wins. A guard that fails denies.
+        ``ctx.tool`` is the tool.
+        """
+        raise NotImplementedError
+
+    @spec("around", None)
+    def around_tool(self, ctx: Context, call: ToolCall) -> MaybeAwaitable[ToolMiddleware | None]:
+        """Return ``async def mw(call, call_next)`` around the run of an allowed call.
+
+        A call that you change goes through ``pre_tool`` and its approval again.
+        """
+        raise NotImplementedError
+
+    @spec("pipeline", 10)
+    def post_tool(self, ctx: Context, result: ToolResult) -> MaybeAwaitable[ToolResult | None]:
+        """After each tool call, refused and failed ones included; the last plugin comes first.
+
+        ``replace(result, text=…)`` changes what the model reads; ``notes`` are appended last and
+        never cut.
+        """
+        raise NotImplementedError
+
+    @spec("observe", None, background=True)
+    def end_of_turn(self, ctx: Context, turn: Turn) -> MaybeAwaitable[None]:
+        """After the reply has left, in the background: reviews, titles, statistics."""
+        raise NotImplementedError
+
+    @spec("pipeline", 120)
+    def pre_reply(self, ctx: Context, reply: Reply) -> MaybeAwaitable[Reply | None]:
+        """Before the reply is stored for delivery: formatting, text to speech.
+
+        While a plugin implements it, streaming is withheld, because what was shown is never
+        taken back; ``adds_to_reply_only = True`` on the plugin says that it only adds.
+        """
+        raise NotImplementedError
+
+    @spec("first", 300)
+    def on_question(self, ctx: Context, question: Question) -> MaybeAwaitable[str | None]:
+        """A question on its way to a person: return the answer, or None to pass it on.
+
+        Approvals come with the choices ``Once``, ``This session``, ``Always``, ``Deny``; silence
+        is a refusal.
+        """
+        raise NotImplementedError

@@ -1,0 +1,159 @@
+"""Messages and the blocks they are made of, neutral of any provider.
+
+A message is what the model reads or says. Roles are ``user`` and ``assistant``; the results of
+tool calls are blocks of a ``user`` message, one for each call of the assistant message before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+Role: TypeAlias = Literal["user", "assistant"]
+
+
+@dataclass(frozen=True, slots=True)
+class TextBlock:
+    """Plain text, in code points."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImageBlock:
+    """A picture: ``mime`` such as ``image/png`` and ``data`` in base64 (ASCII)."""
+
+    mime: str
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingBlock:
+    """A model's reasoning, kept because providers demand it back unchanged.
+
+    ``signature`` is the provider's seal over ``text``; ``redacted`` is opaque data that stands in
+    place of text.
+    """
+
+    text: str
+    signature: str | None = None
+    redacted: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool call that the model asked for.
+
+    ``arguments`` is always a dict. ``error`` is a sentence where the model's own words could not
+    be read as arguments (not JSON, an empty tool name); such a call is answered with it, not run.
+    """
+
+    id: str
+    name: str
+    arguments: dict[str, Any]
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResultBlock:
+    """The result of the tool call ``call_id`` as the model reads it."""
+
+    call_id: str
+    text: str
+    ok: bool = True
+    images: tuple[ImageBlock, ...] = ()
+
+
+Block: TypeAlias = TextBlock | ImageBlock | ThinkingBlock | ToolCall | ToolResultBlock
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation.
+
+    ``context`` is the turn's sidecar: the rendered ``<context>`` element that is sent after the
+    blocks of a user message. It is stored beside the message, never in it, and is no part of
+    search or export.
+    """
+
+    role: Role
+    blocks: tuple[Block, ...]
+    context: str = ""
+    wire: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """A provider's own cache of what this message looks like on its wire. Never stored."""
+
+    @property
+    def text(self) -> str:
+        """The text blocks, joined by blank lines."""
+        return "\n\n".join(b.text for b in self.blocks if isinstance(b, TextBlock))
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """The tool calls that this message asks for, in order."""
+        return tuple(b for b in self.blocks if isinstance(b, ToolCall))
+
+    def to_dict(self) -> dict[str, Any]:
+        """This message as JSON-ready data, without its sidecar."""
+        return {"role": self.role, "blocks": [_block_to_dict(b) for b in self.blocks]}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], context: str = "") -> Message:
+        """The message that :meth:`to_dict` described.
+
+        Raises:
+            ValueError: the data names a kind of block this version does not know.
+        """
+        return cls(data["role"], tuple(_block_from_dict(b) for b in data["blocks"]), context)
+
+    @classmethod
+    def user(cls, text: str, context: str = "") -> Message:
+        """A user message of one text block."""
+        return cls("user", (TextBlock(text),), context)
+
+    @classmethod
+    def assistant(cls, text: str) -> Message:
+        """An assistant message of one text block."""
+        return cls("assistant", (TextBlock(text),))
+
+
+def _block_to_dict(block: Block) -> dict[str, Any]:
+    match block:
+        case TextBlock(text):
+            return {"type": "text", "text": text}
+        case ImageBlock(mime, data):
+            return {"type": "image", "mime": mime, "data": data}
+        case ThinkingBlock(text, signature, redacted):
+            kept = {"signature": signature, "redacted": redacted}
+            return {"type": "thinking", "text": text} | _present(kept)
+        case ToolCall(id, name, arguments, error):
+            call = {"type": "tool_call", "id": id, "name": name, "arguments": arguments}
+            return call | _present({"error": error})
+        case ToolResultBlock(call_id, text, ok, images):
+            result: dict[str, Any] = {"type": "tool_result", "call_id": call_id, "text": text}
+            return result | {"ok": ok} | _present({"images": _images_to_list(images)})
+
+
+def _images_to_list(images: Iterable[ImageBlock]) -> list[dict[str, str]] | None:
+    return [{"mime": i.mime, "data": i.data} for i in images] or None
+
+
+def _present(data: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in data.items() if value is not None}
+
+
+def _block_from_dict(data: Mapping[str, Any]) -> Block:
+    match data["type"]:
+        case "text":
+            return TextBlock(data["text"])
+        case "image":
+            return ImageBlock(data["mime"], data["data"])
+        case "thinking":
+            return ThinkingBlock(data["text"], data.get("signature"), data.get("redacted"))
+        case "tool_call":
+            return ToolCall(data["id"], data["name"], data["arguments"], data.get("error"))
+        case "tool_result":
+            images = tuple(ImageBlock(i["mime"], i["data"]) for i in data.get("images", ()))
+            return ToolResultBlock(data["call_id"], data["text"], data["ok"], images)
+        case unknown:
+            raise ValueError(f"a stored message holds a block of the unknown type {unknown!r}")

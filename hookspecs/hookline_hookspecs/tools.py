@@ -1,0 +1,228 @@
+"""Tools: a typed function, its JSON schema and the check of its arguments.
+
+:meth:`Tool.from_function` is the usual way; ``@tool`` on a plugin's method does the same.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import json
+import re
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from .errors import ToolError
+from .events import ToolSchema
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel, ValidationError
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+TOOL_MARK = "hookline_tool"
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+
+
+class Tool:
+    """A tool the model can call.
+
+    Args:
+        name: 1 to 64 characters, letters, digits, ``_`` and ``-``, unique in a session.
+        description: what the model reads.
+        run: the function; ``def`` runs in a thread, ``async def`` on the event loop. It receives
+            the arguments by name, and ``ctx`` if it has such a parameter. It returns a string, a
+            :class:`ToolResult` or anything JSON; it fails by raising :class:`ToolError`.
+        parameters: JSON schema of the arguments; taken from ``run``'s signature if left out.
+        read_only: changes nothing, so calls may run in parallel and be run again after a crash.
+        paged: bounds its own result, so that it is not cut.
+        cache_ttl: seconds for which an equal call may be answered from the cache; None = never.
+        approval: a sentence why each call needs a person's approval; None = it needs none.
+        main_only: not offered to sub-agents and reviewers.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        description: str,
+        run: Callable[..., Any],
+        *,
+        parameters: Mapping[str, Any] | None = None,
+        read_only: bool = False,
+        paged: bool = False,
+        cache_ttl: float | None = None,
+        approval: str | None = None,
+        main_only: bool = False,
+    ) -> None:
+        if not _NAME.fullmatch(name):
+            raise ValueError(
+                f"{name!r} is no tool name: a letter, then up to 63 letters, digits, _ or -"
+            )
+        self.name = name
+        self.description = inspect.cleandoc(description)
+        self.run = run
+        self.read_only = read_only
+        self.paged = paged
+        self.cache_ttl = cache_ttl
+        self.approval = approval
+        self.main_only = main_only
+        self.plugin = ""
+        self._given = parameters
+        signature = inspect.signature(run)
+        self.wants_context = "ctx" in signature.parameters
+        self.is_async = inspect.iscoroutinefunction(inspect.unwrap(run))
+
+    @classmethod
+    def from_function(
+        cls,
+        fn: Callable[..., Any],
+        *,
+        name: str | None = None,
+        read_only: bool = False,
+        paged: bool = False,
+        cache_ttl: float | None = None,
+        approval: str | None = None,
+        main_only: bool = False,
+    ) -> Tool:
+        """A tool from a function with typed parameters and a docstring.
+
+        Lines ``name: text`` under ``Args:`` in the docstring describe the parameters.
+
+        Raises:
+            ValueError: the function has no docstring, or a parameter that cannot be named.
+        """
+        doc = inspect.getdoc(fn)
+        name = name or fn.__name__
+        if not doc:
+            raise ValueError(f"tool {name!r} has no docstring: the model would not know its use")
+        for parameter in inspect.signature(fn).parameters.values():
+            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.POSITIONAL_ONLY):
+                raise ValueError(f"tool {name!r}: parameter {parameter} cannot be given by name")
+        return cls(
+            name,
+            _summary(doc),
+            fn,
+            read_only=read_only,
+            paged=paged,
+            cache_ttl=cache_ttl,
+            approval=approval,
+            main_only=main_only,
+        )
+
+    @cached_property
+    def schema(self) -> ToolSchema:
+        """Name, description and parameters as a model sees them."""
+        if self._given is not None:
+            return ToolSchema(self.name, self.description, self._given)
+        return ToolSchema(self.name, self.description, _compact(self._model.model_json_schema()))
+
+    @cached_property
+    def _model(self) -> type[BaseModel]:
+        from pydantic import ConfigDict, Field, create_model
+
+        described = _described(inspect.getdoc(self.run) or "")
+        fields: dict[str, Any] = {}
+        signature = inspect.signature(self.run, eval_str=True)
+        for parameter in signature.parameters.values():
+            if parameter.name in ("ctx", "self") or parameter.kind is parameter.VAR_KEYWORD:
+                continue
+            kind = Any if parameter.annotation is parameter.empty else parameter.annotation
+            default = ... if parameter.default is parameter.empty else parameter.default
+            fields[parameter.name] = (
+                kind,
+                Field(default, description=described.get(parameter.name)),
+            )
+        config = ConfigDict(extra="forbid", protected_namespaces=())
+        return create_model(self.name, __config__=config, **fields)
+
+    def check(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments, converted to their types; only those that were given.
+
+        Raises:
+            ToolError: an argument is missing, unknown or of the wrong type; the text names it.
+        """
+        if self._given is not None:
+            return self._check_given(arguments)
+        from pydantic import ValidationError
+
+        try:
+            model = self._model.model_validate(dict(arguments))
+        except ValidationError as error:
+            raise ToolError(self._complaint(error)) from None
+        return {name: getattr(model, name) for name in model.model_fields_set}
+
+    def _check_given(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        for name in (self._given or {}).get("required", ()):
+            if name not in arguments:
+                raise ToolError(f"{self.name} needs the argument {name!r}")
+        return dict(arguments)
+
+    def _complaint(self, error: ValidationError) -> str:
+        known = list(self._model.model_fields)
+        sentences = []
+        for detail in error.errors(include_url=False, include_context=False)[:4]:
+            where = ".".join(str(part) for part in detail["loc"])
+            if detail["type"] == "extra_forbidden":
+                near = difflib.get_close_matches(where, known, 1)
+                hint = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(known)}"
+                sentences.append(f"{self.name} has no argument {where!r}; {hint}")
+            elif detail["type"] == "missing":
+                sentences.append(f"{self.name} needs the argument {where!r}")
+            else:
+                got = json.dumps(detail["input"], default=str, ensure_ascii=False)[:80]
+                sentences.append(f"argument {where!r} of {self.name}: {detail['msg']}, got {got}")
+        return "; ".join(sentences)
+
+
+@overload
+def tool(fn: F) -> F: ...
+@overload
+def tool(
+    *,
+    name: str | None = None,
+    read_only: bool = False,
+    paged: bool = False,
+    cache_ttl: float | None = None,
+    approval: str | None = None,
+    main_only: bool = False,
+) -> Callable[[F], F]: ...
+def tool(fn: F | None = None, **options: Any) -> F | Callable[[F], F]:
+    """Make a plugin's method a tool; the options are those of :meth:`Tool.from_function`."""
+
+    def mark(function: F) -> F:
+        setattr(function, TOOL_MARK, options)
+        return function
+
+    return mark if fn is None else mark(fn)
+
+
+def _summary(doc: str) -> str:
+    return re.split(r"^Args:\s*$", doc, maxsplit=1, flags=re.MULTILINE)[0].strip()
+
+
+def _described(doc: str) -> dict[str, str]:
+    _, _, tail = doc.partition("\nArgs:")
+    return {m[1]: m[2].strip() for m in re.finditer(r"^\s+(\w+):\s*(.+)$", tail, re.MULTILINE)}
+
+
+def _compact(schema: Any) -> Any:
+    """The schema without titles, without ``null`` alternatives and null defaults: fewer tokens."""
+    if isinstance(schema, list):
+        return [_compact(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {k: v for k, v in schema.items() if not (k == "title" and isinstance(v, str))}
+    if kept.get("default", ...) is None:
+        del kept["default"]
+    options = [o for o in kept.get("anyOf", ()) if o != {"type": "null"}]
+    if "anyOf" in kept and len(options) == 1:
+        del kept["anyOf"]
+        kept = options[0] | kept
+    return {
+        key: {name: _compact(part) for name, part in value.items()}
+        if key in ("properties", "$defs")
+        else _compact(value)
+        for key, value in kept.items()
+        if key != "additionalProperties" or value is not False
+    }

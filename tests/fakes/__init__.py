@@ -1,0 +1,1 @@
+"""Servers that speak a real wire on loopback and refuse what the real service refuses."""
