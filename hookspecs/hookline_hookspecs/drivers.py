@@ -5,7 +5,7 @@ A driver is named by an entry point of the group ``hookline.providers`` or ``hoo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -93,9 +93,11 @@ class Store(Protocol):
     async def read(self, work: Callable[[Connection], T]) -> T:
         """Run a reading function; it sees all that was written before."""
 
-    async def write(self, work: Callable[[Connection], T], *, durable: bool = False) -> T:
-        """Run a writing function. With ``durable`` it survives a power cut once this returns;
-        without, it survives the death of the process."""
+    def write(self, work: Callable[[Connection], T], *, durable: bool = False) -> Awaitable[T]:
+        """Hand over a writing function; the order of the calls is the order of the writes.
+
+        Once awaited it has been committed: with ``durable`` it survives a power cut, without, the
+        death of the process."""
 
     async def migrate(self, component: str, steps: Sequence[Migration]) -> None:
         """Bring a component's tables up to date, one transaction a step, recorded with a

@@ -79,10 +79,17 @@ class Storage(Protocol):
     with the plugin's), queries from ``sql/*.sql`` (``-- name: recent_facts``).
     """
 
-    dir: Path
-    """A folder of the plugin's own, made on first use, mode 0700."""
-    kv: KeyValue
-    search: SearchIndex
+    @property
+    def dir(self) -> Path:
+        """A folder of the plugin's own, made on first use, mode 0700."""
+
+    @property
+    def kv(self) -> KeyValue:
+        """Small JSON values."""
+
+    @property
+    def search(self) -> SearchIndex:
+        """Full text over the plugin's documents."""
 
     async def fetch(self, name: str, **params: Any) -> list[Row]:
         """The rows of a named query."""
@@ -117,14 +124,12 @@ class HttpResponse(Protocol):
 class Http(Protocol):
     """A client for URLs that a model or a user can choose. Private addresses are refused."""
 
-    async def get(
-        self,
-        url: str,
-        *,
-        headers: Mapping[str, str] | None = None,
-        params: Mapping[str, str] | None = None,
-    ) -> HttpResponse:
-        """GET ``url``. Raises ``Refused`` or ``NetworkError`` kin with a sentence."""
+    def judge(self, url: str) -> str | None:
+        """Why ``url`` would be refused as far as its text tells, or None; looks nothing up."""
+
+    async def get(self, url: str, **options: Any) -> HttpResponse:
+        """GET ``url`` with ``headers`` and ``params``. Raises ``Refused`` for what is not
+        allowed and another ``HooklineError`` for what did not work, with sentences."""
 
     async def request(self, method: str, url: str, **options: Any) -> HttpResponse:
         """Any method; ``content`` (bytes), ``json``, ``headers``, ``params``."""
@@ -133,7 +138,9 @@ class Http(Protocol):
 class Paths(Protocol):
     """Guarded files: inside the workspace or an allowed root, links resolved, no secret files."""
 
-    workspace: Path
+    @property
+    def workspace(self) -> Path:
+        """Where relative paths start."""
 
     def resolve(self, path: str, *, base: Path | None = None) -> Path:
         """The real path of what a model or user wrote. Raises a ``PermissionError`` kin."""
@@ -177,21 +184,69 @@ class Services(Protocol):
 class Config(Protocol):
     """The effective core configuration, read-only."""
 
-    def __getattr__(self, name: str) -> Any: ...
+    @property
+    def model(self) -> str | None:
+        """``provider/model``, None where the environment decides."""
+
+    @property
+    def auxiliary_model(self) -> str | None:
+        """The model for titles, summaries and reviews; None = the session's."""
+
+    @property
+    def fallback_models(self) -> list[str]:
+        """Models to fall back to, in order."""
+
+    @property
+    def workspace(self) -> str:
+        """Where tools work."""
+
+    @property
+    def max_iterations(self) -> int:
+        """Model calls in one turn at most."""
+
+    @property
+    def trace(self) -> bool:
+        """Whether turns are traced."""
 
 
 class Host(Protocol):
     """A plugin's view of core; one for each plugin."""
 
-    plugin: str
-    home: Path
-    config: Config
-    storage: Storage
-    http: Http
-    paths: Paths
-    signals: Signals
-    services: Services
-    log: logging.Logger
+    @property
+    def plugin(self) -> str:
+        """The plugin's name."""
+
+    @property
+    def home(self) -> Path:
+        """Hookline's own folder."""
+
+    @property
+    def config(self) -> Config:
+        """The effective core configuration, read-only."""
+
+    @property
+    def storage(self) -> Storage:
+        """The plugin's own storage."""
+
+    @property
+    def http(self) -> Http:
+        """The guarded client."""
+
+    @property
+    def paths(self) -> Paths:
+        """Guarded files of the process's workspace; in a turn use ``ctx.paths``."""
+
+    @property
+    def signals(self) -> Signals:
+        """Signals to listen to and to send."""
+
+    @property
+    def services(self) -> Services:
+        """What plugins offer each other."""
+
+    @property
+    def log(self) -> logging.Logger:
+        """The plugin's log."""
 
     def now(self) -> float:
         """Unix time in seconds of the clock that TTLs, expiry and idle times use."""

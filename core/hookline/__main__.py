@@ -1,0 +1,19 @@
+"""The command ``hookline``. ``--version`` answers before anything is imported."""
+
+import sys
+
+
+def main() -> None:
+    """Run the command line."""
+    if sys.argv[1:] in (["--version"], ["-V"]):
+        from hookline import __version__
+
+        sys.stdout.write(f"hookline {__version__}\n")
+        return
+    from hookline.cli.app import run
+
+    run(sys.argv[1:])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""Channels that plugins registered, and the delivery of what the outbox holds for them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from hookline_hookspecs import Channel, Session
+
+from . import clock, crash
+from .inbound import reply_from_json
+
+if TYPE_CHECKING:
+    from .bus import Bus
+    from .journal import Journal
+
+log = logging.getLogger("hookline.channels")
+LONGEST_WAIT = 60.0
+"""Seconds between attempts at most; they begin with one second and double."""
+
+
+class Channels:
+    """Channels by name, each with the plugin it came from."""
+
+    def __init__(self) -> None:
+        self._channels: dict[str, tuple[str, Channel]] = {}
+
+    def gather(self, bus: Bus) -> None:
+        """Ask the plugins for their channels."""
+        bus.gather("register_channels", lambda plugin: lambda channel: self.add(channel, plugin))
+
+    def add(self, channel: Channel, plugin: str) -> None:
+        """Add a plugin's channel. Raises ``ValueError`` if its name is taken."""
+        if channel.name in self._channels:
+            other = self._channels[channel.name][0]
+            raise ValueError(f"plugin {other} brings a channel {channel.name} already")
+        self._channels[channel.name] = (plugin, channel)
+
+    def remove(self, plugin: str) -> None:
+        """Forget a plugin's channels."""
+        self._channels = {n: pair for n, pair in self._channels.items() if pair[0] != plugin}
+
+    def get(self, name: str) -> Channel | None:
+        """The channel, if a plugin brought it."""
+        pair = self._channels.get(name)
+        return pair[1] if pair else None
+
+    def __iter__(self) -> Iterator[Channel]:
+        return iter([channel for _, channel in self._channels.values()])
+
+
+class Outbox:
+    """Delivers replies: in order within a chat, again and again until confirmed."""
+
+    def __init__(self, journal: Journal, channels: Channels) -> None:
+        self._journal = journal
+        self._channels = channels
+        self._locks: dict[str, asyncio.Lock] = {}
+
+    async def deliver(self, channel_name: str) -> None:
+        """Send what is waiting for a channel; chats do not wait for each other."""
+        channel = self._channels.get(channel_name)
+        if channel is None:
+            return
+        lock = self._locks.setdefault(channel_name, asyncio.Lock())
+        async with lock:
+            rows = await self._journal.open_outbox(channel_name)
+            chats: dict[str, list[object]] = {}
+            for row in rows:
+                chats.setdefault(row["chat_id"], []).append(row)
+            await asyncio.gather(*[self._send_all(channel, chat) for chat in chats.values()])
+
+    async def _send_all(self, channel: Channel, rows: list[object]) -> None:
+        for row in rows:
+            await self._send(channel, row)
+
+    async def _send(self, channel: Channel, row: object) -> None:
+        assert isinstance(row, dict)
+        session = Session(row["session_id"], row["channel"], row["chat_id"], None, row["created"])
+        reply = reply_from_json(row["body"], session, row["id"])
+        wait = 1.0
+        while True:
+            await self._journal.set_outbox(reply.id, "sending")
+            try:
+                delivered = await channel.send(reply)
+                break
+            except Exception as error:
+                log.warning("channel %s: %s; trying again in %g s", channel.name, error, wait)
+                await self._journal.set_outbox(reply.id, "pending", due=clock.now() + wait)
+                await asyncio.sleep(wait)
+                wait = min(wait * 2, LONGEST_WAIT)
+        crash.point("after-send")
+        await self._journal.set_outbox(reply.id, "sent", delivered_id=delivered)

@@ -1,0 +1,88 @@
+"""``hookline config …``."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from .shared import err, home, load_config, out, out_json, stop
+
+app = typer.Typer(help="See, check and change the configuration.", no_args_is_help=True)
+
+
+@app.command()
+def path() -> None:
+    """Print where config.yaml is."""
+    out(str(home() / "config.yaml"))
+
+
+@app.command()
+def show(json: Annotated[bool, typer.Option("--json", help="JSON.")] = False) -> None:
+    """Print what applies, secrets masked."""
+    from hookline.config import effective
+
+    found = effective(load_config())
+    if json:
+        out_json(found)
+        return
+    import yaml
+
+    out(yaml.safe_dump(found, sort_keys=False, allow_unicode=True))
+
+
+@app.command()
+def check() -> None:
+    """Check config.yaml; exit code 2 if something must be mended."""
+    from hookline.config import SettingsError, validate_settings
+    from hookline.plugins import find_class
+
+    loaded = load_config()
+    problems = list(loaded.provider_errors.values())
+    for entry in loaded.plugins.values():
+        if entry.error:
+            problems.append(entry.error)
+        elif entry.enabled and entry.named:
+            try:
+                found = find_class(entry.name)
+                if found is not None:
+                    _, warnings = validate_settings(
+                        found.config_class, entry, loaded.path, loaded.lines
+                    )
+                    for warning in warnings:
+                        err(f"hookline: warning: {warning}")
+            except SettingsError as error:
+                problems.append(str(error))
+            except (Exception, SystemExit) as error:
+                problems.append(f"plugin {entry.name}: {error}")
+    for problem in problems:
+        err(f"hookline: {problem}")
+    if problems:
+        raise SystemExit(2)
+    out(
+        f"{loaded.path}: fine" if loaded.path.exists() else f"{loaded.path}: absent, defaults apply"
+    )
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON schema of config.yaml, for editors."""
+    from hookline.config import json_schema
+
+    out_json(json_schema())
+
+
+@app.command("set")
+def set_(key: str, value: str) -> None:
+    """Set KEY (dotted, such as session.idle_hours) to VALUE (YAML)."""
+    from hookline.config import ConfigError, set_value
+    from hookline.home import make_home
+
+    make_home(home())
+    try:
+        for warning in set_value(home() / "config.yaml", key, value, os.environ) or ():
+            err(f"hookline: warning: {warning}")
+    except ConfigError as error:
+        stop(str(error))
+    out(f"{key} is set in {home() / 'config.yaml'}")

@@ -1,0 +1,162 @@
+"""``hookline plugins …``."""
+
+from __future__ import annotations
+
+import os
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .shared import err, home, load_config, out, out_json, stop, table, with_runtime
+
+if TYPE_CHECKING:
+    from hookline.plugins import Loading
+    from hookline.runtime import Runtime
+
+app = typer.Typer(help="See plugins and switch them.", no_args_is_help=True)
+Json = Annotated[bool, typer.Option("--json", help="JSON.")]
+
+
+@app.command("list")
+def list_(json: Json = False) -> None:
+    """Every plugin that config names or that is installed, with its state and the reason."""
+
+    async def work(runtime: Runtime) -> list[dict[str, Any]]:
+        dists = {ep.name: ep.dist for ep in entry_points(group="hookline.plugins")}
+        rows = []
+        for loading in runtime.plugins.loadings.values():
+            dist = dists.pop(loading.entry.name, None)
+            if dist is not None or loading.entry.named:
+                rows.append(_row(loading, dist))
+        return rows + [_absent(name, dist) for name, dist in sorted(dists.items())]
+
+    rows = with_runtime(work)
+    if json:
+        out_json(rows)
+        return
+    heading = ["name", "state", "version", "hooks", "reason"]
+    cells = [[r["name"], r["state"], r["version"], len(r["hooks"]), r["reason"]] for r in rows]
+    out(table([heading, *cells]))
+
+
+def _row(loading: Loading, dist: Any) -> dict[str, Any]:
+    from hookline.plugins import hooks_of
+
+    return {
+        "name": loading.entry.name,
+        "dist": dist.name if dist else None,
+        "version": dist.version if dist else None,
+        "kind": "standard" if loading.entry.standard else "third-party",
+        "state": loading.state,
+        "reason": loading.reason,
+        "hooks": hooks_of(loading.plugin) if loading.plugin else [],
+    }
+
+
+def _absent(name: str, dist: Any) -> dict[str, Any]:
+    return {
+        "name": name,
+        "dist": dist.name if dist else None,
+        "version": dist.version if dist else None,
+        "kind": "third-party",
+        "state": "off",
+        "reason": "installed, not named in config.yaml",
+        "hooks": [],
+    }
+
+
+@app.command()
+def info(name: str, json: Json = False) -> None:
+    """One plugin: version, hooks, tools and their cost, settings."""
+
+    async def work(runtime: Runtime) -> dict[str, Any]:
+        loading = runtime.plugins.loadings.get(name)
+        dist = next((ep.dist for ep in entry_points(group="hookline.plugins", name=name)), None)
+        if loading is None or (dist is None and not loading.entry.named):
+            if dist is None:
+                stop(f"there is no plugin {name}; `hookline plugins list` shows those there are")
+            return _absent(name, dist)
+        return _row(loading, dist) | _details(runtime, loading, dist)
+
+    found = with_runtime(work)
+    if json:
+        out_json(found)
+        return
+    for key, value in found.items():
+        out(f"{key}: {value if not isinstance(value, list) else _lines(value)}")
+
+
+def _details(runtime: Runtime, loading: Loading, dist: Any) -> dict[str, Any]:
+    from hookline_hookspecs import HOOKS
+
+    from hookline.cli.inspection import schema_json
+    from hookline.config import effective
+    from hookline.plugins import hooks_of
+    from hookline.prompt import tokens
+
+    plugin, name = loading.plugin, loading.entry.name
+    hooks = hooks_of(plugin) if plugin else []
+    settings = effective(runtime.loaded).get("plugins", {}).get(name, {})
+    return {
+        "home_page": dist.metadata.get("Home-page") if dist else None,
+        "summary": dist.metadata.get("Summary") if dist else None,
+        "warnings": loading.warnings,
+        "hooks": [f"{hook} ({HOOKS[hook].kind})" for hook in hooks],
+        "tools": [f"{t.name} ({tokens(schema_json(t.schema))} tokens)" for t in loading.tools],
+        "commands": [command.name for command in loading.commands],
+        "settings": settings,
+        "schema": plugin.config_class.model_json_schema() if plugin else {},
+    }
+
+
+def _lines(values: list[Any]) -> str:
+    return ", ".join(str(value) for value in values) or "none"
+
+
+@app.command()
+def enable(name: str) -> None:
+    """Switch a plugin on in config.yaml."""
+    _switch(name, True)
+    if not entry_points(group="hookline.plugins", name=name):
+        err(f"{name} is not installed yet: pip install hookline-{name}")
+
+
+@app.command()
+def disable(name: str) -> None:
+    """Switch a plugin off in config.yaml; its settings stay."""
+    _switch(name, False)
+
+
+def _switch(name: str, enabled: bool) -> None:
+    from hookline.config import ConfigError, set_plugin
+    from hookline.home import make_home
+
+    loaded = load_config()
+    known = name in loaded.plugins or entry_points(group="hookline.plugins", name=name)
+    if not enabled and not known:
+        stop(f"there is no plugin {name}; `hookline plugins list` shows those there are")
+    make_home(home())
+    try:
+        for warning in set_plugin(loaded.path, name, enabled, os.environ) or ():
+            err(f"hookline: warning: {warning}")
+    except ConfigError as error:
+        stop(str(error))
+    out(f"{name} is {'on' if enabled else 'off'} in {loaded.path}")
+
+
+@app.command()
+def purge(
+    name: str, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False
+) -> None:
+    """Remove everything a plugin has stored."""
+    from .shared import confirmed
+
+    async def work(runtime: Runtime) -> None:
+        from hookline.storage import PluginStorage
+
+        confirmed(f"Remove everything that plugin {name} has stored in {home()}?", yes)
+        await PluginStorage(runtime.store, name, None, home()).purge()
+        out(f"What {name} stored is gone.")
+
+    with_runtime(work)

@@ -1,0 +1,126 @@
+"""What the commands share: the home, errors as sentences, output, an open runtime."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+from hookline.home import find_home
+
+if TYPE_CHECKING:
+    from hookline.config import Loaded
+    from hookline.runtime import Runtime
+
+T = TypeVar("T")
+DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+"""Exit codes (CONTRACT, Command line)."""
+
+
+def home() -> Path:
+    """The home of this call."""
+    return find_home()
+
+
+def out(text: str) -> None:
+    """A line to stdout."""
+    sys.stdout.write(text if text.endswith("\n") else text + "\n")
+    sys.stdout.flush()
+
+
+def err(text: str) -> None:
+    """A line to stderr."""
+    sys.stderr.write(text if text.endswith("\n") else text + "\n")
+    sys.stderr.flush()
+
+
+def out_json(value: object) -> None:
+    """A JSON value on one line of stdout."""
+    out(json.dumps(value, ensure_ascii=False, default=str))
+
+
+def stop(text: str, code: int = USAGE) -> NoReturn:
+    """End with a sentence on stderr."""
+    err(f"hookline: {text}")
+    raise SystemExit(code)
+
+
+def load_config(overrides: Mapping[str, object] | None = None) -> Loaded:
+    """The config; warnings go to stderr, an error ends with exit code 2."""
+    from hookline.config import ConfigError, load
+
+    try:
+        loaded = load(home(), os.environ, overrides or {})
+    except ConfigError as error:
+        stop(str(error))
+    for warning in loaded.warnings:
+        err(f"hookline: warning: {warning}")
+    return loaded
+
+
+def with_runtime(
+    work: Callable[[Runtime], Awaitable[T]], overrides: Mapping[str, object] | None = None
+) -> T:
+    """Open a runtime, do the work, close it. A store or config error ends with a sentence."""
+    from hookline_hookspecs import HooklineError
+
+    from hookline.config import ConfigError
+    from hookline.runtime import Runtime
+
+    loaded = load_config(overrides)
+    quiet_logging()
+
+    async def main() -> T:
+        async with Runtime(loaded, home()) as runtime:
+            return await work(runtime)
+
+    try:
+        return asyncio.run(main())
+    except ConfigError as error:
+        stop(str(error))
+    except HooklineError as error:
+        stop(str(error), FAILED)
+    except KeyboardInterrupt:
+        raise SystemExit(INTERRUPTED) from None
+
+
+def quiet_logging() -> None:
+    """Log to ``logs/hookline.log`` in the home; nothing to the screen."""
+    import logging
+    from logging.handlers import RotatingFileHandler
+
+    folder = home() / "logs"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    handler = RotatingFileHandler(
+        folder / "hookline.log", maxBytes=2_000_000, backupCount=3, delay=True, encoding="utf-8"
+    )
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    root = logging.getLogger("hookline")
+    root.handlers[:] = [handler]
+    root.propagate = False
+
+
+def confirmed(question: str, yes: bool) -> None:
+    """Ask before something is deleted; without a terminal ``--yes`` is needed."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        stop(f"{question} There is no terminal to ask on; add --yes if you mean it.")
+    err(f"{question} [y/N] ")
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        stop("nothing was done.", FAILED)
+
+
+def table(rows: list[list[Any]]) -> str:
+    """Rows as text in columns."""
+    texts = [["" if cell is None else str(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in texts
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,112 @@
+"""What ``hookline run`` shows: the answer on stdout, or every event as a JSON line."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from hookline import clock
+
+from .shared import err, out, out_json
+
+if TYPE_CHECKING:
+    from hookline.runtime import Runtime
+    from hookline.turn import Running
+
+
+class Plain:
+    """The answer goes to stdout; progress to stderr on a terminal, notices always."""
+
+    def __init__(self) -> None:
+        self._progress = sys.stderr.isatty()
+
+    def connect(self, runtime: Runtime) -> None:
+        """Listen to what is worth a line."""
+        runtime.bus.signals.connect("notice", self._notice)
+        if self._progress:
+            runtime.bus.signals.connect("post_model", self._calls)
+
+    def _notice(self, event: Any, **_rest: Any) -> None:
+        err(f"[{event.plugin}] {event.text}")
+
+    def _calls(self, event: Any, **_rest: Any) -> None:
+        for call in event.message.tool_calls:
+            shown = json.dumps(call.arguments, ensure_ascii=False)
+            err(f"· {call.name} {shown if len(shown) < 100 else shown[:99] + '…'}")
+
+    def refused(self) -> None:
+        """The turn never began; the sentence is on stderr already."""
+
+    def finished(self, running: Running) -> None:
+        """Print the answer; an error goes to stderr."""
+        for earlier in running.state.resumed_replies:
+            err(f"[core] The turn that was interrupted is finished: {earlier.reply}")
+        running.state.resumed_replies.clear()
+        if running.stop == "error":
+            err(f"hookline: {running.reply}")
+        elif running.reply:
+            out(running.reply)
+
+
+class JsonLines:
+    """One JSON object a line, ``result`` always last."""
+
+    def __init__(self) -> None:
+        self._session: str | None = None
+        self._turn: str | None = None
+
+    def connect(self, runtime: Runtime) -> None:
+        """Listen to everything that has a line."""
+        connect = runtime.bus.signals.connect
+        connect("start_of_turn", lambda _turn, ctx: self._line("start", ctx))
+        connect("delta", self._delta)
+        connect("post_model", self._calls)
+        connect("post_tool", self._result)
+        connect("on_question", self._question)
+        connect("notice", lambda e, ctx=None: self._line("notice", ctx, **asdict(e)))
+        connect("on_error", lambda e, ctx: self._line("error", ctx, kind=e.kind, text=e.text))
+
+    def _line(self, type_: str, ctx: Any, /, **fields: Any) -> None:
+        if ctx is not None and ctx.state.record.id:
+            self._session = ctx.state.record.id
+        if ctx is not None and ctx.running is not None:
+            self._turn = ctx.running.id
+        line = {"type": type_, "session": self._session, "turn": self._turn, "ts": clock.now()}
+        out_json({**line, **fields})
+
+    def _delta(self, event: Any, ctx: Any) -> None:
+        if event.kind == "text":
+            self._line("delta", ctx, text=event.text)
+
+    def _calls(self, event: Any, ctx: Any) -> None:
+        for call in event.message.tool_calls:
+            self._line("tool_call", ctx, id=call.id, name=call.name, arguments=call.arguments)
+
+    def _result(self, event: Any, ctx: Any) -> None:
+        fields = {"id": event.call.id, "name": event.call.name, "ok": event.ok}
+        self._line("tool_result", ctx, **fields, text=event.text)
+
+    def _question(self, event: Any, ctx: Any) -> None:
+        self._line("question", ctx, text=event.text, choices=list(event.choices))
+
+    def refused(self) -> None:
+        """The turn never began: say so in a line too."""
+        self._line("error", None, kind="config", text="the turn did not begin; see stderr")
+        empty = {"input": 0, "cache_read": 0, "cache_write": 0, "output": 0, "reasoning": 0}
+        self._line("result", None, text="", usage=empty, tool_calls=0, stop="error")
+
+    def finished(self, running: Running) -> None:
+        """The question, if the turn ended in one, and the result."""
+        self._session, self._turn = running.state.record.id or None, running.id
+        for earlier in running.state.resumed_replies:
+            text = f"The turn that was interrupted is finished: {earlier.reply}"
+            self._line("notice", None, plugin="core", text=text)
+        running.state.resumed_replies.clear()
+        if running.question is not None:
+            choices = list(running.question.choices)
+            self._line("question", None, text=running.question.text, choices=choices)
+        from .run_command import result_line
+
+        self._line("result", None, **result_line(running))

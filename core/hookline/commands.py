@@ -1,0 +1,259 @@
+"""Slash commands: a registry, and the commands that core brings."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from hookline_hookspecs import Command, Inbound
+
+from .context import TurnContext
+from .prompt import tokens
+
+if TYPE_CHECKING:
+    from .runtime import Runtime
+
+CORE = "core"
+
+
+class Commands:
+    """Slash commands by name; letter case does not matter."""
+
+    def __init__(self) -> None:
+        self._commands: dict[str, tuple[str, Command]] = {}
+
+    def add(self, command: Command, plugin: str) -> None:
+        """Register a command under its name and aliases."""
+        for name in (command.name, *command.aliases):
+            self._commands["/" + name.strip("/").casefold()] = (plugin, command)
+
+    def remove(self, plugin: str) -> None:
+        """Forget a plugin's commands."""
+        self._commands = {n: pair for n, pair in self._commands.items() if pair[0] != plugin}
+
+    def owner(self, name: str) -> str | None:
+        """The plugin that has a command of this name."""
+        pair = self._commands.get("/" + name.strip("/").casefold())
+        return pair[0] if pair else None
+
+    def find(self, text: str) -> tuple[str, Command, str] | None:
+        """Plugin, command and arguments of a message, if it is a known command."""
+        name, _, args = text.strip().partition(" ")
+        pair = self._commands.get(name.split("\n")[0].casefold())
+        return (*pair, args.strip()) if pair else None
+
+    def all(self) -> list[Command]:
+        """Every command once, by name."""
+        found = {command.name: command for _, command in self._commands.values()}
+        return [found[name] for name in sorted(found)]
+
+
+def is_command(text: str) -> bool:
+    """True for a message that starts with a slash and a letter, such as ``/help``; no path."""
+    first = text.strip().split(None, 1)[0] if text.strip() else ""
+    return first.startswith("/") and first[1:2].isalpha() and "/" not in first[1:]
+
+
+async def run_command(
+    ctx: TurnContext, plugin: str, command: Command, args: str, inbound: Inbound
+) -> str:
+    """The command's answer; a fault of its plugin is told, not raised."""
+    try:
+        if plugin == CORE:
+            result: Any = command.run(ctx, args, inbound)  # type: ignore[call-arg, arg-type]
+        else:
+            result = command.run(ctx.of(plugin), args)
+        if inspect.isawaitable(result):
+            result = await result
+    except (Exception, SystemExit) as error:
+        if ctx.runtime.strict:
+            raise
+        return f"{command.name} failed: {error}"
+    return str(result) if result else ""
+
+
+class CoreCommands:
+    """The commands of core. Each receives ``(ctx, args, inbound)``."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    def register(self) -> None:
+        """Add them all."""
+        own: list[tuple[str, tuple[str, ...], Any, bool]] = [
+            ("/help", (), self.help, True),
+            ("/new", ("/reset",), self.new, False),
+            ("/stop", (), self.stop, True),
+            ("/model", (), self.model, False),
+            ("/status", (), self.status, True),
+            ("/usage", (), self.usage, False),
+            ("/context", (), self.context, False),
+            ("/compact", ("/compress",), self.compact, False),
+            ("/retry", (), self.retry, False),
+            ("/undo", (), self.undo, False),
+            ("/title", (), self.title, False),
+            ("/sessions", (), self.sessions, False),
+            ("/resume", (), self.resume, False),
+            ("/queue", (), self.queue, True),
+            ("/steer", (), self.steer, True),
+            ("/plugins", (), self.plugins, True),
+            ("/whoami", (), self.whoami, True),
+        ]
+        for name, aliases, run, immediate in own:
+            doc = (inspect.getdoc(run) or "").split("\n")[0]
+            command = Command(name, doc, run, aliases, immediate)
+            self._runtime.commands.add(command, CORE)
+
+    def help(self, _ctx: TurnContext, _args: str, _inbound: Inbound) -> str:
+        """Show the commands."""
+        lines = []
+        for command in self._runtime.commands.all():
+            aliases = f" ({', '.join(command.aliases)})" if command.aliases else ""
+            lines.append(f"{command.name}{aliases}: {command.help}")
+        return "\n".join(lines)
+
+    async def new(self, ctx: TurnContext, _args: str, _inbound: Inbound) -> str:
+        """End this session and begin a new one."""
+        await self._runtime.sessions.end(ctx.state)
+        return "New session."
+
+    def stop(self, _ctx: TurnContext, _args: str, inbound: Inbound) -> str:
+        """Stop the running turn."""
+        return "Stopping." if self._runtime.stop_turn(inbound) else "Nothing is running."
+
+    async def model(self, ctx: TurnContext, args: str, _inbound: Inbound) -> str:
+        """Show the model, or choose another: /model provider/model."""
+        if not args:
+            return f"Model: {ctx.state.model}"
+        if "/" not in args:
+            return f"{args!r} is no model; write provider/model, such as {ctx.state.model}"
+        try:
+            self._runtime.providers.check(args)
+        except Exception as error:
+            return str(error)
+        ctx.state.model = args
+        await self._runtime.journal.update_session("set_model", ctx.state.record.id, model=args)
+        self._runtime.sessions.forget(ctx.state.record.id)
+        return f"Model: {args}"
+
+    def status(self, ctx: TurnContext, _args: str, _inbound: Inbound) -> str:
+        """Show the session and what is running."""
+        state = ctx.state
+        doing = "a turn is running" if state.running else "idle"
+        title = f" ({state.record.title})" if state.record.title else ""
+        return (
+            f"Session {state.record.id}{title}: {len(state.history)} messages, {doing}\n"
+            f"Model: {state.model}\nWorkspace: {state.workspace}"
+        )
+
+    async def usage(self, ctx: TurnContext, _args: str, _inbound: Inbound) -> str:
+        """Show the tokens this session has used."""
+        rows = await self._runtime.journal.usage(ctx.state.record.id)
+        if not rows:
+            return "No model call yet."
+        return "\n".join(
+            f"{row['model']} ({row['purpose']}): {row['requests']} calls, {row['input']} in "
+            f"({row['cache_read']} read from the cache, {row['cache_write']} written), "
+            f"{row['output']} out"
+            for row in rows
+        )
+
+    def context(self, ctx: TurnContext, _args: str, _inbound: Inbound) -> str:
+        """Show what fills the model's window, in estimated tokens."""
+        state = ctx.state
+        said = sum(len(str(e.message.to_dict())) for e in state.history)
+        sidecars = sum(len(e.message.context) for e in state.history)
+        return (
+            f"System prompt: {tokens(state.stable.system)}\n"
+            f"Tools: {tokens(state.stable.tools_json())}\n"
+            f"History: {said // 4} in {len(state.history)} messages\n"
+            f"Context blocks: {sidecars // 4}"
+        )
+
+    def compact(self, _ctx: TurnContext, _args: str, _inbound: Inbound) -> str:
+        """Shorten the history."""
+        return "No plugin that compacts is on."
+
+    async def retry(self, ctx: TurnContext, _args: str, inbound: Inbound) -> Inbound | str:
+        """Take the last turn back and run its message again."""
+        text = next((e.message.text for e in ctx.state.history if _is_last(ctx, e)), None)
+        if text is None:
+            return "There is no turn to run again."
+        await self._take_back(ctx)
+        return await self._runtime.rerun(ctx.state, replace(inbound, text=text))
+
+    async def undo(self, ctx: TurnContext, _args: str, _inbound: Inbound) -> str:
+        """Take the last turn out of the conversation; files are not touched."""
+        if not ctx.state.history:
+            return "There is no turn to undo."
+        await self._take_back(ctx)
+        return "The last turn is out of the conversation."
+
+    async def _take_back(self, ctx: TurnContext) -> None:
+        state = ctx.state
+        turn_id = state.history[-1].turn_id
+        state.history = [entry for entry in state.history if entry.turn_id != turn_id]
+        state.prefix.clear()
+        await self._runtime.journal.undo_turn(state.record.id, turn_id)
+
+    async def title(self, ctx: TurnContext, args: str, _inbound: Inbound) -> str:
+        """Show or set the session's title."""
+        if args:
+            await self._runtime.journal.update_session(
+                "set_title", ctx.state.record.id, title=args[:200]
+            )
+            ctx.state.record = replace(ctx.state.record, title=args[:200])
+        return f"Title: {ctx.state.record.title or 'none yet'}"
+
+    async def sessions(self, _ctx: TurnContext, _args: str, inbound: Inbound) -> str:
+        """List this chat's sessions."""
+        rows = await self._runtime.journal.sessions(
+            inbound.channel, inbound.chat_id, "chat", limit=20
+        )
+        lines = [f"{row['id']}  {row['title'] or ''}  {row['turns']} turns" for row in rows]
+        return "\n".join(lines) or "No session yet."
+
+    async def resume(self, ctx: TurnContext, args: str, inbound: Inbound) -> str:
+        """Go back to a session of this chat: /resume ID."""
+        rows = await self._runtime.journal.sessions(
+            inbound.channel, inbound.chat_id, "chat", limit=1000
+        )
+        found = [row["id"] for row in rows if args and row["id"].startswith(args)]
+        if len(found) != 1:
+            return "Write /resume and the beginning of one id that /sessions shows."
+        if found[0] != ctx.state.record.id:
+            await self._runtime.sessions.reopen(found[0])
+        return f"Session {found[0]}."
+
+    async def queue(self, _ctx: TurnContext, args: str, inbound: Inbound) -> str:
+        """Show what waits, or put a message into the queue: /queue TEXT."""
+        if args:
+            return await self._runtime.enqueue(replace(inbound, text=args))
+        return f"{self._runtime.waiting(inbound)} messages wait."
+
+    async def steer(self, _ctx: TurnContext, args: str, inbound: Inbound) -> str:
+        """Speak into the running turn at its next step: /steer TEXT."""
+        if not args:
+            return "Write /steer and what the running turn should know."
+        if self._runtime.steer(inbound, args):
+            return "Told."
+        return await self._runtime.enqueue(replace(inbound, text=args))
+
+    def plugins(self, _ctx: TurnContext, _args: str, _inbound: Inbound) -> str:
+        """List the plugins and their states."""
+        lines = []
+        for loading in self._runtime.plugins.loadings.values():
+            if loading.state != "off" or loading.entry.named:
+                reason = f": {loading.reason}" if loading.reason else ""
+                lines.append(f"{loading.entry.name} {loading.state}{reason}")
+        return "\n".join(lines) or "No plugin is on."
+
+    def whoami(self, _ctx: TurnContext, _args: str, inbound: Inbound) -> str:
+        """Show who you are here."""
+        return f"{inbound.channel}:{inbound.user_id} in chat {inbound.chat_id}"
+
+
+def _is_last(ctx: TurnContext, entry: Any) -> bool:
+    last = ctx.state.history[-1].turn_id
+    return bool(entry.turn_id == last and entry.message.role == "user")

@@ -1,0 +1,38 @@
+"""The config of a home: read, checked against the models, chosen from, shown and edited.
+
+`load` reads everything; `Loaded` is what the rest of the core works with. Errors are sentences for
+the user: ConfigError stops a start, SettingsError switches one plugin off.
+"""
+
+from .choose import ModelChoice, ProviderSettings, choose_model, provider_settings, split_model
+from .edit import set_plugin, set_value
+from .load import Loaded, PluginEntry, load
+from .model import Config, NetworkConfig, PathsConfig, Preset, ProviderConfig, SessionConfig
+from .problems import ConfigError, NoModel, SettingsError
+from .settings import validate_settings
+from .show import effective, json_schema
+
+__all__ = [
+    "Config",
+    "ConfigError",
+    "Loaded",
+    "ModelChoice",
+    "NetworkConfig",
+    "NoModel",
+    "PathsConfig",
+    "PluginEntry",
+    "Preset",
+    "ProviderConfig",
+    "ProviderSettings",
+    "SessionConfig",
+    "SettingsError",
+    "choose_model",
+    "effective",
+    "json_schema",
+    "load",
+    "provider_settings",
+    "set_plugin",
+    "set_value",
+    "split_model",
+    "validate_settings",
+]

@@ -1,0 +1,38 @@
+"""Named points of a turn at which a test can kill the process (``HOOKLINE_CRASH_AT``)."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+POINTS = (
+    "after-receive",
+    "after-commit",
+    "before-model",
+    "mid-stream",
+    "after-model",
+    "before-tool",
+    "mid-tool",
+    "after-tool",
+    "before-reply",
+    "after-send",
+    "mid-compaction",
+    "mid-migration",
+)
+_wanted, _, _count = os.environ.get("HOOKLINE_CRASH_AT", "").partition(":")
+_left = int(_count) if _count.isdigit() else 1
+
+
+def armed(name: str) -> bool:
+    """True if the process is to die at the point ``name``."""
+    return name == _wanted
+
+
+def point(name: str) -> None:
+    """Die here, by SIGKILL, if this is the wanted point's n-th passing."""
+    global _left
+    if name != _wanted:
+        return
+    _left -= 1
+    if _left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)

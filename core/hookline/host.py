@@ -1,0 +1,225 @@
+"""A plugin's host: its services, each with what must be undone when the plugin goes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from hookline_hookspecs import (
+    Context,
+    Deny,
+    Excerpt,
+    Http,
+    Inbound,
+    Lesson,
+    Message,
+    ModelRequest,
+    Refused,
+    Session,
+    Tool,
+    Turn,
+)
+
+from . import clock
+from .context import PluginContext, current
+from .model_call import call_model
+from .storage import PluginStorage
+
+if TYPE_CHECKING:
+    from .runtime import Runtime
+
+T = TypeVar("T")
+
+
+class PluginSignals:
+    """Signals for one plugin; what it connected is disconnected with it."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._hub = runtime.bus.signals
+        self._connected: list[tuple[str, Callable[..., Any]]] = []
+
+    def connect(self, name: str, receiver: Callable[..., Any]) -> None:
+        """Subscribe to ``name``; ``receiver(event, ctx=…)``."""
+        self._hub.connect(name, receiver)
+        self._connected.append((name, receiver))
+
+    def disconnect(self, name: str, receiver: Callable[..., Any]) -> None:
+        """Unsubscribe."""
+        self._hub.disconnect(name, receiver)
+        self._connected.remove((name, receiver))
+
+    def send(self, name: str, event: object) -> None:
+        """Tell others."""
+        self._hub.send(name, event, current.get())
+
+    def undo(self) -> None:
+        """Disconnect everything."""
+        for name, receiver in self._connected:
+            self._hub.disconnect(name, receiver)
+        self._connected.clear()
+
+
+class PluginServices:
+    """What plugins offer each other, by protocol."""
+
+    def __init__(self, offered: dict[type, Any]) -> None:
+        self._offered = offered
+        self._own: list[type] = []
+
+    def provide(self, protocol: type[T], service: T) -> None:
+        """Offer ``service``; a second offer of one protocol is refused."""
+        if protocol in self._offered:
+            raise ValueError(f"another plugin offers {protocol.__name__} already")
+        self._offered[protocol] = service
+        self._own.append(protocol)
+
+    def __getitem__(self, protocol: type[T]) -> T:
+        found = self.get(protocol)
+        if found is None:
+            raise KeyError(f"no plugin that is on offers {protocol.__name__}")
+        return found
+
+    def get(self, protocol: type[T]) -> T | None:
+        """The service, or None."""
+        found: T | None = self._offered.get(protocol)
+        return found
+
+    def undo(self) -> None:
+        """Take everything back."""
+        for protocol in self._own:
+            self._offered.pop(protocol, None)
+        self._own.clear()
+
+
+class PluginHost:
+    """Core as one plugin sees it (protocol ``Host``)."""
+
+    def __init__(self, runtime: Runtime, plugin: str, package: str | None) -> None:
+        self._runtime = runtime
+        self.plugin = plugin
+        self.home = runtime.home
+        self.config = runtime.config
+        self.storage = PluginStorage(runtime.store, plugin, package, runtime.home)
+        self.paths = runtime.paths
+        self.signals = PluginSignals(runtime)
+        self.services = PluginServices(runtime.services)
+        self.log = logging.getLogger(f"hookline.plugin.{plugin}")
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    @property
+    def http(self) -> Http:
+        """The guarded client."""
+        found: Http = self._runtime.http
+        return found
+
+    def now(self) -> float:
+        """Unix time in seconds, shifted in tests."""
+        return clock.now()
+
+    async def ask_model(
+        self,
+        prompt: str,
+        *,
+        system: str | None = None,
+        schema: Mapping[str, Any] | None = None,
+        max_tokens: int | None = None,
+    ) -> str:
+        """Ask the auxiliary model once; the cost is counted for the session at hand."""
+        runtime = self._runtime
+        ctx = current.get() or runtime.idle_context()
+        params: dict[str, Any] = {"stream": False}
+        if schema is not None:
+            params["schema"] = schema
+        if max_tokens is not None:
+            params["max_tokens"] = max_tokens
+        model = runtime.config.auxiliary_model or ctx.state.model or runtime.default_model()
+        request = ModelRequest(
+            model=model,
+            system=system or "",
+            tools=(),
+            messages=(Message.user(prompt),),
+            params=params,
+            session_id=ctx.state.record.id,
+            purpose="auxiliary",
+        )
+        response = await call_model(ctx, request)
+        turn_id = ctx.running.id if ctx.running else ""
+        await runtime.journal.spend(
+            ctx.state.record.id, turn_id, response.model, "auxiliary", response.usage
+        )
+        return response.text
+
+    def spawn(self, coro: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
+        """Run background work until it ends or the plugin goes; a failure is logged."""
+        task = asyncio.get_running_loop().create_task(coro, name=f"{self.plugin}:{name}")
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self.log.warning("background work %s failed: %s", task.get_name(), error)
+
+    async def read(self, text: str, source: str, kind: str = "file") -> str:
+        """``text`` after the gate ``pre_read``. Raises ``Refused``."""
+        return await self._gate("pre_read", Excerpt(kind, source, text))
+
+    async def learn(self, text: str, source: str, kind: str) -> str:
+        """``text`` after the gate ``pre_learn``. Raises ``Refused``."""
+        return await self._gate("pre_learn", Lesson(kind, source, text))
+
+    async def _gate(self, hook: str, event: Excerpt | Lesson) -> str:
+        ctx = current.get() or self._runtime.idle_context()
+        passed = await self._runtime.bus.gate(hook, ctx, event)
+        if isinstance(passed, Deny):
+            raise Refused(passed.reason)
+        return passed.text
+
+    async def receive(self, inbound: Inbound) -> bool:
+        """Take an inbound message; True once it is stored, False if it was there already."""
+        return await self._runtime.receive(inbound)
+
+    async def answer(self, session_id: str, choice: str, user_id: str) -> bool:
+        """Answer the session's open question."""
+        return await self._runtime.answer(session_id, choice, user_id)
+
+    async def run_turn(
+        self,
+        prompt: str,
+        *,
+        parent: Context | None = None,
+        session_id: str | None = None,
+        tools: Sequence[str] | None = None,
+        system: str | None = None,
+        kind: str = "agent",
+    ) -> Turn:
+        """Run a turn of a session of its own, through the same path as every turn."""
+        base = parent._base if isinstance(parent, PluginContext) else None
+        return await self._runtime.run_nested(
+            prompt, parent=base, session_id=session_id, tools=tools, system=system, kind=kind
+        )
+
+    async def sessions(self, **filters: Any) -> list[Session]:
+        """Stored sessions, newest first."""
+        rows = await self._runtime.journal.sessions(**filters)
+        return [self._runtime.sessions.record(row) for row in rows]
+
+    async def messages(self, session_id: str) -> list[Message]:
+        """The stored messages of a session, without sidecars."""
+        return await self._runtime.sessions.stored_messages(session_id)
+
+    def tools(self) -> Iterable[Tool]:
+        """Every tool that is registered now."""
+        return list(self._runtime.tools.values())
+
+    async def undo(self) -> None:
+        """Cancel the plugin's tasks and take back its signals and services."""
+        self.signals.undo()
+        self.services.undo()
+        tasks = [task for task in self._tasks if task is not asyncio.current_task()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

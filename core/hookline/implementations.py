@@ -1,0 +1,88 @@
+"""One plugin's implementation of one hook: how it is checked, called and described."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from hookline_hookspecs import HOOKS, HookSpec
+from hookline_hookspecs.hooks import PROJECT
+
+from .watchdog import HookTimeout
+
+
+class PluginRefused(Exception):
+    """A plugin cannot be registered; the text says why and what to do."""
+
+
+class Implementation:
+    """One plugin's implementation of one hook, with how often it ran and for how long."""
+
+    __slots__ = ("call", "calls", "failures", "function", "longest", "plugin", "seconds", "spec")
+
+    def __init__(self, spec: HookSpec, plugin: str, function: Callable[..., Any]) -> None:
+        self.spec = spec
+        self.plugin = plugin
+        self.function = function
+        self.calls = 0
+        self.failures = 0
+        self.seconds = 0.0
+        self.longest = 0.0
+        self.call: Callable[[Any, Any], Any] = function
+
+
+def describe(error: BaseException, deadline: float | None = None) -> str:
+    """An error as one line for people."""
+    if isinstance(error, (HookTimeout, TimeoutError)):
+        return f"no answer within {deadline:g} s" if deadline else "it ran too long"
+    text = str(error).strip().split("\n")[0]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def wrong_type(value: object, *wanted: Any) -> TypeError:
+    names = " or ".join(getattr(kind, "__name__", str(kind)) for kind in wanted)
+    return TypeError(f"it returned {type(value).__name__} where {names} or None is wanted")
+
+
+def adapt(
+    function: Callable[..., Any], argnames: tuple[str, ...], spec: HookSpec
+) -> Callable[[Any, Any], Any]:
+    """``function`` as a call of ``(ctx, event)``: implementations may take fewer arguments."""
+    names = tuple(argnames)
+    if names == ("ctx", spec.event):
+        return function
+    if names == (spec.event,):
+        return lambda _ctx, event: function(event)
+    if names == ("ctx",):
+        return lambda ctx, _event: function(ctx)
+    if not names:
+        return lambda _ctx, _event: function()
+    return lambda ctx, event: function(**{n: ctx if n == "ctx" else event for n in names})
+
+
+def check_hooks(plugin_name: str, plugin: object) -> None:
+    """Refuse misspelt hooks, wrappers and coroutines where a hook is synchronous."""
+    for attribute in dir(type(plugin)):
+        function = getattr(type(plugin), attribute, None)
+        options = getattr(function, f"{PROJECT}_impl", None)
+        if options is None:
+            continue
+        hook = options.get("specname") or attribute
+        if hook not in HOOKS:
+            near = difflib.get_close_matches(hook, HOOKS, 1)
+            hint = f"did you mean {near[0]}?" if near else "see `hookline hooks` for their names"
+            raise PluginRefused(f"{plugin_name} implements {hook}, which is no hook; {hint}")
+        if options.get("wrapper") or options.get("hookwrapper"):
+            raise PluginRefused(
+                f"{plugin_name} implements {hook} as a pluggy wrapper; use around_model or "
+                f"around_tool, which return middleware"
+            )
+        if HOOKS[hook].sync and inspect.iscoroutinefunction(function):
+            raise PluginRefused(f"{plugin_name}: {hook} is called synchronously; write `def`")
+
+
+def first_line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return " ".join(lines[:4])

@@ -1,0 +1,277 @@
+"""Plugins: found and imported by stevedore, checked, made, registered and set up one by one.
+
+Whatever goes wrong with one of them is its own state; the app runs.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import EntryPoint, entry_points
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from hookline_hookspecs import API, HOOKS, Command, Plugin, Tool
+from hookline_hookspecs.parts import COMMAND_MARK
+from hookline_hookspecs.tools import TOOL_MARK
+
+from .config import Loaded, PluginEntry, SettingsError, validate_settings
+from .host import PluginHost
+from .implementations import PluginRefused, describe
+from .stepping import drive
+
+if TYPE_CHECKING:
+    from .runtime import Runtime
+
+log = logging.getLogger("hookline.plugins")
+GROUP = "hookline.plugins"
+SETUP_DEADLINE = 30.0
+SLOW_IMPORT = 2.0
+"""Seconds after which an import is reported."""
+
+
+@dataclass(slots=True)
+class Loading:
+    """One plugin and how far it came. ``state`` is ``on off missing failed``."""
+
+    entry: PluginEntry
+    state: str = "off"
+    reason: str = ""
+    plugin: Plugin[Any] | None = None
+    host: PluginHost | None = None
+    tools: list[Tool] = field(default_factory=list)
+    commands: list[Command] = field(default_factory=list)
+    is_set_up: bool = False
+    warnings: list[str] = field(default_factory=list)
+
+
+class Plugins:
+    """Every plugin that config names, in call order."""
+
+    def __init__(self, runtime: Runtime, loaded: Loaded, classes: Mapping[str, Any]) -> None:
+        self._runtime = runtime
+        self._config = loaded
+        self._classes = classes
+        self.loadings: dict[str, Loading] = {}
+        self.gone: set[str] = set()
+        """Plugins switched off since the start; their tools answer that they are gone."""
+
+    def load(self) -> None:
+        """Import, check, make and register what is switched on."""
+        for rank, entry in enumerate(self._config.plugins.values()):
+            loading = self.loadings[entry.name] = Loading(entry)
+            if entry.error:
+                loading.state, loading.reason = "failed", entry.error
+            elif entry.enabled:
+                self._load_one(loading, rank)
+        self._check_requirements()
+
+    def _load_one(self, loading: Loading, rank: int) -> None:
+        name = loading.entry.name
+        try:
+            found = self._classes.get(name) or find_class(name)
+            if found is None:
+                if loading.entry.named:
+                    loading.state = "missing"
+                    loading.reason = f"not installed; pip install hookline-{name}"
+                return
+            loading.plugin = self._make(loading, found)
+            self._runtime.bus.register(name, loading.plugin, rank)
+            self._register_parts(loading)
+            loading.state = "on"
+        except (Exception, SystemExit) as error:
+            known = isinstance(error, (PluginRefused, SettingsError))
+            self._fail(loading, str(error) if known else describe(error), error)
+
+    def _make(self, loading: Loading, found: type[Plugin[Any]]) -> Plugin[Any]:
+        name = loading.entry.name
+        if not (inspect.isclass(found) and issubclass(found, Plugin)):
+            raise PluginRefused(f"its entry point {found!r} is no subclass of Plugin")
+        if found.requires_api > API:
+            wanted, have = (".".join(map(str, v)) for v in (found.requires_api, API))
+            raise PluginRefused(
+                f"it needs plugin API {wanted} and this Hookline has {have}; update hookline"
+            )
+        config, loading.warnings = validate_settings(
+            found.config_class, loading.entry, self._config.path, self._config.lines
+        )
+        loading.host = PluginHost(self._runtime, name, found.__module__.split(".")[0])
+        return found(config, loading.host)
+
+    def _register_parts(self, loading: Loading) -> None:
+        """Tools and commands from decorators, then from the ``register_*`` hooks."""
+        name, plugin = loading.entry.name, loading.plugin
+        for attribute, function in inspect.getmembers(type(plugin), inspect.isfunction):
+            method = getattr(plugin, attribute)
+            if hasattr(function, TOOL_MARK):
+                self._add_tool(loading, Tool.from_function(method, **getattr(function, TOOL_MARK)))
+            if hasattr(function, COMMAND_MARK):
+                command, options = getattr(function, COMMAND_MARK)
+                doc = (inspect.getdoc(function) or "").split("\n")[0]
+                self._add_command(loading, Command(command, doc, method, **options))
+        adders: dict[str, Callable[[Any], None]] = {
+            "register_tools": lambda tool: self._add_tool(loading, tool),
+            "register_commands": lambda command: self._add_command(loading, command),
+        }
+        for hook, adder in adders.items():
+            for impl in self._runtime.bus.implementations(hook):
+                if impl.plugin == name:
+                    self._runtime.bus.gather_one(impl, adder)
+
+    def _add_tool(self, loading: Loading, tool: Tool) -> None:
+        other = self._runtime.tools.get(tool.name)
+        if other is not None:
+            raise PluginRefused(
+                f"its tool {tool.name} has the name of one of plugin {other.plugin}; "
+                f"switch one of them off"
+            )
+        tool.plugin = loading.entry.name
+        self._runtime.tools[tool.name] = tool
+        loading.tools.append(tool)
+
+    def _add_command(self, loading: Loading, command: Command) -> None:
+        for name in (command.name, *command.aliases):
+            other = self._runtime.commands.owner(name)
+            if other is not None:
+                raise PluginRefused(f"its command {name} is {other}'s already")
+        self._runtime.commands.add(command, loading.entry.name)
+        loading.commands.append(command)
+
+    def _check_requirements(self) -> None:
+        for loading in list(self.loadings.values()):
+            if loading.plugin is None or loading.state != "on":
+                continue
+            lacking = [n for n in loading.plugin.requires if self.state(n) != "on"]
+            if lacking:
+                self._fail(
+                    loading,
+                    f"it needs plugin {', '.join(lacking)}; switch it on in config.yaml "
+                    f"(hookline plugins enable {lacking[0]})",
+                    None,
+                )
+
+    def _fail(self, loading: Loading, reason: str, error: BaseException | None) -> None:
+        """Undo all of a plugin and keep the reason."""
+        name = loading.entry.name
+        self._forget(loading)
+        loading.state, loading.reason, loading.plugin = "failed", reason, None
+        log.warning("plugin %s is not on: %s", name, reason, exc_info=error)
+        if self._runtime.strict and error is not None:
+            raise error
+
+    def _forget(self, loading: Loading) -> None:
+        name = loading.entry.name
+        self._runtime.bus.unregister(name)
+        for tool in loading.tools:
+            self._runtime.tools.pop(tool.name, None)
+        self._runtime.commands.remove(name)
+        self._runtime.channels.remove(name)
+        loading.tools, loading.commands = [], []
+
+    async def setup(self) -> None:
+        """Call ``setup`` of each plugin; one that fails is undone completely."""
+        for impl in self._runtime.bus.implementations("setup"):
+            loading = self.loadings[impl.plugin]
+            try:
+                result = impl.call(None, loading.host)
+                if inspect.isawaitable(result):
+                    await drive(result, SETUP_DEADLINE, self._runtime.bus.watchdog, impl)
+            except (Exception, SystemExit) as error:
+                if loading.host is not None:
+                    await loading.host.undo()
+                self._fail(loading, f"setup: {describe(error, SETUP_DEADLINE)}", error)
+        for loading in self.loadings.values():
+            loading.is_set_up = loading.state == "on"
+        self._check_requirements()
+        self._runtime.channels.gather(self._runtime.bus)
+
+    async def teardown(self, only: Iterable[str] | None = None) -> None:
+        """Call ``teardown`` where ``setup`` succeeded, then undo what the plugins left."""
+        names = set(self.loadings if only is None else only)
+        for impl in self._runtime.bus.implementations("teardown"):
+            loading = self.loadings[impl.plugin]
+            if impl.plugin in names and loading.is_set_up:
+                try:
+                    result = impl.call(None, loading.host)
+                    if inspect.isawaitable(result):
+                        await drive(result, SETUP_DEADLINE, self._runtime.bus.watchdog, impl)
+                except (Exception, SystemExit) as error:
+                    log.warning("plugin %s failed in teardown: %s", impl.plugin, describe(error))
+        for name in names:
+            loading = self.loadings[name]
+            if loading.host is not None:
+                await loading.host.undo()
+            loading.is_set_up = False
+
+    async def switch_off(self, name: str) -> None:
+        """Stop a plugin now; sessions under way keep its tools as names that answer so."""
+        loading = self.loadings[name]
+        if loading.state != "on":
+            return
+        self.gone.add(name)
+        await self.teardown([name])
+        self._forget(loading)
+        loading.state, loading.reason = "off", "switched off while running"
+
+    def state(self, name: str) -> str:
+        """``on off missing failed``, or ``off`` for a name config does not hold."""
+        return self.loadings[name].state if name in self.loadings else "off"
+
+    def host(self, name: str) -> PluginHost | None:
+        """The plugin's host, if it was made."""
+        return self.loadings[name].host if name in self.loadings else None
+
+    def withholds_deltas(self) -> bool:
+        """True if a plugin may take words of the reply back."""
+        for impl in self._runtime.bus.implementations("pre_reply"):
+            plugin = self.loadings[impl.plugin].plugin if impl.plugin in self.loadings else None
+            if plugin is None or not plugin.adds_to_reply_only:
+                return True
+        return False
+
+
+def find_class(name: str) -> Any:
+    """Import the class behind the entry point ``name``; None if no dist has it.
+
+    Raises:
+        PluginRefused: two dists have it.
+    """
+    from stevedore import NamedExtensionManager
+
+    errors: list[BaseException] = []
+    start = perf_counter()
+    manager: NamedExtensionManager[Any] = NamedExtensionManager(
+        GROUP,
+        [],
+        on_missing_entrypoints_callback=lambda _names: None,
+    )
+    if len({ep.value for ep in manager.list_entry_points() if ep.name == name}) > 1:
+        raise PluginRefused(_conflict(name))
+    manager = NamedExtensionManager(
+        GROUP,
+        [name],
+        on_load_failure_callback=lambda _manager, _ep, error: errors.append(error),
+        on_missing_entrypoints_callback=lambda _names: None,
+    )
+    if errors:
+        raise errors[0]
+    if perf_counter() - start > SLOW_IMPORT:
+        log.warning("plugin %s took %.1f s to import", name, perf_counter() - start)
+    found = manager.extensions
+    return found[0].plugin if found else None
+
+
+def _conflict(name: str) -> str:
+    dists = sorted({_dist(ep) for ep in entry_points(group=GROUP, name=name)})
+    return f"{' and '.join(dists)} both bring a plugin {name}; uninstall one of them"
+
+
+def _dist(entry_point: EntryPoint) -> str:
+    return entry_point.dist.name if entry_point.dist is not None else entry_point.value
+
+
+def hooks_of(plugin: object) -> list[str]:
+    """The hooks that a plugin implements, in the order of the table."""
+    return [name for name in HOOKS if hasattr(getattr(type(plugin), name, None), "hookline_impl")]

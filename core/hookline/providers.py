@@ -1,0 +1,71 @@
+"""Model providers: one driver each, imported when a model of it is first used."""
+
+from __future__ import annotations
+
+from hookline_hookspecs import BadRequest, Provider, ProviderSettings
+
+from .config import ConfigError, Loaded, choose_model, provider_settings, split_model
+from .drivers import find_driver
+
+GROUP = "hookline.providers"
+
+
+class Providers:
+    """Makes providers from config and keeps them."""
+
+    def __init__(self, loaded: Loaded) -> None:
+        self._loaded = loaded
+        self._made: dict[str, Provider] = {}
+
+    def default_model(self) -> str:
+        """``provider/model`` of config or environment. Raises ``NoModel``."""
+        return "/".join(choose_model(self._loaded))
+
+    def get(self, model: str) -> Provider:
+        """The provider of ``provider/model``. Raises ``BadRequest`` with what to do."""
+        name = split_model(model).provider
+        if name not in self._made:
+            try:
+                self._made[name] = self._make(name)
+            except ConfigError as error:
+                raise BadRequest(str(error)) from error
+        return self._made[name]
+
+    def add(self, name: str, provider: Provider) -> None:
+        """Use a provider that no driver made."""
+        self._made[name] = provider
+
+    def check(self, model: str) -> None:
+        """Make the provider of ``model`` now. Raises ``ConfigError`` if it cannot be made."""
+        name = split_model(model).provider
+        if name not in self._made:
+            self._made[name] = self._make(name)
+
+    def _make(self, name: str) -> Provider:
+        settings = provider_settings(self._loaded, name)
+        preset = self._loaded.presets.get(name)
+        options = dict(settings.options)
+        if preset is not None and preset.key_env:
+            options.setdefault("key_env", preset.key_env)
+        driver = find_driver(GROUP, settings.driver)
+        if driver is None:
+            raise ConfigError(
+                f"No provider {settings.driver!r} is installed. Install its package, "
+                f"hookline-{settings.driver}, or choose another `model:` in config.yaml."
+            )
+        made: Provider = driver(
+            ProviderSettings(
+                name=name,
+                base_url=settings.base_url,
+                api_key=settings.api_key.get_secret_value() if settings.api_key else "",
+                headers=settings.headers,
+                options=options,
+            )
+        )
+        return made
+
+    async def aclose(self) -> None:
+        """Close every provider's connections."""
+        for provider in self._made.values():
+            await provider.aclose()
+        self._made.clear()

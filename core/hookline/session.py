@@ -1,0 +1,81 @@
+"""A session in memory: its frozen prompt, its history and what is running in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from hookline_hookspecs import Inbound, Message, Question, Session
+
+from .prompt import StablePrompt
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .paths import PathGuard
+    from .turn import Running
+
+
+@dataclass(slots=True)
+class Entry:
+    """A message of the history, where it is stored and the turn it belongs to."""
+
+    seq: int
+    turn_id: str
+    message: Message
+
+
+@dataclass(slots=True)
+class SessionState:
+    """Everything about one session in this process.
+
+    ``version`` is what the store said when the history was read; another process that has worked
+    on the session since leaves another one.
+    """
+
+    record: Session
+    stable: StablePrompt
+    model: str
+    workspace: Path
+    history: list[Entry] = field(default_factory=list)
+    version: tuple[Any, ...] = ()
+    last_used: float = 0.0
+    summary: str | None = None
+    question: Question | None = None
+    running: Running | None = None
+    steering: list[str] = field(default_factory=list)
+    strikes: dict[str, int] = field(default_factory=dict)
+    off: set[str] = field(default_factory=set)
+    stashes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    prefix: dict[str, Any] = field(default_factory=dict)
+    started: bool = False
+    recovered: bool = False
+    paths: PathGuard | None = None
+    retry: Inbound | None = None
+    resumed_replies: list[Running] = field(default_factory=list)
+    told_date: str | None = None
+    told_workspace: str | None = None
+
+    @property
+    def next_seq(self) -> int:
+        """Where the next message goes."""
+        return self.history[-1].seq + 1 if self.history else 1
+
+    def append(self, turn_id: str, message: Message) -> Entry:
+        """Add a message to the history."""
+        entry = Entry(self.next_seq, turn_id, message)
+        self.history.append(entry)
+        return entry
+
+    def messages(self) -> tuple[Message, ...]:
+        """The history as it is sent."""
+        return tuple([entry.message for entry in self.history])
+
+    def drop_sidecars(self, before: int) -> bool:
+        """Forget the context of messages before ``before``; True if there was any."""
+        found = False
+        for entry in self.history:
+            if entry.seq < before and entry.message.context:
+                entry.message = replace(entry.message, context="")
+                found = True
+        return found

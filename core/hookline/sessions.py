@@ -1,0 +1,329 @@
+"""Sessions: found, created with a frozen prompt, kept in memory, rolled over, owned."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict, replace
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from hookline_hookspecs import (
+    ContextBlock,
+    Inbound,
+    Message,
+    ModelRequest,
+    Question,
+    Section,
+    Session,
+    Tool,
+    ToolSchema,
+)
+
+from . import clock
+from .context import TurnContext
+from .inbound import inbound_from_json
+from .journal import dump, new_id, parts_from_json
+from .prompt import StablePrompt, assemble, core_sections
+from .session import SessionState
+from .turn import Running, question_from_json, question_to_json
+
+if TYPE_CHECKING:
+    from .runtime import Runtime
+
+LOADED = 512
+"""Idle sessions kept in memory."""
+WAIT_FOR_OWNER = 30.0
+"""Seconds to wait for a session that another process works on."""
+TERMINAL = "terminal"
+_MADE = re.compile(r"\d{8}-[0-9a-f]{8}")
+
+
+def new_session_id() -> str:
+    """A new session's id: the day and eight hexadecimal digits."""
+    return f"{clock.today().replace('-', '')}-{new_id()[:8]}"
+
+
+class Sessions:
+    """Every session this process knows."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._states: OrderedDict[str, SessionState] = OrderedDict()
+
+    @asynccontextmanager
+    async def enter(self, inbound: Inbound) -> AsyncIterator[SessionState]:
+        """Own the session that ``inbound`` belongs to; a new one is begun where it must be.
+
+        Raises:
+            StoreError: another process kept the session for longer than 30 s.
+        """
+        session_id = await self._locate(inbound)
+        async with self.own(session_id):
+            state = await self._load(session_id)
+            if state is not None and not self._over(state):
+                yield state
+                return
+            successor = _successor(session_id, inbound) if state else session_id
+            if state is not None:
+                await self.end(state, successor)
+        async with self.own(successor):
+            summary = state.summary if state is not None else None
+            yield await self._load(successor) or await self.create(
+                successor, inbound.channel, inbound.chat_id, summary=summary
+            )
+
+    @asynccontextmanager
+    async def own(self, session_id: str) -> AsyncIterator[None]:
+        """Own a session among all processes."""
+        async with self._runtime.store.session_lock(session_id, WAIT_FOR_OWNER):
+            yield
+
+    async def _locate(self, inbound: Inbound) -> str:
+        journal = self._runtime.journal
+        if inbound.session_id is None:
+            return (
+                await journal.active_session(inbound.channel, inbound.chat_id) or new_session_id()
+            )
+        session_id = inbound.session_id
+        while (row := await journal.session(session_id)) and row["successor"]:
+            session_id = row["successor"]
+        return session_id
+
+    def _over(self, state: SessionState) -> bool:
+        if state.version and state.version[2] is not None:
+            return True
+        limits, now = self._runtime.config.session, clock.now()
+        idle = now - state.last_used > limits.idle_hours * 3600
+        old = now - state.record.created > limits.max_days * 86400
+        return state.record.kind == "chat" and (idle or old)
+
+    async def _load(self, session_id: str) -> SessionState | None:
+        """The session's state, read anew if another process has worked on it."""
+        row = await self._runtime.journal.session(session_id)
+        if row is None:
+            return None
+        version = _version(row)
+        state = self._states.get(session_id)
+        if state is None or state.version != version:
+            state = await self._read(row)
+            state.version = version
+        await self._keep(state)
+        return state
+
+    async def _read(self, row: Mapping[str, Any]) -> SessionState:
+        tools = tuple(ToolSchema(**item) for item in json.loads(row["tools"]))
+        stable = StablePrompt(row["system"], tools, parts_from_json(row["parts"]))
+        record = replace(self.record(row), resumed=True)
+        model = row["model"] or self._runtime.default_model()
+        state = SessionState(record, stable, model, self.workspace(record))
+        state.summary = row["summary"]
+        state.question = question_from_json(row["question"])
+        state.last_used = row["updated"]
+        state.told_workspace = row["workspace"]
+        for item in await self._runtime.journal.messages(record.id):
+            message = Message.from_dict(json.loads(item["body"]), item["context"] or "")
+            state.append(item["turn_id"], message).seq = item["seq"]
+        return state
+
+    async def _keep(self, state: SessionState) -> None:
+        self._states[state.record.id] = state
+        self._states.move_to_end(state.record.id)
+        if not state.started:
+            state.started = True
+            await self._runtime.bus.observe(
+                "start_of_session", TurnContext(self._runtime, state), state.record
+            )
+        for session_id in list(self._states)[: max(0, len(self._states) - LOADED)]:
+            if self._states[session_id].running is None:
+                del self._states[session_id]
+
+    async def create(
+        self,
+        session_id: str,
+        channel: str,
+        chat_id: str,
+        *,
+        kind: str = "chat",
+        parent_id: str | None = None,
+        tools: Sequence[str] | None = None,
+        model: str | None = None,
+        workspace: Path | None = None,
+        summary: str | None = None,
+    ) -> SessionState:
+        """A new session: its prompt is assembled, frozen and stored."""
+        runtime = self._runtime
+        record = Session(
+            session_id, channel, chat_id, None, clock.now(), parent_id=parent_id, kind=kind
+        )
+        chosen, model = model or "", model or runtime.default_model()
+        workspace = workspace or self.workspace(record)
+        state = SessionState(record, StablePrompt("", (), ()), model, workspace)
+        ctx = TurnContext(runtime, state)
+        own = core_sections(record, str(workspace), runtime.config.operator_message)
+        given = await runtime.bus.collect("system_prompt", ctx, record, Section)
+        state.stable = assemble(own, given, self._schemas(kind, tools))
+        state.summary = summary
+        state.last_used = record.created
+        state.told_workspace = str(workspace)
+        await runtime.journal.create_session(record, state.stable, chosen, str(workspace), summary)
+        state.recovered = True
+        await self.touched(state)
+        await self._keep(state)
+        return state
+
+    def _schemas(self, kind: str, names: Sequence[str] | None) -> Iterable[ToolSchema]:
+        tools: Iterable[Tool] = self._runtime.tools.values()
+        for tool in tools:
+            if (kind == "chat" or not tool.main_only) and (names is None or tool.name in names):
+                yield tool.schema
+
+    async def refreeze(self, state: SessionState, request: ModelRequest) -> None:
+        """What the first request really sends is what is frozen."""
+        state.stable = StablePrompt(request.system, request.tools, state.stable.parts)
+        await self._runtime.journal.update_session(
+            "set_stable",
+            state.record.id,
+            system=request.system,
+            tools=state.stable.tools_json(),
+            parts=dump([asdict(part) for part in state.stable.parts]),
+        )
+
+    async def end(self, state: SessionState, successor: str | None = None) -> None:
+        """End a session: the next message of its chat begins a new one."""
+        ctx = TurnContext(self._runtime, state)
+        await self._runtime.bus.observe("end_of_session", ctx, state.record)
+        await self._runtime.journal.end_session(state.record.id, successor)
+        self.forget(state.record.id)
+
+    async def find(self, inbound: Inbound) -> str | None:
+        """The id of the session that ``inbound`` belongs to, if it is stored."""
+        session_id = await self._locate(inbound)
+        row = await self._runtime.journal.session(session_id)
+        return session_id if row is not None and row["ended"] is None else None
+
+    async def peek(self, session_id: str) -> SessionState:
+        """A stored session's state for looking at, without owning it."""
+        state = self._states.get(session_id)
+        if state is not None:
+            return state
+        row = await self._runtime.journal.session(session_id)
+        assert row is not None
+        return await self._read(row)
+
+    async def existing(self, session_id: str) -> SessionState | None:
+        """The state of a stored session that the caller owns."""
+        return await self._load(session_id)
+
+    async def reopen(self, session_id: str) -> None:
+        """Make a session its chat's current one again."""
+        await self._runtime.journal.update_session("reopen_session", session_id, now=clock.now())
+        self.forget(session_id)
+
+    async def touched(self, state: SessionState) -> None:
+        """Note what the store says after this process has worked on the session."""
+        row = await self._runtime.journal.session(state.record.id)
+        state.version = _version(row) if row is not None else ()
+
+    async def running_again(
+        self, state: SessionState, row: Mapping[str, Any], mode: str
+    ) -> Running:
+        """A turn that a dead process left, as far as the journal knows it."""
+        record = state.record
+        inbound = (
+            inbound_from_json(row["inbound"])
+            if row["inbound"]
+            else Inbound(record.channel, record.chat_id, "", row["id"], "")
+        )
+        running = Running(row["id"], state, inbound, row["inbox_id"], mode, state.model)
+        running.entries = [entry for entry in state.history if entry.turn_id == row["id"]]
+        running.iterations, running.usage = await self._runtime.journal.turn_usage(row["id"])
+        return running
+
+    def forget(self, session_id: str) -> None:
+        """Drop what is in memory; the store has the rest."""
+        self._states.pop(session_id, None)
+
+    def loaded(self, session_id: str) -> SessionState | None:
+        """The state in memory, if any."""
+        return self._states.get(session_id)
+
+    async def set_question(self, state: SessionState, question: Question | None) -> None:
+        """Keep the question that the next message answers."""
+        state.question = question
+        await self._runtime.journal.update_session(
+            "set_question", state.record.id, question=question_to_json(question)
+        )
+
+    def workspace(self, record: Session) -> Path:
+        """Where the session's tools work: the configured folder, or the chat's own."""
+        configured = self._runtime.config.workspace
+        if record.channel == TERMINAL or configured != ".":
+            return Path(configured).expanduser().resolve()
+        chat = quote(record.chat_id, safe="")
+        folder = self._runtime.home / "chats" / record.channel / chat / "work"
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return folder
+
+    @staticmethod
+    def record(row: Mapping[str, Any]) -> Session:
+        """A stored row as a session."""
+        return Session(
+            row["id"],
+            row["channel"],
+            row["chat_id"],
+            row["title"],
+            row["created"],
+            kind=row["kind"],
+            parent_id=row.get("parent_id"),
+        )
+
+    async def stored_messages(self, session_id: str) -> list[Message]:
+        """A session's messages as stored, without sidecars."""
+        rows = await self._runtime.journal.messages(session_id)
+        return [Message.from_dict(json.loads(row["body"])) for row in rows]
+
+
+async def preview(runtime: Runtime) -> StablePrompt:
+    """The stable prompt that a new session in the terminal would get; nothing is stored."""
+    record = Session("preview", TERMINAL, "default", None, clock.now())
+    workspace = runtime.sessions.workspace(record)
+    state = SessionState(record, StablePrompt("", (), ()), "", workspace)
+    ctx = TurnContext(runtime, state)
+    own = core_sections(record, str(workspace), runtime.config.operator_message)
+    given = await runtime.bus.collect("system_prompt", ctx, record, Section)
+    return assemble(own, given, [tool.schema for tool in runtime.tools.values()])
+
+
+def notices(state: SessionState) -> tuple[ContextBlock, ...]:
+    """What has changed since the prompt was frozen, told in the turn's context, once."""
+    lines = []
+    if state.summary and not state.history:
+        lines.append(f"Summary of the conversation before this one: {state.summary}")
+    today = clock.today()
+    began = date.fromtimestamp(state.record.created).isoformat()
+    if (state.told_date or began) != today:
+        lines.append(f"The date is now {today}.")
+    state.told_date = today
+    if state.told_workspace != str(state.workspace):
+        lines.append(f"The workspace is now {state.workspace}.")
+        state.told_workspace = str(state.workspace)
+    return (ContextBlock("notices", "\n".join(lines)),) if lines else ()
+
+
+def _version(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What tells whether another process has worked on a session."""
+    return (row["updated"], row["turns"], row["ended"], row["model"], row["question"])
+
+
+def _successor(session_id: str, inbound: Inbound) -> str:
+    """The id after ``session_id``: a name a person chose is counted on, others are made anew."""
+    if inbound.session_id is None or _MADE.fullmatch(session_id):
+        return new_session_id()
+    stem, _, number = session_id.rpartition("~")
+    return f"{stem}~{int(number) + 1}" if stem and number.isdigit() else f"{session_id}~2"

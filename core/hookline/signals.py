@@ -1,0 +1,57 @@
+"""Telling, afterwards: blinker signals whose receivers are isolated from each other."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import blinker
+
+log = logging.getLogger("hookline.signals")
+
+
+class SignalHub:
+    """Signals by name. A receiver is called as ``receiver(event, ctx=ctx)``."""
+
+    def __init__(self) -> None:
+        self._space = blinker.Namespace()
+        self._tasks: set[asyncio.Future[Any]] = set()
+
+    def connect(self, name: str, receiver: Callable[..., Any]) -> None:
+        """Subscribe; the hub keeps the receiver alive."""
+        self._space.signal(name).connect(receiver, weak=False)
+
+    def disconnect(self, name: str, receiver: Callable[..., Any]) -> None:
+        """Unsubscribe."""
+        self._space.signal(name).disconnect(receiver)
+
+    def heard(self, name: str) -> bool:
+        """True if anybody listens."""
+        found = self._space.get(name)
+        return found is not None and bool(found.receivers)
+
+    def send(self, name: str, event: object, ctx: Any = None) -> None:
+        """Call every receiver; one that raises is logged and the others still hear."""
+        found = self._space.get(name)
+        if found is None or not found.receivers:
+            return
+        for receiver in list(found.receivers_for(blinker.ANY)):
+            try:
+                result = receiver(event, ctx=ctx)
+                if inspect.isawaitable(result):
+                    self._keep(name, asyncio.ensure_future(result))
+            except (Exception, SystemExit) as error:
+                log.warning("a receiver of signal %s failed: %s", name, error, exc_info=error)
+
+    def _keep(self, name: str, task: asyncio.Future[Any]) -> None:
+        self._tasks.add(task)
+
+        def done(finished: asyncio.Future[Any]) -> None:
+            self._tasks.discard(finished)
+            if not finished.cancelled() and (error := finished.exception()) is not None:
+                log.warning("a receiver of signal %s failed: %s", name, error, exc_info=error)
+
+        task.add_done_callback(done)

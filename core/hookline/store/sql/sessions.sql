@@ -1,0 +1,67 @@
+-- name: insert_session!
+INSERT INTO sessions (id, channel, chat_id, kind, parent_id, title, model, system, tools, workspace,
+                      parts, summary, created, updated)
+VALUES (:id, :channel, :chat_id, :kind, :parent_id, :title, :model, :system, :tools, :workspace,
+        :parts, :summary, :created, :created);
+
+-- name: session
+SELECT * FROM sessions WHERE id = :id;
+
+-- name: active_session
+SELECT id FROM sessions
+WHERE channel = :channel AND chat_id = :chat_id AND kind = 'chat' AND ended IS NULL
+ORDER BY updated DESC LIMIT 1;
+
+-- name: list_sessions
+SELECT id, title, channel, chat_id, kind, created, updated, turns, ended FROM sessions
+WHERE (:channel IS NULL OR channel = :channel) AND (:chat_id IS NULL OR chat_id = :chat_id)
+  AND (:kind IS NULL OR kind = :kind)
+ORDER BY updated DESC, created DESC LIMIT :limit;
+
+-- name: end_session!
+UPDATE sessions SET ended = :now, successor = COALESCE(:successor, successor) WHERE id = :id;
+
+-- name: reopen_session!
+UPDATE sessions SET ended = NULL, successor = NULL, updated = :now WHERE id = :id;
+
+-- name: set_title!
+UPDATE sessions SET title = :title WHERE id = :id;
+
+-- name: set_model!
+UPDATE sessions SET model = :model WHERE id = :id;
+
+-- name: set_question!
+UPDATE sessions SET question = :question WHERE id = :id;
+
+-- name: touch_session!
+UPDATE sessions SET updated = :now, turns = turns + 1 WHERE id = :id;
+
+-- name: delete_session!
+DELETE FROM sessions WHERE id = :id;
+
+-- name: delete_session_messages!
+DELETE FROM messages WHERE session_id = :id;
+
+-- name: delete_session_sidecars!
+DELETE FROM sidecars WHERE session_id = :id;
+
+-- name: delete_session_steps!
+DELETE FROM steps WHERE turn_id IN (SELECT id FROM turns WHERE session_id = :id);
+
+-- name: delete_session_turns!
+DELETE FROM turns WHERE session_id = :id;
+
+-- name: delete_session_outbox!
+DELETE FROM outbox WHERE session_id = :id;
+
+-- name: delete_session_inbox!
+DELETE FROM inbox WHERE session_id = :id;
+
+-- name: search_messages
+SELECT m.session_id, m.seq, m.role, m.text, m.created, s.title, s.channel, s.chat_id
+FROM messages m JOIN sessions s ON s.id = m.session_id
+WHERE m.text LIKE :pattern ESCAPE '\'
+ORDER BY m.created DESC LIMIT :limit;
+
+-- name: set_stable!
+UPDATE sessions SET system = :system, tools = :tools, parts = :parts WHERE id = :id;

@@ -1,0 +1,108 @@
+-- name: insert_inbox!
+INSERT INTO inbox (id, channel, message_id, chat_id, body, session_id, received)
+VALUES (:id, :channel, :message_id, :chat_id, :body, :session_id, :received)
+ON CONFLICT (channel, message_id) DO NOTHING;
+
+-- name: set_inbox!
+UPDATE inbox SET state = :state, session_id = COALESCE(:session_id, session_id) WHERE id = :id;
+
+-- name: open_inbox
+SELECT * FROM inbox WHERE state <> 'done' ORDER BY received, id;
+
+-- name: prune_inbox!
+DELETE FROM inbox WHERE state = 'done' AND received < :before;
+
+-- name: insert_turn!
+INSERT INTO turns (id, session_id, inbox_id, number, started)
+VALUES (:id, :session_id, :inbox_id,
+        (SELECT COALESCE(MAX(number), 0) + 1 FROM turns WHERE session_id = :session_id), :now);
+
+-- name: end_turn!
+UPDATE turns SET state = :state, stop = :stop, iterations = :iterations, error = :error,
+                 ended = :now
+WHERE id = :id;
+
+-- name: open_turns
+SELECT t.*, i.body AS inbound FROM turns t LEFT JOIN inbox i ON i.id = t.inbox_id
+WHERE t.session_id = :session_id AND t.state = 'running' ORDER BY t.number;
+
+-- name: sessions_with_open_turns
+SELECT DISTINCT session_id FROM turns WHERE state = 'running';
+
+-- name: last_turn
+SELECT * FROM turns WHERE session_id = :session_id AND state <> 'undone'
+ORDER BY number DESC LIMIT 1;
+
+-- name: undo_turn!
+UPDATE turns SET state = 'undone' WHERE id = :id;
+
+-- name: insert_message!
+INSERT INTO messages (session_id, seq, turn_id, role, body, text, created)
+VALUES (:session_id, :seq, :turn_id, :role, :body, :text, :now);
+
+-- name: messages
+SELECT m.seq, m.turn_id, m.role, m.body, m.created, s.text AS context
+FROM messages m LEFT JOIN sidecars s ON s.session_id = m.session_id AND s.seq = m.seq
+WHERE m.session_id = :session_id ORDER BY m.seq;
+
+-- name: delete_turn_messages!
+DELETE FROM messages WHERE session_id = :session_id AND turn_id = :turn_id;
+
+-- name: delete_turn_sidecars!
+DELETE FROM sidecars WHERE session_id = :session_id AND seq IN
+    (SELECT seq FROM messages WHERE session_id = :session_id AND turn_id = :turn_id);
+
+-- name: set_sidecar!
+INSERT INTO sidecars (session_id, seq, text) VALUES (:session_id, :seq, :text)
+ON CONFLICT (session_id, seq) DO UPDATE SET text = excluded.text;
+
+-- name: drop_sidecars!
+DELETE FROM sidecars WHERE session_id = :session_id AND seq < :before;
+
+-- name: insert_step!
+INSERT INTO steps (turn_id, call_id, seq, name, arguments, read_only, state, started)
+VALUES (:turn_id, :call_id, :seq, :name, :arguments, :read_only, 'asked', :now)
+ON CONFLICT (turn_id, call_id) DO NOTHING;
+
+-- name: start_step!
+UPDATE steps SET state = 'started', started = :now WHERE turn_id = :turn_id AND call_id = :call_id;
+
+-- name: finish_step!
+UPDATE steps SET state = 'finished', ok = :ok, result = :result, seconds = :seconds
+WHERE turn_id = :turn_id AND call_id = :call_id;
+
+-- name: steps
+SELECT * FROM steps WHERE turn_id = :turn_id ORDER BY seq;
+
+-- name: insert_usage!
+INSERT INTO usage (session_id, turn_id, model, purpose, input, cache_read, cache_write, output,
+                   reasoning, created)
+VALUES (:session_id, :turn_id, :model, :purpose, :input, :cache_read, :cache_write, :output,
+        :reasoning, :now);
+
+-- name: session_usage
+SELECT model, purpose, COUNT(*) AS requests, SUM(input) AS input, SUM(cache_read) AS cache_read,
+       SUM(cache_write) AS cache_write, SUM(output) AS output, SUM(reasoning) AS reasoning
+FROM usage WHERE session_id = :session_id GROUP BY model, purpose ORDER BY model, purpose;
+
+-- name: turn_usage
+SELECT COUNT(*) AS requests, COALESCE(SUM(input), 0) AS input,
+       COALESCE(SUM(cache_read), 0) AS cache_read, COALESCE(SUM(cache_write), 0) AS cache_write,
+       COALESCE(SUM(output), 0) AS output, COALESCE(SUM(reasoning), 0) AS reasoning
+FROM usage WHERE turn_id = :turn_id AND purpose = 'turn';
+
+-- name: insert_outbox!
+INSERT INTO outbox (id, session_id, turn_id, channel, chat_id, body, state, due, created)
+VALUES (:id, :session_id, :turn_id, :channel, :chat_id, :body, :state, :now, :now)
+ON CONFLICT (id) DO NOTHING;
+
+-- name: set_outbox!
+UPDATE outbox SET state = :state, attempts = attempts + :tried, due = :due,
+                  delivered_id = COALESCE(:delivered_id, delivered_id)
+WHERE id = :id;
+
+-- name: open_outbox
+SELECT * FROM outbox WHERE state <> 'sent' AND channel = :channel ORDER BY created, id;
+
+-- name: turn_outbox
+SELECT * FROM outbox WHERE turn_id = :turn_id ORDER BY created, id;

@@ -1,0 +1,58 @@
+"""A channel that a test speaks through."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from hookline_hookspecs import Inbound, Reply
+
+
+class FakeChannel:
+    """Says messages into the runtime and collects the replies. ``fail`` makes sends fail first."""
+
+    name = "fake"
+    edits = False
+    network = True
+
+    def __init__(self, runtime: Any) -> None:
+        self._runtime = runtime
+        self._arrived = asyncio.Event()
+        self.sent: list[Reply] = []
+        self.fail = 0
+        self._number = 0
+
+    async def start(self) -> None:
+        """Nothing to connect."""
+
+    async def wait(self) -> None:
+        """Nothing more comes by itself."""
+
+    async def stop(self) -> None:
+        """Nothing to disconnect."""
+
+    async def send(self, reply: Reply) -> str:
+        """Collect a reply."""
+        if self.fail:
+            self.fail -= 1
+            raise ConnectionError("the fake platform is away")
+        self.sent.append(reply)
+        self._arrived.set()
+        return f"delivered-{len(self.sent)}"
+
+    async def say(
+        self, text: str, *, chat: str = "chat", user: str = "user", message_id: str | None = None
+    ) -> bool:
+        """A person writes; True if the message was taken, False if it was there already."""
+        self._number += 1
+        id_ = message_id or f"m{self._number}"
+        taken: bool = await self._runtime.receive(Inbound("fake", chat, user, id_, text))
+        return taken
+
+    async def replies(self, count: int, seconds: float = 5.0) -> list[Reply]:
+        """Wait until ``count`` replies have arrived in all."""
+        async with asyncio.timeout(seconds):
+            while len(self.sent) < count:
+                self._arrived.clear()
+                await self._arrived.wait()
+        return self.sent

@@ -1,0 +1,255 @@
+"""The real core around the plugins of a test."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from hookline_hookspecs import (
+    Attachment,
+    Audio,
+    Context,
+    Inbound,
+    Notice,
+    Plugin,
+    Question,
+    ToolResult,
+    Turn,
+    Usage,
+    hookimpl,
+)
+from hookline_hookspecs.plugin import NoConfig
+
+from hookline.bus import Bus
+from hookline.config import PluginEntry, load
+from hookline.context import TurnContext
+from hookline.journal import new_id
+from hookline.runtime import Runtime
+
+from .channel import FakeChannel
+from .model import ScriptedModel, Step
+from .recorder import HookRecorder
+
+T = TypeVar("T")
+MODEL = "test/model"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a message came to."""
+
+    text: str
+    stop: str
+    turn: Turn
+    notices: tuple[Notice, ...]
+
+    @property
+    def tool_calls(self) -> tuple[ToolResult, ...]:
+        """The results of the turn's tool calls."""
+        return self.turn.tool_calls
+
+    @property
+    def usage(self) -> Usage:
+        """The turn's tokens."""
+        return self.turn.usage
+
+
+class Harness:
+    """Core with the given plugins and nothing else.
+
+    Args:
+        plugins: plugin classes, outermost first.
+        config: the settings of the only plugin, or of each by name.
+        model: what the model answers, in order, or a ``ScriptedModel``.
+        core: settings of core, such as ``{"max_iterations": 3}``; dotted keys.
+        strict: raise plugins' errors; ``False`` to test isolation.
+        home: the home folder; kept between harnesses that share it.
+        workspace: where tools work; a folder in the home by default.
+        deadlines: seconds by hook, in place of the specs'.
+        answers: what the person answers to questions, in order.
+    """
+
+    def __init__(
+        self,
+        *plugins: type[Plugin[Any]],
+        home: Path,
+        config: Mapping[str, Any] | None = None,
+        model: ScriptedModel | Sequence[Step] = (),
+        core: Mapping[str, Any] | None = None,
+        strict: bool = True,
+        workspace: Path | None = None,
+        deadlines: dict[str, float | None] | None = None,
+        answers: Sequence[str] = (),
+    ) -> None:
+        self.home = home
+        self.workspace = workspace or home / "workspace"
+        self.model = model if isinstance(model, ScriptedModel) else ScriptedModel(model)
+        self.answers = list(answers)
+        self.questions: list[Question] = []
+        self.notices: list[Notice] = []
+        self._classes = {plugin_name(plugin): plugin for plugin in plugins}
+        self._settings = _settings(list(self._classes), config or {})
+        self._core = dict(core or {})
+        self._strict = strict
+        self._deadlines = deadlines
+        self._runner: asyncio.Runner | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._opened: Runtime | None = None
+        self._hooks: HookRecorder | None = None
+        self._channel: FakeChannel | None = None
+
+    # Asking
+
+    def send(self, text: str, **options: Any) -> Outcome:
+        """A person says ``text``; the whole turn is run, background hooks included."""
+        return self.run(self.asend(text, **options))
+
+    async def asend(
+        self,
+        text: str,
+        *,
+        session: str | None = "test",
+        approve: str = "ask",
+        attachments: Sequence[Attachment | Audio] = (),
+        system: str | None = None,
+        message_id: str | None = None,
+    ) -> Outcome:
+        """As :meth:`send`, in a running event loop."""
+        runtime = await self.aopen()
+        heard = len(self.notices)
+        inbound = Inbound(
+            channel="terminal",
+            chat_id="default",
+            user_id="tester",
+            message_id=message_id or new_id(),
+            text=text,
+            attachments=tuple(attachments),
+            session_id=session,
+            system=system,
+        )
+        running = await runtime.submit(inbound, approve)
+        await runtime.delivered(running)
+        await runtime.finish_background(10.0)
+        notices = tuple(self.notices[heard:])
+        return Outcome(running.reply, running.stop, running.snapshot(), notices)
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine in the harness's own event loop."""
+        if self._runner is None:
+            self._runner = asyncio.Runner()
+        return self._runner.run(work)
+
+    # What there is to look at
+
+    @property
+    def runtime(self) -> Runtime:
+        """The running core, opened if need be."""
+        if self._opened is None:
+            self.run(self.aopen())
+        assert self._opened is not None
+        return self._opened
+
+    @property
+    def hooks(self) -> HookRecorder:
+        """What the bus did: ``h.hooks["pre_tool"]``."""
+        self.runtime  # noqa: B018
+        assert self._hooks is not None
+        return self._hooks
+
+    @property
+    def channel(self) -> FakeChannel:
+        """A network channel named ``fake``, for tests of delivery."""
+        self.runtime  # noqa: B018
+        assert self._channel is not None
+        return self._channel
+
+    def plugin(self, kind: type[T]) -> T:
+        """The instance of a plugin class."""
+        for loading in self.runtime.plugins.loadings.values():
+            if isinstance(loading.plugin, kind):
+                return loading.plugin
+        raise KeyError(f"{kind.__name__} is not on: {self.states()}")
+
+    def states(self) -> dict[str, tuple[str, str]]:
+        """State and reason of each plugin."""
+        found = self.runtime.plugins.loadings
+        return {n: (one.state, one.reason) for n, one in found.items() if n in self._classes}
+
+    # Opening and closing
+
+    async def aopen(self) -> Runtime:
+        """Open the runtime in the running event loop, once."""
+        if self._opened is None:
+            self._loop = asyncio.get_running_loop()
+            self._opened = await self._open()
+        return self._opened
+
+    async def _open(self) -> Runtime:
+        self.workspace.mkdir(parents=True, exist_ok=True)
+        overrides = {"model": MODEL, "workspace": str(self.workspace), **self._core}
+        loaded = load(self.home, {}, overrides)
+        entries = {
+            name: PluginEntry(name, settings=self._settings.get(name, {}), named=True)
+            for name in self._classes
+        }
+        person = _person(self)
+        entries["person"] = PluginEntry("person")
+        runtime = Runtime(
+            replace(loaded, plugins=entries),
+            self.home,
+            strict=self._strict,
+            bus=Bus(strict=self._strict, deadlines=self._deadlines),
+            classes={**self._classes, "person": person},
+        )
+        runtime.providers.add("test", self.model)
+        self._hooks = HookRecorder(runtime.bus)
+        runtime.bus.signals.connect("notice", self._notice)
+        await runtime.__aenter__()
+        self._channel = FakeChannel(runtime)
+        runtime.channels.add(self._channel, "person")
+        return runtime
+
+    def _notice(self, event: Notice, ctx: TurnContext | None = None) -> None:
+        self.notices.append(event)
+
+    async def aclose(self) -> None:
+        """Close the runtime; the home stays."""
+        if self._opened is not None:
+            runtime, self._opened = self._opened, None
+            await runtime.__aexit__(None, None, None)
+
+    def close(self) -> None:
+        """Close from synchronous code."""
+        if self._runner is not None:
+            self._runner.run(self.aclose())
+            self._runner.close()
+            self._runner = None
+        elif self._loop is not None and not self._loop.is_closed():
+            self._loop.run_until_complete(self.aclose())
+
+
+def plugin_name(kind: type[Plugin[Any]]) -> str:
+    """The name a class is registered under in tests: ``PromptCache`` → ``prompt-cache``."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", kind.__name__).lower().lstrip("_")
+
+
+def _settings(names: list[str], config: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    if len(names) == 1 and names[0] not in config:
+        return {names[0]: dict(config)}
+    return {name: dict(config.get(name, {})) for name in names}
+
+
+def _person(harness: Harness) -> type[Plugin[Any]]:
+    """The person at the terminal: answers questions from ``harness.answers``."""
+
+    class Person(Plugin[NoConfig]):
+        @hookimpl(trylast=True)
+        def on_question(self, ctx: Context, question: Question) -> str | None:
+            harness.questions.append(question)
+            return harness.answers.pop(0) if harness.answers and ctx.interactive else None
+
+    return Person

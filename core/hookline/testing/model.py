@@ -1,0 +1,106 @@
+"""A model that answers what the test says, and remembers what it was sent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
+
+from hookline_hookspecs import (
+    Delta,
+    DeltaSink,
+    Fragment,
+    Message,
+    ModelRequest,
+    ModelResponse,
+    TextBlock,
+    ToolCall,
+    Usage,
+    WireRequest,
+)
+
+Step: TypeAlias = (
+    "str | ToolCall | list[Any] | ModelResponse | BaseException | Callable[[ModelRequest], Any]"
+)
+"""An answer: text, tool calls (with text among them), a response, an error, or a function."""
+
+
+def calls(name: str, /, **arguments: Any) -> ToolCall:
+    """A tool call for a script; its id is filled in when it is played."""
+    return ToolCall("", name, arguments)
+
+
+class ScriptedModel:
+    """Plays ``steps`` in order and keeps every request; past the end it fails with a sentence."""
+
+    name = "test"
+
+    def __init__(self, steps: Iterable[Step] = ()) -> None:
+        self.steps: list[Step] = list(steps)
+        self.requests: list[ModelRequest] = []
+        self.wires: list[WireRequest] = []
+        self._asked: ModelRequest | None = None
+        self._count = 0
+
+    def render(self, request: ModelRequest) -> WireRequest:
+        """The request as one JSON fragment for each message; equal messages give equal bytes."""
+        self._asked = request
+        return WireRequest(
+            provider=self.name,
+            fields={"model": request.model, **request.params},
+            fragments=tuple(_fragment(message) for message in request.messages),
+            stable={
+                "system": request.system.encode(),
+                "tools": json.dumps([t.name for t in request.tools]).encode(),
+            },
+            model=request.model,
+            session_id=request.session_id,
+        )
+
+    async def send(self, wire: WireRequest, on_delta: DeltaSink | None) -> ModelResponse:
+        """Play the next step."""
+        request = self._asked
+        assert request is not None
+        self.requests.append(request)
+        self.wires.append(wire)
+        if not self.steps:
+            raise AssertionError("the scripted model has no answer left; give it one more")
+        step = self.steps.pop(0)
+        while callable(step) and not isinstance(step, type):
+            step = step(request)
+        if isinstance(step, BaseException):
+            raise step
+        response = step if isinstance(step, ModelResponse) else self._response(step)
+        if on_delta is not None:
+            for word in response.text.split(" "):
+                on_delta(Delta(word))
+        return response
+
+    def _response(self, step: Any) -> ModelResponse:
+        blocks: list[Any] = []
+        for item in step if isinstance(step, list) else [step]:
+            if isinstance(item, ToolCall) and not item.id:
+                self._count += 1
+                item = ToolCall(f"call_{self._count}", item.name, item.arguments, item.error)
+            blocks.append(TextBlock(item) if isinstance(item, str) else item)
+        stop = "tools" if any(isinstance(b, ToolCall) for b in blocks) else "end"
+        usage = Usage(input=10, output=5)
+        return ModelResponse(tuple(blocks), stop, usage)  # type: ignore[arg-type]
+
+    async def aclose(self) -> None:
+        """Nothing to close."""
+
+    @property
+    def last(self) -> ModelRequest:
+        """The newest request."""
+        return self.requests[-1]
+
+
+def _fragment(message: Message) -> Fragment:
+    known = message.wire.get("test")
+    if known is None:
+        data = {**message.to_dict(), "context": message.context}
+        text = json.dumps(data, ensure_ascii=False, sort_keys=True)
+        known = message.wire["test"] = Fragment(text.encode("utf-8", "surrogatepass"))
+    assert isinstance(known, Fragment)
+    return known

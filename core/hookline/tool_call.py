@@ -1,0 +1,228 @@
+"""The one way to a tool: arguments, verdicts, approval, the run, ``post_tool``, the journal."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from time import perf_counter
+from typing import Any
+
+from hookline_hookspecs import (
+    Answer,
+    Ask,
+    Deny,
+    HooklineError,
+    Question,
+    Refused,
+    Tool,
+    ToolCall,
+    ToolError,
+    ToolResult,
+)
+
+from . import crash
+from .bus import AroundFault
+from .context import TurnContext
+from .implementations import describe
+
+log = logging.getLogger("hookline.tools")
+CHOICES = ("Once", "This session", "Always", "Deny")
+"""The choices of an approval (CONTRACT, Channels)."""
+LONGEST = 400_000
+"""Characters of a result that core passes on at most; a plugin cuts earlier."""
+
+
+async def run_calls(ctx: TurnContext, calls: Sequence[ToolCall]) -> list[ToolResult]:
+    """Run the calls of one response: neighbouring read-only ones side by side, others alone.
+
+    There is one result for each call, in order. A cancelled turn leaves in
+    ``ctx.running.finished`` what was done.
+    """
+    results: list[ToolResult] = []
+    for group in _groups(ctx, calls):
+        if len(group) == 1:
+            results.append(await run_call(ctx, group[0]))
+        else:
+            results += await _side_by_side(ctx, group)
+    return results
+
+
+async def _side_by_side(ctx: TurnContext, calls: Sequence[ToolCall]) -> list[ToolResult]:
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            running = [tasks.create_task(run_call(ctx, call)) for call in calls]
+    except BaseExceptionGroup as group:
+        raise group.exceptions[0] from None
+    return [task.result() for task in running]
+
+
+def _groups(ctx: TurnContext, calls: Sequence[ToolCall]) -> list[list[ToolCall]]:
+    groups: list[list[ToolCall]] = []
+    side_by_side = False
+    for call in calls:
+        tool = ctx.runtime.tools.get(call.name)
+        read_only = tool is not None and tool.read_only
+        if groups and side_by_side and read_only:
+            groups[-1].append(call)
+        else:
+            groups.append([call])
+        side_by_side = read_only
+    return groups
+
+
+async def run_call(ctx: TurnContext, call: ToolCall) -> ToolResult:
+    """The result of one call, whatever happens; it is journalled when this returns."""
+    start = perf_counter()
+    tool, result = _find(ctx, call)
+    if tool is not None:
+        ctx = ctx.with_tool(tool)
+        try:
+            call = replace(call, arguments=tool.check(call.arguments))
+        except ToolError as error:
+            result = _failure(call, f"Error: {error}")
+        else:
+            result = await _allowed_run(ctx, tool, call)
+    assert result is not None
+    result = replace(result, seconds=perf_counter() - start)
+    result = await ctx.runtime.bus.pipeline(
+        "post_tool", ctx, result, finish=lambda changed: _finished(replace(changed, call=call))
+    )
+    assert ctx.running is not None
+    ctx.running.finish(ctx.runtime.journal, result)
+    crash.point("after-tool")
+    return result
+
+
+def _find(ctx: TurnContext, call: ToolCall) -> tuple[Tool | None, ToolResult | None]:
+    if call.error:
+        return None, _failure(call, f"Error: {call.error}")
+    offered = any(schema.name == call.name for schema in ctx.state.stable.tools)
+    tool = ctx.runtime.tools.get(call.name)
+    if tool is not None and offered and tool.plugin not in ctx.runtime.plugins.gone:
+        return tool, None
+    if offered:
+        return None, _failure(call, f"Error: tool {call.name} is no longer available")
+    names = ", ".join(schema.name for schema in ctx.state.stable.tools) or "none"
+    return None, _failure(call, f"Error: there is no tool {call.name!r}; the tools are: {names}")
+
+
+async def _allowed_run(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResult:
+    """Judge the call, then run it inside the middlewares; a changed call is judged again."""
+    settled = await _judge(ctx, tool, call)
+    if settled is not None:
+        return settled
+    approved = _fingerprint(call)
+
+    async def run(asked: ToolCall) -> ToolResult:
+        if asked.name != tool.name:
+            return _failure(call, f"Error: a plugin turned {tool.name} into {asked.name}")
+        if _fingerprint(asked) != approved:
+            try:
+                asked = replace(asked, arguments=tool.check(asked.arguments))
+            except ToolError as error:
+                return _failure(asked, f"Error: {error}")
+            again = await _judge(ctx, tool, asked)
+            if again is not None:
+                return again
+        return await _execute(ctx, tool, asked)
+
+    try:
+        return await ctx.runtime.bus.around("around_tool", ctx, call, run, ToolResult)
+    except AroundFault as fault:
+        return _failure(call, f"Error: {fault}; the tool did not run to its end")
+
+
+def _fingerprint(call: ToolCall) -> str:
+    """What an approval is bound to: the tool and exactly these arguments."""
+    return json.dumps([call.name, call.arguments], sort_keys=True, default=repr)
+
+
+async def _judge(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResult | None:
+    """A result if the call may not run (or is answered already), else None."""
+    found = await ctx.runtime.bus.veto("pre_tool", ctx, call)
+    plugin, verdict = found if found is not None else ("core", None)
+    if tool.approval and not isinstance(verdict, (Deny, Ask)):
+        plugin, verdict = tool.plugin, Ask(tool.approval)
+    if verdict is None:
+        return None
+    if isinstance(verdict, Answer):
+        return ToolResult(call, verdict.text)
+    if isinstance(verdict, Deny):
+        ctx.notify(f"{tool.name} was refused: {verdict.reason}", plugin)
+        return _failure(call, f"Denied: {verdict.reason}")
+    return await _approval(ctx, call, verdict)
+
+
+async def _approval(ctx: TurnContext, call: ToolCall, ask: Ask) -> ToolResult | None:
+    running = ctx.running
+    assert running is not None
+    if running.mode == "yes":
+        return None
+    question = Question(
+        text=f"Allow {call.name}? {ask.reason}",
+        choices=CHOICES,
+        preview=ask.preview or json.dumps(call.arguments, ensure_ascii=False, indent=1),
+        kind="approval",
+        call=call,
+        reason=ask.reason,
+    )
+    answer = await ctx.runtime.bus.first("on_question", ctx, question, str)
+    if answer in CHOICES[:-1]:
+        return None
+    if answer is None and running.mode == "no":
+        why = f"{ask.reason}; nobody is there to approve it. Find another way, or stop and say so."
+    else:
+        why = f"{ask.reason}; the person did not approve it. Do not try it again in another form."
+    ctx.notify(f"{call.name} was refused: {why}")
+    return _failure(call, f"Denied: {why}")
+
+
+async def _execute(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResult:
+    assert ctx.running is not None
+    if not tool.read_only:
+        await ctx.runtime.journal.start_step(ctx.running.id, call.id)
+    crash.point("before-tool")
+    arguments: dict[str, Any] = dict(call.arguments)
+    if tool.wants_context:
+        arguments["ctx"] = ctx.of(tool.plugin)
+    try:
+        if tool.is_async:
+            value = await tool.run(**arguments)
+        else:
+            value = await asyncio.to_thread(tool.run, **arguments)
+        crash.point("mid-tool")
+    except (Refused, PermissionError) as error:
+        return _failure(call, f"Denied: {error}")
+    except HooklineError as error:
+        return _failure(call, f"Error: {error}")
+    except (Exception, SystemExit) as error:
+        log.warning("tool %s failed", tool.name, exc_info=error)
+        return _failure(call, f"Error: {tool.name} failed: {describe(error)}")
+    return _result(call, value)
+
+
+def _result(call: ToolCall, value: object) -> ToolResult:
+    if isinstance(value, ToolResult):
+        return replace(value, call=call)
+    if isinstance(value, str):
+        return ToolResult(call, value)
+    text = "" if value is None else json.dumps(value, ensure_ascii=False, default=str)
+    return ToolResult(call, text, data=value)
+
+
+def _failure(call: ToolCall, text: str) -> ToolResult:
+    return ToolResult(call, text, ok=False)
+
+
+def _finished(result: ToolResult) -> ToolResult:
+    """The result as the model reads it: bounded, its notes appended, never empty."""
+    text = result.text
+    if len(text) > LONGEST:
+        left_out = len(text) - LONGEST
+        half = LONGEST // 2
+        text = f"{text[:half]}\n[… {left_out} characters left out …]\n{text[-half:]}"
+    notes = "".join(f"\n\nNote: {note}" for note in result.notes)
+    return replace(result, text=(text or "(no output)") + notes)

@@ -1,0 +1,412 @@
+"""A turn: from a person's message to the reply, one path for every way a turn can come about."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from hookline_hookspecs import (
+    Block,
+    ContextBlock,
+    Failure,
+    Inbound,
+    Message,
+    ModelResponse,
+    ProviderError,
+    Question,
+    Reply,
+    Stash,
+    TextBlock,
+    ToolCall,
+    ToolResult,
+    ToolResultBlock,
+    Turn,
+    Usage,
+)
+from hookline_hookspecs.events import Stop
+
+from . import clock, crash
+from .bus import AroundFault
+from .context import TurnContext, current
+from .implementations import describe
+from .journal import new_id
+from .model_call import call_model, turn_request
+from .prompt import envelope
+from .tool_call import run_calls
+
+if TYPE_CHECKING:
+    from .journal import Journal
+    from .runtime import Runtime
+    from .session import Entry, SessionState
+
+log = logging.getLogger("hookline.turn")
+STOPPED = "Interrupted: the person stopped the turn; the outcome of this call is unknown"
+UNKNOWN = (
+    "Interrupted: the process died while this ran; the outcome is unknown, check before you go on"
+)
+MODES = ("ask", "yes", "no")
+"""How a verdict Ask is settled: ask a person, grant it, deny it."""
+
+
+class EmptyAnswer(ProviderError):
+    """The model said nothing, twice."""
+
+
+@dataclass(slots=True)
+class Running:
+    """A turn under way. ``finished`` holds the results of the newest response's calls."""
+
+    id: str
+    state: SessionState
+    inbound: Inbound
+    inbox_id: str | None
+    mode: str
+    model: str
+    first_request: bool = False
+    number_of_calls: int = 0
+    blocks: tuple[ContextBlock, ...] = ()
+    entries: list[Entry] = field(default_factory=list)
+    results: list[ToolResult] = field(default_factory=list)
+    finished: dict[str, ToolResult] = field(default_factory=dict)
+    unsettled: list[Awaitable[Any]] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+    reply: str = ""
+    question: Question | None = None
+    stop: Stop = ""
+    error: Failure | None = None
+    iterations: int = 0
+    sent: Reply | None = None
+    stashes: dict[str, Stash] = field(default_factory=dict)
+    task: asyncio.Task[Any] | None = None
+
+    @property
+    def user_entry(self) -> Entry:
+        """The message that began the turn."""
+        return self.entries[0]
+
+    def snapshot(self) -> Turn:
+        """The turn so far, for hooks."""
+        return Turn(
+            id=self.id,
+            session=self.state.record,
+            inbound=self.inbound,
+            messages=tuple([entry.message for entry in self.entries]),
+            tool_calls=tuple(self.results),
+            reply=self.reply,
+            usage=self.usage,
+            stop=self.stop,
+            iterations=self.iterations,
+        )
+
+    def say(self, message: Message) -> Entry:
+        """Add a message to the turn and the history."""
+        entry = self.state.append(self.id, message)
+        self.entries.append(entry)
+        return entry
+
+    def finish(self, journal: Journal, result: ToolResult) -> None:
+        """A call has its result; the journal hears of it now and is waited for later."""
+        self.finished[result.call.id] = result
+        self.later(journal.finish_step(self.id, result))
+
+    def later(self, write: Awaitable[Any]) -> None:
+        """A write that is under way; :meth:`settle` waits for it."""
+        self.unsettled.append(write)
+
+    async def settle(self) -> None:
+        """Wait until every write so far is committed. Raises ``StoreError``."""
+        writes, self.unsettled = self.unsettled, []
+        for write in writes:
+            await write
+
+
+async def run_turn(runtime: Runtime, running: Running, blocks: Sequence[Block]) -> Turn:
+    """Run a new turn of a session that the caller owns. Errors end up in the turn, not here."""
+    ctx = TurnContext(runtime, running.state, running)
+    state = running.state
+    running.first_request = not state.history
+
+    async def begin() -> None:
+        await runtime.bus.observe("start_of_turn", ctx, running.snapshot())
+        found = await runtime.bus.collect("pre_prompt", ctx, running.snapshot(), ContextBlock)
+        running.blocks = (*runtime.notices(state), *(block for _, block in found))
+        user = Message("user", tuple(blocks), envelope(running.blocks))
+        entry = running.say(user)
+        running.later(
+            runtime.journal.begin_turn(
+                running.id, state.record.id, running.inbox_id, entry.seq, user
+            )
+        )
+
+    return await _carry(ctx, begin)
+
+
+async def resume_turn(
+    runtime: Runtime, running: Running, steps: Mapping[str, Mapping[str, Any]]
+) -> Turn:
+    """Take a turn up again after the process died, from its last journalled step.
+
+    Finished calls keep their results; started ones are reported as interrupted unless they only
+    read; those that never started are run.
+    """
+    ctx = TurnContext(runtime, running.state, running)
+
+    async def begin() -> None:
+        await runtime.bus.observe("start_of_turn", ctx, running.snapshot())
+        last = running.entries[-1].message
+        if last.role != "assistant" or not last.tool_calls:
+            return
+        for call in last.tool_calls:
+            step = steps.get(call.id)
+            if step is not None and step["state"] == "finished":
+                text = step["result"] or ""
+                running.finished[call.id] = ToolResult(call, text, ok=bool(step["ok"]))
+            elif step is not None and step["state"] == "started" and not step["read_only"]:
+                running.finish(runtime.journal, ToolResult(call, UNKNOWN, ok=False))
+        await _answer_calls(ctx, last.tool_calls)
+
+    return await _carry(ctx, begin)
+
+
+async def _carry(ctx: TurnContext, begin: Any) -> Turn:
+    """Begin, loop, end: whatever happens in between, the turn ends and history stays whole."""
+    running = ctx.running
+    assert running is not None
+    running.task = asyncio.current_task()
+    ctx.state.running = running
+    token = current.set(ctx)
+    try:
+        await begin()
+        if running.question is None:
+            await _loop(ctx)
+        running.stop = running.stop or ("question" if running.question else "done")
+    except asyncio.CancelledError:
+        if ctx.runtime.closing:
+            # The process is going away: the next one takes the turn up from the journal.
+            ctx.state.running = None
+            raise
+        _uncancel(running.task)
+        running.stop = "stopped"
+        running.reply = "Stopped."
+    except BaseException as error:
+        await _failed(ctx, error)
+    try:
+        await asyncio.shield(_end(ctx))
+    finally:
+        ctx.state.running = None
+        current.reset(token)
+    return running.snapshot()
+
+
+def _uncancel(task: asyncio.Task[Any] | None) -> None:
+    while task is not None and task.cancelling():
+        task.uncancel()
+
+
+async def _failed(ctx: TurnContext, error: BaseException) -> None:
+    running = ctx.running
+    assert running is not None
+    if not isinstance(error, Exception):
+        raise error
+    if isinstance(error, ProviderError):
+        running.error = Failure(error.kind, str(error), error)
+    else:
+        if not isinstance(error, AroundFault):
+            log.error("turn %s failed", running.id, exc_info=error)
+        running.error = Failure("internal", str(error) or describe(error), error)
+        if ctx.runtime.strict:
+            running.error = Failure("internal", describe(error), error)
+    running.stop = "error"
+    running.reply = running.error.text
+    await ctx.runtime.bus.observe("on_error", ctx, running.error)
+
+
+async def _loop(ctx: TurnContext) -> None:
+    """Ask the model, run what it calls, until it answers."""
+    runtime, running, state = ctx.runtime, ctx.running, ctx.state
+    assert running is not None
+    limit = runtime.config.max_iterations
+    while True:
+        final = running.iterations >= limit
+        request = turn_request(ctx, state.messages(), final=final)
+        response = await _ask(ctx, request)
+        running.iterations += 1
+        calls = () if final else response.message.tool_calls
+        message = _kept(response, calls)
+        await _journal_response(ctx, message, calls, response)
+        await runtime.bus.observe("post_model", ctx, response)
+        if response.stop == "pause" and not calls and running.iterations < limit:
+            continue
+        if final:
+            running.stop = "max_iterations"
+        if not calls:
+            running.reply = response.text
+            return
+        await _answer_calls(ctx, calls)
+        if running.question is not None:
+            return
+
+
+async def _ask(ctx: TurnContext, request: Any) -> ModelResponse:
+    """One response with something in it; an empty one is asked for once more."""
+    running = ctx.running
+    assert running is not None
+    for _attempt in range(2):
+        response = await call_model(ctx, request)
+        running.usage = running.usage + response.usage
+        if response.text.strip() or response.message.tool_calls or response.stop == "pause":
+            return response
+        if response.stop == "refusal":
+            return replace(response, blocks=(TextBlock("The model refused to answer."),))
+        running.later(
+            ctx.runtime.journal.spend(
+                ctx.state.record.id, running.id, response.model, "turn", response.usage
+            )
+        )
+    raise EmptyAnswer(
+        f"{request.model} returned an empty answer twice; try again, or choose another model"
+    )
+
+
+def _kept(response: ModelResponse, calls: Sequence[ToolCall]) -> Message:
+    if calls or not response.message.tool_calls:
+        return response.message
+    text = tuple(b for b in response.blocks if not isinstance(b, ToolCall))
+    return Message("assistant", text or (TextBlock("(no answer)"),))
+
+
+async def _journal_response(
+    ctx: TurnContext, message: Message, calls: Sequence[ToolCall], response: ModelResponse
+) -> None:
+    runtime, running, state = ctx.runtime, ctx.running, ctx.state
+    assert running is not None
+    entry = running.say(message)
+    steps = []
+    for call in calls:
+        tool = runtime.tools.get(call.name)
+        steps.append((call, tool is not None and tool.read_only))
+    running.later(
+        runtime.journal.respond(
+            state.record.id,
+            running.id,
+            entry.seq,
+            message,
+            steps,
+            (response.model, "turn", response.usage),
+        )
+    )
+    if calls or crash.armed("after-model"):
+        await running.settle()
+    crash.point("after-model")
+
+
+async def _answer_calls(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
+    """Run what has no result yet and say all results, in the order of the calls."""
+    running = ctx.running
+    assert running is not None
+    try:
+        open_calls = [call for call in calls if call.id not in running.finished]
+        await run_calls(ctx, open_calls)
+    finally:
+        # A cancelled turn too leaves exactly one result for each call.
+        _say_results(ctx, calls)
+    await running.settle()
+
+
+def _say_results(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
+    runtime, running, state = ctx.runtime, ctx.running, ctx.state
+    assert running is not None
+    for call in calls:
+        if call.id not in running.finished:
+            running.finish(runtime.journal, ToolResult(call, STOPPED, ok=False))
+    results = [running.finished.pop(call.id) for call in calls]
+    running.results += results
+    blocks: list[Block] = [ToolResultBlock(r.call.id, r.text, r.ok, r.images) for r in results]
+    steering, state.steering = state.steering, []
+    blocks += [TextBlock(text) for text in steering]
+    for result in results:
+        if isinstance(result.data, Question):
+            running.question = result.data
+    entry = running.say(Message("user", tuple(blocks)))
+    running.later(runtime.journal.say(state.record.id, running.id, entry.seq, entry.message))
+
+
+async def _end(ctx: TurnContext) -> None:
+    """Store the reply and the end of the turn, then let the background hooks run."""
+    runtime, running, state = ctx.runtime, ctx.running, ctx.state
+    assert running is not None
+    await _close_history(ctx)
+    reply = Reply(
+        state.record,
+        running.reply if running.question is None else numbered(running.question),
+        in_reply_to=running.inbound.message_id,
+        id=f"{running.id}-reply",
+        choices=running.question.choices if running.question else (),
+    )
+    running.reply = reply.text
+    if running.stop != "error":
+        reply = await runtime.bus.pipeline("pre_reply", ctx, reply)
+        running.reply = reply.text
+    running.sent = reply
+    crash.point("before-reply")
+    if running.question is not None:
+        await runtime.sessions.set_question(state, running.question)
+    await runtime.journal.end_turn(
+        running.id,
+        state="failed" if running.stop == "error" else "done",
+        stop=running.stop,
+        iterations=running.iterations,
+        error=running.error.text if running.error else None,
+        inbox_id=running.inbox_id,
+        reply=None if state.record.kind != "chat" else reply,
+    )
+    state.last_used = clock.now()
+
+
+async def _close_history(ctx: TurnContext) -> None:
+    """Make sure that the history may be continued: the last message is the assistant's."""
+    runtime, running, state = ctx.runtime, ctx.running, ctx.state
+    assert running is not None
+    try:
+        await running.settle()
+    except Exception as error:
+        await _failed(ctx, error)
+    if not running.entries:
+        return
+    if running.entries[-1].message.role == "user":
+        text = running.reply if running.question is None else numbered(running.question)
+        entry = running.say(Message.assistant(text or "(no answer)"))
+        await runtime.journal.say(state.record.id, running.id, entry.seq, entry.message)
+
+
+def numbered(question: Question) -> str:
+    """A question as text: its choices numbered, ``Other`` last."""
+    if not question.choices:
+        return question.text
+    choices = [*question.choices, "Other"]
+    lines = [f"{number}. {choice}" for number, choice in enumerate(choices, 1)]
+    return "\n".join([question.text, *lines])
+
+
+def question_to_json(question: Question | None) -> str | None:
+    """A pending question for the store."""
+    if question is None:
+        return None
+    return json.dumps({"text": question.text, "choices": question.choices}, ensure_ascii=False)
+
+
+def question_from_json(text: str | None) -> Question | None:
+    """The pending question that was stored."""
+    if not text:
+        return None
+    data = json.loads(text)
+    return Question(data["text"], tuple(data["choices"]))
+
+
+def new_turn(state: SessionState, inbound: Inbound, inbox_id: str | None, mode: str) -> Running:
+    """A turn that is about to begin."""
+    return Running(new_id(), state, inbound, inbox_id, mode, inbound.model or state.model)

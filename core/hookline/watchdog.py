@@ -1,0 +1,97 @@
+"""Interrupts a synchronous hook that does not return, and one step of a coroutine that blocks.
+
+The bus marks what it is running; a daemon thread looks twice a second and, past the deadline,
+raises :class:`HookTimeout` in the thread that runs the event loop. In the main thread this is a
+signal, which also ends a blocking system call; elsewhere it is an asynchronous exception, which
+the interpreter delivers at its next bytecode.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import signal
+import threading
+import time
+from types import FrameType
+from typing import Any
+
+LOOK_EVERY = 0.5
+"""Seconds between looks."""
+_SIGNAL = getattr(signal, "SIGURG", None)
+"""Ignored by default and hardly used, so nobody else's handler is taken away."""
+
+
+class HookTimeout(BaseException):
+    """A hook ran past its deadline. No `Exception`, so that a hook cannot swallow it unawares."""
+
+
+class Watchdog:
+    """Watches one event loop's thread. ``begin`` and ``end`` are cheap: two attribute stores."""
+
+    def __init__(self) -> None:
+        self._running: object = None
+        self._until = 0.0
+        self._target = 0
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._previous: Any = None
+
+    def begin(self, what: object, until: float) -> None:
+        """``what`` starts now and must be done by ``until`` (``time.perf_counter``)."""
+        self._until = until
+        self._running = what
+
+    def end(self) -> None:
+        """What was running has returned."""
+        self._running = None
+
+    def start(self) -> None:
+        """Watch the calling thread. Does nothing when already started."""
+        if self._thread is not None:
+            return
+        self._target = threading.get_ident()
+        if self._uses_signal():
+            assert _SIGNAL is not None
+            self._previous = signal.signal(_SIGNAL, self._on_signal)
+        self._stop.clear()
+        self._thread = threading.Thread(target=self._look, name="hookline-watchdog", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop watching and put the signal's handler back."""
+        if self._thread is None:
+            return
+        self._stop.set()
+        self._thread.join()
+        self._thread = None
+        if self._previous is not None and threading.get_ident() == self._target:
+            assert _SIGNAL is not None
+            signal.signal(_SIGNAL, self._previous)
+            self._previous = None
+
+    def _uses_signal(self) -> bool:
+        in_main = threading.main_thread().ident == self._target
+        return in_main and _SIGNAL is not None and hasattr(signal, "pthread_kill")
+
+    def _look(self) -> None:
+        while not self._stop.wait(LOOK_EVERY):
+            if self._is_late():
+                self._interrupt()
+
+    def _is_late(self) -> bool:
+        return self._running is not None and time.perf_counter() > self._until
+
+    def _interrupt(self) -> None:
+        if self._previous is not None:
+            assert _SIGNAL is not None
+            signal.pthread_kill(self._target, _SIGNAL)
+        else:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                ctypes.c_ulong(self._target), ctypes.py_object(HookTimeout)
+            )
+
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        # Judged again here: the hook may have returned while the signal was under way.
+        if self._is_late():
+            self._until = time.perf_counter() + LOOK_EVERY
+            raise HookTimeout

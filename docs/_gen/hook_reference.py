@@ -1,0 +1,93 @@
+"""The page of all hooks, from ``hookline_hookspecs.HOOKS`` and the typed methods."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+
+import hookline_hookspecs
+from hookline_hookspecs import API, HOOKS, SIGNALS, HookSpec, HookSpecs
+from hookline_hookspecs.hooks import COMBINED, FAILURE_POLICY
+from markdown_text import code, docstring, table
+from type_reference import fields
+
+INTRO = f"""# Hooks
+
+A hook is a method of a plugin, marked `@hookimpl`, that core calls at a fixed place. It may be
+`def` or `async def`, except the `register_*` hooks, which are `def`. Hooks of a turn take `ctx`
+(see [Context](types.md#Context)) and one event. This page is made from the specs of version
+{API[0]}.{API[1]} of the contract.
+
+If you need to answer, implement a hook. If you only listen, subscribe to the signal of the same
+name: `host.signals.connect("post_tool", receiver)`. Signals besides:
+{", ".join(map(code, SIGNALS))}.
+
+## Kinds
+"""
+AFTER_KINDS = """
+**Order.** The first plugin is outermost: it sees `pre_*` first and `post_*` last. The standard set
+has an order of its own; other plugins follow as they are written in `config.yaml`.
+
+**Deadline.** The time that one implementation may take; running out of it counts as a failure.
+"""
+
+OWN_FAILURE = {"setup": "the plugin is undone completely and marked `failed` with the reason"}
+"""Hooks whose failure means more than that of their kind."""
+
+
+def page() -> str:
+    """The page as Markdown."""
+    kinds = [(code(kind), COMBINED[kind], FAILURE_POLICY[kind]) for kind in COMBINED]
+    parts = [INTRO, table(("kind", "results", "if an implementation fails"), kinds), AFTER_KINDS]
+    for group in HookSpecs.__bases__:
+        names = [name for name in vars(group) if name in HOOKS]
+        parts.append(f"## {group.__name__.removesuffix('Hooks')}\n\n{docstring(group.__doc__)}\n")
+        parts += [_hook(HOOKS[name]) for name in names]
+    return "\n".join(parts)
+
+
+def _hook(hook: HookSpec) -> str:
+    function = getattr(HookSpecs, hook.name)
+    rows = [
+        ("kind", f"{code(hook.kind)}: {COMBINED[hook.kind]}"),
+        ("deadline", "none" if hook.deadline is None else f"{hook.deadline:g} s"),
+        ("if it fails", OWN_FAILURE.get(hook.name, FAILURE_POLICY[hook.kind])),
+        ("order", f"the {'last' if hook.reverse else 'first'} plugin comes first"),
+        ("since", f"{hook.since[0]}.{hook.since[1]}"),
+    ]
+    if hook.background:
+        rows.append(("runs", "in the background, after the reply has left"))
+    return "\n".join(
+        [
+            f"### `{hook.name}` {{#{hook.name}}}\n",
+            docstring(hook.doc),
+            f"\n```python\ndef {hook.name}{_signature(function)}\n```\n",
+            table(("", ""), rows),
+            "",
+            _event(hook, function),
+        ]
+    )
+
+
+def _signature(function: object) -> str:
+    assert inspect.isfunction(function)
+    return str(inspect.signature(function)).replace("'", "")
+
+
+def _event(hook: HookSpec, function: object) -> str:
+    """The event's type and, where it is a dataclass, its fields."""
+    assert inspect.isfunction(function)
+    named = str(inspect.signature(function).parameters[hook.event].annotation)
+    kind = getattr(hookline_hookspecs, named, None)
+    if not inspect.isclass(kind):
+        return f"`{hook.event}` is {_callback(named)}.\n"
+    heading = f"`{hook.event}` is a [{named}](types.md#{named})"
+    told = f":\n\n{fields(kind)}" if dataclasses.is_dataclass(kind) else "."
+    return f"{heading}{told}\n"
+
+
+def _callback(named: str) -> str:
+    taken = named.removeprefix("Callable[[").removesuffix("], None]")
+    if taken != named:
+        return f"a function that takes one [{taken}](types.md#{taken})"
+    return code(named)

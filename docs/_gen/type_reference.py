@@ -1,0 +1,109 @@
+"""The page of the types that cross between core and plugins, from ``hookline_hookspecs``."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Iterator
+from types import ModuleType
+
+from hookline_hookspecs import drivers, errors, events, host, messages, parts, plugin, tools
+from markdown_text import code, docstring, table
+
+CHAPTERS: dict[str, ModuleType] = {
+    "The plugin": plugin,
+    "Tools": tools,
+    "Commands, checks, jobs, routes, reviewers": parts,
+    "Events and verdicts": events,
+    "Messages": messages,
+    "Host, context and services": host,
+    "Drivers": drivers,
+    "Errors": errors,
+}
+INTRO = """# Types
+
+All of these come from `hookline_hookspecs`. Events are frozen: a pipeline step returns
+`dataclasses.replace(event, …)`. New data arrives as new optional fields.
+"""
+
+
+def page() -> str:
+    """The page as Markdown."""
+    parts_of_page = [INTRO]
+    for title, module in CHAPTERS.items():
+        parts_of_page.append(f"## {title}\n")
+        parts_of_page += [_described(kind) for kind in public_classes(module)]
+    return "\n".join(parts_of_page)
+
+
+def public_classes(module: ModuleType) -> list[type]:
+    """The classes that a module defines for others, as they stand in its source."""
+    return [
+        kind
+        for name, kind in vars(module).items()
+        if inspect.isclass(kind) and kind.__module__ == module.__name__ and name[0] != "_"
+    ]
+
+
+def fields(kind: type) -> str:
+    """A table of a dataclass's fields."""
+    rows = [
+        (code(field.name), code(str(field.type)), _default(field))
+        for field in dataclasses.fields(kind)
+        if field.init
+    ]
+    return table(("field", "type", "default"), rows)
+
+
+def _default(field: dataclasses.Field[object]) -> str:
+    if field.default is not dataclasses.MISSING:
+        return code(repr(field.default))
+    if field.default_factory is not dataclasses.MISSING:
+        return code(repr(field.default_factory()))
+    return ""
+
+
+def _described(kind: type) -> str:
+    lines = [f"### `{kind.__name__}` {{#{kind.__name__}}}\n", docstring(kind.__doc__), ""]
+    if dataclasses.is_dataclass(kind):
+        lines += [fields(kind), ""]
+    else:
+        lines += [_attributes(kind), ""]
+    lines += _methods(kind)
+    return "\n".join(lines)
+
+
+def _attributes(kind: type) -> str:
+    rows = [
+        (code(name), code(str(annotation)))
+        for name, annotation in vars(kind).get("__annotations__", {}).items()
+        if not name.startswith("_")
+    ]
+    return table(("attribute", "type"), rows) if rows else ""
+
+
+def _methods(kind: type) -> Iterator[str]:
+    for name, member in vars(kind).items():
+        call = _call(name, member)
+        if call:
+            doc = docstring(_function(member).__doc__).replace("\n", "\n    ")
+            yield f"`{call}`\n:   {doc}\n"
+
+
+def _function(member: object) -> object:
+    if isinstance(member, property):
+        return member.fget
+    return getattr(member, "__func__", member)
+
+
+def _call(name: str, member: object) -> str:
+    """How a public method or property is written by its user; empty for anything else."""
+    function = _function(member)
+    if (name.startswith("_") and name != "__getitem__") or not inspect.isfunction(function):
+        return ""
+    signature = inspect.signature(function)
+    if isinstance(member, property):
+        return f"{name}: {signature.return_annotation}"
+    shown = [p for p in signature.parameters.values() if p.name not in ("self", "cls")]
+    plain = str(signature.replace(parameters=shown)).replace("'", "")
+    return ("async " if inspect.iscoroutinefunction(function) else "") + name + plain

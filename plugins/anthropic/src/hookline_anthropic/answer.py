@@ -1,0 +1,189 @@
+"""What the model answered: the events of a stream, or one whole message, as neutral blocks.
+
+Events and messages are taken as plain data, so that a kind of block or event that is newer than
+this code is passed over instead of failing the answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from hookline_hookspecs import (
+    Block,
+    Delta,
+    DeltaSink,
+    ModelResponse,
+    TextBlock,
+    ThinkingBlock,
+    ToolCall,
+    Usage,
+)
+from hookline_hookspecs.events import ModelStop
+
+STOPS: Mapping[str | None, ModelStop] = {
+    "end_turn": "end",
+    "stop_sequence": "end",
+    "tool_use": "tools",
+    "max_tokens": "length",
+    "refusal": "refusal",
+    "pause_turn": "pause",
+    "model_context_window_exceeded": "context",
+    None: "incomplete",
+}
+"""The API's ``stop_reason``; one that is not known here counts as ``end``."""
+
+_PIECES = {
+    "text_delta": "text",
+    "thinking_delta": "thinking",
+    "signature_delta": "signature",
+    "input_json_delta": "partial_json",
+}
+_SHOWN = ("text", "thinking")
+
+
+class StreamReader:
+    """Puts a message together from the events of a stream and shows its pieces."""
+
+    def __init__(self, on_delta: DeltaSink | None) -> None:
+        self._on_delta = on_delta
+        self._message: dict[str, Any] = {}
+        self._usage: dict[str, Any] = {}
+        self._blocks: dict[int, dict[str, Any]] = {}
+        self._pieces: dict[tuple[int, str], list[str]] = {}
+
+    @property
+    def begun(self) -> bool:
+        """Whether a message has started."""
+        return bool(self._message)
+
+    def feed(self, event: Any) -> None:
+        """Take one event; an unknown one is passed over."""
+        match event:
+            case {"type": "content_block_delta", "index": int(index), "delta": {"type": str(kind)}}:
+                self._piece(index, _PIECES.get(kind, ""), event["delta"])
+            case {"type": "content_block_start", "index": int(index), "content_block": dict(block)}:
+                self._blocks[index] = block
+                for name in _SHOWN:
+                    self._piece(index, name, block)
+            case {"type": "message_start", "message": dict(message)}:
+                self._message = message
+                self._usage |= _present(message.get("usage"))
+            case {"type": "message_delta"}:
+                self._message |= _present(event.get("delta"))
+                self._usage |= _present(event.get("usage"))
+
+    def _piece(self, index: int, name: str, holder: Mapping[str, Any]) -> None:
+        text = holder.get(name)
+        if not isinstance(text, str) or not text:
+            return
+        self._pieces.setdefault((index, name), []).append(text)
+        if self._on_delta and name == "text":
+            self._on_delta(Delta(text))
+        elif self._on_delta and name == "thinking":
+            self._on_delta(Delta(text, "thinking"))
+
+    def message(self) -> dict[str, Any]:
+        """The whole message so far, in the shape of one that was not streamed."""
+        content = []
+        for index, block in sorted(self._blocks.items()):
+            whole = dict(block)
+            for name in _PIECES.values():
+                pieces = self._pieces.get((index, name))
+                if pieces:
+                    whole["input" if name == "partial_json" else name] = "".join(pieces)
+            content.append(whole)
+        return self._message | {"content": content, "usage": self._usage}
+
+
+def _present(data: Any) -> dict[str, Any]:
+    if not isinstance(data, Mapping):
+        return {}
+    return {key: value for key, value in data.items() if value is not None}
+
+
+def read_message(message: Mapping[str, Any], model: str) -> ModelResponse:
+    """A message of the API as a response. ``model`` is what was asked, ``provider/model``."""
+    given = message.get("stop_reason")
+    reason = given if isinstance(given, str) else None
+    blocks: list[Block] = []
+    calls: set[str] = set()
+    for number, data in enumerate(message.get("content", ())):
+        if isinstance(data, Mapping) and data.get("type") == "tool_use":
+            call_id = _call_id(data, calls, f"{message.get('id') or uuid.uuid4()}/{number}")
+            calls.add(call_id)
+            blocks.append(_call(data, call_id, reason))
+        else:
+            blocks += _said(data)
+    stop = STOPS.get(reason, "end")
+    return ModelResponse(
+        tuple(blocks), stop, read_usage(message.get("usage")), raw=message, model=model
+    )
+
+
+def _said(data: Any) -> list[Block]:
+    match data:
+        case {"type": "text", "text": str(text)} if text:
+            return [TextBlock(text)]
+        case {"type": "thinking"}:
+            return [ThinkingBlock(data.get("thinking") or "", data.get("signature") or None)]
+        case {"type": "redacted_thinking", "data": str(sealed)}:
+            return [ThinkingBlock("", redacted=sealed)]
+        case _:
+            return []
+
+
+def _call_id(data: Mapping[str, Any], taken: set[str], seed: str) -> str:
+    given = data.get("id")
+    if isinstance(given, str) and given and given not in taken:
+        return given
+    return "toolu_" + hashlib.sha256(seed.encode()).hexdigest()[:24]
+
+
+def _call(data: Mapping[str, Any], call_id: str, reason: str | None) -> ToolCall:
+    name = data.get("name")
+    if not isinstance(name, str) or not name.strip():
+        error = "the call named no tool; send it again with the name of a tool"
+        return ToolCall(call_id, "", {}, error)
+    arguments = data.get("input") or {}
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments, parse_constant=_no_constant)
+        except (ValueError, RecursionError) as problem:
+            return ToolCall(call_id, name, {}, _unreadable(name, reason, problem))
+    if not isinstance(arguments, dict):
+        error = f"the arguments of {name} must be a JSON object; send the call again"
+        return ToolCall(call_id, name, {}, error)
+    return ToolCall(call_id, name, arguments)
+
+
+def _unreadable(name: str, reason: str | None, problem: Exception) -> str:
+    if reason in ("max_tokens", None):
+        return f"the call of {name} was cut off before its end; send it again, with less in it"
+    return f"the arguments of {name} were not valid JSON ({problem}); send the call again"
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON value")
+
+
+def read_usage(usage: Any) -> Usage:
+    """Token counts; ``input`` takes in what was read from and written to the cache."""
+    read = _count(usage, "cache_read_input_tokens")
+    written = _count(usage, "cache_creation_input_tokens")
+    details = usage.get("output_tokens_details") if isinstance(usage, Mapping) else None
+    return Usage(
+        input=_count(usage, "input_tokens") + read + written,
+        cache_read=read,
+        cache_write=written,
+        output=_count(usage, "output_tokens"),
+        reasoning=_count(details, "thinking_tokens"),
+    )
+
+
+def _count(data: Any, key: str) -> int:
+    value = data.get(key) if isinstance(data, Mapping) else None
+    return value if isinstance(value, int) else 0

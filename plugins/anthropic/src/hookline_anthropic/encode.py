@@ -1,0 +1,182 @@
+"""One message as bytes of the Messages API, with the places where a cache marker may go.
+
+Content is always a list of blocks. Nothing depends on a message's neighbours, so equal messages
+are equal bytes; only a tool call id that the conversation has already used is renamed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hookline_hookspecs import (
+    Block,
+    Fragment,
+    ImageBlock,
+    Message,
+    TextBlock,
+    ThinkingBlock,
+    ToolCall,
+    ToolResultBlock,
+)
+
+PLACEHOLDER = "(empty)"
+"""Stands for a message or a tool result without content, which the API refuses, and ends an
+assistant message that is nothing but thinking."""
+
+NAME_LENGTH = 128
+"""The API's longest tool name."""
+
+_ODD = re.compile(r"[^a-zA-Z0-9_-]")
+_BARE = ("thinking", "redacted_thinking")
+
+
+def to_json(value: Any) -> bytes:
+    """Compact UTF-8 JSON. What JSON does not have becomes null, a lone surrogate ``?``."""
+    try:
+        text = _dumps(value)
+    except ValueError:
+        text = _dumps(_finite(value))
+    return text.encode("utf-8", "replace")
+
+
+def _dumps(value: Any) -> str:
+    return json.dumps(
+        value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=dict
+    )
+
+
+def _finite(value: Any) -> Any:
+    match value:
+        case float():
+            return value if math.isfinite(value) else None
+        case Mapping():
+            return {key: _finite(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_finite(item) for item in value]
+        case _:
+            return value
+
+
+def list_fragment(blocks: Iterable[Mapping[str, Any]], head: bytes, tail: bytes) -> Fragment:
+    """Blocks as a JSON list between ``head`` and ``tail``, with a cut before each closing brace."""
+    parts: list[bytes] = []
+    cuts: list[int] = []
+    length = len(head)
+    for block in blocks:
+        part = to_json(block)
+        length += len(part)
+        cuts.append(length - 1 if _may_carry_marker(block) else -1)
+        length += 1  # the comma
+        parts.append(part)
+    return Fragment(head + b",".join(parts) + tail, tuple(cuts))
+
+
+def _may_carry_marker(block: Mapping[str, Any]) -> bool:
+    return block.get("type") not in _BARE and block.get("text") != ""
+
+
+def message_fragment(message: Message, renames: Mapping[str, str]) -> Fragment:
+    """A message as it is sent. ``renames`` maps call ids to those they are sent under."""
+    blocks = (
+        _user_blocks(message, renames)
+        if message.role == "user"
+        else _assistant_blocks(message, renames)
+    )
+    head = b'{"role":"%s","content":[' % message.role.encode()
+    return list_fragment(blocks or [_text(PLACEHOLDER)], head, b"]}")
+
+
+def _user_blocks(message: Message, renames: Mapping[str, str]) -> list[dict[str, Any]]:
+    # The API wants the results of the calls before anything else a person says.
+    results = [b for b in message.blocks if isinstance(b, ToolResultBlock)]
+    blocks = [_result(block, renames) for block in results]
+    for result in results:
+        if not result.ok:
+            blocks += [_image(image) for image in result.images]
+    blocks += _plain(message.blocks)
+    if message.context.strip():
+        blocks.append(_text(message.context))
+    return blocks
+
+
+def _assistant_blocks(message: Message, renames: Mapping[str, str]) -> list[dict[str, Any]]:
+    blocks: list[dict[str, Any]] = []
+    for block in message.blocks:
+        match block:
+            case ThinkingBlock():
+                blocks += _thinking(block)
+            case ToolCall():
+                blocks.append(_call(block, renames))
+            case _:
+                blocks += _plain((block,))
+    if blocks and blocks[-1]["type"] in _BARE:
+        blocks.append(_text(PLACEHOLDER))
+    return blocks
+
+
+def _plain(blocks: Iterable[Block]) -> list[dict[str, Any]]:
+    plain: list[dict[str, Any]] = []
+    for block in blocks:
+        match block:
+            case TextBlock(text) if text.strip():
+                plain.append(_text(text))
+            case ImageBlock():
+                plain.append(_image(block))
+    return plain
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+def _image(image: ImageBlock) -> dict[str, Any]:
+    source = {"type": "base64", "media_type": image.mime, "data": image.data}
+    return {"type": "image", "source": source}
+
+
+def _thinking(block: ThinkingBlock) -> list[dict[str, Any]]:
+    if block.redacted is not None:
+        return [{"type": "redacted_thinking", "data": block.redacted}]
+    if not block.signature:
+        # Another provider's thinking: the API takes only what it has sealed itself.
+        return []
+    return [{"type": "thinking", "thinking": block.text, "signature": block.signature}]
+
+
+def _call(call: ToolCall, renames: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "type": "tool_use",
+        "id": wire_id(call.id, renames),
+        "name": _ODD.sub("_", call.name)[:NAME_LENGTH] or "unnamed",
+        "input": {} if call.error else call.arguments,
+    }
+
+
+def _result(result: ToolResultBlock, renames: Mapping[str, str]) -> dict[str, Any]:
+    block: dict[str, Any] = {
+        "type": "tool_result",
+        "tool_use_id": wire_id(result.call_id, renames),
+    }
+    said = [_text(result.text)] if result.text.strip() else []
+    # A failed result may hold text only; its pictures follow the results.
+    said += [_image(image) for image in result.images] if result.ok else []
+    block["content"] = said or [_text(PLACEHOLDER)]
+    return block if result.ok else block | {"is_error": True}
+
+
+def wire_id(call_id: str, renames: Mapping[str, str]) -> str:
+    """The id under which a call goes out: letters, digits, ``_`` and ``-`` only.
+
+    An odd id of another provider is cleaned and told apart by a hash of the original, then looked
+    up in ``renames``.
+    """
+    clean = call_id
+    if not call_id or _ODD.search(call_id):
+        digest = hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[:12]
+        clean = f"{_ODD.sub('_', call_id)[:40] or 'call'}_{digest}"
+    return renames.get(clean, clean)

@@ -1,0 +1,65 @@
+"""The provider as core sees it."""
+
+from __future__ import annotations
+
+from hookline_hookspecs import (
+    DeltaSink,
+    ModelRequest,
+    ModelResponse,
+    ProviderSettings,
+    WireRequest,
+)
+
+from .answer import read_message
+from .body import join_body
+from .client import Client
+from .errors import Errors
+from .options import read_options
+from .render import Renderer
+
+
+class AnthropicProvider:
+    """Anthropic's Messages API, or a server that speaks it.
+
+    Rendering needs no SDK and no network; the SDK is imported and its one client made when the
+    first request is sent. Retries are the SDK's own.
+    """
+
+    def __init__(self, settings: ProviderSettings) -> None:
+        """Check the settings.
+
+        Raises:
+            BadRequest: an option has a value that cannot be used.
+        """
+        self.name = settings.name
+        self._settings = settings
+        self._options = read_options(settings)
+        self._errors = Errors(settings.name, settings.base_url)
+        self._renderer = Renderer(self._options)
+        self._client: Client | None = None
+
+    def render(self, request: ModelRequest) -> WireRequest:
+        """The request as fields and encoded parts; equal messages give equal bytes."""
+        return self._renderer.render(request)
+
+    async def send(self, wire: WireRequest, on_delta: DeltaSink | None) -> ModelResponse:
+        """Send, and show pieces as they come.
+
+        Raises:
+            ProviderError: of the kind that fits; the text names provider and model.
+        """
+        if self._client is None:
+            self._client = Client(self._settings, self._options, self._errors)
+        body = join_body(wire)
+        model = wire.model or str(wire.fields.get("model"))
+        if wire.fields.get("stream"):
+            message = await self._client.stream(body, model, on_delta)
+        else:
+            message = await self._client.whole(body, model)
+        return read_message(message, model)
+
+    async def aclose(self) -> None:
+        """Close connections; the next request opens them again."""
+        if self._client is not None:
+            client, self._client = self._client, None
+            await client.aclose()

@@ -1,0 +1,257 @@
+"""Failures are typed, and their sentences name provider and model and what to do."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import subprocess
+import sys
+
+import pytest
+from fakes.anthropic_server import Reply, Use
+from hookline_anthropic import AnthropicProvider
+from hookline_hookspecs import (
+    AuthError,
+    BadRequest,
+    ContextTooLong,
+    Message,
+    NetworkError,
+    Overloaded,
+    ProviderError,
+    ProviderSettings,
+    RateLimited,
+    ToolCall,
+)
+
+from .conftest import MakeTalk, request
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize(
+    ("status", "kind", "message", "error"),
+    [
+        (401, "authentication_error", "invalid x-api-key", AuthError),
+        (402, "billing_error", "no credit", AuthError),
+        (403, "permission_error", "not allowed", AuthError),
+        (404, "not_found_error", "model: nope", BadRequest),
+        (400, "invalid_request_error", "tools.0: bad", BadRequest),
+        (400, "invalid_request_error", "prompt is too long: 9 tokens > 8 maximum", ContextTooLong),
+        (
+            400,
+            "invalid_request_error",
+            "input length and `max_tokens` exceed context limit: 9 + 9 > 8",
+            ContextTooLong,
+        ),
+        (413, "request_too_large", "Request exceeds the maximum size", ContextTooLong),
+        (422, "invalid_request_error", "bad", BadRequest),
+        (429, "rate_limit_error", "slow down", RateLimited),
+        (500, "api_error", "oops", Overloaded),
+        (503, "api_error", "oops", Overloaded),
+        (529, "overloaded_error", "Overloaded", Overloaded),
+    ],
+)
+async def test_a_status_has_its_error(
+    talk: MakeTalk, stream: bool, status: int, kind: str, message: str, error: type[ProviderError]
+) -> None:
+    t = talk(Reply(status=status, error=(kind, message)), stream=stream)
+    with pytest.raises(error) as caught:
+        await t.ask()
+    text = str(caught.value)
+    assert type(caught.value) is error
+    assert "anthropic/claude-sonnet-4-5" in text
+    assert f"HTTP {status}: {message}" in text
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after": "7"}, 7.0),
+        ({"retry-after-ms": "1500", "retry-after": "7"}, 1.5),
+        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "nan"}, None),
+        ({}, None),
+    ],
+)
+async def test_when_to_come_back(
+    talk: MakeTalk, headers: dict[str, str], seconds: float | None
+) -> None:
+    t = talk(Reply(status=429, error=("rate_limit_error", "slow down"), headers=headers))
+    with pytest.raises(RateLimited) as caught:
+        await t.ask()
+    assert caught.value.retry_after == seconds
+
+
+async def test_the_sdk_tries_again(talk: MakeTalk) -> None:
+    busy = Reply(status=529, error=("overloaded_error", "x"), headers={"retry-after-ms": "1"})
+    t = talk(busy, "ok", max_retries=1)
+    assert (await t.ask()).text == "ok"
+    first, second = t.server.requests
+    assert first.raw == second.raw
+
+
+async def test_a_long_wait_is_told_and_not_slept_through(talk: MakeTalk) -> None:
+    limit = Reply(
+        status=429, error=("rate_limit_error", "daily limit"), headers={"retry-after": "3600"}
+    )
+    t = talk(limit, "never", max_retries=2)
+    with pytest.raises(RateLimited) as caught:
+        await t.ask()
+    assert caught.value.retry_after == 3600
+    assert len(t.server.requests) == 1
+
+
+async def test_an_error_page_is_told_by_its_title(talk: MakeTalk) -> None:
+    page = "<html><head><title>502 Bad &amp; Gateway</title></head><body>…</body></html>"
+    t = talk(Reply(status=502, body=page))
+    with pytest.raises(Overloaded, match=r"HTTP 502: 502 Bad & Gateway$"):
+        await t.ask()
+
+
+@pytest.mark.parametrize("stream", [True, False])
+async def test_another_server_is_told_by_what_it_says(talk: MakeTalk, stream: bool) -> None:
+    t = talk(Reply(body="<html><p>Welcome</p></html>"), stream=stream)
+    with pytest.raises(BadRequest, match=r"Check the base URL\. It said: Welcome"):
+        await t.ask()
+
+
+@pytest.mark.parametrize("body", ["[]", '{"object": "list"}', '{"content": "x"}', "null"])
+async def test_json_that_is_no_message(talk: MakeTalk, body: str) -> None:
+    t = talk(Reply(body=body))
+    with pytest.raises(BadRequest, match="something other than a message"):
+        await t.ask()
+
+
+@pytest.mark.parametrize(
+    ("kind", "error"),
+    [
+        ("overloaded_error", Overloaded),
+        ("rate_limit_error", RateLimited),
+        ("api_error", Overloaded),
+        ("invalid_request_error", BadRequest),
+    ],
+)
+async def test_an_error_in_the_middle_of_a_stream(
+    talk: MakeTalk, kind: str, error: type[ProviderError]
+) -> None:
+    t = talk(Reply(text="half of it", fail=(kind, "sorry")))
+    with pytest.raises(error, match="sorry"):
+        await t.ask()
+    assert "".join(delta.text for delta in t.shown) == "half of it"
+
+
+@pytest.mark.parametrize("stream", [True, False])
+async def test_a_connection_that_breaks(talk: MakeTalk, stream: bool) -> None:
+    t = talk(Reply(text="half of it", cut=True), stream=stream)
+    with pytest.raises(NetworkError, match=r"Try again|try again"):
+        await t.ask()
+    assert "".join(delta.text for delta in t.shown) == ("half of it" if stream else "")
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        (),
+        (("ping", "{}"),),
+        (("message_start", '{"type": "message_st'),),
+        (("message_start", '{"type": "message_start"}'),),
+    ],
+)
+async def test_a_stream_that_is_none(talk: MakeTalk, events: tuple[tuple[str, str], ...]) -> None:
+    t = talk(Reply(events=events))
+    with pytest.raises(NetworkError, match="broke off"):
+        await t.ask()
+
+
+async def test_a_whole_answer_that_is_cut_short(talk: MakeTalk) -> None:
+    t = talk(Reply(body='{"content": ['), stream=False)
+    with pytest.raises(NetworkError, match="broke off"):
+        await t.ask()
+
+
+async def test_nobody_listens() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+    settings = ProviderSettings("local", url, "k", {}, {"max_retries": 0})
+    provider = AnthropicProvider(settings)
+    with pytest.raises(NetworkError, match=f"local at {url} could not be reached"):
+        await provider.send(provider.render(request()), None)
+    await provider.aclose()
+
+
+async def test_a_server_that_is_too_slow(talk: MakeTalk) -> None:
+    t = talk(Reply(text="late", delay=0.5), timeout=0.05)
+    with pytest.raises(NetworkError, match="could not be reached"):
+        await t.ask()
+
+
+@pytest.mark.parametrize("url", ["localhost:1", "ftp://127.0.0.1", "http://[", "http://x:nope"])
+async def test_a_base_url_that_is_none(url: str) -> None:
+    provider = AnthropicProvider(ProviderSettings("local", url, "k", {}, {"max_retries": 0}))
+    with pytest.raises(ProviderError, match=r"base_url|base URL"):
+        await provider.send(provider.render(request()), None)
+    await provider.aclose()
+
+
+@pytest.mark.parametrize("key", ["two\nlines", "pasted…"])
+async def test_a_key_that_cannot_be_one_is_told_without_repeating_it(
+    talk: MakeTalk, key: str
+) -> None:
+    t = talk("never", key=key)
+    with pytest.raises(BadRequest, match="the key holds characters") as caught:
+        await t.ask()
+    assert key not in str(caught.value)
+    assert t.server.requests == []
+
+
+async def test_a_listener_that_fails_is_not_mistaken_for_the_network(talk: MakeTalk) -> None:
+    def fail(delta: object) -> None:
+        raise ValueError("the screen is gone")
+
+    t = talk("hello", "again")
+    with pytest.raises(ValueError, match="the screen is gone"):
+        await t.provider.send(t.provider.render(request()), fail)
+    assert (await t.ask()).text == "again"
+
+
+async def test_what_the_api_refuses_reaches_the_caller(talk: MakeTalk) -> None:
+    t = talk("never")
+    with pytest.raises(BadRequest, match="`tool_use` ids were found without `tool_result`"):
+        await t.ask(
+            Message.user("x"),
+            Message("assistant", (ToolCall("c1", "look", {}),)),
+            Message.user("y"),
+        )
+
+
+async def test_a_closed_provider_opens_again(talk: MakeTalk) -> None:
+    t = talk(Reply(tools=(Use("look"),)), "again")
+    await t.ask()
+    await t.provider.aclose()
+    assert (await t.ask()).text == "again"
+
+
+async def test_a_stopped_request_leaves_the_provider_usable(talk: MakeTalk) -> None:
+    t = talk(Reply(text="a long answer " * 20, pause=0.05), "again")
+    shown = asyncio.Event()
+    wire = t.provider.render(request())
+    task = asyncio.create_task(t.provider.send(wire, lambda delta: shown.set()))
+    await shown.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert (await t.ask()).text == "again"
+
+
+def test_the_sdk_is_not_imported_before_the_first_request() -> None:
+    script = (
+        "import sys\n"
+        "from hookline_anthropic import AnthropicProvider\n"
+        "from hookline_hookspecs import Message, ModelRequest, ProviderSettings\n"
+        "provider = AnthropicProvider(ProviderSettings('anthropic', None, 'k'))\n"
+        "provider.render(ModelRequest('anthropic/m', 's', (), (Message.user('x'),)))\n"
+        "print(sorted({'anthropic', 'httpx2'} & set(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stdout.strip() == "[]", done.stderr

@@ -1,0 +1,228 @@
+"""The plugin and its six tools: they find the file, call the modules beside, and word the result.
+
+Blocking work runs in threads; what a model is about to read passes the gate ``pre_read``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+from hookline_hookspecs import Context, Plugin, Refused, ToolError, tool
+
+from .complaints import missing, told
+from .config import FilesConfig
+from .edit import replace
+from .patterns import FilePattern, anywhere, split_base
+from .reading import Page, Wanted, numbered, read_page
+from .search import Found, LineSearch, search
+from .seen import Seen
+from .tree import Clock, Tree, listing, shown
+from .writing import Target
+
+
+class Files(Plugin[FilesConfig]):
+    """Read, write, edit, list, glob and grep files, within ``ctx.paths``."""
+
+    @tool(read_only=True, paged=True)
+    async def read_file(
+        self, ctx: Context, path: str, start_line: int | None = None, end_line: int | None = None
+    ) -> str:
+        """Read a text file. Lines come as number, tab, text; lines count from 1 and end_line is
+        included. A long file comes in parts, each says how to go on."""
+        config = self.config
+        wanted = Wanted(start_line, end_line, config.read_max_lines, config.read_max_chars)
+        page = await asyncio.to_thread(self._read, ctx, path, wanted)
+        if not page.lines:
+            return f"{path} is empty."
+        text = await ctx.host.read(page.text, path)
+        answer = numbered(text.split("\n"), page.first)
+        if not page.full:
+            return answer
+        total = "" if page.total is None else f" of {page.total}"
+        part = f"lines {page.first}-{page.last}{total} shown"
+        return f"{answer}\n[{part}; go on with start_line={page.last + 1}]"
+
+    @tool
+    def write_file(self, ctx: Context, path: str, content: str) -> str:
+        """Create a text file with its folders, or replace a whole one. Use edit_file to change
+        parts."""
+        with told("write", path):
+            real = ctx.paths.resolve(path)
+            target = Target.at(ctx.paths, real, path, self.config.max_file_bytes)
+            warning = self._warning(ctx, real, path, target)
+            if target.holds(content):
+                return f"{path} already has exactly this content."
+            outcome = target.write(content)
+        Seen.of(ctx).note(real, outcome.stamp)
+        verb = "Created" if target.before is None else "Replaced"
+        answer = f"{verb} {path}: {outcome.lines} line(s), {outcome.stamp.size} bytes"
+        return "\n".join((answer, *warning, *outcome.notes))
+
+    @tool
+    def edit_file(
+        self,
+        ctx: Context,
+        path: str,
+        old_string: str,
+        new_string: str,
+        replace_all: bool = False,
+    ) -> str:
+        """Replace old_string by new_string in a text file. old_string is text of the file without
+        line numbers, unique in it unless replace_all."""
+        with told("edit", path):
+            real = self._file(ctx, path)
+            target = Target.at(ctx.paths, real, path, self.config.max_file_bytes)
+            before, text = target.require_text()
+            edited = replace(text, path, old_string, new_string, everywhere=replace_all)
+            stamp = target.store(edited.text)
+        answer = f"Edited {path}: {edited.count} replacement(s), strategy {edited.strategy}"
+        seen = Seen.of(ctx)
+        if seen.current(real, before):
+            seen.note(real, stamp)
+        elif seen.knows(real):
+            answer += f"\nNote: {path} had changed on disk since you read it; lines may have moved."
+        return answer
+
+    @tool(read_only=True)
+    def list_dir(self, ctx: Context, path: str = ".") -> str:
+        """List a folder: folders end in /, files have their size in bytes."""
+        with told("list", path):
+            real = self._existing(ctx, path)
+            if not real.is_dir():
+                raise ToolError(f"{path} is a file; use read_file")
+            return listing(real, self.config.list_max_entries) or f"{path} is empty."
+
+    @tool(read_only=True)
+    def glob(self, ctx: Context, pattern: str, path: str = ".") -> str:
+        """Find files by pattern (* ? [..] {a,b}, ** for any folders) below path, sorted. Hidden
+        ones only if the pattern names a dot."""
+        with told("search", path):
+            wanted = FilePattern(pattern)
+            base, rest = split_base(pattern)
+            root = self._folder(ctx, path)
+            if base:
+                root = ctx.paths.resolve(base, base=root)
+            tree = Tree(ctx.paths, root, Clock())
+            inner = FilePattern(rest)
+            found = [
+                file
+                for name in tree.files(hidden=wanted.hidden)
+                if inner.matches(name) and ctx.paths.judge(str(file := root / name)) is None
+            ]
+        names = sorted(shown(ctx.paths, file) for file in found)
+        if not names and not tree.stopped:
+            return f"No file below {path} matches {pattern}."
+        lines = names[: self.config.glob_max_results]
+        if len(lines) < len(names):
+            lines.append(f"[{len(lines)} of {len(names)} files shown; narrow the pattern]")
+        if tree.stopped:
+            lines.append("[stopped: too many files; give a path or a narrower pattern]")
+        return "\n".join(lines)
+
+    @tool(read_only=True)
+    async def grep(
+        self,
+        ctx: Context,
+        pattern: str,
+        path: str = ".",
+        glob: str | None = None,
+        ignore_case: bool = False,
+    ) -> str:
+        """Search files line by line for a regular expression; answers path:line: text. path is a
+        folder or file; glob limits the files, as in *.py or src/**/*.py."""
+        found = await asyncio.to_thread(self._search, ctx, pattern, path, glob, ignore_case)
+        lines: list[str] = []
+        for file, rows in found.by_file:
+            label = shown(ctx.paths, file)
+            try:
+                lines.append(await ctx.host.read("\n".join(rows), label))
+            except Refused as error:
+                lines.append(f"[{label}: {error}]")
+        if not lines:
+            lines.append(f"No line matches {pattern} ({found.searched} files searched).")
+        return "\n".join(lines + self._left_out(ctx, found))
+
+    def _read(self, ctx: Context, path: str, wanted: Wanted) -> Page:
+        with told("read", path):
+            real = self._file(ctx, path)
+            page = read_page(ctx.paths, real, path, wanted)
+        Seen.of(ctx).note(real, page.stamp)
+        return page
+
+    def _search(
+        self,
+        ctx: Context,
+        pattern: str,
+        path: str,
+        glob: str | None,
+        ignore_case: bool,
+    ) -> Found:
+        compiled = LineSearch(pattern, ignore_case=ignore_case)
+        wanted = anywhere("*" if glob is None else glob)
+        clock = Clock()
+        paths = ctx.paths
+        with told("search", path):
+            root = self._existing(ctx, path)
+            tree = Tree(paths, root, clock)
+
+            def files() -> Iterator[Path]:
+                if not root.is_dir():
+                    yield root
+                    return
+                for name in tree.files(hidden=wanted.hidden):
+                    if wanted.matches(name):
+                        yield root / name
+
+            limit = self.config.grep_max_matches
+            found = search(paths, files(), compiled, limit, clock, lambda file: shown(paths, file))
+        if root.is_file() and not found.searched and not found.large:
+            raise ToolError(f"{path} is binary or cannot be read; only text is searched")
+        found.stopped = found.stopped or tree.stopped
+        return found
+
+    def _left_out(self, ctx: Context, found: Found) -> list[str]:
+        notes = []
+        if found.more:
+            notes.append(
+                f"[{found.count} matches shown, there are more; narrow pattern, path or glob]"
+            )
+        if found.large:
+            notes.append(f"[{found.large} file(s) too large to search]")
+        if found.slow:
+            names = ", ".join(shown(ctx.paths, file) for file in found.slow[:5])
+            notes.append(f"[the pattern took too long in {len(found.slow)} file(s): {names}]")
+        if found.stopped:
+            notes.append("[stopped: out of time; give a narrower path or glob]")
+        return notes
+
+    def _warning(self, ctx: Context, real: Path, path: str, target: Target) -> list[str]:
+        """What to tell about the version that is being replaced. Raises if it is a newer one."""
+        seen = Seen.of(ctx)
+        if target.before is None or seen.current(real, target.before):
+            return []
+        if seen.knows(real):
+            raise ToolError(
+                f"{path} has changed on disk since you read it and was not written; read it "
+                "again, then write what should be there"
+            )
+        return [f"Note: {path} existed and had not been read in this session."]
+
+    def _existing(self, ctx: Context, path: str) -> Path:
+        real = ctx.paths.resolve(path)
+        if not real.exists():
+            raise missing(ctx.paths, real, path)
+        return real
+
+    def _folder(self, ctx: Context, path: str) -> Path:
+        real = self._existing(ctx, path)
+        if not real.is_dir():
+            raise ToolError(f"{path} is a file, not a folder")
+        return real
+
+    def _file(self, ctx: Context, path: str) -> Path:
+        real = self._existing(ctx, path)
+        if real.is_dir():
+            raise ToolError(f"{path} is a folder; use list_dir")
+        return real

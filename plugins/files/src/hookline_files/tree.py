@@ -1,0 +1,115 @@
+"""The files below a folder, and what one folder holds.
+
+``Paths.walk`` cannot leave folders out; here ``.git`` and hidden folders are never entered, so
+that they do not use up the time of a search.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Iterator
+from pathlib import Path, PurePath
+
+from hookline_hookspecs import Paths
+
+SKIPPED = frozenset({".git"})
+"""Folders that are never entered from above."""
+SEARCH_SECONDS = 30.0
+"""How long one glob or grep may take."""
+
+
+class Clock:
+    """The time that one search has left."""
+
+    def __init__(self, seconds: float = SEARCH_SECONDS) -> None:
+        self._end = time.monotonic() + seconds
+
+    @property
+    def left(self) -> float:
+        """Seconds; not above 0 when the search has to stop."""
+        return self._end - time.monotonic()
+
+
+class Tree:
+    """The files below ``root`` that may be named, each folder sorted.
+
+    Links to folders are not followed. ``stopped`` is True after a walk that ran out of time.
+    """
+
+    def __init__(self, paths: Paths, root: Path, clock: Clock) -> None:
+        self._paths = paths
+        self._root = root
+        self._clock = clock
+        self.stopped = False
+
+    def files(self, *, hidden: bool) -> Iterator[PurePath]:
+        """Paths relative to the root; hidden files and folders only if ``hidden``.
+
+        A file is not judged yet: whoever shows or opens it does that.
+        """
+        pending = [self._root]
+        while pending:
+            folder = pending.pop()
+            if self._clock.left <= 0:
+                self.stopped = True
+                return
+            inner = []
+            for entry in _entries(folder):
+                if entry.name in SKIPPED or (entry.name.startswith(".") and not hidden):
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    if self._paths.judge(entry.path) is None:
+                        inner.append(Path(entry.path))
+                elif entry.is_file():
+                    yield Path(entry.path).relative_to(self._root)
+            pending.extend(reversed(inner))
+
+
+def listing(folder: Path, limit: int) -> str:
+    """The entries of ``folder``, sorted: folders with ``/``, links with where they lead, files
+    with their size in bytes."""
+    with os.scandir(folder) as found:
+        entries = sorted(found, key=lambda entry: entry.name)
+    lines = [_line(entry) for entry in entries[:limit]]
+    if len(entries) > limit:
+        lines.append(f"[{limit} of {len(entries)} entries shown; use glob for others]")
+    return "\n".join(lines)
+
+
+def _line(entry: os.DirEntry[str]) -> str:
+    name = printable(entry.name)
+    try:
+        if entry.is_symlink():
+            return f"{name} -> {printable(os.readlink(entry.path))}"  # noqa: PTH115 - as written
+        if entry.is_dir():
+            return f"{name}/"
+        status = entry.stat()
+    except OSError:
+        return name
+    if not stat.S_ISREG(status.st_mode):
+        return f"{name} (not a regular file)"
+    return f"{name}  {status.st_size}"
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except OSError:
+        return []  # Unreadable, or gone since.
+
+
+def shown(paths: Paths, real: Path) -> str:
+    """``real`` as the model names it: relative to the workspace where it lies inside."""
+    for workspace in (paths.workspace, paths.workspace.resolve()):
+        if real.is_relative_to(workspace):
+            return printable(real.relative_to(workspace).as_posix())
+    return printable(real.as_posix())
+
+
+def printable(name: str) -> str:
+    """``name`` on one line and as valid Unicode: file names may be any bytes."""
+    valid = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in valid)

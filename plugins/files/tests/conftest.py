@@ -1,0 +1,113 @@
+"""A workspace with the plugin's tools on it, and stand-ins for what core provides."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, BinaryIO
+
+import pytest
+from hookline_files import Files, FilesConfig
+from hookline_hookspecs import Refused, Stash, Tool
+from hookline_hookspecs.tools import TOOL_MARK
+
+
+class PathGuard:
+    """The guard of the contract in small: inside the workspace, nothing named ``.env``."""
+
+    def __init__(self, workspace: Path) -> None:
+        self.workspace = workspace.resolve()
+
+    def resolve(self, path: str, *, base: Path | None = None) -> Path:
+        real = Path(os.path.realpath((base or self.workspace) / path))
+        if not real.is_relative_to(self.workspace):
+            raise PermissionError(f"The path {path!r} lies outside the workspace.")
+        if ".env" in (real.name, Path(path).name):
+            raise PermissionError(f"The path {path!r} is off limits.")
+        return real
+
+    def judge(self, path: str) -> str | None:
+        try:
+            self.resolve(path)
+        except PermissionError as error:
+            return str(error)
+        return None
+
+    def open_read(self, path: Path) -> BinaryIO:
+        handle = os.open(self.resolve(str(path)), os.O_RDONLY | os.O_NONBLOCK)
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            os.close(handle)
+            raise PermissionError(f"{path} is not a file with content.")
+        return os.fdopen(handle, "rb")
+
+    def walk(self, root: Path) -> Iterator[Path]:
+        return (path for path in sorted(root.rglob("*")) if path.is_file())
+
+
+class Host:
+    """The gate ``pre_read``, replaceable by a test, and what passed it."""
+
+    def __init__(self) -> None:
+        self.log = None
+        self.gate: Callable[[str], str] = lambda text: text
+        self.passed: list[tuple[str, str]] = []
+
+    async def read(self, text: str, source: str, kind: str = "file") -> str:
+        self.passed.append((source, text))
+        if "REFUSE ME" in text:
+            raise Refused(f"{source} holds instructions to the model")
+        return self.gate(text)
+
+
+class Workbench:
+    """The tools of one plugin in one session; ``bench("read_file", path="a")`` calls one."""
+
+    def __init__(self, root: Path, **config: Any) -> None:
+        self.root = root
+        self.host = Host()
+        self.plugin = Files(FilesConfig(**config), self.host)  # type: ignore[arg-type]
+        self._session = Stash()
+        self._session.session = {}
+        self.paths = PathGuard(root)
+
+    def __call__(self, name: str, **arguments: Any) -> str:
+        """What the tool answers; its failures are raised, as in a turn."""
+        method = getattr(self.plugin, name)
+        tool = Tool.from_function(method, **getattr(method, TOOL_MARK))
+        ctx = SimpleNamespace(stash=self._session, paths=self.paths, host=self.host)
+        answer = tool.run(ctx=ctx, **tool.check(arguments))
+        return asyncio.run(answer) if inspect.isawaitable(answer) else answer
+
+    def new_session(self) -> None:
+        """Forget what was read."""
+        self._session.session = {}
+
+    def put(self, name: str, content: str | bytes) -> Path:
+        """A file made by somebody else."""
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+
+@pytest.fixture
+def make_bench(tmp_path: Path) -> Callable[..., Workbench]:
+    """Makes workbenches with settings of their own."""
+
+    def make(**config: Any) -> Workbench:
+        root = tmp_path / "work"
+        root.mkdir(exist_ok=True)
+        return Workbench(root, **config)
+
+    return make
+
+
+@pytest.fixture
+def bench(make_bench: Callable[..., Workbench]) -> Workbench:
+    """A workbench with the default settings."""
+    return make_bench()

@@ -1,0 +1,81 @@
+"""The provider's own settings, read from ``providers.NAME`` of the configuration."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+
+class Options(BaseModel):
+    """Settings beside base URL, key and headers; keys of other parts are left alone."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    stream: bool = True
+    """Ask for a stream unless the request itself says otherwise."""
+    api: Literal["chat", "responses"] = "chat"
+    """``chat`` is ``/chat/completions``, ``responses`` is ``/responses``."""
+    timeout: float | None = Field(None, gt=0)
+    """Seconds to wait for the next bytes; None is the SDK's own (600, and 5 to connect)."""
+    max_retries: int = Field(2, ge=0)
+    """How often the SDK repeats a request that met a 408, 409, 429, 5xx or a lost connection."""
+    max_tokens_field: str = ""
+    """Name of the output limit on the wire; empty picks it by the server's address."""
+    reasoning_field: str | None = None
+    """Field under which an assistant message with tool calls carries its reasoning back; empty
+    sends none, None picks it by the server's address."""
+    key_env: str = ""
+    """The environment variable that holds the key, for the text of errors."""
+
+    @classmethod
+    def read(cls, provider: str, options: Mapping[str, Any]) -> Options:
+        """The settings of ``provider``; None counts as not given.
+
+        Raises:
+            ValueError: a value is of the wrong type or out of range; the text names its key.
+        """
+        given = {key: value for key, value in options.items() if value is not None}
+        try:
+            return cls.model_validate(given)
+        except ValidationError as error:
+            faults = error.errors(include_url=False, include_context=False)
+            where = [
+                f"providers.{provider}.{fault['loc'][0]} is {fault['input']!r}: {fault['msg']}"
+                for fault in faults
+            ]
+            raise ValueError("; ".join(where)) from None
+
+
+REASONING_HOSTS = ("deepseek.com", "moonshot.ai", "moonshot.cn", "xiaomimimo.com")
+"""Servers that want ``reasoning_content`` back on every message with tool calls.
+
+DeepSeek (api-docs.deepseek.com/guides/thinking_mode) and Moonshot answer 400 without it while
+thinking is on, which is their default; Xiaomi recommends it. All others get no reasoning.
+"""
+
+
+def max_tokens_field(options: Options, base_url: str | None) -> str:
+    """Name of the output limit: OpenAI's newer models refuse what all others understand."""
+    if options.max_tokens_field:
+        return options.max_tokens_field
+    return "max_completion_tokens" if _served_by(base_url, ("api.openai.com",)) else "max_tokens"
+
+
+def reasoning_field(options: Options, base_url: str | None) -> str:
+    """The field that carries reasoning back to the server, or nothing."""
+    if options.reasoning_field is not None:
+        return options.reasoning_field
+    return "reasoning_content" if _served_by(base_url, REASONING_HOSTS) else ""
+
+
+def _served_by(base_url: str | None, hosts: tuple[str, ...]) -> bool:
+    url = base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
+    try:
+        host = urlsplit(url).hostname or ""
+    except ValueError:
+        return False  # the first request says what is wrong with it
+    return any(host == known or host.endswith("." + known) for known in hosts)

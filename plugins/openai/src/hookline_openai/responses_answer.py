@@ -1,0 +1,154 @@
+"""The answer of ``/responses``, from a stream of events or in one piece."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+from hookline_hookspecs import Block, Delta, DeltaSink, ModelResponse, TextBlock, ThinkingBlock
+from hookline_hookspecs.events import ModelStop
+
+from .calls import PartialCall, add_arguments, read_calls
+from .failures import ServerSaid
+from .shapes import mapping, mappings, string
+from .usage import read_usage
+
+TEXT = ("response.output_text.delta", "response.refusal.delta")
+THINKING = ("response.reasoning_summary_text.delta", "response.reasoning_text.delta")
+ARGUMENTS = "response.function_call_arguments.delta"
+ENDS = ("response.completed", "response.incomplete", "response.failed")
+
+REASONS: dict[str, ModelStop] = {
+    "max_output_tokens": "length",
+    "content_filter": "refusal",
+}
+"""``incomplete_details.reason``; a word that is not here means ``incomplete``."""
+
+
+class ResponsesAnswer:
+    """Collects an answer and tells ``sink`` each piece as it comes."""
+
+    def __init__(self, sink: DeltaSink | None) -> None:
+        self._sink = sink
+        self._items: dict[int, dict[str, Any]] = {}
+        self._pieces: dict[int, list[str]] = {}
+        self._final: Mapping[str, Any] = {}
+        self._id = ""
+
+    def add(self, event: Any) -> None:
+        """Take one event of a stream. What is not known is passed over.
+
+        Raises:
+            ServerSaid: the event is an error, or says that the response failed.
+        """
+        if not isinstance(event, dict):
+            return
+        kind, index = event.get("type"), event.get("output_index")
+        if not isinstance(index, int):
+            index = 0
+        if kind in TEXT:
+            self._show(index, string(event.get("delta")), "text")
+        elif kind in THINKING:
+            self._show(index, string(event.get("delta")), "thinking")
+        elif kind == ARGUMENTS:
+            self._pieces.setdefault(index, []).append(string(event.get("delta")))
+        elif kind == "response.output_item.added":
+            self._items[index] = mapping(event.get("item"))
+        elif kind == "response.output_item.done":
+            self._items[index] = mapping(event.get("item"))
+            self._pieces.pop(index, None)
+        elif kind in ENDS:
+            self._end(mapping(event.get("response")))
+        elif kind == "error" or event.get("error"):
+            raise ServerSaid(event.get("error") or event)
+
+    def whole(self, body: Any) -> None:
+        """Take an answer that was not streamed.
+
+        Raises:
+            ServerSaid: the body is an error, or no answer at all.
+        """
+        if not isinstance(body, dict) or not isinstance(body.get("output"), list):
+            error = body.get("error") if isinstance(body, dict) else None
+            raise ServerSaid(error or body)
+        self._end(body)
+        if self._sink is not None:
+            for block in self.response("", None).blocks:
+                if isinstance(block, ThinkingBlock):
+                    self._sink(Delta(block.text, "thinking"))
+                elif isinstance(block, TextBlock):
+                    self._sink(Delta(block.text))
+
+    def response(self, model: str, raw: Any) -> ModelResponse:
+        """What was collected, as a response of ``model``."""
+        items = mappings(self._final.get("output")) or self._collected()
+        found = [block for item in items for block in _blocks(item)]
+        partials = [block for block in found if isinstance(block, PartialCall)]
+        cut = self._final.get("status") != "completed"
+        calls = iter(read_calls(partials, string(self._final.get("id")), cut))
+        blocks: list[Block] = [
+            next(calls) if isinstance(block, PartialCall) else block for block in found
+        ]
+        usage = read_usage(self._final.get("usage"))
+        return ModelResponse(tuple(blocks), self._stop(items, bool(partials)), usage, raw, model)
+
+    def _show(self, index: int, text: str, kind: Literal["text", "thinking"]) -> None:
+        if text:
+            self._pieces.setdefault(index, []).append(text)
+            if self._sink is not None:
+                self._sink(Delta(text, kind))
+
+    def _end(self, response: Mapping[str, Any]) -> None:
+        self._final = response
+        if response.get("status") == "failed":
+            raise ServerSaid(response.get("error") or "the response failed")
+
+    def _collected(self) -> list[dict[str, Any]]:
+        """The items of a stream that ended early; a piece of an item counts as far as it came."""
+        return [
+            _completed(item, "".join(self._pieces.get(index, ())))
+            for index, item in sorted(self._items.items())
+        ]
+
+    def _stop(self, items: Iterable[dict[str, Any]], calls: bool) -> ModelStop:
+        if calls:
+            return "tools"
+        if any(
+            part.get("type") == "refusal"
+            for item in items
+            for part in mappings(item.get("content"))
+        ):
+            return "refusal"
+        if self._final.get("status") == "completed":
+            return "end"
+        details = mapping(self._final.get("incomplete_details"))
+        return REASONS.get(string(details.get("reason")), "incomplete")
+
+
+def _completed(item: dict[str, Any], text: str) -> dict[str, Any]:
+    if not text:
+        return item
+    match item.get("type"):
+        case "function_call":
+            return item | {"arguments": text}
+        case "reasoning":
+            return item | {"summary": [{"type": "summary_text", "text": text}]}
+        case _:
+            return item | {"content": [{"type": "output_text", "text": text}]}
+
+
+def _blocks(item: dict[str, Any]) -> list[TextBlock | ThinkingBlock | PartialCall]:
+    match item.get("type"):
+        case "message":
+            parts = mappings(item.get("content"))
+            text = "".join(string(p.get("text")) or string(p.get("refusal")) for p in parts)
+            return [TextBlock(text)] if text else []
+        case "reasoning":
+            thoughts = mappings(item.get("summary")) + mappings(item.get("content"))
+            text = "\n\n".join(filter(None, (string(t.get("text")) for t in thoughts)))
+            return [ThinkingBlock(text)] if text else []
+        case "function_call":
+            call = PartialCall(string(item.get("call_id")), string(item.get("name")))
+            add_arguments(call, item.get("arguments"))
+            return [call]
+    return []

@@ -1,0 +1,35 @@
+"""Fixtures: the strict fake server, and providers that talk to it through the real SDK."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+from fakes.openai_server import OpenAIServer
+from hookline_hookspecs import ProviderSettings
+from hookline_openai import OpenAIProvider
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., OpenAIServer]]:
+    """Start servers: ``serve(["hello"])``."""
+    with ExitStack() as stack:
+        yield lambda *args, **options: stack.enter_context(OpenAIServer(*args, **options))
+
+
+@pytest.fixture
+async def connect() -> AsyncIterator[Callable[..., OpenAIProvider]]:
+    """Make providers: ``connect(server, stream=False)``; nothing is repeated unless asked for."""
+    made = []
+
+    def make(server: OpenAIServer, *, headers: Any = (), **options: Any) -> OpenAIProvider:
+        options = {"max_retries": 0, "key_env": "OPENAI_API_KEY"} | options
+        settings = ProviderSettings("openai", server.base_url, "sk-test", dict(headers), options)
+        made.append(OpenAIProvider(settings))
+        return made[-1]
+
+    yield make
+    for provider in made:
+        await provider.aclose()

@@ -1,0 +1,83 @@
+"""Whatever JSON a server sends, an answer is read from it or an error with a sentence comes out."""
+
+from __future__ import annotations
+
+import pytest
+from hookline_hookspecs import Block, ModelResponse, ProviderError
+from hookline_openai.chat_answer import ChatAnswer
+from hookline_openai.failures import Failures, ServerSaid
+from hookline_openai.responses_answer import ARGUMENTS, ENDS, TEXT, THINKING, ResponsesAnswer
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+KEYS = """type text id summary content refusal status output error reason arguments name call_id
+    index delta function code message thinking finish_reason usage incomplete_details"""
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(KEYS.split()), inner, max_size=4)
+    ),
+    max_leaves=8,
+)
+
+
+def record(**known):
+    """An object with some of the known keys, or anything else."""
+    return st.fixed_dictionaries({}, optional=known) | JSON
+
+
+DELTA = record(content=JSON, reasoning=JSON, reasoning_content=JSON, refusal=JSON, tool_calls=JSON)
+CHOICE = record(delta=DELTA, message=DELTA, finish_reason=JSON, usage=JSON)
+CHUNK = record(id=JSON, choices=st.lists(CHOICE, max_size=2) | JSON, usage=JSON, error=JSON)
+KINDS = st.sampled_from(["message", "reasoning", "function_call", "new"])
+ITEM = record(type=KINDS, content=JSON, summary=JSON, arguments=JSON, name=JSON, call_id=JSON)
+RESPONSE = record(
+    status=st.sampled_from(["completed", "incomplete", "failed"]) | JSON,
+    output=st.lists(ITEM, max_size=3) | JSON,
+    usage=JSON,
+    error=JSON,
+    incomplete_details=JSON,
+)
+ITEM_EVENTS = ["response.output_item.added", "response.output_item.done", "error"]
+EVENT = record(
+    type=st.sampled_from([*TEXT, *THINKING, ARGUMENTS, *ENDS, *ITEM_EVENTS]) | JSON,
+    output_index=st.integers(0, 2) | JSON,
+    delta=JSON,
+    item=ITEM,
+    response=RESPONSE,
+    error=JSON,
+)
+
+
+def read(make, pieces, whole) -> ModelResponse | ProviderError:
+    """What comes of a stream, or of an answer in one piece if there are no pieces."""
+    shown: list[str] = []
+    answer = make(lambda delta: shown.append(delta.text))
+    try:
+        for piece in pieces:
+            answer.add(piece)
+        if not pieces:
+            answer.whole(whole)
+    except ServerSaid as error:
+        return Failures("local").in_stream("llama", error.body)
+    assert all(shown)
+    return answer.response("local/llama", None)
+
+
+@pytest.mark.parametrize(("make", "piece", "whole"), [
+    (ChatAnswer, CHUNK, CHUNK), (ResponsesAnswer, EVENT, RESPONSE),
+])  # fmt: skip
+def test_nothing_a_server_sends_is_a_crash(make, piece, whole):
+    @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
+    @given(st.lists(piece, max_size=4), whole)
+    def check(pieces, body):
+        result = read(make, pieces, body)
+        if isinstance(result, ProviderError):
+            assert "local" in str(result)
+            assert "llama" in str(result)
+        else:
+            assert all(isinstance(block, Block) for block in result.blocks)
+            assert result.usage.input >= 0
+
+    check()

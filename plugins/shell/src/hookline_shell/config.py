@@ -1,0 +1,53 @@
+"""The settings of the shell plugin."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+
+from pydantic import BaseModel, Field, field_validator, model_validator
+
+
+def default_patterns() -> list[str]:
+    """The packaged ``dangerous_patterns``."""
+    import yaml
+
+    text = files(__package__).joinpath("judge", "data", "patterns.yaml").read_text("utf-8")
+    return list(yaml.safe_load(text))
+
+
+class ShellConfig(BaseModel):
+    """Settings under ``plugins: {shell: …}``. Times are in seconds, sizes in characters."""
+
+    timeout: float = Field(120, gt=0)
+    """How long a command may run when the call says nothing."""
+    max_timeout: float = Field(600, gt=0)
+    """The longest a call may ask for."""
+    max_output: int = Field(1_000_000, ge=1_000)
+    """Characters of output that are kept, half from the start and half from the end."""
+    env_allow: list[str] = Field(default_factory=list)
+    """Names of variables that commands see although they look like secrets."""
+    dangerous_patterns: list[str] = Field(default_factory=default_patterns)
+    """Regular expressions; a command that holds a match of one needs approval."""
+
+    @field_validator("dangerous_patterns")
+    @classmethod
+    def _readable(cls, patterns: list[str]) -> list[str]:
+        for number, pattern in enumerate(patterns, 1):
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise ValueError(
+                    f"dangerous_patterns, entry {number}, {pattern!r} is no regular expression: "
+                    f"{error}; correct it or take it out"
+                ) from None
+        return patterns
+
+    @model_validator(mode="after")
+    def _ordered(self) -> ShellConfig:
+        if self.timeout > self.max_timeout:
+            raise ValueError(
+                f"timeout ({self.timeout:g} s) is longer than max_timeout ({self.max_timeout:g} s); "
+                "raise max_timeout or lower timeout"
+            )
+        return self

@@ -1,0 +1,259 @@
+"""What a table cannot say: acts that depend on where they aim."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from .outputs import find_names
+from .places import Kind, is_device, kind
+from .record import join, shown
+from .tables import base_name, places, shells
+from .values import DIALOGUE, LISTING, MARKS, SECRET, UNKNOWN, marks
+
+if TYPE_CHECKING:
+    from .machine import Shell
+
+Deed: TypeAlias = Callable[[Sequence[str], "Shell", str], None]
+
+_WHAT: dict[Kind, str] = {
+    "root": "a file system's root or a system folder",
+    "home": "a home folder",
+    "here": "the whole workspace or what is above it",
+    "wildcard": "everything in a folder that others use too",
+    "unknown": "something that cannot be known",
+}
+
+
+def has_option(args: Sequence[str], short: str, *long: str) -> bool:
+    """True if an option is given, alone, in a cluster or as an abbreviation of its long name."""
+    for arg in args:
+        if arg == "--":
+            return False
+        if arg.startswith("--"):
+            name = arg.split("=")[0]
+            if len(name) > 2 and any(option.startswith(name) for option in long):
+                return True
+        elif arg.startswith("-") and any(letter in arg[1:] for letter in short):
+            return True
+    return False
+
+
+def operands(args: Sequence[str]) -> list[str]:
+    """The arguments that are no options."""
+    if "--" in args:
+        cut = list(args).index("--")
+        return [a for a in args[:cut] if not a.startswith("-")] + list(args[cut + 1 :])
+    return [a for a in args if not (a.startswith("-") and len(a) > 1)]
+
+
+def delete(target: str, shell: Shell, command: str) -> None:
+    """Judge the deletion of ``target`` with all below it."""
+    found = kind(target, shell)
+    if found:
+        severity = "deny" if found in ("root", "home") and not _remote_safe(shell) else "ask"
+        shell.record.add(
+            "deny" if severity == "deny" else "ask", f"{command} deletes {_WHAT[found]}, with all in it"
+        )
+
+
+def _remote_safe(shell: Shell) -> bool:
+    return False
+
+
+def recursive_delete(argv: Sequence[str], shell: Shell, stdin: str) -> None:
+    """``rm -r`` and its kin."""
+    args = argv[1:]
+    always = base_name(argv[0]) not in ("rm", "grm", "srm", "wipe")
+    unknown = any(a[:1] in MARKS and LISTING not in a for a in args)
+    if not (always or unknown or has_option(args, "rR", "--recursive")):
+        return
+    for target in operands(args):
+        hit = kind(target, shell)
+        if unknown and not always and not has_option(args, "rR", "--recursive"):
+            if hit not in ("root", "home"):
+                continue
+        delete(target, shell, shown(argv))
+
+
+def find_delete(argv: Sequence[str], shell: Shell, stdin: str) -> None:
+    """``find … -delete``."""
+    if "-delete" not in argv:
+        return
+    for name in find_names(argv):
+        narrow = LISTING in name
+        root = name.split(LISTING)[0] if narrow else name
+        found = kind(root or "/", shell)
+        if found in ("root", "home") and (not narrow or root in ("/", "")):
+            delete(root or "/", shell, shown(argv))
+        elif found and (not narrow or found != "here"):
+            shell.record.add("ask", f"{shown(argv)} deletes files in {_WHAT[found]}")
+
+
+def mirror_delete(argv: Sequence[str], shell: Shell, stdin: str) -> None:
+    """``rsync --delete`` onto a folder."""
+    if any(a.startswith(("--delete", "--del", "--remove-source")) for a in argv):
+        for target in operands(argv[1:])[-1:]:
+            if kind(target, shell) in ("root", "home"):
+                delete(target, shell, shown(argv))
+
+
+def move_away(argv: Sequence[str], shell: Shell, stdin: str) -> None:
+    """``mv`` of a root, or to nowhere."""
+    names = operands(argv[1:])
+    for source in names[:-1] or names:
+        if kind(source, shell) in ("root", "home"):
+            delete(source, shell, shown(argv))
+    if names[1:] and names[-1] == "/dev/null":
+        shell.record.add("ask", f"{shown(argv)} moves files to nowhere")
+
+
+def recursive_mode(argv: Sequence[str], shell: Shell, stdin: str) -> None:
+    """``chmod -R`` and its kin."""
+    if not has_option(argv[1:], "R", "--recursive"):
+        return
+    for target in operands(argv[1:])[0 if base_name(argv[0]) == "setfacl" else 1 :]:
+        found = kind(target, shell)
+        if found in ("root", "home", "unknown") or found == "here" and ".." in target:
+            shell.record.add(
+                "ask", f"{shown(argv)} changes the rights of {_WHAT[found]}, with all in it"
+            )
+
+
+def device_writer(argv: Sequence[str], shell: Shell, stdin: str) -> None:
+    """``dd of=``."""
+    for arg in argv[1:]:
+        if arg.startswith(("of=", "--of=")):
+            _device(arg.split("=", 1)[1], argv, shell)
+            if marks(arg):
+                shell.record.add("ask", f"{shown(argv)} writes where it cannot be known")
+
+
+def target_writer(argv: Sequence[str], shell: Shell, stdin: str) -> None:
+    """Commands that write to their operands."""
+    name = base_name(argv[0])
+    names = operands(argv[1:])
+    if name in ("cat", "pv"):
+        return
+    for target in names if name in ("tee", "shred", "truncate", "badblocks", "sponge") else names[-1:]:
+        _device(target, argv, shell)
+        if places().kernel.fullmatch(join(shell.cwd, target)):
+            shell.record.add("ask", f"{shown(argv)} writes to the kernel by {target}")
+
+
+def _device(target: str, argv: Sequence[str], shell: Shell) -> None:
+    if is_device(target, shell):
+        shell.record.add("deny", f"{shown(argv)} writes over the device {target}")
+
+
+_SIGNAL = re.compile(r"-(\d+|[A-Za-z]+[\dA-Za-z+-]*)\Z")
+
+
+def kill_all(argv: Sequence[str], shell: Shell, stdin: str) -> None:
+    """``kill -1`` and patterns that fit every process."""
+    name, args = base_name(argv[0]), list(argv[1:])
+    if name == "kill":
+        _kill(args, argv, shell)
+    elif name in ("pkill", "killall", "skill"):
+        _by_pattern(args, argv, shell)
+    elif name == "fuser" and has_option(args, "k", "--kill"):
+        if any(kind(t, shell) == "root" for t in operands(args)):
+            shell.record.add("deny", f"{shown(argv)} kills every process")
+
+
+def _kill(args: list[str], argv: Sequence[str], shell: Shell) -> None:
+    if has_option(args, "l", "--list") and not any(a.startswith("-k") for a in args):
+        return
+    rest = list(args)
+    if rest and rest[0] in ("-s", "-n", "--signal", "-q"):
+        rest = rest[2:]
+    elif rest and (_SIGNAL.match(rest[0]) or rest[0].startswith("--signal=")):
+        # `kill -1` alone is an error of use; `kill -1 -1` sends signal 1 to every process.
+        rest = rest[1:]
+    rest = [a for a in rest if a != "--"]
+    if "-1" in rest or rest[:1] == ["-0001"] or any(re.fullmatch(r"-0*1", a) for a in rest):
+        shell.record.add("deny", f"{shown(argv)} kills every process")
+    elif any(re.fullmatch(r"0*1", a) for a in rest):
+        shell.record.add("ask", f"{shown(argv)} kills the machine's first process")
+    elif any("ALLPIDS" in a for a in rest):
+        shell.record.add("deny", f"{shown(argv)} kills every process")
+
+
+def _by_pattern(args: list[str], argv: Sequence[str], shell: Shell) -> None:
+    takes = {"-u", "-U", "-g", "-G", "-P", "-s", "-t", "--euid", "--uid", "--signal", "--user", "-o"}
+    if base_name(argv[0]) == "killall":
+        takes -= {"-g"}
+    whose = any(a in ("-u", "-U", "--euid", "--uid", "--user") for a in args)
+    names, skip = [], False
+    for arg in args:
+        if skip:
+            skip = False
+        elif arg in takes:
+            skip = True
+        elif not arg.startswith("-"):
+            names.append(arg)
+    loose = [n for n in names if re.fullmatch(r"[.^$*+?\[\](){}|\\a-z-]{0,3}|\.[*+]|\(.*\|\)", n)]
+    loose = [n for n in loose if not re.fullmatch(r"[a-z][a-z-]*", n)]
+    inverted = any(re.fullmatch(r"-\w*v\w*", a) for a in args) and base_name(argv[0]) == "pkill"
+    if loose or (inverted and names):
+        shell.record.add("deny", f"{shown(argv)} kills every process")
+    elif whose and not names:
+        shell.record.add("ask", f"{shown(argv)} kills every process of a user")
+
+
+def secret_out(argv: Sequence[str], shell: Shell, stdin: str) -> None:
+    """The environment or a secret on its way to the network."""
+    name = base_name(argv[0])
+    if name in ("bash", "logger"):
+        return
+    if name == "git" and not set(argv[1:4]) & {"clone", "push", "fetch", "remote", "pull"}:
+        return
+    if name == "openssl" and "s_client" not in argv:
+        return
+    joined = " ".join(argv[1:])
+    sent = SECRET in joined or (SECRET in stdin and name not in ("gh", "git"))
+    if sent or any(SECRET in shell.content(path) for path in _mentioned(argv)):
+        shell.record.add("ask", f"{shown(argv)} sends the environment or a secret out")
+
+
+def _mentioned(argv: Sequence[str]) -> Iterator[str]:
+    for arg in argv[1:]:
+        yield from (arg, arg.rpartition("@")[2], arg.rpartition("=")[2], arg[2:])
+
+
+_EXECUTES = re.compile(r"(?i)(^|,)(exec|system|shell):")
+
+
+def network_shell(argv: Sequence[str], shell: Shell, stdin: str) -> None:
+    """A shell at one end of a connection."""
+    name, args = base_name(argv[0]), argv[1:]
+    opens = DIALOGUE in stdin and name not in ("tee", "curl")
+    if name in ("nc", "ncat", "netcat", "nc.traditional", "nc.openbsd", "cryptcat", "rcat"):
+        opens |= has_option(args, "ec", "--exec", "--sh-exec", "--lua-exec")
+        opens |= any(base_name(a) in shells() for a in operands(args))
+    if name == "socat":
+        opens |= any(_EXECUTES.search(a) for a in args)
+    if name == "websocat":
+        opens |= any(a.startswith(("exec:", "cmd:", "sh-c:")) or a == "--exec" for a in args)
+    if name == "openssl" and "s_client" not in argv and "s_server" not in argv:
+        opens = False
+    if name == "ssh":
+        opens = False
+    if opens:
+        shell.record.add("ask", f"{shown(argv)} opens a shell to the network")
+
+
+DEEDS: dict[str, Deed] = {
+    "recursive_delete": recursive_delete,
+    "find_delete": find_delete,
+    "mirror_delete": mirror_delete,
+    "move_away": move_away,
+    "recursive_mode": recursive_mode,
+    "device_writer": device_writer,
+    "target_writer": target_writer,
+    "kill_all": kill_all,
+    "secret_out": secret_out,
+    "network_shell": network_shell,
+}
+__all__ = ["DEEDS", "UNKNOWN", "delete"]

@@ -1,0 +1,360 @@
+"""Walking a script as a shell would, without running anything.
+
+A :class:`Shell` knows variables, functions, aliases, the folder and the files that the command
+itself writes. Branches are all taken; a loop runs once for each value it is known to have.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count, islice, product
+
+from . import commands, scan, words
+from .braces import TooMany
+from .places import is_device, is_socket, judge_path
+from .record import Record, TooIntricate, join, shown
+from .scan import Unreadable
+from .syntax import Around, Back, Broken, Function, Loop, Node, Pipe, Redirect, Seq, Simple, Text
+from .syntax import parse as parse_script
+from .tables import places
+from .values import FILE, NETWORK, SECRET, SPLIT, UNKNOWN, blend, clean, known, marks
+
+_ASSIGN = re.compile(r"([A-Za-z_]\w*)(\[[^\]]*\])?(\+?)=(.*)\Z", re.DOTALL)
+_SECRET_NAME = re.compile(
+    r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|PASSPHRASE|DSN|DATABASE_URL)(_?\w{0,4})$|"
+    r"^(AWS_SECRET|HOOKLINE_)",
+    re.IGNORECASE,
+)
+_DECLARE = frozenset({"export", "declare", "local", "readonly", "typeset", "alias"})
+_DEEPEST = 24
+_MOST_TEXT = 100_000
+_descriptors = count(60)
+
+
+@dataclass
+class Shell:
+    """A shell under judgement; :meth:`child` is a subshell of it."""
+
+    record: Record
+    cwd: str
+    variables: dict[str, list[str]] = field(default_factory=dict)
+    functions: dict[str, Node] = field(default_factory=dict)
+    aliases: dict[str, str] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
+    arguments: tuple[str, ...] = ()
+    name: str = "bash"
+    remote: bool = False
+    branching: bool = False
+    stack: tuple[str, ...] = ()
+    """Functions and scripts being run, with ``&`` where another process was started."""
+
+    # What unquoting asks (words.Scope).
+
+    def lookup(self, name: str) -> list[str]:
+        """The values a parameter may have."""
+        if name in self.variables:
+            return self.variables[name]
+        if name in ("@", "*"):
+            return [SPLIT.join(self.arguments)]
+        if name.isdigit() and name != "0":
+            return [self.arguments[int(name) - 1] if int(name) <= len(self.arguments) else ""]
+        if name in ("?", "$", "!", "#", "-", "PPID", "UID", "EUID", "RANDOM", "SECONDS", "LINENO"):
+            return ["" if name == "-" else str(len(self.arguments)) if name == "#" else "7"]
+        usual = {"0": self.name, "HOME": self.record.home, "PWD": self.cwd, "OLDPWD": self.cwd}
+        usual |= {"IFS": " \t\n", "SHELL": "/bin/bash", "BASH": "/bin/bash", "TMPDIR": "/tmp"}  # noqa: S108
+        usual |= {"_": "", "HOSTNAME": "host", "USER": "user", "LOGNAME": "user"}
+        if name in usual:
+            return [usual[name]]
+        return [SECRET if _SECRET_NAME.search(name) else UNKNOWN]
+
+    def is_set(self, name: str) -> bool:
+        """True if the command itself gave the parameter a value."""
+        if name.isdigit() and name != "0":
+            return int(name) <= len(self.arguments)
+        return name in self.variables or name in ("HOME", "PWD", "SHELL", "USER")
+
+    def assign(self, name: str, values: list[str]) -> None:
+        """Set a variable; in a branch what it was before stays possible."""
+        kept = [v[:_MOST_TEXT] for v in values]
+        if self.branching and name in self.variables:
+            kept = list(dict.fromkeys([*self.variables[name], *kept]))[: words.MOST]
+        self.variables[name] = kept
+
+    def substitute(self, script: str) -> str:
+        """What ``script`` would put out."""
+        if (match := re.fullmatch(r"\s*<\s*(\S+)\s*", script)) and "<(" not in script:
+            target = words.text(match[1], self)[0]
+            judge_path(target, self, shown(["<", target]))
+            return self.content(target)
+        return self.child().run_text(script, "")
+
+    def process(self, script: str, sign: str) -> str:
+        """The path of a process substitution."""
+        path = f"/dev/fd/{next(_descriptors) % 900 + 60}"
+        if sign == "<":
+            self.files[path] = self.child().run_text(script, "")
+        else:
+            self.child().run_text(script, UNKNOWN + NETWORK)
+        return path
+
+    def home(self, user: str) -> str:
+        """A home folder."""
+        if user == "+" or user == "-":
+            return self.cwd
+        return f"/home/{user}" if user else self.lookup("HOME")[0]
+
+    # Files the command itself writes.
+
+    def content(self, path: str) -> str:
+        """What is known of a file's content."""
+        return self.files.get(join(self.cwd, path), FILE)
+
+    def write(self, path: str, text: str) -> None:
+        """Remember what the command writes."""
+        self.files[join(self.cwd, path)] = text[:_MOST_TEXT]
+
+    # Running.
+
+    def child(self) -> Shell:
+        """A subshell: it sees everything and changes nothing but files."""
+        return replace(self, variables=dict(self.variables), aliases=dict(self.aliases))
+
+    def entering(self, name: str) -> Shell | None:
+        """This shell inside function or script ``name``; None where that would never end."""
+        if name in self.stack:
+            since = self.stack[self.stack.index(name) :]
+            if "&" in since:
+                what = name.removeprefix("file:")
+                self.record.add("deny", f"{what!r} starts itself again and again (a fork bomb)")
+            return None
+        if len(self.stack) > _DEEPEST:
+            raise TooIntricate
+        return replace(self, stack=(*self.stack, name))
+
+    def forked(self) -> Shell:
+        """This shell in another process."""
+        child = self.child()
+        child.stack = (*self.stack, "&") if self.stack else ()
+        return child
+
+    def run_text(self, script: str, stdin: str) -> str:
+        """Run ``script``; what it puts out. Undecidable scripts are noted."""
+        if len(self.stack) > _DEEPEST:
+            raise TooIntricate
+        inner = parse_script(script.replace("\r\n", "\n"))
+        self.stack = (*self.stack, "(")
+        try:
+            return self.run(inner, stdin)
+        finally:
+            self.stack = self.stack[:-1]
+
+    def run(self, node: Node, stdin: str) -> str:
+        """Run a part of a script with ``stdin``; what it puts out."""
+        match node:
+            case Simple():
+                return self.simple(node, stdin)
+            case Pipe(parts):
+                for part in parts:
+                    stdin = self.forked().run(part, stdin)
+                return stdin
+            case Seq(parts, conditional):
+                return self._sequence(parts, conditional, stdin)
+            case Back(part):
+                return self.forked().run(part, stdin)
+            case Function(name, body):
+                self.functions[words.text(name, self)[0]] = body
+                return ""
+            case Loop():
+                return self._loop(node, stdin)
+            case Around(body, redirects, subshell):
+                inner = self.forked() if subshell else self
+                streams = inner.redirect(redirects, stdin, "a group of commands")
+                return streams.finish(inner, inner.run(body, streams.stdin))
+            case Text(raw):
+                words.substitutions(raw, self)
+                return ""
+            case Broken(raw):
+                part = raw.strip()[:60]
+                self.record.add("ask", f"the part {part!r} cannot be read with certainty")
+                guess = tuple(split_words(raw.strip()))
+                return self.simple(Simple(guess), stdin) if len(guess) > 1 or "{" in raw and guess else ""
+
+    def _sequence(self, parts: Sequence[Node], conditional: bool, stdin: str) -> str:
+        before, self.branching = self.branching, self.branching or conditional
+        try:
+            return "".join([self.run(part, stdin) for part in parts])[:_MOST_TEXT]
+        finally:
+            self.branching = before
+
+    def _loop(self, loop: Loop, stdin: str) -> str:
+        if loop.endless and _floods(loop.body):
+            self.record.add("deny", "an endless loop starts processes without waiting for any")
+        if not loop.name:
+            return self._sequence([loop.body], True, stdin)
+        values: list[str] = []
+        if loop.words is None:
+            values = list(self.arguments) or [""]
+        else:
+            for word in loop.words:
+                for alternative in words.expand(word, self):
+                    values.extend(alternative)
+        said = []
+        for value in list(dict.fromkeys(values))[:64]:
+            self.variables[loop.name] = [value]
+            said.append(self.run(loop.body, stdin))
+        if values[64:]:
+            raise TooIntricate
+        return "".join(said)[:_MOST_TEXT]
+
+    def simple(self, node: Simple, stdin: str) -> str:
+        """Run one simple command."""
+        self.record.step()
+        raw = list(node.words)
+        assigned: list[tuple[str, str]] = []
+        while raw and (match := _ASSIGN.match(raw[0])):
+            assigned.append(self._assignment(match, keep=True))
+            raw.pop(0)
+        streams = self.redirect(node.redirects, stdin, shown(raw or ["a redirect"]))
+        if not raw:
+            return streams.finish(self, streams.stdin if node.redirects else "")
+        for name, value in assigned:
+            commands.judge_variable(name, value, self)
+        said = ""
+        for argv in self.argvs(raw):
+            said = commands.call(argv, self, streams.stdin)
+        return streams.finish(self, said)
+
+    def argvs(self, raw: list[str]) -> Iterator[list[str]]:
+        """Every list of words the raw ones may become."""
+        head = raw[0].replace("\\", "")
+        parts = []
+        for word in raw:
+            match = _ASSIGN.match(word) if head in _DECLARE else None
+            if match:
+                name, value = self._assignment(match, keep=head != "alias")
+                parts.append([[f"{name}={value}"]])
+            else:
+                parts.append(words.expand(word, self))
+        for chosen in islice(product(*parts), words.MOST):
+            argv = [word for words_ in chosen for word in words_]
+            if argv:
+                yield argv
+
+    def _assignment(self, match: re.Match[str], *, keep: bool) -> tuple[str, str]:
+        name, index, more, raw = match.groups()
+        if raw.startswith("(") and raw.endswith(")"):
+            items = [w for word in _elements(raw[1:-1]) for w in words.expand(word, self)[0]]
+            values = [SPLIT.join(items)]
+        else:
+            values = words.text(raw, self)
+        if index and name in self.variables:
+            values = [SPLIT.join([*self.variables[name], *values])]
+        elif more and name in self.variables:
+            glue = SPLIT if raw.startswith("(") else ""
+            values = [old + glue + new for old in self.variables[name] for new in values]
+        if keep:
+            self.assign(name, values)
+        return name, values[0] if values else ""
+
+    def redirect(self, redirects: Sequence[Redirect], stdin: str, command: str) -> Streams:
+        """Where a command reads and writes; what is wrong with that is noted."""
+        streams = Streams(stdin)
+        for item in redirects:
+            if item.body is not None:
+                streams.stdin = item.body if item.literal else words.document(item.body, self)
+                continue
+            for target in words.text(item.target, self):
+                self._redirect(item.op, target, streams, command)
+        return streams
+
+    def _redirect(self, op: str, target: str, streams: Streams, command: str) -> None:
+        if op == "<<<":
+            streams.stdin = target + "\n"
+        elif op in (">&", "<&") and re.fullmatch(r"\d*-?", target):
+            return
+        elif is_socket(target):
+            self.record.add("ask", f"{command} opens a connection to the network by {target}")
+            streams.stdin = NETWORK
+        elif op == "<":
+            judge_path(target, self, command)
+            streams.stdin = self.content(target)
+        elif is_device(target, self):
+            self.record.add("deny", f"{command} writes over the device {target}")
+        else:
+            if places().kernel.fullmatch(join(self.cwd, target)):
+                self.record.add("ask", f"{command} writes to the kernel by {target}")
+            if marks(target) and not known(target[:1]):
+                self.record.add("ask", f"{command} writes to a file that cannot be known")
+            judge_path(target, self, command)
+            streams.targets.append((target, op.endswith(">>")))
+            if op in ("<>", "<"):
+                streams.stdin = self.content(target)
+
+
+@dataclass
+class Streams:
+    """A command's input and the files that take its output."""
+
+    stdin: str
+    targets: list[tuple[str, bool]] = field(default_factory=list)
+
+    def finish(self, shell: Shell, said: str) -> str:
+        """Put what was said where it goes; what is left for the next."""
+        for target, more in self.targets:
+            before = shell.files.get(join(shell.cwd, target), "") if more else ""
+            shell.write(target, before + said)
+        return "" if self.targets else said
+
+
+def _elements(raw: str) -> Iterator[str]:
+    """The raw words between the brackets of an array, without their keys."""
+    for word in split_words(raw):
+        keyed = re.match(r"\[[^\]]*\]=(.*)\Z", word, re.DOTALL)
+        yield keyed[1] if keyed else word
+
+
+def split_words(raw: str) -> Iterator[str]:
+    """Text cut at unquoted blanks."""
+    start = i = 0
+    while i <= len(raw):
+        if i == len(raw) or raw[i] in " \t\n":
+            if i > start:
+                yield raw[start:i]
+            start = i = i + 1
+        else:
+            i = scan.skip(raw, i)
+
+
+def _floods(node: Node) -> bool:
+    names = [w for n in _every(node) if isinstance(n, Simple) for w in n.words[:1]]
+    waits = {"sleep", "wait", "read", "inotifywait", "usleep", "break"}
+    return any(isinstance(n, Back) for n in _every(node)) and not waits & set(names)
+
+
+def _every(node: Node) -> Iterator[Node]:
+    yield node
+    match node:
+        case Pipe(parts) | Seq(parts):
+            for part in parts:
+                yield from _every(part)
+        case Back(part) | Around(part):
+            yield from _every(part)
+        case Loop(body=body):
+            yield from _every(body)
+
+
+def judge_script(script: str, record: Record, cwd: str) -> None:
+    """Judge a whole command; what was found is in ``record``."""
+    try:
+        Shell(record, cwd).run_text(clean(script), "")
+        for trapped, shell in record.traps[:16]:
+            shell.run_text(trapped, "")
+    except (Unreadable, TooMany) as problem:
+        record.add("ask", f"it cannot be read with certainty: {problem}")
+    except (TooIntricate, RecursionError):
+        record.add("ask", "it does more than can be followed")
+
+
+__all__ = ["Shell", "blend", "judge_script"]

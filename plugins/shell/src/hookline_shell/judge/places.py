@@ -1,0 +1,256 @@
+"""Which paths and addresses a command names, and what is wrong with them."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import socket
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Literal, TypeAlias
+from urllib.parse import unquote
+
+from .record import join, shown
+from .tables import places
+from .values import FILE, LISTING, MARKS, known, without_marks
+
+if TYPE_CHECKING:
+    from .machine import Shell
+
+Kind: TypeAlias = Literal["root", "home", "here", "wildcard", "unknown", ""]
+_WILD = re.compile(r"[*?.!\[\]{}@()+|^-]*[*?][*?.!\[\]{}@()+|^-]*")
+_GLOB = re.compile(r"[*?\[]")
+_ROOT_LINK = re.compile(r"^/proc/(self|thread-self|\d+)/(root|cwd)(?=/|$)")
+_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://([^/\s'\"?#]+)")
+_HOST = re.compile(r"(?:[^@]*@)?(\[[0-9a-fA-F:.%]+\]|[^:]+)(?::\d*)?")
+_NUMBER = re.compile(r"(0x[0-9a-f]+|\d+)(\.(0x[0-9a-f]+|\d+)){0,3}", re.IGNORECASE)
+_INSIDE = re.compile(r"^(?:--?[\w-]+=|[\w.-]+=|-[a-zA-Z](?=[/~]))?@?(.*)$", re.DOTALL)
+_COMPILER = re.compile(r"^-[ILDWfmF]")
+_OPTION_VALUE = re.compile(r"^(?:[\w.-]+=|@)(.*)$", re.DOTALL)
+
+
+def kind(target: str, shell: Shell) -> Kind:
+    """What deleting or altering ``target`` with all below it would hit.
+
+    ``root``: a file system's root or one of its system folders; ``home``: a person's home;
+    ``here``: the workspace itself or what is above it; ``wildcard``: everything in one of those.
+    """
+    if known(target):
+        return _known_kind(target, shell)
+    if LISTING in target and known(target.replace(LISTING, "")):
+        found = _known_kind(target.split(LISTING)[0] or ".", shell)
+        return found if found in ("root", "home") else ""
+    return "unknown" if _known_kind(without_marks(target) or ".", shell) else ""
+
+
+def _known_kind(target: str, shell: Shell) -> Kind:
+    tables = places()
+    if tables.drive.fullmatch(target):
+        return "root"
+    target = target.replace("**/", "*/")
+    path = _ROOT_LINK.sub("/", join(shell.cwd, target))
+    path = join("/", path) if path.startswith("/") else path
+    every = False
+    while (tail := path.rpartition("/")[2]) and _WILD.fullmatch(tail) and tail not in (".", ".."):
+        every, path = True, path[: -len(tail) - 1] or "/"
+        if not path.strip("/"):
+            return "root"
+    if path == "/" or _is_system(path):
+        return "root"
+    if path == shell.record.home or tables.homes.fullmatch(path):
+        return "home"
+    if shell.record.workspace == path or shell.record.workspace.startswith(path + "/"):
+        return "wildcard" if every else "here"
+    if path in tables.temporary:
+        return "wildcard"
+    return "unknown" if not known(path) and not without_marks(path).strip("/") else ""
+
+
+def _is_system(path: str) -> bool:
+    first, _, rest = path[1:].partition("/")
+    if not path.startswith("/") or path in places().temporary:
+        return False
+    if not rest and (first in places().top_level or _GLOB.search(first)):
+        return True
+    return bool(places().system.fullmatch(path))
+
+
+def is_device(path: str, shell: Shell) -> bool:
+    """True if ``path`` is a block device or raw memory."""
+    if places().harmless.fullmatch(path):
+        return False
+    return bool(places().devices.fullmatch(join(shell.cwd, path)))
+
+
+def is_socket(path: str) -> bool:
+    """True for bash's own network files."""
+    return path.startswith(("/dev/tcp/", "/dev/udp/"))
+
+
+def judge_words(name: str, argv: Sequence[str], shell: Shell) -> None:
+    """Note what is wrong with the paths and addresses among ``argv``'s arguments."""
+    for word in _addresses(name, argv):
+        if reason := _address(word):
+            shell.record.add("ask", f"{shown(argv)} reaches for {reason}")
+    if shell.remote:
+        return
+    for word in _paths(name, argv):
+        judge_path(word, shell, shown(argv))
+
+
+def judge_path(word: str, shell: Shell, command: str) -> None:
+    """Note why the path ``word`` may not be used, if so."""
+    tables = places()
+    if word.startswith("file://"):
+        word = unquote(word[7:])
+    if not word or len(word) > 4096 or "\0" in word:
+        return
+    partly = not known(word)
+    visible = without_marks(word)
+    if partly and (FILE in word or not visible.startswith(("/", "~")) and ".." not in visible):
+        return
+    if partly and word[0] in MARKS:
+        return
+    plain = visible if partly else word
+    if plain.startswith("-"):
+        return
+    looks = plain.startswith(("/", "~")) or ".." in plain.split("/") or tables.secret.search(plain)
+    if not looks and not (_GLOB.search(plain) and plain.startswith(".")):
+        if not known(shell.cwd) or shell.cwd == shell.record.workspace:
+            return
+        if _below(shell.cwd, shell.record.workspace):
+            return
+    whole = join(shell.cwd, plain) if known(shell.cwd) else plain
+    if tables.harmless.fullmatch(whole) or _is_temporary(whole):
+        return
+    if tables.startup.search(whole) and not _below(whole, shell.record.workspace):
+        shell.record.add("ask", f"{command} touches {plain}, which programs run when they start")
+        return
+    if _GLOB.search(plain) and (hit := _secret_glob(plain)):
+        shell.record.add("ask", f"{command} may name {hit}, which holds secrets")
+    literal = _GLOB.split(whole)[0] if _GLOB.search(whole) else whole
+    if reason := shell.record.judge_path(literal):
+        shell.record.add("ask", f"{command} names {plain!r}: {reason.rstrip('.')}")
+
+
+def _below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def _is_temporary(path: str) -> bool:
+    below = any(_below(path, folder) for folder in places().temporary)
+    return below and not places().secret.search(path)
+
+
+_SECRETS = (".env", ".ssh", ".aws", ".netrc", ".gnupg", ".kube", ".npmrc", ".pypirc", ".docker")
+
+
+def _secret_glob(word: str) -> str | None:
+    """The secret name that a glob such as ``.e?v`` is about, if one part of it says so."""
+    import fnmatch
+
+    for part in word.split("/"):
+        if not _GLOB.search(part) or len(part.replace("*", "")) < 2:
+            continue
+        for name in _SECRETS:
+            if fnmatch.fnmatchcase(name, part):
+                return name
+    return None
+
+
+def _paths(name: str, argv: Sequence[str]) -> Iterator[str]:
+    """The arguments that may be paths, without the option they are given with."""
+    tables = places()
+    if name in tables.text_commands:
+        return
+    if name in tables.code_hosts:
+        yield from _mounted(argv)
+        return
+    options = tables.text_options.get(name, frozenset())
+    skip_operand = name in tables.first_is_text and not any(a in options for a in argv[1:])
+    after = False
+    for word in argv[1:]:
+        if after:
+            after = False
+            if not (name in ("curl", "http") and "@" in word[:40]):
+                continue
+        if word in options:
+            after = True
+            continue
+        short = word[:2] if word[:2] != "--" else ""
+        known_option = word.split("=")[0] in options or short in options
+        if word.startswith("-") and (_COMPILER.match(word) or known_option):
+            continue
+        if skip_operand and not word.startswith("-"):
+            skip_operand = False
+            continue
+        if "://" in word and not word.startswith("file://"):
+            continue
+        yield from _inside(word)
+
+
+def _mounted(argv: Sequence[str]) -> Iterator[str]:
+    """The folders of this machine that a container is given."""
+    for index, word in enumerate(argv[:-1]):
+        if word in ("-v", "--volume"):
+            yield argv[index + 1].split(":")[0]
+        if word.startswith(("--volume=", "-v/", "-v~")):
+            yield word.removeprefix("--volume=").removeprefix("-v").split(":")[0]
+        if "--mount" in (word, argv[index - 1]) and (m := re.search(r"(?:source|src)=([^,]+)", word)):
+            yield m[1]
+        if word in ("--env-file", "cp"):
+            yield argv[index + 1]
+
+
+def _inside(word: str) -> Iterator[str]:
+    match = _INSIDE.match(word)
+    inner = match[1] if match else word
+    if inner != word and not word.startswith("--") and "=" in word and "/" in word.split("=")[0]:
+        inner = word
+    yield inner
+    more = _OPTION_VALUE.match(inner)
+    if more and more[1] != inner:
+        yield more[1]
+
+
+def _addresses(name: str, argv: Sequence[str]) -> Iterator[str]:
+    if name in ("echo", "printf", "grep", "git-commit", "sed", "rg"):
+        return
+    for word in argv[1:]:
+        if "://" in word:
+            yield from _URL.findall(word)
+        elif name in places().web_clients and re.match(r"[^-=][^=]*[.:x][^=]*$|\d{6,}", word):
+            yield word.split("/")[0]
+
+
+def _address(authority: str) -> str | None:
+    """Why an address may not be reached, as the end of a sentence."""
+    match = _HOST.fullmatch(without_marks(unquote(authority)))
+    if not match:
+        return None
+    host = match[1].strip("[]").rstrip(".").lower()
+    if host in places().metadata:
+        return f"{host}, which hands out this machine's credentials"
+    address = _literal(host)
+    if address is None:
+        return None
+    if any(address in network for network in places().metadata_networks):
+        return f"{host}, which hands out this machine's credentials"
+    if any(address in network for network in places().private):
+        return f"the private address {host}"
+    return None
+
+
+def _literal(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """The address that ``host`` is, also in decimal, octal, hexadecimal and shortened form."""
+    try:
+        found = ipaddress.ip_address(host.split("%")[0])
+    except ValueError:
+        if not _NUMBER.fullmatch(host):
+            return None
+        try:
+            return ipaddress.IPv4Address(socket.inet_aton(host))
+        except OSError:
+            return None
+    if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped:
+        return found.ipv4_mapped
+    return found

@@ -1,0 +1,323 @@
+"""Python code: parsed with ``ast``, constants folded, calls judged by what they do."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import binascii
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from . import interpreters, literals
+from .deeds import delete
+from .places import is_device, judge_path
+from .values import UNKNOWN
+
+if TYPE_CHECKING:
+    from .machine import Shell
+
+_SHELL = frozenset({"system", "popen", "getoutput", "getstatusoutput", "create_subprocess_shell"})
+_PROCESS = frozenset({"run", "call", "Popen", "check_call", "check_output"})
+_EXEC = re.compile(r"(exec[lv]p?e?|spawn[lv]p?e?|posix_spawnp?|create_subprocess_exec)\Z")
+_DELETE = frozenset({"rmtree", "removedirs", "rmdir", "remove", "unlink", "remove_tree"})
+_NET = re.compile(r"\b(urlopen|urlretrieve|requests|httpx2?|aiohttp|http\.client|urllib3?|socket|smtplib|ftplib)\b")
+_CODE = frozenset({"exec", "eval", "compile", "execfile", "runsource", "runcode", "run_path", "run_module"})
+_FILES = frozenset({"open", "Path", "copy", "copyfile", "copytree", "move", "read_text", "listdir"})
+_FILES |= {"chmod", "chown", "rename", "replace", "symlink", "link", "walk", "scandir", "glob"}
+_FILES |= {"iglob", "chdir", "makedirs", "mkdir", "FileIO", "load_module", "stat", "truncate"}
+_MODULES = frozenset({"os", "subprocess", "builtins", "__builtins__", "sys", "shutil", "pty"})
+
+
+def judge(code: str, shell: Shell, command: str) -> None:
+    """Judge Python code; what it runs in a shell is judged as a script."""
+    try:
+        tree = ast.parse(_dedent(code))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        _judge_unparsed(code, shell, command)
+        return
+    visitor = _Visitor(code, shell, command)
+    visitor.visit_all(tree)
+
+
+def _dedent(code: str) -> str:
+    import textwrap
+
+    return textwrap.dedent(code.replace(UNKNOWN, "0"))
+
+
+def _judge_unparsed(code: str, shell: Shell, command: str) -> None:
+    _, strings = literals.fold(code)
+    for text in [*strings, " ".join(strings)]:
+        if re.search(r"system|subprocess|popen|exec|spawn", code):
+            interpreters.run_code(text, shell.child(), "", command)
+    if re.search(r"\b(exec|eval|system|subprocess|popen|rmtree|__import__)\b", code):
+        shell.record.add("ask", f"{command} holds Python that cannot be read")
+
+
+@dataclass
+class _Visitor:
+    code: str
+    shell: Shell
+    command: str
+    constants: dict[str, object] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+
+    def visit_all(self, tree: ast.AST) -> None:
+        for node in ast.walk(tree):
+            self._learn(node)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call):
+                self._call(node)
+        self._whole(tree)
+
+    def ask(self, what: str) -> None:
+        self.shell.record.add("ask", f"{self.command} {what}")
+
+    def _learn(self, node: ast.AST) -> None:
+        """Names that stand for constants and functions."""
+        if isinstance(node, ast.ImportFrom | ast.Import):
+            for alias in node.names:
+                self.names[alias.asname or alias.name] = alias.name
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            name, value = node.targets[0].id, self.fold(node.value)
+            if value is not None:
+                self.constants[name] = value
+            elif isinstance(node.value, ast.Attribute | ast.Name | ast.Call):
+                self.names[name] = self.called(node.value)
+        elif isinstance(node, ast.For) and isinstance(node.target, ast.Name):
+            value = self.fold(node.iter)
+            if isinstance(value, list) and value:
+                self.constants[node.target.id] = value[0]
+
+    def called(self, node: ast.AST) -> str:
+        """The last name of what is called, through aliases and ``getattr``."""
+        if isinstance(node, ast.Attribute):
+            return node.attr
+        if isinstance(node, ast.Name):
+            return self.names.get(node.id, node.id).rpartition(".")[2]
+        if isinstance(node, ast.Subscript):
+            key = self.fold(node.slice)
+            return str(key) if key is not None else "?"
+        if isinstance(node, ast.Call) and self.called(node.func) == "getattr" and len(node.args) > 1:
+            key = self.fold(node.args[1])
+            return str(key) if key is not None else "?"
+        if isinstance(node, ast.Call) and self.called(node.func) == "partial" and node.args:
+            return self.called(node.args[0])
+        return ""
+
+    def fold(self, node: ast.AST | None) -> object:
+        """The constant a node is, or None: strings, bytes, numbers and lists of them."""
+        match node:
+            case ast.Constant(value=str() | bytes() | int() as value):
+                return value
+            case ast.Name(id=name):
+                return self.constants.get(name)
+            case ast.List(elts=items) | ast.Tuple(elts=items):
+                values = [self.fold(item) for item in items]
+                return [UNKNOWN if v is None else v for v in values]
+            case ast.JoinedStr(values=values):
+                parts = [self.fold(v) for v in values]
+                return "".join(UNKNOWN if p is None else str(p) for p in parts)
+            case ast.FormattedValue(value=value):
+                return self.fold(value)
+            case ast.BinOp(left=left, op=op, right=right):
+                return _operate(self.fold(left), op, self.fold(right))
+            case ast.UnaryOp(op=ast.USub(), operand=inner):
+                number = self.fold(inner)
+                return -number if isinstance(number, int) else None
+            case ast.Subscript(value=inner, slice=ast.Slice() as cut):
+                return _sliced(self.fold(inner), *(self.fold(p) for p in (cut.lower, cut.upper, cut.step)))
+            case ast.Call():
+                return self._folded_call(node)
+        return None
+
+    def _folded_call(self, node: ast.Call) -> object:
+        name = self.called(node.func)
+        args = [self.fold(a) for a in node.args]
+        owner = self.fold(node.func.value) if isinstance(node.func, ast.Attribute) else None
+        try:
+            return _compute(name, owner, args)
+        except (ValueError, TypeError, IndexError, AttributeError, binascii.Error, OverflowError):
+            return None
+
+    def _call(self, node: ast.Call) -> None:
+        name = self.called(node.func)
+        first = self.fold(node.args[0]) if node.args else self._keyword(node)
+        if name == "?" and _MODULES & {n.id for n in ast.walk(node.func) if isinstance(n, ast.Name)}:
+            self.ask("calls a function whose name cannot be known")
+        if name in _SHELL or (name == "spawn" and "pty" in self.code) or name == "shell_exec":
+            self._run(first, node)
+        elif name in _PROCESS and ("subprocess" in self.code or name == "Popen"):
+            self._run(first, node)
+        elif _EXEC.match(name):
+            args = [self.fold(a) for a in node.args]
+            flat = [x for a in args for x in (a if isinstance(a, list) else [a])]
+            self._run([x for x in flat[1:] if isinstance(x, str)] or flat[:1], node)
+        elif name in _CODE and isinstance(node.func, ast.Name | ast.Attribute | ast.Call | ast.Subscript):
+            self._code(name, first, node)
+        elif name in ("__import__", "import_module") and first is None and node.args:
+            self.ask("imports a module whose name cannot be known")
+        elif name in _DELETE:
+            self._delete(name, first, node)
+        elif name in ("kill", "killpg") and first == -1:
+            self.shell.record.add("deny", f"{self.command} kills every process")
+        elif name in ("setuid", "seteuid", "setreuid", "setresuid", "setgid"):
+            self.ask("changes the user it runs as")
+        self._files(name, first, node)
+
+    def _keyword(self, node: ast.Call) -> object:
+        for keyword in node.keywords:
+            if keyword.arg in ("args", "command", "cmd", "path", "source"):
+                return self.fold(keyword.value)
+        return None
+
+    def _run(self, what: object, node: ast.Call) -> None:
+        text = what.decode("utf-8", "replace") if isinstance(what, bytes) else what
+        if isinstance(text, list):
+            from .commands import follow
+
+            words = [str(x) for x in text]
+            follow(words, self.shell, "")
+            if any(k.arg == "shell" for k in node.keywords) and words:
+                self.shell.child().run_text(words[0], "")
+        elif isinstance(text, str):
+            interpreters.run_code(text, self.shell.child(), "", self.command)
+        elif node.args or node.keywords:
+            self.ask("runs a command that cannot be known")
+
+    def _code(self, name: str, first: object, node: ast.Call) -> None:
+        text = first.decode("utf-8", "replace") if isinstance(first, bytes) else first
+        if isinstance(node.func, ast.Attribute) and name in ("compile", "eval"):
+            return  # re.compile, frame.eval
+        if isinstance(text, str) and UNKNOWN not in text:
+            if text != self.code:
+                judge(text, self.shell, self.command)
+        elif not any(isinstance(a, ast.Call) and self.called(a.func) == "compile" for a in node.args):
+            self.ask("runs code that cannot be known")
+
+    def _delete(self, name: str, first: object, node: ast.Call) -> None:
+        if isinstance(first, str):
+            if name in ("rmtree", "remove_tree"):
+                delete(first, self.shell, self.command)
+            judge_path(first, self.shell, self.command)
+        elif name in ("rmtree", "remove_tree") and node.args:
+            home = "expanduser" in ast.dump(node) or "home" in ast.dump(node)
+            if home:
+                delete(self.shell.record.home, self.shell, self.command)
+            else:
+                self.ask("deletes a folder that cannot be known")
+
+    def _files(self, name: str, first: object, node: ast.Call) -> None:
+        if name not in _FILES or not isinstance(first, str):
+            return
+        judge_path(first, self.shell, self.command)
+        second = self.fold(node.args[1]) if len(node.args) > 1 else ""
+        modes = [second, *(self.fold(k.value) for k in node.keywords)]
+        writing = any(isinstance(m, str) and re.search(r"[wax+]", m) for m in modes)
+        if is_device(first, self.shell) and (writing or name != "open"):
+            self.shell.record.add("deny", f"{self.command} writes over the device {first}")
+
+    def _whole(self, tree: ast.AST) -> None:
+        """Acts that show only in the code as a whole."""
+        calls = {self.called(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)}
+        if "fork" in calls and any(_forks(self, n) for n in ast.walk(tree)):
+            self.shell.record.add("deny", f"{self.command} starts copies of itself (a fork bomb)")
+        if not _NET.search(self.code):
+            return
+        if "socket" in self.code and calls & (_SHELL | _PROCESS | {"dup2", "spawn", "exec", "eval"}):
+            self.ask("opens a shell to the network")
+        elif calls & (_CODE | _SHELL) - {"compile"}:
+            self.ask("fetches from the network and runs code")
+        if re.search(r"\benviron\b|\bgetenv\b|environb", self.code):
+            self.ask("may send the environment out")
+
+
+def _forks(visitor: _Visitor, node: ast.AST) -> bool:
+    loops = isinstance(node, ast.While | ast.For | ast.ListComp | ast.GeneratorExp)
+    return loops and any(
+        isinstance(n, ast.Call) and visitor.called(n.func) == "fork" for n in ast.walk(node)
+    )
+
+
+def _operate(left: object, op: ast.operator, right: object) -> object:
+    if isinstance(op, ast.Add):
+        if isinstance(left, str) or isinstance(right, str):
+            return "".join(UNKNOWN if v is None else str(v) for v in (left, right))
+        if isinstance(left, list) and isinstance(right, list):
+            return left + right
+        if isinstance(left, int | bytes) and type(left) is type(right):
+            return left + right  # type: ignore[operator]
+    if isinstance(op, ast.Mult) and isinstance(left, str) and isinstance(right, int):
+        return left * min(right, 1000)
+    if isinstance(op, ast.Mod) and isinstance(left, str) and right is not None:
+        values = tuple(right) if isinstance(right, list) else (right,)
+        try:
+            return left % values
+        except (TypeError, ValueError):
+            return UNKNOWN
+    if isinstance(op, ast.Div) and isinstance(left, str) and isinstance(right, str):
+        return f"{left}/{right}"
+    return None
+
+
+def _sliced(value: object, start: object, end: object, step: object) -> object:
+    ends = [v if isinstance(v, int) else None for v in (start, end, step)]
+    return value[slice(*ends)] if isinstance(value, str | bytes | list) and ends[2] != 0 else None
+
+
+def _compute(name: str, owner: object, args: list[object]) -> object:
+    """The value of a pure call on constants; None if it is not one."""
+    first = args[0] if args else None
+    if name == "chr" and isinstance(first, int):
+        return chr(first)
+    if name == "join" and isinstance(owner, str) and isinstance(first, list):
+        return owner.join(map(str, first))
+    if name == "join" and args and all(isinstance(a, str) for a in args):
+        return "/".join(map(str, args))
+    if name in ("b64decode", "urlsafe_b64decode", "standard_b64decode") and isinstance(first, str | bytes):
+        return base64.b64decode(first)
+    if name == "fromhex" and isinstance(first, str):
+        return bytes.fromhex(first)
+    if name == "unhexlify" and isinstance(first, str | bytes):
+        return binascii.unhexlify(first)
+    if name in ("decode", "encode"):
+        return _decoded(owner, first)
+    if name in ("str", "bytes", "list", "Path", "expanduser", "PurePath", "split") and args + [owner]:
+        return _converted(name, owner, first)
+    if name in ("replace", "strip", "lower", "upper", "format", "removeprefix") and isinstance(owner, str):
+        return getattr(owner, name)(*args) if all(isinstance(a, str) for a in args) else None
+    if name == "reversed" and isinstance(first, str | list):
+        return list(first)[::-1]
+    if name in ("getcwd", "cwd"):
+        return "."
+    return None
+
+
+def _decoded(owner: object, codec: object) -> object:
+    if isinstance(owner, str) and codec in ("rot13", "rot_13"):
+        import codecs
+
+        return codecs.decode(owner, "rot13")
+    if isinstance(owner, bytes):
+        return owner.decode("utf-8", "replace")
+    return owner if isinstance(owner, str) else None
+
+
+def _converted(name: str, owner: object, first: object) -> object:
+    if name == "split" and isinstance(owner, str):
+        return owner.split(first if isinstance(first, str) else None)
+    if name == "expanduser" and isinstance(first or owner, str):
+        return first or owner
+    if name in ("bytes", "list") and isinstance(first, list):
+        numbers = [n for n in first if isinstance(n, int)]
+        return bytes(numbers) if name == "bytes" and len(numbers) == len(first) else first
+    return first if isinstance(first, str | bytes) and name != "split" else None
+
+
+def strings(tree: ast.AST) -> Iterator[str]:
+    """Every string constant."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value

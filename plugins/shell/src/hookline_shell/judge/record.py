@@ -1,0 +1,63 @@
+"""What was found in one command, and what it was judged with."""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from .values import MARKS, SPLIT
+
+if TYPE_CHECKING:
+    from .machine import Shell
+
+Severity: TypeAlias = Literal["ask", "deny"]
+MOST_STEPS = 2_000
+"""Commands that are followed in one judgement, so that loops and recursion end soon."""
+_SHOWN = str.maketrans({**dict.fromkeys(MARKS, "…"), SPLIT: " "})
+
+
+class TooIntricate(Exception):
+    """The command does more than can be followed."""
+
+
+@dataclass
+class Record:
+    """One judgement under way.
+
+    ``judge_path`` tells why a path would be refused, ``workspace`` and ``home`` are absolute.
+    """
+
+    judge_path: Callable[[str], str | None]
+    workspace: str
+    home: str
+    findings: dict[str, Severity] = field(default_factory=dict)
+    steps: int = 0
+    traps: list[tuple[str, Shell]] = field(default_factory=list)
+    """Scripts of ``trap`` and the shells that run them at their end."""
+    unpacked: bool = False
+    """Something from the network was unpacked; what is run from there is not known."""
+
+    def add(self, severity: Severity, reason: str) -> None:
+        """Note a finding; of two with one reason the stricter stays."""
+        if self.findings.get(reason) != "deny":
+            self.findings[reason] = severity
+
+    def step(self) -> None:
+        """Count one command. Raises :class:`TooIntricate` when there were too many."""
+        self.steps += 1
+        if self.steps > MOST_STEPS:
+            raise TooIntricate
+
+
+def shown(argv: Sequence[str], limit: int = 100) -> str:
+    """A command for people, in backticks, cut at ``limit`` characters."""
+    line = " ".join(a.translate(_SHOWN) or "''" for a in argv).replace("\n", " ")
+    return f"`{line if len(line) <= limit else line[: limit - 1] + '…'}`"
+
+
+def join(folder: str, path: str) -> str:
+    """``path`` as seen from ``folder``, with ``.`` and ``..`` resolved by name alone."""
+    whole = os.path.normpath(os.path.join(folder, path))  # noqa: PTH118 - not a real file
+    return "/" + whole.lstrip("/") if whole.startswith("/") else whole

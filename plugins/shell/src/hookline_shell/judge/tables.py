@@ -1,0 +1,125 @@
+"""The judge's data, read once: ``data/*.yaml`` as typed tables."""
+
+from __future__ import annotations
+
+import fnmatch
+import ipaddress
+import re
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib.resources import files
+from typing import Any, Literal
+
+
+@cache
+def load(name: str) -> Any:
+    """The parsed content of ``data/NAME.yaml``."""
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    text = files(__package__).joinpath("data", f"{name}.yaml").read_text("utf-8")
+    return yaml.load(text, Loader=loader)  # noqa: S506 - a safe loader
+
+
+@dataclass(frozen=True)
+class Act:
+    """A row of ``acts.yaml``."""
+
+    commands: tuple[str, ...]
+    source: str
+    verdict: Literal["ask", "deny"] = "ask"
+    reason: str = ""
+    deed: str = ""
+    match: str = ""
+    unless: str = ""
+
+    @cached_property
+    def _match(self) -> re.Pattern[str]:
+        return re.compile(self.match)
+
+    @cached_property
+    def _unless(self) -> re.Pattern[str]:
+        return re.compile(self.unless)
+
+    def fits(self, arguments: str) -> bool:
+        """True if this act is done with ``arguments``, joined by spaces."""
+        if self.unless and self._unless.search(arguments):
+            return False
+        return not self.match or bool(self._match.search(arguments))
+
+
+@cache
+def _acts() -> tuple[dict[str, list[Act]], list[tuple[str, Act]]]:
+    exact: dict[str, list[Act]] = {}
+    globs: list[tuple[str, Act]] = []
+    for row in load("acts"):
+        act = Act(**{**row, "commands": tuple(row["commands"])})
+        for name in act.commands:
+            if "*" in name:
+                globs.append((name, act))
+            else:
+                exact.setdefault(name, []).append(act)
+    return exact, globs
+
+
+def acts_of(name: str) -> list[Act]:
+    """The acts that the command ``name`` can do."""
+    exact, globs = _acts()
+    return exact.get(name, []) + [act for glob, act in globs if fnmatch.fnmatchcase(name, glob)]
+
+
+class PlaceTables:
+    """``places.yaml`` with its expressions compiled."""
+
+    def __init__(self) -> None:
+        data = load("places")
+        self.top_level = frozenset(data["top_level"])
+        for key in ("system", "homes", "devices", "kernel", "harmless"):
+            setattr(self, key, re.compile(data[key]))
+        self.startup = re.compile(data["startup"])
+        self.secret = re.compile(data["secret"])
+        self.drive = re.compile(data["drive"])
+        self.temporary: tuple[str, ...] = tuple(data["temporary"])
+        self.metadata = frozenset(data["metadata"])
+        self.metadata_networks = [ipaddress.ip_network(n) for n in data["metadata_addresses"]]
+        self.private = [ipaddress.ip_network(n) for n in data["private"]]
+        self.web_clients = frozenset(data["web_clients"])
+        self.text_commands = frozenset(data["text_commands"])
+        self.code_hosts = frozenset(data["code_hosts"])
+        self.first_is_text = frozenset(data["first_is_text"])
+        self.text_options = {k: frozenset(v) for k, v in data["text_options"].items()}
+
+    system: re.Pattern[str]
+    homes: re.Pattern[str]
+    drive: re.Pattern[str]
+    devices: re.Pattern[str]
+    kernel: re.Pattern[str]
+    harmless: re.Pattern[str]
+
+
+@cache
+def places() -> PlaceTables:
+    """The one :class:`PlaceTables`."""
+    return PlaceTables()
+
+
+@cache
+def shells() -> frozenset[str]:
+    """Names of shells."""
+    return frozenset(load("interpreters")["shells"])
+
+
+@cache
+def trusted() -> frozenset[str]:
+    """Programs whose output is meant for ``eval``."""
+    return frozenset(load("interpreters")["trusted"])
+
+
+_VERSIONED = re.compile(r"(python|pypy|perl|ruby|node|lua|php|bash|zsh|ksh)w?[\d.]+\Z")
+
+
+def base_name(command: str) -> str:
+    """A command's name without folder, version, ``.exe`` and case."""
+    name = command.replace("\\", "/").rsplit("/", 1)[-1].lower().removesuffix(".exe")
+    match = _VERSIONED.match(name)
+    return match[1] if match else name

@@ -1,0 +1,88 @@
+"""Settings, the doctor's check, and the data the judge reads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hookline_hookspecs import Ask, Check, CheckResult, ToolCall
+from hookline_shell import Shell, ShellConfig
+from hookline_shell.judge import deeds
+from pydantic import ValidationError
+
+
+def check(shell: Shell) -> CheckResult:
+    found: list[Check] = []
+    shell.register_checks(found.append)
+    result = found[0].run()
+    assert isinstance(result, CheckResult)
+    return result
+
+
+def test_a_bad_pattern_is_an_error_that_names_it() -> None:
+    with pytest.raises(ValidationError, match=r"entry 2, '\(unclosed' is no regular expression"):
+        ShellConfig(dangerous_patterns=["fine", "(unclosed"])
+
+
+def test_a_timeout_above_its_maximum_is_an_error() -> None:
+    with pytest.raises(ValidationError, match="longer than max_timeout"):
+        ShellConfig(timeout=700)
+
+
+def test_an_operators_pattern_asks(make_plugin: Callable[..., Shell], ctx: Any) -> None:
+    shell = make_plugin(dangerous_patterns=[r"make\s+deploy"])
+    found = shell.pre_tool(ctx, ToolCall("1", "bash", {"command": "make deploy"}))
+    assert isinstance(found, Ask)
+    assert "make" in found.reason
+    assert shell.pre_tool(ctx, ToolCall("1", "bash", {"command": "make test"})) is None
+
+
+def test_an_empty_list_clears_the_patterns_alone(
+    make_plugin: Callable[..., Shell], ctx: Any
+) -> None:
+    default, empty = make_plugin(), make_plugin(dangerous_patterns=[])
+    call = ToolCall("1", "bash", {"command": "terraform destroy"})
+    assert isinstance(default.pre_tool(ctx, call), Ask)
+    assert empty.pre_tool(ctx, call) is None
+    assert empty.pre_tool(ctx, ToolCall("1", "bash", {"command": "rm -rf /"})) is not None
+
+
+def test_the_doctor_warns_of_an_empty_list(make_plugin: Callable[..., Shell]) -> None:
+    warned = check(make_plugin(dangerous_patterns=[]))
+    assert warned.hint
+    assert "dangerous_patterns" in warned.detail
+    assert not check(make_plugin()).hint
+
+
+def test_the_doctor_fails_without_a_shell(
+    make_plugin: Callable[..., Shell], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert not check(make_plugin()).ok
+
+
+def data(name: str) -> Any:
+    folder = files("hookline_shell.judge") / "data"
+    return yaml.safe_load((folder / f"{name}.yaml").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("row", data("acts"), ids=lambda row: str(row["commands"][0]))
+def test_every_act_has_a_source_and_can_be_used(row: dict[str, Any]) -> None:
+    assert row["source"]
+    if "deed" in row:
+        assert row["deed"] in deeds.DEEDS
+        return
+    assert row["verdict"] in ("ask", "deny")
+    assert row["reason"].format(name="x") != row["reason"]
+    re.compile(row.get("match", ""))
+    re.compile(row.get("unless", ""))
+
+
+def test_the_default_patterns_are_regular_expressions() -> None:
+    for pattern in ShellConfig().dangerous_patterns:
+        re.compile(pattern)

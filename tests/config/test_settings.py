@@ -1,0 +1,105 @@
+"""A plugin's settings against its own model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hookline.config import SettingsError, load, validate_settings
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+
+
+class Rule(BaseModel):
+    match: str
+    limit: int = 3
+
+
+class Memory(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    notes_max_chars: int = Field(2200, gt=0)
+    half_life: float | None = 30.0
+    code: str | int = ""
+    name: str = "x"
+    token: SecretStr | None = None
+    fallback: Rule = Rule(match="*")
+    rules: list[Rule] = []
+    by_name: dict[str, Rule] = {}
+    either: int | bool = 1
+
+    @field_validator("name")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        if name == "y":
+            raise ValueError("any name but y")
+        return name
+
+
+def checked(home: Path, text: str) -> tuple[Memory, list[str]]:
+    (home / "config.yaml").write_text(f"plugins:\n  memory:\n{text}")
+    loaded = load(home, {"HOOKLINE_PLUGINS__MEMORY__HALF_LIFE": "7"})
+    entry = loaded.plugins["memory"]
+    settings, warnings = validate_settings(Memory, entry, loaded.path, loaded.lines)
+    assert isinstance(settings, Memory)
+    return settings, warnings
+
+
+def test_settings_are_validated_and_nested(tmp_path: Path) -> None:
+    settings, warnings = checked(
+        tmp_path,
+        "    notes_max_chars: '1_000'\n    code: 012\n    fallback:\n    name:\n"
+        "    rules: [{match: a, limit: 4}]\n    by_name: {b: {match: c}}\n",
+    )
+    assert warnings == []
+    assert settings.notes_max_chars == 1000
+    assert settings.half_life == 7.0
+    assert settings.code == "012"
+    assert settings.name == "x"
+    assert settings.fallback == Rule(match="*")
+    assert settings.rules == [Rule(match="a", limit=4)]
+    assert settings.by_name == {"b": Rule(match="c")}
+
+
+def test_unknown_keys_warn_even_where_the_model_forbids_them(tmp_path: Path) -> None:
+    settings, warnings = checked(
+        tmp_path,
+        "    notes_max_char: 5\n    rules:\n    - match: a\n      limits: 4\n"
+        "    by_name:\n      b:\n        match: c\n        zzz: 1\n",
+    )
+    path = tmp_path / "config.yaml"
+    assert warnings == [
+        f"{path}:3: plugins.memory.notes_max_char: unknown key; did you mean notes_max_chars?",
+        f"{path}:6: plugins.memory.rules.0.limits: unknown key; did you mean limit?",
+        f"{path}:10: plugins.memory.by_name.b.zzz: unknown key, ignored.",
+    ]
+    assert settings.rules == [Rule(match="a")]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("    notes_max_chars: 0\n", ":3: {0}.notes_max_chars: found 0, wanted greater than 0."),
+        (
+            "    notes_max_chars: 0900\n",
+            ':3: {0}.notes_max_chars: found "0900", wanted a number without leading zeros.',
+        ),
+        (
+            "    rules:\n    - match: 3\n",
+            ":4: {0}.rules.0.match: found 3, wanted text (put it in quotes).",
+        ),
+        ("    rules:\n    - limit: 3\n", ":4: {0}.rules.0.match: is missing."),
+        ("    either: x\n", ':3: {0}.either: found "x", wanted a whole number or true or false.'),
+        ("    name: y\n", ':3: {0}.name: found "y", wanted any name but y.'),
+        ("    token: 123\n", ":3: {0}.token: found ********, wanted text (put it in quotes)."),
+    ],
+)
+def test_a_bad_value_is_told_in_a_sentence(tmp_path: Path, text: str, sentence: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        checked(tmp_path, text)
+    assert str(caught.value) == f"{tmp_path / 'config.yaml'}{sentence.format('plugins.memory')}"
+
+
+def test_all_bad_values_are_told(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError) as caught:
+        checked(tmp_path, "    notes_max_chars: -1\n    name: [a]\n    by_name: {b: {limit: 01}}\n")
+    assert len(caught.value.problems) == 4

@@ -1,0 +1,1 @@
+"""Tests about the repository itself: its contract, layering, packaging and documentation."""

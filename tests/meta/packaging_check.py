@@ -1,0 +1,200 @@
+"""Builds every dist and proves that each works where nothing else is installed.
+
+A program, no test: ``PYTHONPATH=tests python -m meta.packaging_check``. It needs ``uv`` on the
+path and the package index; it takes about a minute. Exit code 1 names what did not work.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+from meta.tree import ROOT, Dist, dists, normal, root_pyproject, tracked_files
+
+WORKERS = 2
+PASSED_ON = ("PATH", "HOME", "TMPDIR", "LANG", "SSL_CERT_FILE", "SSL_CERT_DIR")
+PASSED_PREFIXES = ("PIP_", "UV_", "XDG_", "HTTP_PROXY", "HTTPS_PROXY", "http", "https", "REQUESTS_")
+IMPORT = "import importlib, sys; importlib.import_module(sys.argv[1])"
+LOAD = (
+    "import sys; from importlib.metadata import distribution; "
+    "[p.load() for p in distribution(sys.argv[1]).entry_points if p.group[:9] == 'hookline.']"
+)
+
+
+class CheckFailed(Exception):
+    """A step did not work; the text says which and what it printed."""
+
+
+class Place:
+    """A virtual environment in a folder of its own, with an empty Hookline home beside it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.home = folder / "home"
+        self.home.mkdir(parents=True)
+        bin_folder = "Scripts" if os.name == "nt" else "bin"
+        self.bin = folder / "env" / bin_folder
+
+    def run(self, *command: str | Path, cwd: Path | None = None) -> str:
+        """What a command prints. Raises CheckFailed with its output when it fails."""
+        env = {
+            k: v for k, v in os.environ.items() if k in PASSED_ON or k.startswith(PASSED_PREFIXES)
+        }
+        env |= {"HOOKLINE_HOME": str(self.home), "NO_COLOR": "1"}
+        done = subprocess.run(
+            [str(part) for part in command],
+            cwd=cwd or self.folder,
+            env=env,
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+        )
+        if done.returncode:
+            shown = " ".join(str(part) for part in command)
+            raise CheckFailed(f"{shown}\nexit code {done.returncode}\n{done.stdout}{done.stderr}")
+        return done.stdout
+
+    def install_wheels(self, *wheels: Path) -> None:
+        """Make the environment and install wheels, their dependencies from the index."""
+        self.run("uv", "venv", "--quiet", "--python", sys.executable, self.bin.parent)
+        self.run("uv", "pip", "install", "--quiet", "--python", self.bin.parent, *wheels)
+
+    def python(self, *arguments: str) -> str:
+        """What the environment's Python prints."""
+        return self.run(self.bin / "python", *arguments)
+
+    def hookline(self, *arguments: str) -> str:
+        """What the environment's ``hookline`` prints."""
+        return self.run(self.bin / "hookline", *arguments)
+
+    def states(self) -> dict[str, str]:
+        """``hookline plugins list``: each name with its state, and its reason if it has one."""
+        rows = json.loads(self.hookline("plugins", "list", "--json"))
+        return {row["name"]: " ".join(filter(None, (row["state"], row["reason"]))) for row in rows}
+
+
+def expect(*, found: object, wanted: object, what: str) -> None:
+    """Raise CheckFailed unless both are equal."""
+    if found != wanted:
+        raise CheckFailed(f"{what}: found {found!r}, wanted {wanted!r}")
+
+
+def build(folder: Path) -> dict[str, Path]:
+    """Build everything; dist name to wheel."""
+    Place(folder / "build").run(
+        *("uv", "build", "--quiet", "--all-packages", "--out-dir", folder), cwd=ROOT
+    )
+    wheels = {normal(wheel.name.partition("-")[0]): wheel for wheel in folder.glob("*.whl")}
+    expect(
+        found=sorted(wheels), wanted=sorted(["hookline", *(d.name for d in dists())]), what="wheels"
+    )
+    return wheels
+
+
+def check_core(place: Place, wheels: dict[str, Path]) -> None:
+    """The core wheel alone starts, says its version and knows its commands."""
+    place.install_wheels(wheels["hookline"])
+    place.python("-c", LOAD, "hookline")
+    version = wheels["hookline"].name.split("-")[1]
+    expect(found=version in place.hookline("--version"), wanted=True, what=f"version {version}")
+    expect(found="plugins" in place.hookline("--help"), wanted=True, what="help names plugins")
+    expect(found=set(place.states().values()) & {"on"}, wanted=set(), what="plugins of core alone")
+
+
+def needed(dist: Dist) -> list[Dist]:
+    """A dist and those of the workspace that it depends on."""
+    by_name = {normal(other.name): other for other in dists()}
+    found: dict[str, Dist] = {}
+    waiting = [normal(dist.name)]
+    while waiting:
+        name = waiting.pop()
+        if name in by_name and name not in found:
+            found[name] = by_name[name]
+            waiting += by_name[name].dependencies
+    return list(found.values())
+
+
+def check_dist(place: Place, wheels: dict[str, Path], dist: Dist) -> None:
+    """A wheel with core and what it depends on: it imports, loads, and can be switched on."""
+    together = needed(dist)
+    place.install_wheels(wheels["hookline"], *(wheels[normal(one.name)] for one in together))
+    place.python("-c", IMPORT, dist.module)
+    place.python("-c", LOAD, dist.name)
+    names = [name for one in together if one.is_plugin for name in one.entry_points]
+    if dist.is_plugin:
+        switched_on(place, names)
+
+
+def switched_on(place: Place, names: list[str]) -> None:
+    """Name plugins in a config and see them on."""
+    chosen = json.dumps({"plugins": dict.fromkeys(names, True)})
+    (place.home / "config.yaml").write_text(chosen, "utf-8")
+    states = place.states()
+    expect(
+        found={name: states.get(name) for name in names},
+        wanted=dict.fromkeys(names, "on"),
+        what="plugins switched on",
+    )
+
+
+def check_pip(place: Place) -> None:
+    """``pip install .`` and the standard set in place, from a copy of the clone, without uv."""
+    clone = place.folder / "clone"
+    for file in tracked_files():
+        target = clone / file.relative_to(ROOT)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(file, target)
+    venv.create(place.bin.parent, with_pip=True)
+    pip = (place.bin / "python", "-m", "pip", "install", "--quiet")
+    place.run(*pip, ".", cwd=clone)
+    place.hookline("--version")
+    extra = root_pyproject()["project"]["optional-dependencies"]["standard"]
+    standard = [dist for dist in dists() if dist.name in extra]
+    folders = [f"./plugins/{dist.folder.name}" for dist in standard]
+    place.run(*pip, *(word for folder in (".", *folders) for word in ("-e", folder)), cwd=clone)
+    switched_on(place, [name for dist in standard if dist.is_plugin for name in dist.entry_points])
+
+
+def checks(folder: Path, wheels: dict[str, Path]) -> Iterator[tuple[str, Callable[[], None]]]:
+    """Every check with its name; the slowest first."""
+    yield "pip", partial(check_pip, Place(folder / "pip"))
+    yield "core", partial(check_core, Place(folder / "core"), wheels)
+    for dist in dists():
+        yield dist.name, partial(check_dist, Place(folder / dist.name), wheels, dist)
+
+
+def main() -> int:
+    """Run every check; print each that failed."""
+    begun = time.monotonic()
+    failed = 0
+    with tempfile.TemporaryDirectory(prefix="hookline-packaging-") as name:
+        folder = Path(name)
+        try:
+            wheels = build(folder / "dist")
+        except CheckFailed as failure:
+            print(f"packaging: build failed\n{failure}", file=sys.stderr)
+            return 1
+        with ThreadPoolExecutor(WORKERS) as pool:
+            running = [(what, pool.submit(check)) for what, check in checks(folder, wheels)]
+        for what, future in running:
+            error = future.exception()
+            if error is not None:
+                failed += 1
+                print(f"packaging: {what} failed\n{error}\n", file=sys.stderr)
+    took = time.monotonic() - begun
+    print(f"packaging: {len(running) - failed} of {len(running)} checks passed in {took:.0f} s")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,124 @@
+"""Every dist under ``plugins/`` is complete, and the standard set is what the defaults say."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from functools import cache
+from importlib.metadata import packages_distributions
+
+import pytest
+import yaml
+
+from meta.tree import (
+    CORE,
+    PLUGINS,
+    Dist,
+    Import,
+    dists,
+    imports_below,
+    normal,
+    required,
+    root_pyproject,
+)
+
+COMMON_HEADINGS = ("install", "config", "security")
+PLUGIN_HEADINGS = (*COMMON_HEADINGS, "hooks", "tools")
+CONTRACT_BRINGS = {"hookline", "pydantic"}
+"""Dists a plugin may import because the contract is written with them."""
+TEST_HELPERS = {"fakes"}
+"""Packages of the repository's own ``tests`` folder."""
+
+
+def by_folder(dist: Dist) -> str:
+    """A readable test id."""
+    return dist.folder.name
+
+
+every_dist = pytest.mark.parametrize("dist", dists(), ids=by_folder)
+
+
+@every_dist
+def test_a_dist_is_named_as_its_folder_and_its_entry_point(dist: Dist) -> None:
+    assert dist.name == f"hookline-{dist.folder.name.removeprefix('lib-')}"
+    assert (dist.source / "__init__.py").is_file()
+    assert (dist.source / "py.typed").is_file()
+    for name, (_, value) in dist.entry_points.items():
+        assert name == dist.folder.name
+        assert value.partition(":")[0].partition(".")[0] == dist.module
+
+
+@every_dist
+def test_a_readme_says_what_a_user_asks(dist: Dist) -> None:
+    text = (dist.folder / "README.md").read_text("utf-8")
+    found = re.findall(r"^##+ (.*)$", text, re.MULTILINE)
+    assert text.startswith(f"# {dist.name}\n")
+    paragraph = text.partition("\n")[2].strip().partition("\n\n")[0]
+    assert len(paragraph.split()) >= 8, "the first paragraph says what it is"
+    wanted = PLUGIN_HEADINGS if dist.is_plugin else () if dist.is_library else COMMON_HEADINGS
+    missing = [word for word in wanted if not any(word in text.lower() for text in found)]
+    assert not missing, f"headings with these words are missing: {missing}"
+
+
+@every_dist
+def test_a_dist_has_tests(dist: Dist) -> None:
+    functions = [
+        node.name
+        for file in (dist.folder / "tests").rglob("test_*.py")
+        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    assert any(name.startswith("test_") for name in functions)
+
+
+@every_dist
+def test_a_dist_declares_what_it_imports(dist: Dist) -> None:
+    undeclared = [
+        found
+        for found in imports_below(dist.source)
+        if not _provided(found, dist.dependencies | CONTRACT_BRINGS, dist)
+    ]
+    assert not undeclared, "\n".join(["declare or do without:", *map(str, undeclared)])
+
+
+@every_dist
+def test_the_tests_of_a_dist_need_only_what_is_declared(dist: Dist) -> None:
+    tools = required(root_pyproject()["dependency-groups"]["dev"])
+    undeclared = [
+        found
+        for found in imports_below(dist.folder / "tests")
+        if found.top not in TEST_HELPERS
+        and not _provided(found, dist.dependencies | CONTRACT_BRINGS | tools, dist)
+    ]
+    assert not undeclared, "\n".join(["declare or do without:", *map(str, undeclared)])
+
+
+def _provided(found: Import, declared: set[str], dist: Dist) -> bool:
+    if found.top in sys.stdlib_module_names or found.top == dist.module:
+        return True
+    return bool(_owners().get(found.top, {normal(found.top)}) & declared)
+
+
+@cache
+def _owners() -> dict[str, set[str]]:
+    """Import name to the dists that hold it; those of the workspace are installed in place."""
+    installed = packages_distributions()
+    owners = {name: {normal(dist) for dist in found} for name, found in installed.items()}
+    owners |= {dist.module: {normal(dist.name)} for dist in dists()}
+    return owners | {"hookline": {"hookline"}, "hookline_hookspecs": {"hookline"}}
+
+
+def test_the_standard_set_is_what_the_defaults_say() -> None:
+    defaults = yaml.safe_load((CORE / "config" / "defaults.yaml").read_text("utf-8"))
+    drivers = {preset["driver"] for preset in defaults["presets"].values()} | {"scripted"}
+    here = {file.parent.name for file in PLUGINS.glob("*/pyproject.toml")}
+    standard = {f"hookline-{name}" for name in here & (drivers | set(defaults["standard"]))}
+    extra = root_pyproject()["project"]["optional-dependencies"]["standard"]
+    assert required(extra) == standard
+    assert extra == sorted(extra)
+
+
+def test_every_dist_is_a_source_of_the_workspace() -> None:
+    sources = root_pyproject()["tool"]["uv"]["sources"]
+    assert {dist.name for dist in dists()} <= set(sources)
