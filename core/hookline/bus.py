@@ -8,7 +8,7 @@ held to its deadline, and its plugin is known.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from time import perf_counter
 from types import CoroutineType
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -35,7 +35,7 @@ log = logging.getLogger("hookline.bus")
 STRIKES = 3
 """Failures in a row that switch a plugin off for the session (DESIGN §3)."""
 E_ = TypeVar("E_")
-_FAULTS = (Exception, SystemExit, HookTimeout)
+FAULTS = (Exception, SystemExit, HookTimeout)
 """What counts as a plugin's failure. Cancellation and Ctrl-C always pass through."""
 
 
@@ -45,6 +45,15 @@ class AroundFault(Exception):
     def __init__(self, plugin: str, hook: str, cause: BaseException) -> None:
         super().__init__(f"plugin {plugin} failed in {hook}: {describe(cause)}")
         self.plugin = plugin
+
+
+class WrongPart(Exception):
+    """An implementation returned ``value``, in which something is of the wrong type."""
+
+    def __init__(self, value: Any, error: TypeError) -> None:
+        super().__init__(str(error))
+        self.value = value
+        self.error = error
 
 
 class BusContext(Protocol):
@@ -163,12 +172,8 @@ class Bus:
         """Every contribution of type ``kind`` with its plugin's name; lists are flattened."""
         found: list[tuple[str, E_]] = []
         for impl in self._live(hook, ctx):
-            result = await self._step(impl, ctx, event, (kind, list, tuple))
-            for item in result if isinstance(result, (list, tuple)) else (result,):
-                if isinstance(item, kind):
-                    found.append((impl.plugin, item))
-                elif item is not None:
-                    self._failed(impl, ctx, wrong_type(item, kind))
+            result = await self._step(impl, ctx, event, (kind,), many=True)
+            found += [(impl.plugin, item) for item in listed(result) if isinstance(item, kind)]
         self.signals.send(hook, event, ctx)
         return found
 
@@ -250,8 +255,8 @@ class Bus:
 
     async def _middleware(self, impl: Implementation, ctx: Any, event: Any) -> Any:
         try:
-            made = await self._attempt(impl, ctx, event)
-        except _FAULTS as error:
+            made = await self.attempt(impl, ctx, event)
+        except FAULTS as error:
             self._failed(impl, ctx, error)
             raise AroundFault(impl.plugin, impl.spec.name, error) from error
         if made is not None and not callable(made):
@@ -281,7 +286,7 @@ class Bus:
                 if not isinstance(result, kind):
                     raise wrong_type(result, kind)
                 return result
-            except _FAULTS as error:
+            except FAULTS as error:
                 failure = error
                 # The same object coming out is the inner call's own failure passing through.
                 if any(error is known for known in raised) or isinstance(error, AroundFault):
@@ -305,13 +310,15 @@ class Bus:
     def gather_one(self, impl: Implementation, register: Callable[..., None]) -> None:
         """One plugin's part of :meth:`gather`."""
         start = perf_counter()
-        self.watchdog.begin(impl, start + (self._deadlines[impl.spec.name] or 5))
+        before = self.watchdog.begin(impl, start + (self._deadlines[impl.spec.name] or 5))
         try:
             impl.function(register)
-        except _FAULTS as error:
+        except PluginRefused:
+            raise
+        except FAULTS as error:
             self._failed(impl, None, error)
         finally:
-            self.watchdog.end()
+            self.watchdog.end(before)
 
     # One step
 
@@ -328,22 +335,25 @@ class Bus:
         event: Any,
         kinds: tuple[type, ...] | None = None,
         closed: bool = False,
+        many: bool = False,
     ) -> Any:
         """One implementation's result, or what its failure means."""
         start = perf_counter()
         failure: BaseException | None = None
         result: Any = None
         try:
-            result = await self._attempt(impl, ctx, event)
-            if kinds is not None and result is not None and not isinstance(result, kinds):
-                raise wrong_type(result, *kinds)
+            result = await self.attempt(impl, ctx, event)
+            for item in () if kinds is None else listed(result) if many else (result,):
+                if item is not None and not isinstance(item, kinds or ()):
+                    raise WrongPart(result, wrong_type(item, *kinds or ()))
             if ctx is not None and ctx.strikes:
                 ctx.strikes.pop(impl.plugin, None)
-        except _FAULTS as error:
-            failure = error
-            self._failed(impl, ctx, error)
-            reason = f"the guard {impl.plugin} failed, so the answer is no: {describe(error)}"
-            result = Deny(reason) if closed else None
+        except FAULTS as error:
+            kept = error.value if isinstance(error, WrongPart) and many else None
+            failure = error.error if isinstance(error, WrongPart) else error
+            self._failed(impl, ctx, failure)
+            reason = f"the guard {impl.plugin} failed, so the answer is no: {describe(failure)}"
+            result = Deny(reason) if closed else kept
         seconds = perf_counter() - start
         impl.calls += 1
         impl.seconds += seconds
@@ -354,15 +364,16 @@ class Bus:
                 observer(impl, ctx, event, result, seconds, failure)
         return result
 
-    async def _attempt(self, impl: Implementation, ctx: Any, event: Any) -> Any:
+    async def attempt(self, impl: Implementation, ctx: Any, event: Any) -> Any:
+        """One implementation's result, under watch and deadline; a failure is raised."""
         deadline = self._deadlines[impl.spec.name]
         watchdog = self.watchdog
         # A hook without a deadline of its own may still not block the event loop for ever.
-        watchdog.begin(impl, perf_counter() + (deadline or 30.0))
+        before = watchdog.begin(impl, perf_counter() + (deadline or 30.0))
         try:
             result = impl.call(None if ctx is None else ctx.of(impl.plugin), event)
         finally:
-            watchdog.end()
+            watchdog.end(before)
         if result is None or not (type(result) is CoroutineType or hasattr(result, "__await__")):
             return result
         return await drive(result, deadline, watchdog, impl)
@@ -386,6 +397,11 @@ class Bus:
             )
         failure = PluginFailure(impl.plugin, hook, reason, off)
         self.signals.send("plugin_failed", failure, ctx)
+
+
+def listed(result: Any) -> Sequence[Any]:
+    """A contribution, or several, as a sequence."""
+    return result if isinstance(result, (list, tuple)) else (result,)
 
 
 _STRICTNESS: dict[type, int] = {Deny: 3, Ask: 2, Answer: 1}

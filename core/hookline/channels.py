@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import Channel, Session
 
@@ -14,7 +14,7 @@ from .inbound import reply_from_json
 
 if TYPE_CHECKING:
     from .bus import Bus
-    from .journal import Journal
+    from .runtime import Runtime
 
 log = logging.getLogger("hookline.channels")
 LONGEST_WAIT = 60.0
@@ -54,42 +54,42 @@ class Channels:
 class Outbox:
     """Delivers replies: in order within a chat, again and again until confirmed."""
 
-    def __init__(self, journal: Journal, channels: Channels) -> None:
-        self._journal = journal
-        self._channels = channels
-        self._locks: dict[str, asyncio.Lock] = {}
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._locks: dict[tuple[str, str], asyncio.Lock] = {}
 
-    async def deliver(self, channel_name: str) -> None:
-        """Send what is waiting for a channel; chats do not wait for each other."""
-        channel = self._channels.get(channel_name)
+    async def deliver_all(self, channel: str) -> None:
+        """Send all that is waiting for a channel; chats do not wait for each other."""
+        rows = await self._runtime.journal.open_outbox(channel)
+        chats = dict.fromkeys(row["chat_id"] for row in rows)
+        await asyncio.gather(*[self.deliver(channel, chat) for chat in chats])
+
+    async def deliver(self, channel_name: str, chat_id: str) -> None:
+        """Send what is waiting for a chat, in order."""
+        channel = self._runtime.channels.get(channel_name)
         if channel is None:
             return
-        lock = self._locks.setdefault(channel_name, asyncio.Lock())
+        lock = self._locks.setdefault((channel_name, chat_id), asyncio.Lock())
         async with lock:
-            rows = await self._journal.open_outbox(channel_name)
-            chats: dict[str, list[object]] = {}
+            rows = await self._runtime.journal.open_outbox(channel_name)
             for row in rows:
-                chats.setdefault(row["chat_id"], []).append(row)
-            await asyncio.gather(*[self._send_all(channel, chat) for chat in chats.values()])
+                if row["chat_id"] == chat_id:
+                    await self._send(channel, row)
 
-    async def _send_all(self, channel: Channel, rows: list[object]) -> None:
-        for row in rows:
-            await self._send(channel, row)
-
-    async def _send(self, channel: Channel, row: object) -> None:
-        assert isinstance(row, dict)
+    async def _send(self, channel: Channel, row: Mapping[str, Any]) -> None:
         session = Session(row["session_id"], row["channel"], row["chat_id"], None, row["created"])
         reply = reply_from_json(row["body"], session, row["id"])
         wait = 1.0
         while True:
-            await self._journal.set_outbox(reply.id, "sending")
+            await self._runtime.journal.set_outbox(reply.id, "sending")
             try:
                 delivered = await channel.send(reply)
                 break
             except Exception as error:
                 log.warning("channel %s: %s; trying again in %g s", channel.name, error, wait)
-                await self._journal.set_outbox(reply.id, "pending", due=clock.now() + wait)
+                await self._runtime.journal.set_outbox(reply.id, "pending", due=clock.now() + wait)
                 await asyncio.sleep(wait)
                 wait = min(wait * 2, LONGEST_WAIT)
         crash.point("after-send")
-        await self._journal.set_outbox(reply.id, "sent", delivered_id=delivered)
+        await self._runtime.journal.set_outbox(reply.id, "sent", delivered_id=delivered)
+        self._runtime.bus.signals.send("reply_sent", reply)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Check, CheckResult
@@ -87,7 +88,7 @@ def _plugins(runtime: Runtime) -> CheckResult:
 
 
 def _workspace(runtime: Runtime) -> CheckResult:
-    workspace = runtime.paths.workspace
+    workspace = Path(runtime.config.workspace).expanduser().resolve()
     if not workspace.is_dir():
         return CheckResult(False, f"{workspace} is no folder", "set `workspace:` in config.yaml")
     return CheckResult(True, str(workspace))

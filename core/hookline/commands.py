@@ -6,7 +6,8 @@ import inspect
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from hookline_hookspecs import Command, Inbound
+from hookline_hookspecs import Command, Inbound, command
+from hookline_hookspecs.parts import COMMAND_MARK
 
 from .context import TurnContext
 from .prompt import tokens
@@ -39,9 +40,9 @@ class Commands:
 
     def find(self, text: str) -> tuple[str, Command, str] | None:
         """Plugin, command and arguments of a message, if it is a known command."""
-        name, _, args = text.strip().partition(" ")
-        pair = self._commands.get(name.split("\n")[0].casefold())
-        return (*pair, args.strip()) if pair else None
+        name, *rest = text.split(None, 1) or [""]
+        pair = self._commands.get(name.casefold())
+        return (*pair, rest[0].strip() if rest else "") if pair else None
 
     def all(self) -> list[Command]:
         """Every command once, by name."""
@@ -80,63 +81,52 @@ class CoreCommands:
         self._runtime = runtime
 
     def register(self) -> None:
-        """Add them all."""
-        own: list[tuple[str, tuple[str, ...], Any, bool]] = [
-            ("/help", (), self.help, True),
-            ("/new", ("/reset",), self.new, False),
-            ("/stop", (), self.stop, True),
-            ("/model", (), self.model, False),
-            ("/status", (), self.status, True),
-            ("/usage", (), self.usage, False),
-            ("/context", (), self.context, False),
-            ("/compact", ("/compress",), self.compact, False),
-            ("/retry", (), self.retry, False),
-            ("/undo", (), self.undo, False),
-            ("/title", (), self.title, False),
-            ("/sessions", (), self.sessions, False),
-            ("/resume", (), self.resume, False),
-            ("/queue", (), self.queue, True),
-            ("/steer", (), self.steer, True),
-            ("/plugins", (), self.plugins, True),
-            ("/whoami", (), self.whoami, True),
-        ]
-        for name, aliases, run, immediate in own:
-            doc = (inspect.getdoc(run) or "").split("\n")[0]
-            command = Command(name, doc, run, aliases, immediate)
-            self._runtime.commands.add(command, CORE)
+        """Add every method that is marked as a command."""
+        for _, function in inspect.getmembers(type(self), inspect.isfunction):
+            if hasattr(function, COMMAND_MARK):
+                name, options = getattr(function, COMMAND_MARK)
+                doc = (inspect.getdoc(function) or "").split("\n")[0]
+                run = getattr(self, function.__name__)
+                self._runtime.commands.add(Command(name, doc, run, **options), CORE)
 
+    @command("/help", immediate=True)
     def help(self, _ctx: TurnContext, _args: str, _inbound: Inbound) -> str:
         """Show the commands."""
         lines = []
-        for command in self._runtime.commands.all():
-            aliases = f" ({', '.join(command.aliases)})" if command.aliases else ""
-            lines.append(f"{command.name}{aliases}: {command.help}")
+        for one in self._runtime.commands.all():
+            aliases = f" ({', '.join(one.aliases)})" if one.aliases else ""
+            lines.append(f"{one.name}{aliases}: {one.help}")
         return "\n".join(lines)
 
+    @command("/new", aliases=("/reset",))
     async def new(self, ctx: TurnContext, _args: str, _inbound: Inbound) -> str:
         """End this session and begin a new one."""
         await self._runtime.sessions.end(ctx.state)
         return "New session."
 
+    @command("/stop", immediate=True)
     def stop(self, _ctx: TurnContext, _args: str, inbound: Inbound) -> str:
         """Stop the running turn."""
-        return "Stopping." if self._runtime.stop_turn(inbound) else "Nothing is running."
+        return "Stopping." if self._runtime.intake.stop_turn(inbound) else "Nothing is running."
 
+    @command("/model")
     async def model(self, ctx: TurnContext, args: str, _inbound: Inbound) -> str:
         """Show the model, or choose another: /model provider/model."""
+        current = ctx.state.model or self._runtime.default_model()
         if not args:
-            return f"Model: {ctx.state.model}"
+            return f"Model: {current}"
         if "/" not in args:
-            return f"{args!r} is no model; write provider/model, such as {ctx.state.model}"
+            return f"{args!r} is no model; write provider/model, such as {current}"
         try:
             self._runtime.providers.check(args)
         except Exception as error:
             return str(error)
         ctx.state.model = args
         await self._runtime.journal.update_session("set_model", ctx.state.record.id, model=args)
-        self._runtime.sessions.forget(ctx.state.record.id)
+        await self._runtime.sessions.touched(ctx.state)
         return f"Model: {args}"
 
+    @command("/status", immediate=True)
     def status(self, ctx: TurnContext, _args: str, _inbound: Inbound) -> str:
         """Show the session and what is running."""
         state = ctx.state
@@ -144,9 +134,10 @@ class CoreCommands:
         title = f" ({state.record.title})" if state.record.title else ""
         return (
             f"Session {state.record.id}{title}: {len(state.history)} messages, {doing}\n"
-            f"Model: {state.model}\nWorkspace: {state.workspace}"
+            f"Model: {state.model or self._runtime.default_model()}\nWorkspace: {state.workspace}"
         )
 
+    @command("/usage")
     async def usage(self, ctx: TurnContext, _args: str, _inbound: Inbound) -> str:
         """Show the tokens this session has used."""
         rows = await self._runtime.journal.usage(ctx.state.record.id)
@@ -159,6 +150,7 @@ class CoreCommands:
             for row in rows
         )
 
+    @command("/context")
     def context(self, ctx: TurnContext, _args: str, _inbound: Inbound) -> str:
         """Show what fills the model's window, in estimated tokens."""
         state = ctx.state
@@ -171,18 +163,21 @@ class CoreCommands:
             f"Context blocks: {sidecars // 4}"
         )
 
+    @command("/compact", aliases=("/compress",))
     def compact(self, _ctx: TurnContext, _args: str, _inbound: Inbound) -> str:
         """Shorten the history."""
         return "No plugin that compacts is on."
 
+    @command("/retry")
     async def retry(self, ctx: TurnContext, _args: str, inbound: Inbound) -> Inbound | str:
         """Take the last turn back and run its message again."""
         text = next((e.message.text for e in ctx.state.history if _is_last(ctx, e)), None)
         if text is None:
             return "There is no turn to run again."
         await self._take_back(ctx)
-        return await self._runtime.rerun(ctx.state, replace(inbound, text=text))
+        return await self._runtime.intake.rerun(ctx.state, replace(inbound, text=text))
 
+    @command("/undo")
     async def undo(self, ctx: TurnContext, _args: str, _inbound: Inbound) -> str:
         """Take the last turn out of the conversation; files are not touched."""
         if not ctx.state.history:
@@ -197,6 +192,7 @@ class CoreCommands:
         state.prefix.clear()
         await self._runtime.journal.undo_turn(state.record.id, turn_id)
 
+    @command("/title")
     async def title(self, ctx: TurnContext, args: str, _inbound: Inbound) -> str:
         """Show or set the session's title."""
         if args:
@@ -206,6 +202,7 @@ class CoreCommands:
             ctx.state.record = replace(ctx.state.record, title=args[:200])
         return f"Title: {ctx.state.record.title or 'none yet'}"
 
+    @command("/sessions")
     async def sessions(self, _ctx: TurnContext, _args: str, inbound: Inbound) -> str:
         """List this chat's sessions."""
         rows = await self._runtime.journal.sessions(
@@ -214,6 +211,7 @@ class CoreCommands:
         lines = [f"{row['id']}  {row['title'] or ''}  {row['turns']} turns" for row in rows]
         return "\n".join(lines) or "No session yet."
 
+    @command("/resume")
     async def resume(self, ctx: TurnContext, args: str, inbound: Inbound) -> str:
         """Go back to a session of this chat: /resume ID."""
         rows = await self._runtime.journal.sessions(
@@ -226,20 +224,23 @@ class CoreCommands:
             await self._runtime.sessions.reopen(found[0])
         return f"Session {found[0]}."
 
+    @command("/queue", immediate=True)
     async def queue(self, _ctx: TurnContext, args: str, inbound: Inbound) -> str:
         """Show what waits, or put a message into the queue: /queue TEXT."""
         if args:
-            return await self._runtime.enqueue(replace(inbound, text=args))
-        return f"{self._runtime.waiting(inbound)} messages wait."
+            return await self._runtime.intake.enqueue(replace(inbound, text=args))
+        return f"{self._runtime.intake.waiting(inbound)} messages wait."
 
+    @command("/steer", immediate=True)
     async def steer(self, _ctx: TurnContext, args: str, inbound: Inbound) -> str:
         """Speak into the running turn at its next step: /steer TEXT."""
         if not args:
             return "Write /steer and what the running turn should know."
-        if self._runtime.steer(inbound, args):
+        if self._runtime.intake.steer(inbound, args):
             return "Told."
-        return await self._runtime.enqueue(replace(inbound, text=args))
+        return await self._runtime.intake.enqueue(replace(inbound, text=args))
 
+    @command("/plugins", immediate=True)
     def plugins(self, _ctx: TurnContext, _args: str, _inbound: Inbound) -> str:
         """List the plugins and their states."""
         lines = []
@@ -249,6 +250,7 @@ class CoreCommands:
                 lines.append(f"{loading.entry.name} {loading.state}{reason}")
         return "\n".join(lines) or "No plugin is on."
 
+    @command("/whoami", immediate=True)
     def whoami(self, _ctx: TurnContext, _args: str, inbound: Inbound) -> str:
         """Show who you are here."""
         return f"{inbound.channel}:{inbound.user_id} in chat {inbound.chat_id}"

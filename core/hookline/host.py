@@ -16,6 +16,7 @@ from hookline_hookspecs import (
     Lesson,
     Message,
     ModelRequest,
+    Paths,
     Refused,
     Session,
     Tool,
@@ -102,11 +103,15 @@ class PluginHost:
         self.home = runtime.home
         self.config = runtime.config
         self.storage = PluginStorage(runtime.store, plugin, package, runtime.home)
-        self.paths = runtime.paths
         self.signals = PluginSignals(runtime)
         self.services = PluginServices(runtime.services)
         self.log = logging.getLogger(f"hookline.plugin.{plugin}")
         self._tasks: set[asyncio.Task[Any]] = set()
+
+    @property
+    def paths(self) -> Paths:
+        """Guarded files of the process's own workspace."""
+        return self._runtime.paths
 
     @property
     def http(self) -> Http:
@@ -180,11 +185,11 @@ class PluginHost:
 
     async def receive(self, inbound: Inbound) -> bool:
         """Take an inbound message; True once it is stored, False if it was there already."""
-        return await self._runtime.receive(inbound)
+        return await self._runtime.intake.receive(inbound)
 
     async def answer(self, session_id: str, choice: str, user_id: str) -> bool:
         """Answer the session's open question."""
-        return await self._runtime.answer(session_id, choice, user_id)
+        return await self._runtime.intake.answer(session_id, choice, user_id)
 
     async def run_turn(
         self,
@@ -198,7 +203,7 @@ class PluginHost:
     ) -> Turn:
         """Run a turn of a session of its own, through the same path as every turn."""
         base = parent._base if isinstance(parent, PluginContext) else None
-        return await self._runtime.run_nested(
+        return await self._runtime.intake.run_nested(
             prompt, parent=base, session_id=session_id, tools=tools, system=system, kind=kind
         )
 

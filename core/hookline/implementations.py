@@ -35,7 +35,7 @@ class Implementation:
 
 def describe(error: BaseException, deadline: float | None = None) -> str:
     """An error as one line for people."""
-    if isinstance(error, (HookTimeout, TimeoutError)):
+    if isinstance(error, HookTimeout):
         return f"no answer within {deadline:g} s" if deadline else "it ran too long"
     text = str(error).strip().split("\n")[0]
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -10,7 +10,8 @@ from typing import Any
 
 from hookline_hookspecs import Attachment, Audio, Inbound, Reply, Session
 
-_PLAIN = tuple(f.name for f in fields(Inbound) if f.name != "attachments")
+_PLAIN = tuple(f.name for f in fields(Inbound) if f.name not in ("attachments", "system"))
+"""The system text of one turn is never stored."""
 
 
 def inbound_to_json(inbound: Inbound) -> str:

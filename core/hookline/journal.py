@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
-from typing import Any, TypeVar
+from typing import Any, TypeAlias
 
 from hookline_hookspecs import (
     Connection,
@@ -31,7 +31,8 @@ from . import clock
 from .inbound import inbound_from_json, inbound_to_json, reply_to_json
 from .prompt import Part, StablePrompt
 
-T = TypeVar("T")
+Statement: TypeAlias = "tuple[str, Mapping[str, Any]]"
+"""A query's name and its parameters."""
 INBOX_DAYS = 7
 """How long inbound ids are kept, so that a redelivery is known."""
 
@@ -75,38 +76,33 @@ class Journal:
         self.store = store
         self.sql = queries()
 
-    def _write(self, work: Callable[[Connection], T], durable: bool = False) -> Awaitable[T]:
-        return self.store.write(work, durable=durable)
-
     async def _rows(self, query: str, **params: Any) -> list[Mapping[str, Any]]:
         return await self.store.read(lambda db: db.fetch(self.sql[query], params))
 
-    def _run(self, *statements: tuple[str, Mapping[str, Any]]) -> Awaitable[int]:
+    def _all(self, statements: Sequence[Statement], durable: bool = False) -> Awaitable[int]:
+        """Run the statements in one transaction; how many rows they touched."""
+
         def work(db: Connection) -> int:
             return sum(db.execute(self.sql[name], params) for name, params in statements)
 
-        return self._write(work)
+        return self.store.write(work, durable=durable)
+
+    def _do(self, query: str, **params: Any) -> Awaitable[int]:
+        return self._all([(query, params)])
 
     # Inbox
 
     async def receive(self, inbound: Inbound) -> str | None:
         """Store an inbound message for good; its id, or None if it was there already."""
-        id_ = new_id()
-        row = {
-            "id": id_,
-            "channel": inbound.channel,
-            "message_id": inbound.message_id,
-            "chat_id": inbound.chat_id,
-            "body": inbound_to_json(inbound),
-            "session_id": inbound.session_id,
-            "received": inbound.received or clock.now(),
-        }
-        stored = await self._write(lambda db: db.execute(self.sql["insert_inbox"], row), True)
-        return id_ if stored else None
+        row = {name: getattr(inbound, name) for name in _INBOX}
+        row |= {"id": new_id(), "body": inbound_to_json(inbound)}
+        row["received"] = inbound.received or clock.now()
+        stored = await self._all([("insert_inbox", row)], durable=True)
+        return row["id"] if stored else None
 
     def close_inbound(self, inbox_id: str, session_id: str | None = None) -> Awaitable[int]:
         """An inbound message needs no further work."""
-        return self._run(("set_inbox", {"id": inbox_id, "state": "done", "session_id": session_id}))
+        return self._do("set_inbox", id=inbox_id, state="done", session_id=session_id)
 
     async def open_inbox(self) -> list[tuple[str, Inbound]]:
         """Messages that were received and not finished, oldest first."""
@@ -115,35 +111,17 @@ class Journal:
 
     def prune_inbox(self) -> Awaitable[int]:
         """Forget finished messages past :data:`INBOX_DAYS`."""
-        return self._run(("prune_inbox", {"before": clock.now() - INBOX_DAYS * 86400}))
+        return self._do("prune_inbox", before=clock.now() - INBOX_DAYS * 86400)
 
     # Sessions
 
     def create_session(
-        self,
-        session: Session,
-        stable: StablePrompt,
-        model: str,
-        workspace: str,
-        summary: str | None,
+        self, session: Session, stable: StablePrompt, *, model: str, workspace: str, summary: Any
     ) -> Awaitable[int]:
         """Store a new session with its frozen prompt."""
-        row = {
-            "id": session.id,
-            "channel": session.channel,
-            "chat_id": session.chat_id,
-            "kind": session.kind,
-            "parent_id": session.parent_id,
-            "title": session.title,
-            "model": model,
-            "system": stable.system,
-            "tools": stable.tools_json(),
-            "workspace": workspace,
-            "parts": dump([asdict(part) for part in stable.parts]),
-            "summary": summary,
-            "created": session.created,
-        }
-        return self._run(("insert_session", row))
+        row = {name: getattr(session, name) for name in _SESSION}
+        row |= {"model": model, "workspace": workspace, "summary": summary}
+        return self._do("insert_session", **row, **_stable(stable))
 
     async def session(self, session_id: str) -> Mapping[str, Any] | None:
         """The stored row of a session."""
@@ -169,18 +147,21 @@ class Journal:
 
     def end_session(self, session_id: str, successor: str | None = None) -> Awaitable[int]:
         """A session is over."""
-        params = {"id": session_id, "now": clock.now(), "successor": successor}
-        return self._run(("end_session", params))
+        return self._do("end_session", id=session_id, now=clock.now(), successor=successor)
+
+    def refreeze(self, session_id: str, stable: StablePrompt) -> Awaitable[int]:
+        """Replace a session's frozen prompt, before its first request has left."""
+        return self._do("set_stable", id=session_id, **_stable(stable))
 
     def update_session(self, query: str, session_id: str, **params: Any) -> Awaitable[int]:
-        """One of ``set_title set_model set_question set_stable reopen_session``."""
-        return self._run((query, {"id": session_id, **params}))
+        """One of ``set_title set_model set_question reopen_session``."""
+        return self._do(query, id=session_id, **params)
 
     def delete_session(self, session_id: str) -> Awaitable[int]:
         """Remove a session and all that was said in it."""
         parts = ("steps", "messages", "sidecars", "turns", "outbox", "inbox")
         names = [f"delete_session_{part}" for part in parts] + ["delete_session"]
-        return self._run(*[(name, {"id": session_id}) for name in names])
+        return self._all([(name, {"id": session_id}) for name in names])
 
     async def messages(self, session_id: str) -> list[Mapping[str, Any]]:
         """Stored messages with their sidecars, oldest first."""
@@ -194,9 +175,8 @@ class Journal:
         longest = max(wanted, key=len)
         masked = longest.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_")
         rows = await self._rows("search_messages", pattern=f"%{masked}%", limit=limit * 20)
-        return [row for row in rows if all(word in row["text"].casefold() for word in wanted)][
-            :limit
-        ]
+        found = [r for r in rows if all(word in r["text"].casefold() for word in wanted)]
+        return found[:limit]
 
     # Turns
 
@@ -206,46 +186,29 @@ class Journal:
         """A turn starts with this user message and its sidecar."""
         now = clock.now()
         turn = {"id": turn_id, "session_id": session_id, "inbox_id": inbox_id, "now": now}
-        statements: list[tuple[str, Mapping[str, Any]]] = [
+        statements: list[Statement] = [
             ("insert_turn", turn),
             ("touch_session", {"id": session_id, "now": now}),
-            self._message(session_id, turn_id, seq, message),
+            _message(session_id, turn_id, seq, message),
         ]
         if message.context:
-            statements.append(self._sidecar(session_id, seq, message.context))
+            statements.append(_sidecar(session_id, seq, message.context))
         if inbox_id:
             taken = {"id": inbox_id, "state": "taken", "session_id": session_id}
             statements.append(("set_inbox", taken))
-        return self._run(*statements)
-
-    def _message(
-        self, session_id: str, turn_id: str, seq: int, message: Message
-    ) -> tuple[str, Mapping[str, Any]]:
-        return "insert_message", {
-            "session_id": session_id,
-            "seq": seq,
-            "turn_id": turn_id,
-            "role": message.role,
-            "body": dump(message.to_dict()),
-            "text": message.text,
-            "now": clock.now(),
-        }
-
-    @staticmethod
-    def _sidecar(session_id: str, seq: int, text: str) -> tuple[str, Mapping[str, Any]]:
-        return "set_sidecar", {"session_id": session_id, "seq": seq, "text": text}
+        return self._all(statements)
 
     def set_sidecar(self, session_id: str, seq: int, text: str) -> Awaitable[int]:
         """Replace the sidecar of a message."""
-        return self._run(self._sidecar(session_id, seq, text))
+        return self._all([_sidecar(session_id, seq, text)])
 
     def drop_sidecars(self, session_id: str, before: int) -> Awaitable[int]:
         """Forget the sidecars of old messages for good."""
-        return self._run(("drop_sidecars", {"session_id": session_id, "before": before}))
+        return self._do("drop_sidecars", session_id=session_id, before=before)
 
     def say(self, session_id: str, turn_id: str, seq: int, message: Message) -> Awaitable[int]:
         """A message joins the history."""
-        return self._run(self._message(session_id, turn_id, seq, message))
+        return self._all([_message(session_id, turn_id, seq, message)])
 
     def respond(
         self,
@@ -254,53 +217,31 @@ class Journal:
         seq: int,
         message: Message,
         steps: Iterable[tuple[ToolCall, bool]],
-        usage: tuple[str, str, Usage],
+        spent: tuple[str, Usage],
     ) -> Awaitable[int]:
         """A model's response: the message, its tool calls (with ``read_only``) and its cost."""
-        statements = [self._message(session_id, turn_id, seq, message)]
+        statements = [_message(session_id, turn_id, seq, message)]
         for number, (call, read_only) in enumerate(steps):
-            row = {
-                "turn_id": turn_id,
-                "call_id": call.id,
-                "seq": seq * 1000 + number,
-                "name": call.name,
-                "arguments": dump(call.arguments),
-                "read_only": int(read_only),
-                "now": clock.now(),
-            }
-            statements.append(("insert_step", row))
-        statements.append(self._usage(session_id, turn_id, *usage))
-        return self._run(*statements)
-
-    @staticmethod
-    def _usage(
-        session_id: str, turn_id: str, model: str, purpose: str, usage: Usage
-    ) -> tuple[str, Mapping[str, Any]]:
-        row = {"session_id": session_id, "turn_id": turn_id, "model": model, "purpose": purpose}
-        return "insert_usage", {**row, **asdict(usage), "now": clock.now()}
+            row = {"turn_id": turn_id, "call_id": call.id, "seq": seq * 1000 + number}
+            row |= {"name": call.name, "arguments": dump(call.arguments), "now": clock.now()}
+            statements.append(("insert_step", {**row, "read_only": int(read_only)}))
+        statements.append(_usage(session_id, turn_id, spent[0], "turn", spent[1]))
+        return self._all(statements)
 
     def spend(
         self, session_id: str, turn_id: str, model: str, purpose: str, usage: Usage
     ) -> Awaitable[int]:
         """What a model call outside of the history has cost."""
-        return self._run(self._usage(session_id, turn_id, model, purpose, usage))
+        return self._all([_usage(session_id, turn_id, model, purpose, usage)])
 
     def start_step(self, turn_id: str, call_id: str) -> Awaitable[int]:
         """A tool that may change something is about to run."""
-        return self._run(
-            ("start_step", {"turn_id": turn_id, "call_id": call_id, "now": clock.now()})
-        )
+        return self._do("start_step", turn_id=turn_id, call_id=call_id, now=clock.now())
 
     def finish_step(self, turn_id: str, result: ToolResult) -> Awaitable[int]:
         """A tool call has its result."""
-        row = {
-            "turn_id": turn_id,
-            "call_id": result.call.id,
-            "ok": int(result.ok),
-            "result": result.text,
-            "seconds": result.seconds,
-        }
-        return self._run(("finish_step", row))
+        row = {"ok": int(result.ok), "result": result.text, "seconds": result.seconds}
+        return self._do("finish_step", turn_id=turn_id, call_id=result.call.id, **row)
 
     def end_turn(
         self,
@@ -312,41 +253,20 @@ class Journal:
         error: str | None = None,
         inbox_id: str | None = None,
         reply: Reply | None = None,
-        delivered: bool = False,
     ) -> Awaitable[int]:
         """A turn is over; its reply is in the outbox once this returns, power cut or not."""
-        now = clock.now()
         end = {"id": turn_id, "state": state, "stop": stop, "iterations": iterations}
-        statements: list[tuple[str, Mapping[str, Any]]] = [
-            ("end_turn", {**end, "error": error, "now": now})
-        ]
+        statements: list[Statement] = [("end_turn", {**end, "error": error, "now": clock.now()})]
         if inbox_id:
-            statements.append(("set_inbox", {"id": inbox_id, "state": "done", "session_id": None}))
+            done = {"id": inbox_id, "state": "done", "session_id": None}
+            statements.append(("set_inbox", done))
         if reply is not None:
-            statements.append(self._reply(reply, turn_id, "sent" if delivered else "pending"))
-
-        def work(db: Connection) -> int:
-            return sum(db.execute(self.sql[name], params) for name, params in statements)
-
-        return self._write(work, durable=True)
-
-    @staticmethod
-    def _reply(reply: Reply, turn_id: str | None, state: str) -> tuple[str, Mapping[str, Any]]:
-        return "insert_outbox", {
-            "id": reply.id,
-            "session_id": reply.session.id,
-            "turn_id": turn_id,
-            "channel": reply.session.channel,
-            "chat_id": reply.session.chat_id,
-            "body": reply_to_json(reply),
-            "state": state,
-            "now": clock.now(),
-        }
+            statements.append(_reply(reply, turn_id))
+        return self._all(statements, durable=True)
 
     def post(self, reply: Reply) -> Awaitable[int]:
         """Put a reply that belongs to no turn into the outbox."""
-        name, row = self._reply(reply, None, "pending")
-        return self._write(lambda db: db.execute(self.sql[name], row), durable=True)
+        return self._all([_reply(reply, None)], durable=True)
 
     async def open_turns(self, session_id: str) -> list[Mapping[str, Any]]:
         """Turns that never ended, oldest first, with their inbound message."""
@@ -360,19 +280,11 @@ class Journal:
         """The turn's tool calls by id."""
         return {row["call_id"]: row for row in await self._rows("steps", turn_id=turn_id)}
 
-    async def last_turn(self, session_id: str) -> Mapping[str, Any] | None:
-        """The newest turn that was not undone."""
-        rows = await self._rows("last_turn", session_id=session_id)
-        return rows[0] if rows else None
-
     def undo_turn(self, session_id: str, turn_id: str) -> Awaitable[int]:
         """Take a turn's messages out of the history."""
         where = {"session_id": session_id, "turn_id": turn_id}
-        return self._run(
-            ("delete_turn_sidecars", where),
-            ("delete_turn_messages", where),
-            ("undo_turn", {"id": turn_id}),
-        )
+        names = ("delete_turn_sidecars", "delete_turn_messages")
+        return self._all([*((name, where) for name in names), ("undo_turn", {"id": turn_id})])
 
     async def usage(self, session_id: str) -> list[Mapping[str, Any]]:
         """A session's tokens by model and purpose."""
@@ -393,8 +305,41 @@ class Journal:
         self, reply_id: str, state: str, *, due: float = 0.0, delivered_id: str | None = None
     ) -> Awaitable[int]:
         """``sent`` once confirmed, ``pending`` until ``due``, ``sending`` while under way."""
-        row = {"id": reply_id, "state": state, "due": due, "delivered_id": delivered_id}
-        return self._run(("set_outbox", {**row, "tried": int(state == "sending")}))
+        tried = int(state == "sending")
+        return self._do(
+            "set_outbox", id=reply_id, state=state, due=due, delivered_id=delivered_id, tried=tried
+        )
+
+
+_INBOX = ("channel", "message_id", "chat_id", "session_id")
+_SESSION = ("id", "channel", "chat_id", "kind", "parent_id", "title", "created")
+
+
+def _stable(stable: StablePrompt) -> dict[str, str]:
+    parts = dump([asdict(part) for part in stable.parts])
+    return {"system": stable.system, "tools": stable.tools_json(), "parts": parts}
+
+
+def _message(session_id: str, turn_id: str, seq: int, message: Message) -> Statement:
+    row = {"session_id": session_id, "seq": seq, "turn_id": turn_id, "role": message.role}
+    body = dump(message.to_dict())
+    return "insert_message", {**row, "body": body, "text": message.text, "now": clock.now()}
+
+
+def _sidecar(session_id: str, seq: int, text: str) -> Statement:
+    return "set_sidecar", {"session_id": session_id, "seq": seq, "text": text}
+
+
+def _usage(session_id: str, turn_id: str, model: str, purpose: str, usage: Usage) -> Statement:
+    row = {"session_id": session_id, "turn_id": turn_id, "model": model, "purpose": purpose}
+    return "insert_usage", {**row, **asdict(usage), "now": clock.now()}
+
+
+def _reply(reply: Reply, turn_id: str | None) -> Statement:
+    session = reply.session
+    row = {"id": reply.id, "session_id": session.id, "turn_id": turn_id, "state": "pending"}
+    place = {"channel": session.channel, "chat_id": session.chat_id, "now": clock.now()}
+    return "insert_outbox", {**row, **place, "body": reply_to_json(reply)}
 
 
 def parts_from_json(text: str) -> tuple[Part, ...]:

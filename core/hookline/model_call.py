@@ -85,7 +85,7 @@ class _StableKeeper:
 
     def __init__(self, ctx: TurnContext, request: ModelRequest) -> None:
         self._ctx = ctx
-        self._first = ctx.running is not None and ctx.running.first_request
+        self._first = not ctx.state.frozen
         self._kept = (request.system, request.tools)
         self._applies = request.purpose == "turn"
 
@@ -107,8 +107,7 @@ class _StableKeeper:
         """What the first request sends is what the session sends until it ends."""
         if not (self._applies and self._first):
             return
-        assert self._ctx.running is not None
-        self._ctx.running.first_request = False
+        self._ctx.state.frozen = True
         if (request.system, request.tools) != self._kept:
             await self._ctx.runtime.sessions.refreeze(self._ctx.state, request)
 
@@ -158,7 +157,7 @@ def turn_request(ctx: TurnContext, messages: tuple[Message, ...], *, final: bool
     assert running is not None
     params: dict[str, Any] = {"tool_choice": "none"} if final else {}
     return ModelRequest(
-        model=running.model,
+        model=running.model or ctx.runtime.default_model(),
         system=state.stable.system,
         tools=state.stable.tools,
         messages=messages,

@@ -5,9 +5,10 @@ Whatever goes wrong with one of them is its own state; the app runs.
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 from time import perf_counter
@@ -17,17 +18,16 @@ from hookline_hookspecs import API, HOOKS, Command, Plugin, Tool
 from hookline_hookspecs.parts import COMMAND_MARK
 from hookline_hookspecs.tools import TOOL_MARK
 
+from .bus import FAULTS
 from .config import Loaded, PluginEntry, SettingsError, validate_settings
 from .host import PluginHost
 from .implementations import PluginRefused, describe
-from .stepping import drive
 
 if TYPE_CHECKING:
     from .runtime import Runtime
 
 log = logging.getLogger("hookline.plugins")
 GROUP = "hookline.plugins"
-SETUP_DEADLINE = 30.0
 SLOW_IMPORT = 2.0
 """Seconds after which an import is reported."""
 
@@ -66,7 +66,8 @@ class Plugins:
                 loading.state, loading.reason = "failed", entry.error
             elif entry.enabled:
                 self._load_one(loading, rank)
-        self._check_requirements()
+        for loading, reason in self._lacking():
+            self._fail(loading, reason, None)
 
     def _load_one(self, loading: Loading, rank: int) -> None:
         name = loading.entry.name
@@ -81,7 +82,7 @@ class Plugins:
             self._runtime.bus.register(name, loading.plugin, rank)
             self._register_parts(loading)
             loading.state = "on"
-        except (Exception, SystemExit) as error:
+        except FAULTS as error:
             known = isinstance(error, (PluginRefused, SettingsError))
             self._fail(loading, str(error) if known else describe(error), error)
 
@@ -139,17 +140,17 @@ class Plugins:
         self._runtime.commands.add(command, loading.entry.name)
         loading.commands.append(command)
 
-    def _check_requirements(self) -> None:
-        for loading in list(self.loadings.values()):
+    def _lacking(self) -> Iterator[tuple[Loading, str]]:
+        """Plugins that are on and need one that is not, with the reason; until there are none."""
+        for loading in [*self.loadings.values(), *self.loadings.values()] * 2:
             if loading.plugin is None or loading.state != "on":
                 continue
-            lacking = [n for n in loading.plugin.requires if self.state(n) != "on"]
-            if lacking:
-                self._fail(
+            names = [n for n in loading.plugin.requires if self.state(n) != "on"]
+            if names:
+                yield (
                     loading,
-                    f"it needs plugin {', '.join(lacking)}; switch it on in config.yaml "
-                    f"(hookline plugins enable {lacking[0]})",
-                    None,
+                    f"it needs plugin {', '.join(names)}; switch it on in config.yaml "
+                    f"(hookline plugins enable {names[0]})",
                 )
 
     def _fail(self, loading: Loading, reason: str, error: BaseException | None) -> None:
@@ -172,38 +173,43 @@ class Plugins:
 
     async def setup(self) -> None:
         """Call ``setup`` of each plugin; one that fails is undone completely."""
-        for impl in self._runtime.bus.implementations("setup"):
+        bus = self._runtime.bus
+        for impl in bus.implementations("setup"):
             loading = self.loadings[impl.plugin]
             try:
-                result = impl.call(None, loading.host)
-                if inspect.isawaitable(result):
-                    await drive(result, SETUP_DEADLINE, self._runtime.bus.watchdog, impl)
-            except (Exception, SystemExit) as error:
-                if loading.host is not None:
-                    await loading.host.undo()
-                self._fail(loading, f"setup: {describe(error, SETUP_DEADLINE)}", error)
+                await bus.attempt(impl, None, loading.host)
+                await asyncio.sleep(0)  # What it has spawned starts, and can clean up after itself.
+            except FAULTS as error:
+                await self._undo(loading)
+                reason = describe(error, bus.deadline("setup"))
+                self._fail(loading, f"setup: {reason}", error)
         for loading in self.loadings.values():
             loading.is_set_up = loading.state == "on"
-        self._check_requirements()
-        self._runtime.channels.gather(self._runtime.bus)
+        for loading, reason in self._lacking():
+            await self.teardown([loading.entry.name])
+            self._fail(loading, reason, None)
+        self._runtime.channels.gather(bus)
 
     async def teardown(self, only: Iterable[str] | None = None) -> None:
         """Call ``teardown`` where ``setup`` succeeded, then undo what the plugins left."""
+        bus = self._runtime.bus
         names = set(self.loadings if only is None else only)
-        for impl in self._runtime.bus.implementations("teardown"):
+        for impl in bus.implementations("teardown"):
             loading = self.loadings[impl.plugin]
             if impl.plugin in names and loading.is_set_up:
                 try:
-                    result = impl.call(None, loading.host)
-                    if inspect.isawaitable(result):
-                        await drive(result, SETUP_DEADLINE, self._runtime.bus.watchdog, impl)
-                except (Exception, SystemExit) as error:
-                    log.warning("plugin %s failed in teardown: %s", impl.plugin, describe(error))
+                    await bus.attempt(impl, None, loading.host)
+                except FAULTS as error:
+                    reason = describe(error, bus.deadline("teardown"))
+                    log.warning("plugin %s failed in teardown: %s", impl.plugin, reason)
         for name in names:
-            loading = self.loadings[name]
-            if loading.host is not None:
-                await loading.host.undo()
-            loading.is_set_up = False
+            await self._undo(self.loadings[name])
+
+    @staticmethod
+    async def _undo(loading: Loading) -> None:
+        loading.is_set_up = False
+        if loading.host is not None:
+            await loading.host.undo()
 
     async def switch_off(self, name: str) -> None:
         """Stop a plugin now; sessions under way keep its tools as names that answer so."""

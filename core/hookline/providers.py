@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+
 from hookline_hookspecs import BadRequest, Provider, ProviderSettings
 
 from .config import ConfigError, Loaded, choose_model, provider_settings, split_model
@@ -44,13 +46,12 @@ class Providers:
     def _make(self, name: str) -> Provider:
         settings = provider_settings(self._loaded, name)
         preset = self._loaded.presets.get(name)
-        options = dict(settings.options)
-        if preset is not None and preset.key_env:
-            options.setdefault("key_env", preset.key_env)
         driver = find_driver(GROUP, settings.driver)
         if driver is None:
+            near = difflib.get_close_matches(name, self._loaded.presets, 1)
+            hint = f"Did you mean {near[0]}? Else install" if near else "Install"
             raise ConfigError(
-                f"No provider {settings.driver!r} is installed. Install its package, "
+                f"No provider {settings.driver!r} is installed. {hint} its package, "
                 f"hookline-{settings.driver}, or choose another `model:` in config.yaml."
             )
         made: Provider = driver(
@@ -59,7 +60,8 @@ class Providers:
                 base_url=settings.base_url,
                 api_key=settings.api_key.get_secret_value() if settings.api_key else "",
                 headers=settings.headers,
-                options=options,
+                options=settings.options,
+                key_env=preset.key_env or "" if preset is not None else "",
             )
         )
         return made

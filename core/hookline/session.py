@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from hookline_hookspecs import Inbound, Message, Question, Session
+from hookline_hookspecs import Inbound, Message, Paths, Question, Session
 
 from .prompt import StablePrompt
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from .paths import PathGuard
     from .turn import Running
 
 
@@ -29,8 +29,9 @@ class Entry:
 class SessionState:
     """Everything about one session in this process.
 
-    ``version`` is what the store said when the history was read; another process that has worked
-    on the session since leaves another one.
+    ``model`` is empty where the session follows the config. ``version`` is what the store said
+    when the history was read; another process that has worked on the session since leaves another
+    one.
     """
 
     record: Session
@@ -50,9 +51,10 @@ class SessionState:
     prefix: dict[str, Any] = field(default_factory=dict)
     started: bool = False
     recovered: bool = False
-    paths: PathGuard | None = None
+    frozen: bool = False
+    paths: Paths | None = None
     retry: Inbound | None = None
-    resumed_replies: list[Running] = field(default_factory=list)
+    unshown: list[Mapping[str, Any]] = field(default_factory=list)
     told_date: str | None = None
     told_workspace: str | None = None
 

@@ -7,7 +7,7 @@ import re
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,7 @@ from hookline_hookspecs import (
 from . import clock
 from .context import TurnContext
 from .inbound import inbound_from_json
-from .journal import dump, new_id, parts_from_json
+from .journal import new_id, parts_from_json
 from .prompt import StablePrompt, assemble, core_sections
 from .session import SessionState
 from .turn import Running, question_from_json, question_to_json
@@ -65,17 +65,22 @@ class Sessions:
         """
         session_id = await self._locate(inbound)
         async with self.own(session_id):
-            state = await self._load(session_id)
-            if state is not None and not self._over(state):
-                yield state
+            row = await self._runtime.journal.session(session_id)
+            if row is None:
+                yield await self.create(session_id, inbound.channel, inbound.chat_id)
                 return
-            successor = _successor(session_id, inbound) if state else session_id
-            if state is not None:
+            successor = _successor(session_id, inbound)
+            if row["ended"] is None:
+                state = await self._load(row)
+                if not self._over(state):
+                    yield state
+                    return
                 await self.end(state, successor)
+            else:
+                await self._runtime.journal.end_session(session_id, successor)
         async with self.own(successor):
-            summary = state.summary if state is not None else None
-            yield await self._load(successor) or await self.create(
-                successor, inbound.channel, inbound.chat_id, summary=summary
+            yield await self.existing(successor) or await self.create(
+                successor, inbound.channel, inbound.chat_id, summary=row["summary"]
             )
 
     @asynccontextmanager
@@ -96,20 +101,15 @@ class Sessions:
         return session_id
 
     def _over(self, state: SessionState) -> bool:
-        if state.version and state.version[2] is not None:
-            return True
         limits, now = self._runtime.config.session, clock.now()
         idle = now - state.last_used > limits.idle_hours * 3600
         old = now - state.record.created > limits.max_days * 86400
         return state.record.kind == "chat" and (idle or old)
 
-    async def _load(self, session_id: str) -> SessionState | None:
+    async def _load(self, row: Mapping[str, Any]) -> SessionState:
         """The session's state, read anew if another process has worked on it."""
-        row = await self._runtime.journal.session(session_id)
-        if row is None:
-            return None
         version = _version(row)
-        state = self._states.get(session_id)
+        state = self._states.get(row["id"])
         if state is None or state.version != version:
             state = await self._read(row)
             state.version = version
@@ -120,11 +120,11 @@ class Sessions:
         tools = tuple(ToolSchema(**item) for item in json.loads(row["tools"]))
         stable = StablePrompt(row["system"], tools, parts_from_json(row["parts"]))
         record = replace(self.record(row), resumed=True)
-        model = row["model"] or self._runtime.default_model()
-        state = SessionState(record, stable, model, self.workspace(record))
+        state = SessionState(record, stable, row["model"], self.workspace(record))
         state.summary = row["summary"]
         state.question = question_from_json(row["question"])
         state.last_used = row["updated"]
+        state.frozen = row["turns"] > 0
         state.told_workspace = row["workspace"]
         for item in await self._runtime.journal.messages(record.id):
             message = Message.from_dict(json.loads(item["body"]), item["context"] or "")
@@ -161,7 +161,7 @@ class Sessions:
         record = Session(
             session_id, channel, chat_id, None, clock.now(), parent_id=parent_id, kind=kind
         )
-        chosen, model = model or "", model or runtime.default_model()
+        model = model or ""
         workspace = workspace or self.workspace(record)
         state = SessionState(record, StablePrompt("", (), ()), model, workspace)
         ctx = TurnContext(runtime, state)
@@ -171,7 +171,9 @@ class Sessions:
         state.summary = summary
         state.last_used = record.created
         state.told_workspace = str(workspace)
-        await runtime.journal.create_session(record, state.stable, chosen, str(workspace), summary)
+        await runtime.journal.create_session(
+            record, state.stable, model=model, workspace=str(workspace), summary=summary
+        )
         state.recovered = True
         await self.touched(state)
         await self._keep(state)
@@ -186,13 +188,7 @@ class Sessions:
     async def refreeze(self, state: SessionState, request: ModelRequest) -> None:
         """What the first request really sends is what is frozen."""
         state.stable = StablePrompt(request.system, request.tools, state.stable.parts)
-        await self._runtime.journal.update_session(
-            "set_stable",
-            state.record.id,
-            system=request.system,
-            tools=state.stable.tools_json(),
-            parts=dump([asdict(part) for part in state.stable.parts]),
-        )
+        await self._runtime.journal.refreeze(state.record.id, state.stable)
 
     async def end(self, state: SessionState, successor: str | None = None) -> None:
         """End a session: the next message of its chat begins a new one."""
@@ -218,7 +214,8 @@ class Sessions:
 
     async def existing(self, session_id: str) -> SessionState | None:
         """The state of a stored session that the caller owns."""
-        return await self._load(session_id)
+        row = await self._runtime.journal.session(session_id)
+        return None if row is None else await self._load(row)
 
     async def reopen(self, session_id: str) -> None:
         """Make a session its chat's current one again."""

@@ -46,6 +46,13 @@ class SignalHub:
             except (Exception, SystemExit) as error:
                 log.warning("a receiver of signal %s failed: %s", name, error, exc_info=error)
 
+    async def aclose(self) -> None:
+        """Cancel what asynchronous receivers still do."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
     def _keep(self, name: str, task: asyncio.Future[Any]) -> None:
         self._tasks.add(task)
 

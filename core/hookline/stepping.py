@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Generator
 from time import perf_counter
 from typing import Any
 
-from .watchdog import Watchdog
+from .watchdog import HookTimeout, Watchdog
 
 STEP_LIMIT = 30.0
 """Seconds one step may block the event loop in a hook that has no deadline."""
@@ -22,20 +22,28 @@ STEP_LIMIT = 30.0
 async def drive(
     awaitable: Awaitable[Any], deadline: float | None, watchdog: Watchdog, what: object
 ) -> Any:
-    """The result of ``awaitable``. Raises ``TimeoutError`` past ``deadline`` seconds."""
+    """The result of ``awaitable``. Raises ``HookTimeout`` past ``deadline`` seconds."""
     if not isinstance(awaitable, types.CoroutineType):
-        async with asyncio.timeout(deadline):
-            return await awaitable
+        return await _in_time(awaitable, deadline)
     limit = deadline or STEP_LIMIT
-    watchdog.begin(what, perf_counter() + limit)
+    before = watchdog.begin(what, perf_counter() + limit)
     try:
         waiting_for = awaitable.send(None)
     except StopIteration as stop:
         return stop.value
     finally:
-        watchdog.end()
-    async with asyncio.timeout(deadline):
-        return await _rest(awaitable, waiting_for, watchdog, what, limit)
+        watchdog.end(before)
+    return await _in_time(_rest(awaitable, waiting_for, watchdog, what, limit), deadline)
+
+
+async def _in_time(awaitable: Awaitable[Any], deadline: float | None) -> Any:
+    try:
+        async with asyncio.timeout(deadline) as clock:
+            return await awaitable
+    except TimeoutError as error:
+        if clock.expired():
+            raise HookTimeout from error
+        raise
 
 
 @types.coroutine
@@ -50,10 +58,10 @@ def _rest(
             step, argument = coroutine.throw, error
         else:
             step, argument = coroutine.send, value
-        watchdog.begin(what, perf_counter() + limit)
+        before = watchdog.begin(what, perf_counter() + limit)
         try:
             waiting_for = step(argument)
         except StopIteration as stop:
             return stop.value
         finally:
-            watchdog.end()
+            watchdog.end(before)

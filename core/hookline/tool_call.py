@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import logging
 from collections.abc import Sequence
@@ -27,6 +28,7 @@ from . import crash
 from .bus import AroundFault
 from .context import TurnContext
 from .implementations import describe
+from .text import clean
 
 log = logging.getLogger("hookline.tools")
 CHOICES = ("Once", "This session", "Always", "Deny")
@@ -119,6 +121,7 @@ async def _allowed_run(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResu
     async def run(asked: ToolCall) -> ToolResult:
         if asked.name != tool.name:
             return _failure(call, f"Error: a plugin turned {tool.name} into {asked.name}")
+        asked = _copy(asked)
         if _fingerprint(asked) != approved:
             try:
                 asked = replace(asked, arguments=tool.check(asked.arguments))
@@ -130,9 +133,14 @@ async def _allowed_run(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResu
         return await _execute(ctx, tool, asked)
 
     try:
-        return await ctx.runtime.bus.around("around_tool", ctx, call, run, ToolResult)
+        return await ctx.runtime.bus.around("around_tool", ctx, _copy(call), run, ToolResult)
     except AroundFault as fault:
         return _failure(call, f"Error: {fault}; the tool did not run to its end")
+
+
+def _copy(call: ToolCall) -> ToolCall:
+    """The call with arguments of its own: hooks get copies, so that none changes what is run."""
+    return replace(call, arguments=copy.deepcopy(call.arguments))
 
 
 def _fingerprint(call: ToolCall) -> str:
@@ -142,7 +150,10 @@ def _fingerprint(call: ToolCall) -> str:
 
 async def _judge(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResult | None:
     """A result if the call may not run (or is answered already), else None."""
-    found = await ctx.runtime.bus.veto("pre_tool", ctx, call)
+    judged = _copy(call)
+    found = await ctx.runtime.bus.veto("pre_tool", ctx, judged)
+    if _fingerprint(judged) != _fingerprint(call):
+        return _failure(call, "Denied: a plugin changed the arguments while they were judged")
     plugin, verdict = found if found is not None else ("core", None)
     if tool.approval and not isinstance(verdict, (Deny, Ask)):
         plugin, verdict = tool.plugin, Ask(tool.approval)
@@ -153,10 +164,10 @@ async def _judge(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResult | N
     if isinstance(verdict, Deny):
         ctx.notify(f"{tool.name} was refused: {verdict.reason}", plugin)
         return _failure(call, f"Denied: {verdict.reason}")
-    return await _approval(ctx, call, verdict)
+    return await _approval(ctx, call, verdict, plugin)
 
 
-async def _approval(ctx: TurnContext, call: ToolCall, ask: Ask) -> ToolResult | None:
+async def _approval(ctx: TurnContext, call: ToolCall, ask: Ask, plugin: str) -> ToolResult | None:
     running = ctx.running
     assert running is not None
     if running.mode == "yes":
@@ -166,17 +177,18 @@ async def _approval(ctx: TurnContext, call: ToolCall, ask: Ask) -> ToolResult | 
         choices=CHOICES,
         preview=ask.preview or json.dumps(call.arguments, ensure_ascii=False, indent=1),
         kind="approval",
-        call=call,
+        call=_copy(call),
         reason=ask.reason,
     )
     answer = await ctx.runtime.bus.first("on_question", ctx, question, str)
     if answer in CHOICES[:-1]:
         return None
+    reason = ask.reason.rstrip(".")
     if answer is None and running.mode == "no":
-        why = f"{ask.reason}; nobody is there to approve it. Find another way, or stop and say so."
+        why = f"{reason}; nobody is there to approve it. Find another way, or stop and say so."
     else:
-        why = f"{ask.reason}; the person did not approve it. Do not try it again in another form."
-    ctx.notify(f"{call.name} was refused: {why}")
+        why = f"{reason}; the person did not approve it. Do not try it again in another form."
+    ctx.notify(f"{call.name} was refused: {why}", plugin)
     return _failure(call, f"Denied: {why}")
 
 
@@ -192,7 +204,7 @@ async def _execute(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResult:
         if tool.is_async:
             value = await tool.run(**arguments)
         else:
-            value = await asyncio.to_thread(tool.run, **arguments)
+            value = await asyncio.to_thread(_plain, tool, arguments)
         crash.point("mid-tool")
     except (Refused, PermissionError) as error:
         return _failure(call, f"Denied: {error}")
@@ -204,12 +216,23 @@ async def _execute(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResult:
     return _result(call, value)
 
 
+def _plain(tool: Tool, arguments: dict[str, Any]) -> Any:
+    try:
+        return tool.run(**arguments)
+    except StopIteration as error:
+        # A future cannot carry it; the turn would wait for ever.
+        raise RuntimeError("it raised StopIteration") from error
+
+
 def _result(call: ToolCall, value: object) -> ToolResult:
     if isinstance(value, ToolResult):
         return replace(value, call=call)
     if isinstance(value, str):
         return ToolResult(call, value)
-    text = "" if value is None else json.dumps(value, ensure_ascii=False, default=str)
+    try:
+        text = "" if value is None else json.dumps(value, ensure_ascii=False, default=str)
+    except (TypeError, ValueError, RecursionError) as error:
+        return _failure(call, f"Error: {call.name} returned what JSON cannot hold: {error}")
     return ToolResult(call, text, data=value)
 
 
@@ -219,10 +242,10 @@ def _failure(call: ToolCall, text: str) -> ToolResult:
 
 def _finished(result: ToolResult) -> ToolResult:
     """The result as the model reads it: bounded, its notes appended, never empty."""
-    text = result.text
+    text = clean(result.text)
     if len(text) > LONGEST:
         left_out = len(text) - LONGEST
         half = LONGEST // 2
         text = f"{text[:half]}\n[… {left_out} characters left out …]\n{text[-half:]}"
-    notes = "".join(f"\n\nNote: {note}" for note in result.notes)
+    notes = clean("".join(f"\n\nNote: {note}" for note in result.notes))
     return replace(result, text=(text or "(no output)") + notes)

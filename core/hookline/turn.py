@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +36,7 @@ from .implementations import describe
 from .journal import new_id
 from .model_call import call_model, turn_request
 from .prompt import envelope
+from .text import clean, clean_arguments
 from .tool_call import run_calls
 
 if TYPE_CHECKING:
@@ -66,7 +67,6 @@ class Running:
     inbox_id: str | None
     mode: str
     model: str
-    first_request: bool = False
     number_of_calls: int = 0
     blocks: tuple[ContextBlock, ...] = ()
     entries: list[Entry] = field(default_factory=list)
@@ -82,6 +82,7 @@ class Running:
     sent: Reply | None = None
     stashes: dict[str, Stash] = field(default_factory=dict)
     task: asyncio.Task[Any] | None = None
+    stopping: bool = False
 
     @property
     def user_entry(self) -> Entry:
@@ -128,13 +129,13 @@ async def run_turn(runtime: Runtime, running: Running, blocks: Sequence[Block]) 
     """Run a new turn of a session that the caller owns. Errors end up in the turn, not here."""
     ctx = TurnContext(runtime, running.state, running)
     state = running.state
-    running.first_request = not state.history
 
     async def begin() -> None:
         await runtime.bus.observe("start_of_turn", ctx, running.snapshot())
         found = await runtime.bus.collect("pre_prompt", ctx, running.snapshot(), ContextBlock)
         running.blocks = (*runtime.notices(state), *(block for _, block in found))
-        user = Message("user", tuple(blocks), envelope(running.blocks))
+        late, state.steering = [TextBlock(text) for text in state.steering], []
+        user = Message("user", (*late, *blocks), envelope(running.blocks))
         entry = running.say(user)
         running.later(
             runtime.journal.begin_turn(
@@ -172,13 +173,28 @@ async def resume_turn(
     return await _carry(ctx, begin)
 
 
-async def _carry(ctx: TurnContext, begin: Any) -> Turn:
+async def _carry(ctx: TurnContext, begin: Callable[[], Awaitable[None]]) -> Turn:
     """Begin, loop, end: whatever happens in between, the turn ends and history stays whole."""
     running = ctx.running
     assert running is not None
     running.task = asyncio.current_task()
     ctx.state.running = running
     token = current.set(ctx)
+    try:
+        cancelled = await _work(ctx, begin)
+        await _surely(_end(ctx))
+    finally:
+        ctx.state.running = None
+        current.reset(token)
+    if cancelled:
+        raise asyncio.CancelledError
+    return running.snapshot()
+
+
+async def _work(ctx: TurnContext, begin: Callable[[], Awaitable[None]]) -> bool:
+    """Everything up to the reply; True if the turn was cancelled from outside of it."""
+    running = ctx.running
+    assert running is not None
     try:
         await begin()
         if running.question is None:
@@ -187,19 +203,30 @@ async def _carry(ctx: TurnContext, begin: Any) -> Turn:
     except asyncio.CancelledError:
         if ctx.runtime.closing:
             # The process is going away: the next one takes the turn up from the journal.
-            ctx.state.running = None
             raise
-        _uncancel(running.task)
         running.stop = "stopped"
         running.reply = "Stopped."
+        if not running.stopping:
+            return True
+        _uncancel(running.task)
     except BaseException as error:
         await _failed(ctx, error)
-    try:
-        await asyncio.shield(_end(ctx))
-    finally:
-        ctx.state.running = None
-        current.reset(token)
-    return running.snapshot()
+    return False
+
+
+async def _surely(work: Coroutine[Any, Any, None]) -> None:
+    """Wait for ``work`` to its end, whoever cancels meanwhile; the cancellation follows then."""
+    task = asyncio.ensure_future(work)
+    cancelled = False
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            cancelled = not task.done() or task.cancelled()
+    task.result()
+    current_task = asyncio.current_task()
+    if cancelled and current_task is not None:
+        _uncancel(current_task)
 
 
 def _uncancel(task: asyncio.Task[Any] | None) -> None:
@@ -245,7 +272,10 @@ async def _loop(ctx: TurnContext) -> None:
             running.stop = "max_iterations"
         if not calls:
             running.reply = response.text
-            return
+            if final or not state.steering:
+                return
+            _say_steering(ctx)
+            continue
         await _answer_calls(ctx, calls)
         if running.question is not None:
             return
@@ -257,6 +287,7 @@ async def _ask(ctx: TurnContext, request: Any) -> ModelResponse:
     assert running is not None
     for _attempt in range(2):
         response = await call_model(ctx, request)
+        response = _distinct(response)
         running.usage = running.usage + response.usage
         if response.text.strip() or response.message.tool_calls or response.stop == "pause":
             return response
@@ -270,6 +301,23 @@ async def _ask(ctx: TurnContext, request: Any) -> ModelResponse:
     raise EmptyAnswer(
         f"{request.model} returned an empty answer twice; try again, or choose another model"
     )
+
+
+def _distinct(response: ModelResponse) -> ModelResponse:
+    """The response with an id of its own for each tool call, and text that can be stored."""
+    seen: set[str] = set()
+    blocks: list[Block] = []
+    for block in response.blocks:
+        if isinstance(block, ToolCall):
+            if not block.id or block.id in seen:
+                block = replace(block, id=f"call_{new_id()}")
+            seen.add(block.id)
+            arguments = clean_arguments(block.arguments)
+            block = replace(block, name=clean(block.name), arguments=arguments)
+        elif isinstance(block, TextBlock):
+            block = TextBlock(clean(block.text))
+        blocks.append(block)
+    return replace(response, blocks=tuple(blocks))
 
 
 def _kept(response: ModelResponse, calls: Sequence[ToolCall]) -> Message:
@@ -296,7 +344,7 @@ async def _journal_response(
             entry.seq,
             message,
             steps,
-            (response.model, "turn", response.usage),
+            (response.model, response.usage),
         )
     )
     if calls or crash.armed("after-model"):
@@ -312,9 +360,20 @@ async def _answer_calls(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
         open_calls = [call for call in calls if call.id not in running.finished]
         await run_calls(ctx, open_calls)
     finally:
-        # A cancelled turn too leaves exactly one result for each call.
-        _say_results(ctx, calls)
+        # A cancelled turn too leaves exactly one result for each call; one that the next process
+        # takes up leaves its calls open.
+        if not ctx.runtime.closing:
+            _say_results(ctx, calls)
     await running.settle()
+
+
+def _say_steering(ctx: TurnContext) -> None:
+    """What was said into the turn after its last step begins another step."""
+    running, state = ctx.running, ctx.state
+    assert running is not None
+    texts, state.steering = state.steering, []
+    entry = running.say(Message("user", tuple(TextBlock(text) for text in texts)))
+    running.later(ctx.runtime.journal.say(state.record.id, running.id, entry.seq, entry.message))
 
 
 def _say_results(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:

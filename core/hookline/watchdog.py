@@ -13,8 +13,9 @@ import signal
 import threading
 import time
 from types import FrameType
-from typing import Any
+from typing import Any, TypeAlias
 
+Watched: TypeAlias = tuple[object, float]
 LOOK_EVERY = 0.5
 """Seconds between looks."""
 _SIGNAL = getattr(signal, "SIGURG", None)
@@ -36,14 +37,19 @@ class Watchdog:
         self._thread: threading.Thread | None = None
         self._previous: Any = None
 
-    def begin(self, what: object, until: float) -> None:
-        """``what`` starts now and must be done by ``until`` (``time.perf_counter``)."""
+    def begin(self, what: object, until: float) -> Watched:
+        """``what`` starts now and must be done by ``until`` (``time.perf_counter``).
+
+        Returns what was watched before; hooks may call hooks.
+        """
+        before = (self._running, self._until)
         self._until = until
         self._running = what
+        return before
 
-    def end(self) -> None:
-        """What was running has returned."""
-        self._running = None
+    def end(self, before: Watched) -> None:
+        """What was running has returned; what called it is watched again."""
+        self._running, self._until = before
 
     def start(self) -> None:
         """Watch the calling thread. Does nothing when already started."""

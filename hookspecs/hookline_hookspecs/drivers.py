@@ -19,13 +19,17 @@ DeltaSink: TypeAlias = Callable[[Delta], None]
 
 @dataclass(frozen=True, slots=True)
 class ProviderSettings:
-    """What a provider is made from; ``options`` are the driver's own keys."""
+    """What a provider is made from; ``options`` are the driver's own keys.
+
+    ``key_env`` is the variable that holds the key, for sentences about it; empty if unknown.
+    """
 
     name: str
     base_url: str | None
     api_key: str
     headers: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
+    key_env: str = ""
 
 
 class Provider(Protocol):

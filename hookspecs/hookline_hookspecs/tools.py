@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, overload
 
 from .errors import ToolError
 from .events import ToolSchema
@@ -25,6 +25,22 @@ TOOL_MARK = "hookline_tool"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
 
+class ToolOptions(TypedDict, total=False):
+    """What can be said of a tool beside its function; everything is optional.
+
+    ``read_only``: it changes nothing, so calls may run in parallel and be run again after a crash.
+    ``paged``: it bounds its own result, so that it is not cut. ``cache_ttl``: seconds for which an
+    equal call may be answered from the cache. ``approval``: a sentence why each call needs a
+    person's approval. ``main_only``: it is not offered to sub-agents and reviewers.
+    """
+
+    read_only: bool
+    paged: bool
+    cache_ttl: float | None
+    approval: str | None
+    main_only: bool
+
+
 class Tool:
     """A tool the model can call.
 
@@ -35,11 +51,7 @@ class Tool:
             the arguments by name, and ``ctx`` if it has such a parameter. It returns a string, a
             :class:`ToolResult` or anything JSON; it fails by raising :class:`ToolError`.
         parameters: JSON schema of the arguments; taken from ``run``'s signature if left out.
-        read_only: changes nothing, so calls may run in parallel and be run again after a crash.
-        paged: bounds its own result, so that it is not cut.
-        cache_ttl: seconds for which an equal call may be answered from the cache; None = never.
-        approval: a sentence why each call needs a person's approval; None = it needs none.
-        main_only: not offered to sub-agents and reviewers.
+        options: see :class:`ToolOptions`.
     """
 
     def __init__(
@@ -49,11 +61,7 @@ class Tool:
         run: Callable[..., Any],
         *,
         parameters: Mapping[str, Any] | None = None,
-        read_only: bool = False,
-        paged: bool = False,
-        cache_ttl: float | None = None,
-        approval: str | None = None,
-        main_only: bool = False,
+        **options: Unpack[ToolOptions],
     ) -> None:
         if not _NAME.fullmatch(name):
             raise ValueError(
@@ -62,28 +70,19 @@ class Tool:
         self.name = name
         self.description = inspect.cleandoc(description)
         self.run = run
-        self.read_only = read_only
-        self.paged = paged
-        self.cache_ttl = cache_ttl
-        self.approval = approval
-        self.main_only = main_only
+        self.read_only = options.get("read_only", False)
+        self.paged = options.get("paged", False)
+        self.cache_ttl = options.get("cache_ttl")
+        self.approval = options.get("approval")
+        self.main_only = options.get("main_only", False)
         self.plugin = ""
         self._given = parameters
-        signature = inspect.signature(run)
-        self.wants_context = "ctx" in signature.parameters
+        self.wants_context = "ctx" in inspect.signature(run).parameters
         self.is_async = inspect.iscoroutinefunction(inspect.unwrap(run))
 
     @classmethod
     def from_function(
-        cls,
-        fn: Callable[..., Any],
-        *,
-        name: str | None = None,
-        read_only: bool = False,
-        paged: bool = False,
-        cache_ttl: float | None = None,
-        approval: str | None = None,
-        main_only: bool = False,
+        cls, fn: Callable[..., Any], *, name: str | None = None, **options: Unpack[ToolOptions]
     ) -> Tool:
         """A tool from a function with typed parameters and a docstring.
 
@@ -99,16 +98,7 @@ class Tool:
         for parameter in inspect.signature(fn).parameters.values():
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.POSITIONAL_ONLY):
                 raise ValueError(f"tool {name!r}: parameter {parameter} cannot be given by name")
-        return cls(
-            name,
-            _summary(doc),
-            fn,
-            read_only=read_only,
-            paged=paged,
-            cache_ttl=cache_ttl,
-            approval=approval,
-            main_only=main_only,
-        )
+        return cls(name, _summary(doc), fn, **options)
 
     @cached_property
     def schema(self) -> ToolSchema:
@@ -178,15 +168,7 @@ class Tool:
 @overload
 def tool(fn: F) -> F: ...
 @overload
-def tool(
-    *,
-    name: str | None = None,
-    read_only: bool = False,
-    paged: bool = False,
-    cache_ttl: float | None = None,
-    approval: str | None = None,
-    main_only: bool = False,
-) -> Callable[[F], F]: ...
+def tool(*, name: str | None = None, **options: Unpack[ToolOptions]) -> Callable[[F], F]: ...
 def tool(fn: F | None = None, **options: Any) -> F | Callable[[F], F]:
     """Make a plugin's method a tool; the options are those of :meth:`Tool.from_function`."""
 

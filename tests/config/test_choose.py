@@ -158,12 +158,6 @@ def test_a_new_provider_gets_no_other_ones_key(tmp_path: Path) -> None:
     assert provider_settings(result, "work").base_url == "https://api.anthropic.com"
 
 
-def test_a_misspelt_provider_names_the_nearest(tmp_path: Path) -> None:
-    result = loaded(tmp_path, "trace: true\nmodel: antropic/x\n")
-    with pytest.raises(ConfigError, match=r":2: model: .*antropic; did you mean anthropic\?"):
-        provider_settings(result, choose_model(result).provider)
-
-
 def test_an_unset_variable_of_a_provider_matters_only_if_it_is_used(tmp_path: Path) -> None:
     text = (
         "providers:\n  openai:\n    api_key: ${UNSET}\n    headers: {A: ${UNSET}}\n"

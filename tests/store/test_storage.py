@@ -137,7 +137,7 @@ async def test_first_use_by_many_tasks_at_once(facts: PluginStorage) -> None:
     [
         "CREATE TABLE sessions (n)",
         'create  table if not exists "facts" (n)',
-        "/* my_bad_x */ CREATE -- note\n UNIQUE INDEX fast ON my_bad_t (n)",
+        "/* my_bad_x */ -- note\n CREATE UNIQUE INDEX fast ON my_bad_t (n)",
         "CREATE TRIGGER t AFTER INSERT ON my_bad_t BEGIN SELECT 1; END",
         "CREATE VIEW v AS SELECT 1",
         "CREATE VIRTUAL TABLE words USING fts5(text)",
@@ -210,3 +210,21 @@ async def test_purge_works_when_the_plugin_is_no_longer_installed(
     await PluginStorage(ready, "my-facts", None, home).purge()
     with pytest.raises(StoreError):
         await ready.read(lambda c: c.fetch("SELECT * FROM my_facts_fact"))
+
+
+async def test_tables_that_a_migration_renamed_or_dropped_are_followed(
+    ready: SqliteStore, home: Path, package: Callable[..., str]
+) -> None:
+    sql = """
+    CREATE TABLE odd_a (n); CREATE TABLE odd_b (n); CREATE TABLE odd_c (n);
+    ALTER TABLE odd_b ADD COLUMN m;
+    DROP TABLE odd_c;
+    ALTER TABLE "odd_a" RENAME TO odd_d;
+    """
+    name = package("odd_package", {"migrations/0001_odd.sql": sql, "sql/odd.sql": QUERIES})
+    storage = PluginStorage(ready, "odd", name, home)
+    assert [row["which"] for row in await storage.fetch("which")] == ["general"]
+    assert (await storage.usage()).tables == {"odd_b": 0, "odd_d": 0}
+    await storage.purge()
+    with pytest.raises(StoreError, match="no such table: odd_d"):
+        await ready.read(lambda c: c.fetch("SELECT * FROM odd_d"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -117,6 +118,8 @@ def _add_plugin_commands() -> None:
         return
     if loaded.path.parent.exists():
         quiet_logging()
+    else:
+        logging.getLogger("hookline").addHandler(logging.NullHandler())
     runtime = Runtime(loaded, home())
     runtime.plugins.load()
 

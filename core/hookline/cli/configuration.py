@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
 
 import typer
 
-from .shared import err, home, load_config, out, out_json, stop
+from .shared import Json, err, home, load_config, out, out_json, stop
 
 app = typer.Typer(help="See, check and change the configuration.", no_args_is_help=True)
 
@@ -19,7 +18,7 @@ def path() -> None:
 
 
 @app.command()
-def show(json: Annotated[bool, typer.Option("--json", help="JSON.")] = False) -> None:
+def show(json: Json = False) -> None:
     """Print what applies, secrets masked."""
     from hookline.config import effective
 

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .shared import FAILED, out, out_json, stop, table, with_runtime
+from .shared import FAILED, Json, out, out_json, stop, table, with_runtime
 
 if TYPE_CHECKING:
     from hookline_hookspecs import ToolSchema
 
     from hookline.prompt import StablePrompt
     from hookline.runtime import Runtime
-
-Json = Annotated[bool, typer.Option("--json", help="JSON.")]
 
 
 def hooks(
@@ -67,8 +65,7 @@ def prompt(
     """The exact stable prompt and tools, and what each plugin's part costs."""
 
     async def work(runtime: Runtime) -> dict[str, Any]:
-        stable, prefix = await _stable(runtime, session)
-        return _described(stable, runtime) | prefix
+        return _described(await _stable(runtime, session), runtime)
 
     found = with_runtime(work)
     if json:
@@ -85,16 +82,15 @@ def prompt(
     out(f"SHA-256 system {found['sha256']['system']}\nSHA-256 tools  {found['sha256']['tools']}")
 
 
-async def _stable(runtime: Runtime, session: str | None) -> tuple[StablePrompt, dict[str, Any]]:
+async def _stable(runtime: Runtime, session: str | None) -> StablePrompt:
     from hookline.sessions import preview
 
     if session is None:
-        return await preview(runtime), {}
+        return await preview(runtime)
     state = await runtime.sessions.existing(session)
     if state is None:
         stop(f"there is no session {session}; `hookline sessions list` shows those there are")
-    stable: StablePrompt = state.stable
-    return stable, {}
+    return state.stable
 
 
 def schema_json(schema: ToolSchema) -> str:

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .shared import err, home, load_config, out, out_json, stop, table, with_runtime
+from .shared import Json, err, home, load_config, out, out_json, stop, table, with_runtime
 
 if TYPE_CHECKING:
     from hookline.plugins import Loading
     from hookline.runtime import Runtime
 
 app = typer.Typer(help="See plugins and switch them.", no_args_is_help=True)
-Json = Annotated[bool, typer.Option("--json", help="JSON.")]
 
 
 @app.command("list")
@@ -23,46 +22,34 @@ def list_(json: Json = False) -> None:
     """Every plugin that config names or that is installed, with its state and the reason."""
 
     async def work(runtime: Runtime) -> list[dict[str, Any]]:
-        dists = {ep.name: ep.dist for ep in entry_points(group="hookline.plugins")}
-        rows = []
-        for loading in runtime.plugins.loadings.values():
-            dist = dists.pop(loading.entry.name, None)
-            if dist is not None or loading.entry.named:
-                rows.append(_row(loading, dist))
-        return rows + [_absent(name, dist) for name, dist in sorted(dists.items())]
+        dists = _dists()
+        loadings = runtime.plugins.loadings
+        known = [n for n, one in loadings.items() if n in dists or one.entry.named]
+        names = dict.fromkeys([*known, *sorted(dists)])
+        return [_row(name, loadings.get(name), dists.get(name)) for name in names]
 
     rows = with_runtime(work)
-    if json:
-        out_json(rows)
-        return
     heading = ["name", "state", "version", "hooks", "reason"]
     cells = [[r["name"], r["state"], r["version"], len(r["hooks"]), r["reason"]] for r in rows]
-    out(table([heading, *cells]))
+    out_json(rows) if json else out(table([heading, *cells]))
 
 
-def _row(loading: Loading, dist: Any) -> dict[str, Any]:
+def _dists() -> dict[str, Any]:
+    return {ep.name: ep.dist for ep in entry_points(group="hookline.plugins")}
+
+
+def _row(name: str, loading: Loading | None, dist: Any) -> dict[str, Any]:
     from hookline.plugins import hooks_of
 
-    return {
-        "name": loading.entry.name,
-        "dist": dist.name if dist else None,
-        "version": dist.version if dist else None,
-        "kind": "standard" if loading.entry.standard else "third-party",
-        "state": loading.state,
-        "reason": loading.reason,
-        "hooks": hooks_of(loading.plugin) if loading.plugin else [],
-    }
-
-
-def _absent(name: str, dist: Any) -> dict[str, Any]:
+    unnamed = "installed, not named in config.yaml"
     return {
         "name": name,
         "dist": dist.name if dist else None,
         "version": dist.version if dist else None,
-        "kind": "third-party",
-        "state": "off",
-        "reason": "installed, not named in config.yaml",
-        "hooks": [],
+        "kind": "standard" if loading and loading.entry.standard else "third-party",
+        "state": loading.state if loading else "off",
+        "reason": loading.reason if loading else unnamed,
+        "hooks": hooks_of(loading.plugin) if loading and loading.plugin else [],
     }
 
 
@@ -71,20 +58,19 @@ def info(name: str, json: Json = False) -> None:
     """One plugin: version, hooks, tools and their cost, settings."""
 
     async def work(runtime: Runtime) -> dict[str, Any]:
-        loading = runtime.plugins.loadings.get(name)
-        dist = next((ep.dist for ep in entry_points(group="hookline.plugins", name=name)), None)
-        if loading is None or (dist is None and not loading.entry.named):
-            if dist is None:
-                stop(f"there is no plugin {name}; `hookline plugins list` shows those there are")
-            return _absent(name, dist)
-        return _row(loading, dist) | _details(runtime, loading, dist)
+        loading, dist = runtime.plugins.loadings.get(name), _dists().get(name)
+        if dist is None and (loading is None or not loading.entry.named):
+            stop(f"there is no plugin {name}; `hookline plugins list` shows those there are")
+        row = _row(name, loading, dist)
+        return row | _details(runtime, loading, dist) if loading else row
 
     found = with_runtime(work)
     if json:
         out_json(found)
         return
     for key, value in found.items():
-        out(f"{key}: {value if not isinstance(value, list) else _lines(value)}")
+        listed = ", ".join(map(str, value)) or "none" if isinstance(value, list) else value
+        out(f"{key}: {listed}")
 
 
 def _details(runtime: Runtime, loading: Loading, dist: Any) -> dict[str, Any]:
@@ -110,15 +96,11 @@ def _details(runtime: Runtime, loading: Loading, dist: Any) -> dict[str, Any]:
     }
 
 
-def _lines(values: list[Any]) -> str:
-    return ", ".join(str(value) for value in values) or "none"
-
-
 @app.command()
 def enable(name: str) -> None:
     """Switch a plugin on in config.yaml."""
     _switch(name, True)
-    if not entry_points(group="hookline.plugins", name=name):
+    if name not in _dists():
         err(f"{name} is not installed yet: pip install hookline-{name}")
 
 
@@ -133,7 +115,7 @@ def _switch(name: str, enabled: bool) -> None:
     from hookline.home import make_home
 
     loaded = load_config()
-    known = name in loaded.plugins or entry_points(group="hookline.plugins", name=name)
+    known = name in loaded.plugins or name in _dists()
     if not enabled and not known:
         stop(f"there is no plugin {name}; `hookline plugins list` shows those there are")
     make_home(home())

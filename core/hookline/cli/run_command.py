@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .shared import DONE, FAILED, INTERRUPTED, USAGE, err, load_config, out, stop, with_runtime
+from .shared import DONE, FAILED, INTERRUPTED, USAGE, Stop, err, load_config, stop, with_runtime
 
 if TYPE_CHECKING:
     from hookline_hookspecs import Attachment
@@ -36,9 +36,11 @@ def run(
     no_wait: Annotated[bool, typer.Option("--no-wait", help="Leave reviews for later.")] = False,
 ) -> None:
     """Run one turn and print the answer."""
+    from hookline.text import clean
+
     from .show_turn import JsonLines, Plain
 
-    text = sys.stdin.read() if prompt == "-" else prompt
+    text = clean(sys.stdin.buffer.read().decode("utf-8", "replace") if prompt == "-" else prompt)
     show = JsonLines() if json else Plain()
     try:
         if not text.strip():
@@ -46,11 +48,10 @@ def run(
         if session is not None and not _good_id(session):
             stop("a session's id is 1 to 200 printable characters without a slash")
         attachments = [_picture(path) for path in image or ()]
-        overrides = {"model": model}
-        loaded = load_config(overrides)
+        loaded = load_config({"model": model})
         _check_model(loaded)
-    except SystemExit:
-        show.refused()
+    except Stop as error:
+        show.refused(error.text)
         raise
     mode = "yes" if yes else "no" if no_input or not sys.stdin.isatty() or prompt == "-" else "ask"
 
@@ -71,18 +72,22 @@ def run(
             attachments=tuple(attachments),
             received=now(),
             session_id=session or new_session_id(),
-            system=system,
+            system=clean(system) if system else None,
             model=model,
         )
         _stop_on_interrupt(runtime, inbound)
-        running = await runtime.submit(inbound, mode)
+        running = await runtime.intake.submit(inbound, mode)
         show.finished(running)
-        await runtime.delivered(running)
+        await runtime.intake.delivered(running)
         if not no_wait:
             await runtime.finish_background(REVIEW_SECONDS)
         return _exit_code(running)
 
-    raise SystemExit(with_runtime(work, overrides))
+    try:
+        raise SystemExit(with_runtime(work, loaded))
+    except Stop as error:
+        show.refused(error.text)
+        raise
 
 
 def _good_id(session: str) -> bool:
@@ -116,7 +121,7 @@ def _stop_on_interrupt(runtime: Runtime, inbound: Any) -> None:
 
     def interrupted() -> None:
         loop.remove_signal_handler(signal.SIGINT)
-        if not runtime.stop_turn(inbound) and main is not None:
+        if not runtime.intake.stop_turn(inbound) and main is not None:
             main.cancel()
 
     try:
@@ -154,8 +159,8 @@ def chat(
     model: Annotated[str | None, typer.Option(help="provider/model.")] = None,
 ) -> None:
     """Talk in the terminal."""
-    overrides = {"model": model}
-    _check_model(load_config(overrides))
+    loaded = load_config({"model": model})
+    _check_model(loaded)
 
     async def work(runtime: Runtime) -> int:
         from hookline.sessions import new_session_id
@@ -163,21 +168,22 @@ def chat(
         channel = runtime.channels.get("terminal")
         if channel is None:
             stop("chat needs the plugin terminal: pip install hookline-terminal")
-        runtime.chat_session = session or new_session_id()
+        runtime.intake.chat_session = session or new_session_id()
         await channel.start()
         try:
             await channel.wait()
         finally:
             await channel.stop()
-        err(f"Continue with: hookline chat --session {runtime.chat_session}")
+        err(f"Continue with: hookline chat --session {runtime.intake.chat_session}")
         return DONE
 
-    raise SystemExit(with_runtime(work, overrides))
+    raise SystemExit(with_runtime(work, loaded))
 
 
 def gateway() -> None:
     """Run every channel that is on until a signal."""
-    _check_model(load_config())
+    loaded = load_config()
+    _check_model(loaded)
 
     async def work(runtime: Runtime) -> int:
         import signal
@@ -191,14 +197,14 @@ def gateway() -> None:
         for channel in channels:
             await channel.start()
         err("ready")
-        await runtime.take_up()
+        await runtime.intake.take_up()
         await ended.wait()
         for channel in channels:
             await channel.stop()
         await runtime.finish_background(30.0)
         return DONE
 
-    raise SystemExit(with_runtime(work))
+    raise SystemExit(with_runtime(work, loaded))
 
 
 def result_line(running: Running) -> dict[str, Any]:
@@ -209,6 +215,3 @@ def result_line(running: Running) -> dict[str, Any]:
         "tool_calls": len(running.results),
         "stop": running.stop,
     }
-
-
-__all__ = ["chat", "gateway", "out", "run"]

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .shared import confirmed, out, out_json, stop, table, with_runtime
+from .shared import Json, confirmed, out, out_json, stop, table, with_runtime
 
 if TYPE_CHECKING:
     from hookline.runtime import Runtime
 
 app = typer.Typer(help="See, search, export and delete conversations.", no_args_is_help=True)
-Json = Annotated[bool, typer.Option("--json", help="JSON.")]
 FIELDS = ("id", "title", "channel", "chat", "created", "updated", "turns")
 
 
@@ -31,11 +30,9 @@ def list_(
         ]
 
     rows = [{field: row[field] for field in FIELDS} for row in with_runtime(work)]
-    if json:
-        out_json(rows)
-        return
     cells = [[row["id"], row["title"], row["turns"], _when(row["updated"])] for row in rows]
-    out(table([["id", "title", "turns", "last used"], *cells]) if rows else "No session yet.")
+    text = table([["id", "title", "turns", "last used"], *cells]) if rows else "No session yet."
+    out_json(rows) if json else out(text)
 
 
 def _when(seconds: float) -> str:

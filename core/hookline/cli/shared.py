@@ -7,18 +7,26 @@ import json
 import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping
+from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
-from hookline.home import find_home
+import typer
+
+from hookline.home import find_home, make_home
 
 if TYPE_CHECKING:
     from hookline.config import Loaded
     from hookline.runtime import Runtime
 
 T = TypeVar("T")
+Json = Annotated[bool, typer.Option("--json", help="JSON.")]
 DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 """Exit codes (CONTRACT, Command line)."""
+
+
+_LINE_ENDS = {0x2028: "\\u2028", 0x2029: "\\u2029", 0x85: "\\u0085"}
+"""They end a line for some readers, and JSON allows them raw."""
 
 
 def home() -> Path:
@@ -40,13 +48,22 @@ def err(text: str) -> None:
 
 def out_json(value: object) -> None:
     """A JSON value on one line of stdout."""
-    out(json.dumps(value, ensure_ascii=False, default=str))
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    out(text.translate(_LINE_ENDS))
+
+
+class Stop(SystemExit):
+    """The end of a command, with the sentence that was shown."""
+
+    def __init__(self, text: str, code: int) -> None:
+        super().__init__(code)
+        self.text = text
 
 
 def stop(text: str, code: int = USAGE) -> NoReturn:
     """End with a sentence on stderr."""
     err(f"hookline: {text}")
-    raise SystemExit(code)
+    raise Stop(text, code)
 
 
 def load_config(overrides: Mapping[str, object] | None = None) -> Loaded:
@@ -62,20 +79,21 @@ def load_config(overrides: Mapping[str, object] | None = None) -> Loaded:
     return loaded
 
 
-def with_runtime(
-    work: Callable[[Runtime], Awaitable[T]], overrides: Mapping[str, object] | None = None
-) -> T:
+def with_runtime(work: Callable[[Runtime], Awaitable[T]], loaded: Loaded | None = None) -> T:
     """Open a runtime, do the work, close it. A store or config error ends with a sentence."""
     from hookline_hookspecs import HooklineError
 
     from hookline.config import ConfigError
     from hookline.runtime import Runtime
 
-    loaded = load_config(overrides)
-    quiet_logging()
+    config = loaded or load_config()
+    try:
+        quiet_logging()
+    except OSError as error:
+        stop(f"the home {home()} cannot be used: {error.strerror or error}; choose another --home")
 
     async def main() -> T:
-        async with Runtime(loaded, home()) as runtime:
+        async with Runtime(config, home()) as runtime:
             return await work(runtime)
 
     try:
@@ -89,13 +107,19 @@ def with_runtime(
 
 
 def quiet_logging() -> None:
-    """Log to ``logs/hookline.log`` in the home; nothing to the screen."""
+    """Log to ``logs/hookline.log`` in the home, mode 0600; nothing to the screen."""
     import logging
     from logging.handlers import RotatingFileHandler
 
+    class Private(RotatingFileHandler):
+        def _open(self) -> TextIOWrapper:
+            os.close(os.open(self.baseFilename, os.O_CREAT | os.O_APPEND, 0o600))
+            return super()._open()
+
+    make_home(home())
     folder = home() / "logs"
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    handler = RotatingFileHandler(
+    folder.mkdir(exist_ok=True, mode=0o700)
+    handler = Private(
         folder / "hookline.log", maxBytes=2_000_000, backupCount=3, delay=True, encoding="utf-8"
     )
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))

@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from hookline.turn import Running
 
 
+def unshown(running: Running) -> list[str]:
+    """Answers of interrupted turns that nobody has seen yet."""
+    rows = running.state.unshown
+    return [f"Finished from before: {json.loads(row['body'])['text']}" for row in rows]
+
+
 class Plain:
     """The answer goes to stdout; progress to stderr on a terminal, notices always."""
 
@@ -36,14 +42,13 @@ class Plain:
             shown = json.dumps(call.arguments, ensure_ascii=False)
             err(f"· {call.name} {shown if len(shown) < 100 else shown[:99] + '…'}")
 
-    def refused(self) -> None:
-        """The turn never began; the sentence is on stderr already."""
+    def refused(self, text: str) -> None:
+        """There is no answer; the sentence is on stderr already."""
 
     def finished(self, running: Running) -> None:
         """Print the answer; an error goes to stderr."""
-        for earlier in running.state.resumed_replies:
-            err(f"[core] The turn that was interrupted is finished: {earlier.reply}")
-        running.state.resumed_replies.clear()
+        for text in unshown(running):
+            err(f"[core] {text}")
         if running.stop == "error":
             err(f"hookline: {running.reply}")
         elif running.reply:
@@ -91,19 +96,17 @@ class JsonLines:
     def _question(self, event: Any, ctx: Any) -> None:
         self._line("question", ctx, text=event.text, choices=list(event.choices))
 
-    def refused(self) -> None:
-        """The turn never began: say so in a line too."""
-        self._line("error", None, kind="config", text="the turn did not begin; see stderr")
+    def refused(self, text: str) -> None:
+        """There is no answer: say so in lines too."""
+        self._line("error", None, kind="config", text=text)
         empty = {"input": 0, "cache_read": 0, "cache_write": 0, "output": 0, "reasoning": 0}
-        self._line("result", None, text="", usage=empty, tool_calls=0, stop="error")
+        self._line("result", None, text=text, usage=empty, tool_calls=0, stop="error")
 
     def finished(self, running: Running) -> None:
         """The question, if the turn ended in one, and the result."""
         self._session, self._turn = running.state.record.id or None, running.id
-        for earlier in running.state.resumed_replies:
-            text = f"The turn that was interrupted is finished: {earlier.reply}"
+        for text in unshown(running):
             self._line("notice", None, plugin="core", text=text)
-        running.state.resumed_replies.clear()
         if running.question is not None:
             choices = list(running.question.choices)
             self._line("question", None, text=running.question.text, choices=choices)

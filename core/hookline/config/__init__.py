@@ -7,7 +7,7 @@ the user: ConfigError stops a start, SettingsError switches one plugin off.
 from .choose import ModelChoice, ProviderSettings, choose_model, provider_settings, split_model
 from .edit import set_plugin, set_value
 from .load import Loaded, PluginEntry, load
-from .model import Config, NetworkConfig, PathsConfig, Preset, ProviderConfig, SessionConfig
+from .model import Config
 from .problems import ConfigError, NoModel, SettingsError
 from .settings import validate_settings
 from .show import effective, json_schema
@@ -17,14 +17,9 @@ __all__ = [
     "ConfigError",
     "Loaded",
     "ModelChoice",
-    "NetworkConfig",
     "NoModel",
-    "PathsConfig",
     "PluginEntry",
-    "Preset",
-    "ProviderConfig",
     "ProviderSettings",
-    "SessionConfig",
     "SettingsError",
     "choose_model",
     "effective",

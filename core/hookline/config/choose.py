@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from importlib.metadata import entry_points
 from typing import Any, NamedTuple
 
 from pydantic import SecretStr
 
 from .load import Loaded
 from .model import ProviderConfig
-from .problems import NO_KEY, ConfigError, NoModel, nearest, say
+from .problems import NO_KEY, ConfigError, NoModel
 
 
 class ModelChoice(NamedTuple):
@@ -47,16 +46,12 @@ def choose_model(loaded: Loaded) -> ModelChoice:
     """
     if loaded.config.model:
         return split_model(loaded.config.model)
-    presets, sections = loaded.presets, loaded.config.providers
-    variables = {
-        name: [v for v in (preset.key_env, preset.base_url_env) if v]
-        for name, preset in presets.items()
-    }
-    ready = [name for name in presets if any(loaded.env.get(v) for v in variables[name])]
+    presets, sections, env = loaded.presets, loaded.config.providers, loaded.env
+    ready = [n for n, p in presets.items() if env.get(p.key_env or "") or env.get(p.base_url_env)]
     ready += [n for n in presets if n in sections and (sections[n].api_key or sections[n].base_url)]
     if ready:
         return ModelChoice(ready[0], presets[ready[0]].model)
-    listed = ", ".join(names[0] for names in variables.values())
+    listed = ", ".join(preset.key_env or preset.base_url_env for preset in presets.values())
     raise NoModel(
         f"No model is configured. Set one of {listed} in the environment or in "
         f"{loaded.path.parent / '.env'}, or `model: provider/model` in {loaded.path}. "
@@ -67,48 +62,29 @@ def choose_model(loaded: Loaded) -> ModelChoice:
 def provider_settings(loaded: Loaded, provider: str) -> ProviderSettings:
     """How `provider` is reached: its section over the environment over its preset.
 
-    A name that has neither section nor preset is a driver of that name, which needs nothing.
-    Raises ConfigError if its section has an error, or if the name looks like a misspelt one.
+    A new provider with an address speaks OpenAI's language, unless its section names a driver; a
+    name without section and preset is a driver of that name, which needs nothing.
+    Raises ConfigError if its section has an error.
     """
     if provider in loaded.provider_errors:
         raise ConfigError(loaded.provider_errors[provider])
-    section = loaded.config.providers.get(provider)
+    section = loaded.config.providers.get(provider) or ProviderConfig()
     preset = loaded.presets.get(provider)
-    if section is None and preset is None:
-        _refuse_misspelt(loaded, provider)
-        return ProviderSettings(provider)
-    section = section or ProviderConfig()
-    driver = section.driver or (preset.driver if preset else _own_driver(provider, section))
-    if preset is None and not section.base_url:
+    driver = preset.driver if preset else "openai" if section.base_url else provider
+    driver = section.driver or driver
+    if not section.base_url:
         # A second account with a known service. With an address of its own it gets no other's key.
-        preset = loaded.presets.get(driver)
-    get = loaded.env.get
-    given = section.base_url or (get(preset.base_url_env) if preset else None)
+        preset = preset or loaded.presets.get(driver)
+    address = section.base_url or (preset and loaded.env.get(preset.base_url_env))
     key = section.api_key.get_secret_value() if section.api_key else None
-    if not key and preset and preset.key_env:
-        key = get(preset.key_env)
-    if not key and (given or (preset and not preset.key_env)):
+    if preset and preset.key_env:
+        key = key or loaded.env.get(preset.key_env)
+    if not key and (address or (preset and not preset.key_env)):
         key = NO_KEY
     return ProviderSettings(
         driver=driver,
-        base_url=given or (preset.base_url if preset else None),
+        base_url=address or (preset.base_url if preset else None),
         api_key=SecretStr(key) if key else None,
         headers=dict(section.headers),
         options=dict(section.model_extra or {}),
     )
-
-
-def _own_driver(provider: str, section: ProviderConfig) -> str:
-    """A new provider with an address speaks OpenAI's language, unless a driver has its name."""
-    return "openai" if section.base_url and not _installed(provider) else provider
-
-
-def _installed(driver: str) -> bool:
-    return bool(entry_points(group="hookline.providers", name=driver))
-
-
-def _refuse_misspelt(loaded: Loaded, provider: str) -> None:
-    guess = nearest(provider, [*loaded.presets, *loaded.config.providers], cutoff=0.75)
-    if guess and not _installed(provider):
-        text = f"there is no provider {provider}; did you mean {guess}?"
-        raise ConfigError(say(loaded.path, loaded.lines, ("model",), text))

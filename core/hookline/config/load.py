@@ -6,7 +6,7 @@ one provider is kept as that one's error; an unknown key is a warning.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -18,11 +18,10 @@ import yaml
 
 from .document import Document, read_text
 from .model import Config, ConfigFile, Preset
-from .problems import NO_KEY, SECRET_NAME, ConfigError, Fault, Key, say, shown
+from .problems import SECRET_NAME, ConfigError, Key, SettingsError, say, shown
 from .settings import check_values
 from .variables import expand, overlay_variables, read_dotenv
 
-COMMAND_LINE = "the command line"
 _SWITCH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -84,34 +83,37 @@ def load_text(
     dotenv, warnings = read_dotenv(path.parent / ".env")
     env = {**dotenv, **env}
     document = Document(path, text)
-    known = {"plugins": standard, "providers": tuple(presets)}
-    warnings += overlay_variables(document, env, known)
-    unset = expand(document, env)
+    overlay_variables(document, env)
     for key, value in overrides.items():
         if value is not None:
-            document.overlay(tuple(key.split(".")), value, COMMAND_LINE)
-    unset = [(key, text) for key, text in unset if not _overridden(document, key)]
+            document.overlay(tuple(key.split(".")), value, "the command line")
+    faults, secrets = expand(document, env)
+    # Shorter ones, or a switch among the variables, would be masked inside ordinary words.
+    secrets |= {text for name, text in env.items() if len(text) >= 8 and SECRET_NAME.search(name)}
+    local = [key for key in faults if len(key) > 1 and key[0] in ("plugins", "providers")]
+    if len(local) < len(faults):
+        raise ConfigError(*(faults[key] for key in faults if key not in local))
 
-    values = document.values
-    section = values.get("plugins") or {}
-    plugins: dict[str, Any] = section if isinstance(section, dict) else {}
-    core = {**values, "plugins": {}} if section is plugins else values
-    checked, unknown, errors = check_values(ConfigFile, core, (), path, document.lines)
-    faults = [*document.faults, *unset]
-    fatal = [text for key, text in document.faults if key[:1] != ("plugins",) or len(key) < 2]
-    fatal += [text for key, text in unset if len(key) < 2 or key[0] not in known]
-    if checked is None or fatal:
-        raise ConfigError(*fatal, *errors)
+    values = {name: value for name, value in document.values.items() if value is not None}
+    plugins: Any = values.get("plugins", {})
+    core = {**values, "plugins": {}} if isinstance(plugins, dict) else values
+    try:
+        config, unknown = check_values(ConfigFile, core, (), path, document.lines)
+    except SettingsError as error:
+        raise ConfigError(*error.problems) from None
     return Loaded(
-        config=Config.model_validate(checked.model_dump(exclude={"plugins"}, exclude_unset=True)),
+        config=config,
         path=path,
-        plugins=_entries(document, plugins, standard, faults),
+        plugins={
+            name: _entry(("plugins", name), plugins, faults, document)
+            for name in dict.fromkeys([*standard, *plugins])
+        },
         warnings=(*warnings, *unknown),
         presets=presets,
-        secrets=frozenset(_secrets(values, "", env)),
+        secrets=frozenset(secrets),
         env=MappingProxyType(env),
         lines=document.lines,
-        provider_errors={key[1]: text for key, text in reversed(unset) if key[0] == "providers"},
+        provider_errors={key[1]: faults[key] for key in reversed(local) if key[0] == "providers"},
     )
 
 
@@ -123,49 +125,25 @@ def _defaults() -> tuple[dict[str, Preset], tuple[str, ...]]:
     return presets, tuple(data["standard"])
 
 
-def _overridden(document: Document, key: Key) -> bool:
-    return any(document.lines.get(key[:n]) == COMMAND_LINE for n in range(1, len(key) + 1))
-
-
-def _entries(
-    document: Document, plugins: dict[str, Any], standard: tuple[str, ...], faults: list[Fault]
-) -> dict[str, PluginEntry]:
-    """Every plugin of the standard set and of config, in call order."""
-    told = [key[1] for key, _ in faults if key[0] == "plugins" and len(key) > 1]
-    entries = {}
-    for name in dict.fromkeys([*standard, *plugins, *told]):
-        key = ("plugins", name)
-        errors = [text for at, text in faults if at[:2] == key]
-        value, settings = plugins.get(name), {}
-        if isinstance(value, dict):
-            settings = {setting: inner for setting, inner in value.items() if setting != "enabled"}
-            value = value.get("enabled")
-        on = _SWITCH.get(value.lower(), value) if isinstance(value, str) else value
-        if on is not None and not isinstance(on, bool):
-            found = f"found {shown(on, key)}, wanted true, false or a mapping of settings."
-            errors.append(say(document.path, document.lines, key, found))
-        line = document.lines.get(key)
-        entries[name] = PluginEntry(
-            name=name,
-            enabled=on is not False and not errors,
-            settings=settings,
-            named=name in plugins or name in told,
-            standard=name in standard,
-            line=line if isinstance(line, int) else None,
-            error="\n".join(errors) if errors and on is not False else None,
-        )
-    return entries
-
-
-def _secrets(value: object, name: str, env: Mapping[str, str] = _NOTHING) -> Iterator[str]:
-    """Texts under a key that is named like a secret, and such variables of `env`."""
-    if isinstance(value, dict):
-        for inner_name, inner in value.items():
-            yield from _secrets(inner, inner_name)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _secrets(inner, name)
-    elif isinstance(value, str) and len(value) >= 4 and value != NO_KEY:
-        yield from [value] if SECRET_NAME.search(name) else []
-    # Shorter ones, or a switch among the variables, would be masked inside ordinary words.
-    yield from (text for key, text in env.items() if len(text) >= 8 and SECRET_NAME.search(key))
+def _entry(
+    key: Key, plugins: dict[str, Any], faults: dict[Key, str], document: Document
+) -> PluginEntry:
+    """What config says of the plugin at `key`; some of `faults` may be about it."""
+    value = plugins.get(key[1])
+    settings = dict(value) if isinstance(value, dict) else {"enabled": value}
+    on = settings.pop("enabled", None)
+    on = _SWITCH.get(on.lower(), on) if isinstance(on, str) else on
+    errors = [text for at, text in faults.items() if at[:2] == key]
+    if not isinstance(on, bool | None) and not errors:
+        found = f"found {shown(on, key)}, wanted true, false or a mapping of settings."
+        errors = [say(document.origin, document.lines, key, found)]
+    line = document.lines.get(key)
+    return PluginEntry(
+        name=key[1],
+        enabled=on is not False and not errors,
+        settings=settings,
+        named=key[1] in plugins,
+        standard=key[1] in _defaults()[1],
+        line=line if isinstance(line, int) else None,
+        error="\n".join(errors) if errors and on is not False else None,
+    )

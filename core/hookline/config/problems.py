@@ -9,13 +9,12 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 Key: TypeAlias = tuple[str, ...]
 Lines: TypeAlias = Mapping[Key, int | str]
-Fault: TypeAlias = tuple[Key, str]
 
 MASK = "********"
 NO_KEY = "none"
@@ -43,29 +42,34 @@ class SettingsError(_Problems):
     """A plugin's own settings are wrong; that plugin stays off."""
 
 
-def place(path: Path, lines: Lines, key: Key) -> str:
-    """Where `key`, or the nearest section around it, was set: `FILE:LINE` or a variable's name."""
-    for length in range(len(key), 0, -1):
-        origin = lines.get(key[:length])
-        if origin is not None:
-            return origin if isinstance(origin, str) else f"{path}:{origin}"
-    return str(path)
+def say(path: Path | str, lines: Lines, key: Key, text: str) -> str:
+    """The sentence `text` about `key`, after the place where it, or what is around it, was set."""
+    around = (key[:length] for length in range(len(key), 0, -1))
+    place = next((lines[outer] for outer in around if outer in lines), str(path))
+    where = place if isinstance(place, str) else f"{path}:{place}"
+    return ": ".join(filter(None, (where, ".".join(key), text)))
 
 
-def say(path: Path, lines: Lines, key: Key, text: str) -> str:
-    """The sentence `text` about `key`, with its place in front."""
-    dotted = ".".join(key)
-    return f"{place(path, lines, key)}: {dotted}: {text}" if key else f"{path}: {text}"
+def is_secret(key: Key) -> bool:
+    """Whether a key, or a section around it, is named like a secret."""
+    return any(map(SECRET_NAME.search, key))
 
 
-def shown(value: object, key: Key = ()) -> str:
+def each(value: Any, key: Key, change: Callable[[Any, Key], Any]) -> Any:
+    """`value`, which stands at `key`, with `change` made to all in it but mappings and lists."""
+    if isinstance(value, dict):
+        return {name: each(inner, (*key, name), change) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [each(inner, (*key, str(index)), change) for index, inner in enumerate(value)]
+    return change(value, key)
+
+
+def shown(value: object, key: Key) -> str:
     """A value as a sentence quotes it: shortened, and never a secret."""
-    if isinstance(value, Mapping | list | tuple):
-        return "a mapping" if isinstance(value, Mapping) else "a list"
-    if any(SECRET_NAME.search(part) for part in key):
-        return MASK
+    if isinstance(value, dict | list):
+        return "a mapping" if isinstance(value, dict) else "a list"
     text = json.dumps(value, ensure_ascii=False, default=str)
-    return mask_passwords(text if len(text) <= 60 else text[:57] + "...")
+    return MASK if is_secret(key) else mask_passwords(text)[:60]
 
 
 def mask_passwords(text: str) -> str:
@@ -73,8 +77,6 @@ def mask_passwords(text: str) -> str:
     return _URL_PASSWORD.sub(rf"\1{MASK}", text)
 
 
-def nearest(name: str, names: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """The name most like `name`, or None; case, dashes and underscores do not count."""
-    plain = {known.lower().replace("-", "_"): known for known in names}
-    found = difflib.get_close_matches(name.lower().replace("-", "_"), plain, 1, cutoff)
-    return plain[found[0]] if found else None
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """The name most like `name`, or None."""
+    return next(iter(difflib.get_close_matches(name, names, 1)), None)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from pydantic import SecretStr
 
 from .load import Loaded
 from .model import ConfigFile
-from .problems import MASK, SECRET_NAME, mask_passwords
+from .problems import MASK, Key, each, is_secret, mask_passwords
 
 
 def effective(loaded: Loaded) -> dict[str, Any]:
@@ -17,30 +16,20 @@ def effective(loaded: Loaded) -> dict[str, Any]:
 
     A plugin that has an error is false.
     """
-    plugins = {
-        name: (entry.settings or True) if entry.enabled else False
-        for name, entry in loaded.plugins.items()
-    }
-    values = {**loaded.config.model_dump(), "plugins": plugins}
     # The longest first, so that no secret is left half masked by a shorter one inside it.
-    return {
-        name: _masked(value, name, sorted(loaded.secrets, key=len, reverse=True))
-        for name, value in values.items()
-    }
+    secrets = sorted(loaded.secrets, key=len, reverse=True)
 
+    def masked(value: Any, key: Key) -> Any:
+        if isinstance(value, str):
+            for secret in secrets:
+                value = value.replace(secret, MASK)
+            return MASK if is_secret(key) else mask_passwords(value)
+        return MASK if isinstance(value, SecretStr) else value
 
-def _masked(value: Any, name: str, secrets: Iterable[str]) -> Any:
-    if isinstance(value, dict):
-        return {inner: _masked(v, inner, secrets) for inner, v in value.items()}
-    if isinstance(value, list):
-        return [_masked(inner, name, secrets) for inner in value]
-    if isinstance(value, SecretStr) or (isinstance(value, str) and SECRET_NAME.search(name)):
-        return MASK
-    if not isinstance(value, str):
-        return value
-    for secret in secrets:
-        value = value.replace(secret, MASK)
-    return mask_passwords(value)
+    entries = loaded.plugins.values()
+    plugins = {entry.name: entry.enabled and (entry.settings or True) for entry in entries}
+    shown: dict[str, Any] = each({**loaded.config.model_dump(), "plugins": plugins}, (), masked)
+    return shown
 
 
 def json_schema() -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-import time
 import tomllib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -19,23 +18,16 @@ Connect: TypeAlias = Callable[..., sqlite3.Connection]
 BUSY_SECONDS = 10.0
 """How long a connection waits for another process's write; LIBRARIES' tried value."""
 
-CACHED_STATEMENTS = 512
+OPTIONS = {"timeout": BUSY_SECONDS, "isolation_level": None, "cached_statements": 512}
+"""Transactions are begun by hand; the queries of many plugins stay prepared."""
 
 WAL_BYTES = 64 * 1024 * 1024
 """What the log beside the database is cut back to after a large transaction."""
 
 APPLICATION_ID = 0x484F4F4B
-"""``HOOK``, in the file's header, so that another program's database is not written into."""
+"""In the file's header (see ``setup.sql``): another program's database is not written into."""
 
-LAYOUT = 1
-"""``user_version``: how the file as a whole is kept; tables have migrations of their own."""
-
-_MIGRATIONS = """
-CREATE TABLE IF NOT EXISTS migrations (
-    component TEXT NOT NULL, number INTEGER NOT NULL, name TEXT NOT NULL,
-    checksum TEXT NOT NULL, applied REAL NOT NULL, PRIMARY KEY (component, number))
-"""
-
+_SETUP = Path(__file__).with_name("setup.sql").read_text(encoding="utf-8")
 _SENTENCES = {
     getattr(sqlite3, code): sentence
     for code, sentence in tomllib.loads(
@@ -44,16 +36,14 @@ _SENTENCES = {
 }
 
 
-def store_error(path: Path, error: sqlite3.Error, sql: str = "") -> StoreError:
+def store_error(path: Path, error: sqlite3.Error | OSError, sql: str = "") -> StoreError:
     """``error`` as a sentence that names the file and what to do."""
-    sentence = _SENTENCES.get(_primary(error), "{path} refused a statement: {error}. {sql}")
-    values = {"path": path, "error": error, "sql": " ".join(sql.split())[:200]}
+    unknown = sqlite3.SQLITE_PERM if isinstance(error, OSError) else sqlite3.SQLITE_ERROR
+    code = getattr(error, "sqlite_errorcode", unknown) & 0xFF
+    values: dict[str, object] = {"path": path, "error": error, "sql": " ".join(sql.split())[:200]}
+    sentence = _SENTENCES.get(code, "{path} refused a statement: {error}. {sql}")
     backups = path.parent / "backups"
     return StoreError(sentence.format(**values, backups=backups, seconds=BUSY_SECONDS).strip())
-
-
-def _primary(error: sqlite3.Error) -> int:
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
 def key_number(key: str) -> int:
@@ -66,18 +56,13 @@ def key_number(key: str) -> int:
 
 
 class SqliteConnection:
-    """Implements the protocol ``Connection``; belongs to the thread that made it."""
+    """Implements the protocol ``Connection``; one thread uses it at a time."""
 
     def __init__(self, path: Path, connect: Connect) -> None:
         """Connect to ``path``. Raises ``StoreError``."""
         self.path = path
         try:
-            self.raw = connect(
-                str(path),
-                timeout=BUSY_SECONDS,
-                isolation_level=None,
-                cached_statements=CACHED_STATEMENTS,
-            )
+            self.raw = connect(path, check_same_thread=False, **OPTIONS)
             self.raw.execute("PRAGMA foreign_keys = ON")
             self.raw.create_function("key_number", 1, key_number, deterministic=True)
         except sqlite3.Error as error:
@@ -98,8 +83,7 @@ class SqliteConnection:
 
     def execute(self, sql: str, params: Params = {}) -> int:  # noqa: B006
         """Run one statement; the number of rows it touched."""
-        cursor, _ = self._run(sql, params)
-        return max(cursor.rowcount, 0)
+        return max(self._run(sql, params)[0].rowcount, 0)
 
     def rollback(self) -> None:
         """End whatever transaction is open; what cannot be rolled back now is tried later."""
@@ -119,54 +103,17 @@ def make_private(path: Path) -> None:
         path.touch(mode=0o600)
         path.chmod(0o600)  # a copy that was put back may be open to everybody
     except OSError as error:
-        raise StoreError(
-            f"{path} cannot be written ({error.strerror}). Check the owner and the permissions of "
-            "the folder, or choose another one with --home."
-        ) from error
+        raise store_error(path, error) from error
 
 
 def prepare(connection: SqliteConnection) -> None:
-    """Check that the file is ours and not newer than this code; set up a new one.
-
-    Raises ``StoreError``.
-    """
-    path = connection.path
-    _use_wal(connection)
-    owner = _number(connection, "application_id")
-    layout = _number(connection, "user_version")
-    tables = connection.fetch("SELECT name FROM sqlite_master LIMIT 1")
-    if owner not in (0, APPLICATION_ID) or (owner == 0 and tables):
+    """Check that the file is ours; set up a new one. Raises ``StoreError``."""
+    [row] = connection.fetch("PRAGMA application_id")
+    owner, path = row["application_id"], connection.path
+    if owner != APPLICATION_ID and (owner or connection.fetch("SELECT 1 FROM sqlite_master")):
         raise StoreError(f"{path} belongs to another program. Move it away, or use another home.")
-    if layout > LAYOUT:
-        raise StoreError(
-            f"{path} is newer than this version of hookline (layout {layout}, known {LAYOUT}). "
-            f"Update hookline, or restore a copy from {path.parent / 'backups'}."
-        )
-    if layout < LAYOUT:
-        try:
-            connection.execute("BEGIN IMMEDIATE")
-            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            connection.execute(f"PRAGMA user_version = {LAYOUT}")
-            connection.execute(_MIGRATIONS)
-            connection.execute("COMMIT")
-        finally:
-            connection.rollback()
-
-
-def _number(connection: SqliteConnection, pragma: str) -> int:
-    [row] = connection.fetch(f"PRAGMA {pragma}")
-    return int(row[pragma])
-
-
-def _use_wal(connection: SqliteConnection) -> None:
-    """Readers and a writer at once. SQLite does not wait for others on this switch, so we do."""
-    deadline = time.monotonic() + BUSY_SECONDS
-    while True:
-        try:
-            connection.raw.execute("PRAGMA journal_mode = WAL").fetchall()
-            connection.raw.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}").fetchall()
-            return
-        except sqlite3.Error as error:
-            if _primary(error) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
-                raise store_error(connection.path, error) from error
-            time.sleep(0.02)
+    connection.execute("PRAGMA journal_mode = WAL")  # readers and a writer at once
+    connection.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}")
+    if not owner:
+        for statement in _SETUP.strip().removesuffix(";").split(";"):
+            connection.execute(statement)

@@ -46,7 +46,7 @@ class FakeChannel:
         """A person writes; True if the message was taken, False if it was there already."""
         self._number += 1
         id_ = message_id or f"m{self._number}"
-        taken: bool = await self._runtime.receive(Inbound("fake", chat, user, id_, text))
+        taken: bool = await self._runtime.intake.receive(Inbound("fake", chat, user, id_, text))
         return taken
 
     async def replies(self, count: int, seconds: float = 5.0) -> list[Reply]:

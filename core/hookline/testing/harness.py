@@ -131,8 +131,8 @@ class Harness:
             session_id=session,
             system=system,
         )
-        running = await runtime.submit(inbound, approve)
-        await runtime.delivered(running)
+        running = await runtime.intake.submit(inbound, approve)
+        await runtime.intake.delivered(running)
         await runtime.finish_background(10.0)
         notices = tuple(self.notices[heard:])
         return Outcome(running.reply, running.stop, running.snapshot(), notices)

@@ -25,8 +25,10 @@ async def connect() -> AsyncIterator[Callable[..., OpenAIProvider]]:
     made = []
 
     def make(server: OpenAIServer, *, headers: Any = (), **options: Any) -> OpenAIProvider:
-        options = {"max_retries": 0, "key_env": "OPENAI_API_KEY"} | options
-        settings = ProviderSettings("openai", server.base_url, "sk-test", dict(headers), options)
+        options = {"max_retries": 0} | options
+        settings = ProviderSettings(
+            "openai", server.base_url, "sk-test", dict(headers), options, "OPENAI_API_KEY"
+        )
         made.append(OpenAIProvider(settings))
         return made[-1]
 

@@ -13,7 +13,7 @@ WHERE channel = :channel AND chat_id = :chat_id AND kind = 'chat' AND ended IS N
 ORDER BY updated DESC LIMIT 1;
 
 -- name: list_sessions
-SELECT id, title, channel, chat_id, kind, created, updated, turns, ended FROM sessions
+SELECT id, title, channel, chat_id, kind, parent_id, created, updated, turns, ended FROM sessions
 WHERE (:channel IS NULL OR channel = :channel) AND (:chat_id IS NULL OR chat_id = :chat_id)
   AND (:kind IS NULL OR kind = :kind)
 ORDER BY updated DESC, created DESC LIMIT :limit;

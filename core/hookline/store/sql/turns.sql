@@ -29,10 +29,6 @@ WHERE t.session_id = :session_id AND t.state = 'running' ORDER BY t.number;
 -- name: sessions_with_open_turns
 SELECT DISTINCT session_id FROM turns WHERE state = 'running';
 
--- name: last_turn
-SELECT * FROM turns WHERE session_id = :session_id AND state <> 'undone'
-ORDER BY number DESC LIMIT 1;
-
 -- name: undo_turn!
 UPDATE turns SET state = 'undone' WHERE id = :id;
 
@@ -104,5 +100,3 @@ WHERE id = :id;
 -- name: open_outbox
 SELECT * FROM outbox WHERE state <> 'sent' AND channel = :channel ORDER BY created, id;
 
--- name: turn_outbox
-SELECT * FROM outbox WHERE turn_id = :turn_id ORDER BY created, id;

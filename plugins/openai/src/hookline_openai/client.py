@@ -29,7 +29,7 @@ class Client:
     def __init__(self, settings: ProviderSettings, options: Options) -> None:
         self._settings = settings
         self._options = options
-        self._failures = Failures(settings.name, options.key_env)
+        self._failures = Failures(settings.name, settings.key_env)
         self._sdk: AsyncOpenAI | None = None
         self._making = threading.Lock()
 

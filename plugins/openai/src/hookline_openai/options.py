@@ -28,8 +28,6 @@ class Options(BaseModel):
     reasoning_field: str | None = None
     """Field under which an assistant message with tool calls carries its reasoning back; empty
     sends none, None picks it by the server's address."""
-    key_env: str = ""
-    """The environment variable that holds the key, for the text of errors."""
 
     @classmethod
     def read(cls, provider: str, options: Mapping[str, Any]) -> Options:

@@ -75,7 +75,11 @@ class Shell(Plugin[ShellConfig]):
 
     @tool
     async def bash(
-        self, ctx: Context, command: str, timeout: float | None = None, workdir: str | None = None
+        self,
+        ctx: Context,
+        command: str,
+        timeout: float | None = None,  # noqa: ASYNC109 - the model's own words
+        workdir: str | None = None,
     ) -> ToolResult:
         """Run a bash command; stdout and stderr come back together, then the exit code.
 
@@ -100,9 +104,7 @@ class Shell(Plugin[ShellConfig]):
         outcome = await run(command, folder, environment, seconds, self.config.max_output)
         return self._result(ctx, command, seconds, outcome)
 
-    def _result(
-        self, ctx: Context, command: str, seconds: float, outcome: Outcome
-    ) -> ToolResult:
+    def _result(self, ctx: Context, command: str, seconds: float, outcome: Outcome) -> ToolResult:
         from .jobs import Background
 
         session = ctx.session.id
@@ -121,8 +123,11 @@ class Shell(Plugin[ShellConfig]):
             notes = (f"running in the background: {listed}; end one with kill -- -PID",)
         # Core puts the real call in place of this one; a tool does not know it.
         call = ToolCall("", TOOL, {"command": command})
-        data = {"exit_code": outcome.exit_code, "timed_out": outcome.timed_out}
-        data["jobs"] = [job.pid for job in jobs]
+        data = {
+            "exit_code": outcome.exit_code,
+            "timed_out": outcome.timed_out,
+            "jobs": [job.pid for job in jobs],
+        }
         return ToolResult(call, text, ok=outcome.exit_code == 0, notes=notes, data=data)
 
     def _check(self) -> CheckResult:

@@ -28,7 +28,7 @@ class ShellConfig(BaseModel):
     env_allow: list[str] = Field(default_factory=list)
     """Names of variables that commands see although they look like secrets."""
     dangerous_patterns: list[str] = Field(default_factory=default_patterns)
-    """Regular expressions; a command that holds a match of one needs approval."""
+    """Regular expressions; a command in which one matches needs approval."""
 
     @field_validator("dangerous_patterns")
     @classmethod
@@ -47,7 +47,7 @@ class ShellConfig(BaseModel):
     def _ordered(self) -> ShellConfig:
         if self.timeout > self.max_timeout:
             raise ValueError(
-                f"timeout ({self.timeout:g} s) is longer than max_timeout ({self.max_timeout:g} s); "
-                "raise max_timeout or lower timeout"
+                f"timeout ({self.timeout:g} s) is longer than max_timeout "
+                f"({self.max_timeout:g} s); raise max_timeout or lower timeout"
             )
         return self

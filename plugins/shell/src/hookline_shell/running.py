@@ -80,9 +80,9 @@ def find_shell() -> str:
 
 
 async def run(
-    command: str, folder: Path, environment: Mapping[str, str], timeout: float, limit: int
+    command: str, folder: Path, environment: Mapping[str, str], seconds: float, limit: int
 ) -> Outcome:
-    """Run ``command`` in ``folder`` for at most ``timeout`` seconds.
+    """Run ``command`` in ``folder`` for at most ``seconds``.
 
     When it times out or this task is cancelled, every process it started is ended first. A
     process it left behind on its own (``… &``) goes on; its output is read and dropped.
@@ -102,7 +102,7 @@ async def run(
     output = Output(limit)
     reader = _Reader(reader_end, output)
     try:
-        timed_out = await _wait(process, mark, timeout)
+        timed_out = await _wait(process, mark, seconds)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(reader.ended.wait(), _LAST_WORDS)
     except BaseException:
@@ -141,9 +141,9 @@ async def _start(
         raise ToolError(f"the command could not be started in {folder}: {error}") from None
 
 
-async def _wait(process: asyncio.subprocess.Process, mark: str, timeout: float) -> bool:
+async def _wait(process: asyncio.subprocess.Process, mark: str, seconds: float) -> bool:
     try:
-        await asyncio.wait_for(asyncio.shield(process.wait()), timeout)
+        await asyncio.wait_for(asyncio.shield(process.wait()), seconds)
     except TimeoutError:
         await processes.end(process.pid, mark)
         await process.wait()

@@ -1,0 +1,65 @@
+"""Hookline plugin ``terminal``: chat in the terminal, approvals by key, and ``hookline init``.
+
+Reached by the entry point ``hookline_terminal:Terminal``. :mod:`.channel` is the channel; it talks
+through :mod:`.interactive` on a terminal and through :mod:`.plain` in a pipe. :mod:`.setup` is
+``hookline init``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from hookline_hookspecs import Channel, Context, Host, Plugin, Question, hookimpl
+from pydantic import BaseModel, Field
+
+from .channel import TerminalChannel
+
+if TYPE_CHECKING:
+    from hookline_hookspecs.hooks.boot import RegisterCli
+
+__all__ = ["Terminal", "TerminalConfig"]
+
+
+class TerminalConfig(BaseModel):
+    """How the terminal looks."""
+
+    markdown: bool = Field(default=True, description="Render answers; false shows them as written.")
+    tool_lines: bool = Field(default=True, description="A line for each tool call.")
+    live_lines: int = Field(
+        default=6,
+        ge=1,
+        le=100,
+        description="Lines shown of a paragraph that is still growing.",
+    )
+
+
+class Terminal(Plugin[TerminalConfig]):
+    """The channel ``terminal``, its questions, and the first-time set-up."""
+
+    def __init__(self, config: TerminalConfig, host: Host) -> None:
+        super().__init__(config, host)
+        self._channel = TerminalChannel(host, config)
+
+    @hookimpl
+    def register_channels(self, register: Callable[[Channel], None]) -> None:
+        """The one channel."""
+        register(self._channel)
+
+    @hookimpl
+    def register_cli(self, register: RegisterCli) -> None:
+        """``hookline init``."""
+        register("init", self.init, help="Set up: model, key, config.yaml and .env.")
+
+    @hookimpl
+    async def on_question(self, ctx: Context, question: Question) -> str | None:
+        """Ask the person at this terminal; None if there is none."""
+        if not ctx.interactive or ctx.channel != self._channel.name:
+            return None
+        return await self._channel.ask(question)
+
+    def init(self) -> None:
+        """Ask for what a first answer needs, write it down, and try it."""
+        from .setup import initialise
+
+        initialise(self.host.home)

@@ -10,7 +10,7 @@ from . import interpreters
 from .outputs import formatted
 from .places import judge_path
 from .record import join, shown
-from .values import FILE, MARKS, NETWORK, SECRET, SPLIT, TRUSTED, UNKNOWN, known
+from .values import FILE, MARKS, NETWORK, SECRET, SPLIT, UNKNOWN
 
 if TYPE_CHECKING:
     from .machine import Shell
@@ -180,7 +180,8 @@ def _command(argv: Sequence[str], shell: Shell, stdin: str) -> str:
 
 def _which(argv: Sequence[str], shell: Shell, stdin: str) -> str:
     names = [a for a in argv[1:] if not a.startswith("-")]
-    return "\n".join(name if "/" in name else f"/usr/bin/{name}" for name in names)
+    # The name alone: where a program lies is not a path outside.
+    return "\n".join(names)
 
 
 def _hash(argv: Sequence[str], shell: Shell, stdin: str) -> str:
@@ -213,13 +214,45 @@ def _make(argv: Sequence[str], shell: Shell, stdin: str) -> str:
 
 
 HANDLERS: dict[str, Handler] = {
-    **{"cd": _cd, "pushd": _cd, "popd": _cd, "eval": _eval, "source": _source, ".": _source},
-    **{"export": _declare, "declare": _declare, "local": _declare, "readonly": _declare},
-    **{"typeset": _declare, "alias": _alias, "set": _set, "shift": _shift, "read": _read},
-    **{"mapfile": _mapfile, "readarray": _mapfile, "printf": _printf, "trap": _trap, "let": _let},
-    **{"unset": _nothing, "test": _nothing, "[": _nothing, "[[": _nothing, ":": _nothing},
-    **{"true": _nothing, "false": _nothing, "unalias": _nothing, "env": _env, "genv": _env},
-    **{"printenv": _printenv, "make": _make, "gmake": _make, "command": _command, "which": _which, "type": _nothing},
-    **{"hash": _hash, "enable": _enable, "exit": _nothing, "return": _nothing, "wait": _nothing},
+    "cd": _cd,
+    "pushd": _cd,
+    "popd": _cd,
+    "eval": _eval,
+    "source": _source,
+    ".": _source,
+    "export": _declare,
+    "declare": _declare,
+    "local": _declare,
+    "readonly": _declare,
+    "typeset": _declare,
+    "alias": _alias,
+    "set": _set,
+    "shift": _shift,
+    "read": _read,
+    "mapfile": _mapfile,
+    "readarray": _mapfile,
+    "printf": _printf,
+    "trap": _trap,
+    "let": _let,
+    "unset": _nothing,
+    "test": _nothing,
+    "[": _nothing,
+    "[[": _nothing,
+    ":": _nothing,
+    "true": _nothing,
+    "false": _nothing,
+    "unalias": _nothing,
+    "env": _env,
+    "genv": _env,
+    "printenv": _printenv,
+    "make": _make,
+    "gmake": _make,
+    "command": _command,
+    "which": _which,
+    "type": _nothing,
+    "hash": _hash,
+    "enable": _enable,
+    "exit": _nothing,
+    "return": _nothing,
+    "wait": _nothing,
 }
-__all__ = ["HANDLERS", "NETWORK", "TRUSTED", "Handler", "known"]

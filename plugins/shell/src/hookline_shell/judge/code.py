@@ -8,11 +8,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from . import interpreters, literals, python_code
-from .deeds import delete
-from .places import is_device, judge_path, kind
+from .deeds import delete_only
+from .places import is_device, judge_path
 from .record import join, shown
-from .tables import base_name, load, shells
-from .values import FILE, NETWORK, UNKNOWN, known, marks
+from .tables import base_name, load
+from .values import FILE, NETWORK, UNKNOWN
 
 if TYPE_CHECKING:
     from .machine import Shell
@@ -164,19 +164,21 @@ _SED_FILE = re.compile(r"(?:^|[;\n{}/\d$,gpI])\s*[wrRW]\s+(\S+)")
 def _judge_sed(code: str, shell: Shell, command: str) -> None:
     for match in _SED_RUN.finditer(code):
         interpreters.run_code(match[1] or UNKNOWN, shell.child(), "", command)
-    if match := _SED_FLAG.search(code):
+    if flag := _SED_FLAG.search(code):
         shell.record.add("ask", f"{command} runs what a substitution makes")
-        interpreters.run_code(match[2], shell.child(), "", command)
-    for match in _SED_FILE.finditer(code):
-        judge_path(match[1], shell, command)
-        if is_device(match[1], shell):
-            shell.record.add("deny", f"{command} writes over the device {match[1]}")
+        interpreters.run_code(flag[2], shell.child(), "", command)
+    for named in _SED_FILE.finditer(code):
+        judge_path(named[1], shell, command)
+        if is_device(named[1], shell):
+            shell.record.add("deny", f"{command} writes over the device {named[1]}")
 
 
 @cache
 def _patterns() -> dict[str, Any]:
     data = load("interpreters")
-    found: dict[str, Any] = {k: re.compile(data[k]) for k in ("runs", "hidden", "deletes", "writes")}
+    found: dict[str, Any] = {
+        k: re.compile(data[k]) for k in ("runs", "hidden", "deletes", "writes")
+    }
     found["acts"] = [(re.compile(a["match"]), a["verdict"], a["reason"]) for a in data["acts"]]
     return found
 
@@ -188,13 +190,19 @@ def _judge_text(rule: Language, code: str, shell: Shell, command: str) -> None:
         if pattern.search(folded):
             shell.record.add(verdict, f"{command}: {reason}")
     if rule.get("bang"):
-        for match in re.finditer(r"(?m)(?:^|[;'\"\s:])(?:!+|\\!|\.shell|\.system|shell)\s*(.+)$", code):
+        for match in re.finditer(
+            r"(?m)(?:^|[;'\"\s:])(?:!+|\\!|\.shell|\.system|shell)\s*(.+)$", code
+        ):
             interpreters.run_code(match[1], shell.child(), "", command)
-    runs = bool(tables["runs"].search(folded))
+    runs = bool(tables["runs"].search(folded) or tables["runs"].search(code))
+    for match in _BARE_RUN.finditer(code):
+        _as_shell(match[1], shell, command)
     hidden = tables["hidden"].search(folded)
     if runs:
         _run_strings(folded, strings, shell, command)
-    if hidden and re.search(r"\b(eval|exec|system|Function|assert|\w*exec\w*|spawn\w*|popen)\b", code):
+    if hidden and re.search(
+        r"\b(eval|exec|system|Function|assert|\w*exec\w*|spawn\w*|popen)\b", code
+    ):
         shell.record.add("ask", f"{command} runs text that it puts together first")
     for string in strings:
         _judge_string(string, folded, shell, command, tables)
@@ -202,13 +210,14 @@ def _judge_text(rule: Language, code: str, shell: Shell, command: str) -> None:
 
 def _run_strings(code: str, strings: Sequence[str], shell: Shell, command: str) -> None:
     for text in dict.fromkeys([*strings, " ".join(strings)]):
-        if text.strip() and len(text) < 20_000:
-            if re.search(r"[\w/.~-]", text) and not re.fullmatch(r"[\s%{}\w]{0,12}", text.strip()):
-                _as_shell(text, shell, command)
-            elif base_name(text.strip()) in _ALONE:
-                _as_shell(text, shell, command)
+        script = text.strip()
+        # A single short word is mostly data; only some are commands worth a look.
+        short = re.fullmatch(r"[\s%{}\w]{0,12}", script) and base_name(script) not in _ALONE
+        if script and not short and len(text) < 20_000:
+            _as_shell(text, shell, command)
 
 
+_BARE_RUN = re.compile(r"(?m)(?:^|[;{\[])\s*(?:exec|spawn|system)\s+([\w./][^\"'(\]}]*)")
 _ALONE = {"reboot", "poweroff", "halt", "shutdown", "sudo", "su", "killall5"}
 
 
@@ -224,17 +233,21 @@ def _as_shell(text: str, shell: Shell, command: str) -> None:
             shell.record.add(severity, f"{command}: {reason}")
 
 
+_HANDLES_FILES = re.compile(
+    r"(?i)(open|read|write|file|unlink|copy|load|require|include|import|rm|path|fs\b)"
+)
+
+
 def _judge_string(
     string: str, code: str, shell: Shell, command: str, tables: Mapping[str, Any]
 ) -> None:
-    if tables["deletes"].search(code) and len(string) < 200:
-        if kind(string, shell) in ("root", "home") and string.startswith(("/", "~")):
-            delete(string, shell, command)
+    place = shell.record.home + string[1:] if string.startswith("~") else string
+    if place.startswith("/") and len(place) < 200 and tables["deletes"].search(code):
+        delete_only(("root", "home"), place, shell, command)
     if is_device(string, shell) and tables["writes"].search(code):
         shell.record.add("deny", f"{command} writes over the device {string}")
-    if re.search(r"(?i)(open|read|write|file|unlink|copy|load|require|include|import|rm|path|fs\b)", code):
-        if re.fullmatch(r"[~/.][\w.@+~/*-]+", string) and len(string) > 2:
-            judge_path(string, shell, command)
+    if re.fullmatch(r"[~/.][\w.@+~/*-]{2,}", string) and _HANDLES_FILES.search(code):
+        judge_path(string, shell, command)
 
 
 def judge_hooks(name: str, argv: Sequence[str], shell: Shell) -> None:
@@ -254,8 +267,5 @@ def _hooked(hooks: Mapping[str, Any], argv: Sequence[str]) -> Iterator[str]:
                 yield arg[len(prefix) :].removeprefix("exec=")
         if arg in hooks.get("values", ()) and index + 1 < len(argv):
             yield argv[index + 1]
-        if "pattern" in hooks and (match := re.search(hooks["pattern"], arg)):
+        if "pattern" in hooks and (match := re.search(hooks["pattern"], arg, re.DOTALL)):
             yield match[1]
-
-
-__all__ = ["given", "judge", "judge_hooks", "known", "language", "marks", "run", "shells"]

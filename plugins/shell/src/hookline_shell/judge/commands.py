@@ -10,7 +10,7 @@ from . import builtin, code, deeds, interpreters, outputs, wrappers
 from .places import judge_words
 from .record import join, shown
 from .tables import acts_of, base_name, load, shells
-from .values import FILE, LISTING, MARKS, NETWORK, known, marks, without_marks
+from .values import FILE, LISTING, MARKS, NETWORK, marks, without_marks
 
 if TYPE_CHECKING:
     from .machine import Shell
@@ -33,7 +33,7 @@ def call(argv: Sequence[str], shell: Shell, stdin: str) -> str:
     if program in shell.functions:
         return _function(argv, shell, stdin)
     name = base_name(program)
-    if marks(name) or marks(program) and not _named_below(program):
+    if marks(name) or (marks(program) and not _named_below(program)):
         return _unknown(argv, shell, stdin)
     if _GLOB.search(program) and program not in ("[", "[["):
         shell.record.add("ask", f"{shown(argv)} runs whatever matches {program!r}")
@@ -71,11 +71,13 @@ def _alias(argv: list[str], shell: Shell, stdin: str) -> str:
 
 
 def _function(argv: list[str], shell: Shell, stdin: str) -> str:
-    inner = shell.entering(argv[0])
+    body = shell.functions[argv[0]]
+    # A function may define another of its own name and call that.
+    inner = shell.entering(f"{argv[0]}\0{id(body)}")
     if inner is None:
         return ""
     inner.arguments = tuple(argv[1:])
-    return inner.run(shell.functions[argv[0]], stdin)
+    return inner.run(body, stdin)
 
 
 def _judge_acts(name: str, argv: list[str], shell: Shell, stdin: str) -> None:
@@ -128,6 +130,3 @@ def follow(argv: Sequence[str], shell: Shell, stdin: str) -> str:
     """Judge a command that another one runs."""
     inner = shell.entering(f"{len(shell.stack)}:{argv[0] if argv else ''}")
     return call(argv, inner, stdin) if inner and argv else ""
-
-
-__all__ = ["call", "follow", "judge_variable", "known"]

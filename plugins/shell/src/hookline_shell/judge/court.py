@@ -37,7 +37,9 @@ class Judge:
         home = str(Path.home())
         record = Record(paths.judge, str(paths.workspace), home)
         if len(command) > LONGEST:
-            return Ask(f"The command is longer than the {LONGEST:,} characters that are read", command)
+            return Ask(
+                f"The command is longer than the {LONGEST:,} characters that are read", command
+            )
         start = str(Path(paths.workspace) / workdir) if workdir else str(paths.workspace)
         judge_script(command, record, start)
         for pattern in self.patterns:

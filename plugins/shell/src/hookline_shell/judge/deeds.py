@@ -10,7 +10,7 @@ from .outputs import find_names
 from .places import Kind, is_device, kind
 from .record import join, shown
 from .tables import base_name, places, shells
-from .values import DIALOGUE, LISTING, MARKS, SECRET, UNKNOWN, marks
+from .values import DIALOGUE, LISTING, MARKS, SECRET, marks
 
 if TYPE_CHECKING:
     from .machine import Shell
@@ -51,15 +51,16 @@ def operands(args: Sequence[str]) -> list[str]:
 def delete(target: str, shell: Shell, command: str) -> None:
     """Judge the deletion of ``target`` with all below it."""
     found = kind(target, shell)
-    if found:
-        severity = "deny" if found in ("root", "home") and not _remote_safe(shell) else "ask"
-        shell.record.add(
-            "deny" if severity == "deny" else "ask", f"{command} deletes {_WHAT[found]}, with all in it"
-        )
+    if found in ("root", "home"):
+        shell.record.add("deny", f"{command} deletes {_WHAT[found]}, with all in it")
+    elif found:
+        shell.record.add("ask", f"{command} deletes {_WHAT[found]}, with all in it")
 
 
-def _remote_safe(shell: Shell) -> bool:
-    return False
+def delete_only(kinds: Sequence[Kind], target: str, shell: Shell, command: str) -> None:
+    """The same, for targets of some kinds alone."""
+    if kind(target, shell) in kinds:
+        delete(target, shell, command)
 
 
 def recursive_delete(argv: Sequence[str], shell: Shell, stdin: str) -> None:
@@ -69,12 +70,10 @@ def recursive_delete(argv: Sequence[str], shell: Shell, stdin: str) -> None:
     unknown = any(a[:1] in MARKS and LISTING not in a for a in args)
     if not (always or unknown or has_option(args, "rR", "--recursive")):
         return
+    certain = always or has_option(args, "rR", "--recursive")
     for target in operands(args):
-        hit = kind(target, shell)
-        if unknown and not always and not has_option(args, "rR", "--recursive"):
-            if hit not in ("root", "home"):
-                continue
-        delete(target, shell, shown(argv))
+        if certain or kind(target, shell) in ("root", "home"):
+            delete(target, shell, shown(argv))
 
 
 def find_delete(argv: Sequence[str], shell: Shell, stdin: str) -> None:
@@ -115,7 +114,7 @@ def recursive_mode(argv: Sequence[str], shell: Shell, stdin: str) -> None:
         return
     for target in operands(argv[1:])[0 if base_name(argv[0]) == "setfacl" else 1 :]:
         found = kind(target, shell)
-        if found in ("root", "home", "unknown") or found == "here" and ".." in target:
+        if found in ("root", "home", "unknown") or (found == "here" and ".." in target):
             shell.record.add(
                 "ask", f"{shown(argv)} changes the rights of {_WHAT[found]}, with all in it"
             )
@@ -136,7 +135,9 @@ def target_writer(argv: Sequence[str], shell: Shell, stdin: str) -> None:
     names = operands(argv[1:])
     if name in ("cat", "pv"):
         return
-    for target in names if name in ("tee", "shred", "truncate", "badblocks", "sponge") else names[-1:]:
+    for target in (
+        names if name in ("tee", "shred", "truncate", "badblocks", "sponge") else names[-1:]
+    ):
         _device(target, argv, shell)
         if places().kernel.fullmatch(join(shell.cwd, target)):
             shell.record.add("ask", f"{shown(argv)} writes to the kernel by {target}")
@@ -157,9 +158,8 @@ def kill_all(argv: Sequence[str], shell: Shell, stdin: str) -> None:
         _kill(args, argv, shell)
     elif name in ("pkill", "killall", "skill"):
         _by_pattern(args, argv, shell)
-    elif name == "fuser" and has_option(args, "k", "--kill"):
-        if any(kind(t, shell) == "root" for t in operands(args)):
-            shell.record.add("deny", f"{shown(argv)} kills every process")
+    elif has_option(args, "k", "--kill") and any(kind(t, shell) == "root" for t in operands(args)):
+        shell.record.add("deny", f"{shown(argv)} kills every process")
 
 
 def _kill(args: list[str], argv: Sequence[str], shell: Shell) -> None:
@@ -181,7 +181,20 @@ def _kill(args: list[str], argv: Sequence[str], shell: Shell) -> None:
 
 
 def _by_pattern(args: list[str], argv: Sequence[str], shell: Shell) -> None:
-    takes = {"-u", "-U", "-g", "-G", "-P", "-s", "-t", "--euid", "--uid", "--signal", "--user", "-o"}
+    takes = {
+        "-u",
+        "-U",
+        "-g",
+        "-G",
+        "-P",
+        "-s",
+        "-t",
+        "--euid",
+        "--uid",
+        "--signal",
+        "--user",
+        "-o",
+    }
     if base_name(argv[0]) == "killall":
         takes -= {"-g"}
     whose = any(a in ("-u", "-U", "--euid", "--uid", "--user") for a in args)
@@ -256,4 +269,3 @@ DEEDS: dict[str, Deed] = {
     "secret_out": secret_out,
     "network_shell": network_shell,
 }
-__all__ = ["DEEDS", "UNKNOWN", "delete"]

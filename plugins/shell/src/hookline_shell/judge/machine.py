@@ -19,7 +19,7 @@ from .scan import Unreadable
 from .syntax import Around, Back, Broken, Function, Loop, Node, Pipe, Redirect, Seq, Simple, Text
 from .syntax import parse as parse_script
 from .tables import places
-from .values import FILE, NETWORK, SECRET, SPLIT, UNKNOWN, blend, clean, known, marks
+from .values import FILE, NETWORK, SECRET, SPLIT, UNKNOWN, clean, known, marks
 
 _ASSIGN = re.compile(r"([A-Za-z_]\w*)(\[[^\]]*\])?(\+?)=(.*)\Z", re.DOTALL)
 _SECRET_NAME = re.compile(
@@ -126,7 +126,7 @@ class Shell:
         if name in self.stack:
             since = self.stack[self.stack.index(name) :]
             if "&" in since:
-                what = name.removeprefix("file:")
+                what = name.partition("\0")[0].removeprefix("file:")
                 self.record.add("deny", f"{what!r} starts itself again and again (a fork bomb)")
             return None
         if len(self.stack) > _DEEPEST:
@@ -156,8 +156,8 @@ class Shell:
             case Simple():
                 return self.simple(node, stdin)
             case Pipe(parts):
-                for part in parts:
-                    stdin = self.forked().run(part, stdin)
+                for one in parts:
+                    stdin = self.forked().run(one, stdin)
                 return stdin
             case Seq(parts, conditional):
                 return self._sequence(parts, conditional, stdin)
@@ -176,10 +176,15 @@ class Shell:
                 words.substitutions(raw, self)
                 return ""
             case Broken(raw):
-                part = raw.strip()[:60]
-                self.record.add("ask", f"the part {part!r} cannot be read with certainty")
+                self.record.add(
+                    "ask", f"the part {raw.strip()[:60]!r} cannot be read with certainty"
+                )
                 guess = tuple(split_words(raw.strip()))
-                return self.simple(Simple(guess), stdin) if len(guess) > 1 or "{" in raw and guess else ""
+                return (
+                    self.simple(Simple(guess), stdin)
+                    if len(guess) > 1 or ("{" in raw and guess)
+                    else ""
+                )
 
     def _sequence(self, parts: Sequence[Node], conditional: bool, stdin: str) -> str:
         before, self.branching = self.branching, self.branching or conditional
@@ -328,7 +333,9 @@ def split_words(raw: str) -> Iterator[str]:
 
 
 def _floods(node: Node) -> bool:
-    names = [w for n in _every(node) if isinstance(n, Simple) for w in n.words[:1]]
+    behind = {id(n) for b in _every(node) if isinstance(b, Back) for n in _every(b.part)}
+    front = [n for n in _every(node) if isinstance(n, Simple) and id(n) not in behind]
+    names = [word for n in front for word in n.words[:1]]
     waits = {"sleep", "wait", "read", "inotifywait", "usleep", "break"}
     return any(isinstance(n, Back) for n in _every(node)) and not waits & set(names)
 
@@ -349,12 +356,9 @@ def judge_script(script: str, record: Record, cwd: str) -> None:
     """Judge a whole command; what was found is in ``record``."""
     try:
         Shell(record, cwd).run_text(clean(script), "")
-        for trapped, shell in record.traps[:16]:
+        for trapped, shell in islice(record.traps, 64):  # a trap may set another
             shell.run_text(trapped, "")
     except (Unreadable, TooMany) as problem:
         record.add("ask", f"it cannot be read with certainty: {problem}")
     except (TooIntricate, RecursionError):
         record.add("ask", "it does more than can be followed")
-
-
-__all__ = ["Shell", "blend", "judge_script"]

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from .record import join
 from .scan import ansi
-from .tables import places, trusted
+from .tables import trusted
 from .values import FILE, LISTING, NETWORK, SECRET, TRUSTED, UNKNOWN, blend, known, marks
 
 if TYPE_CHECKING:
@@ -21,7 +21,9 @@ _FETCH = frozenset({"curl", "wget", "wget2", "aria2c", "http", "https", "xh", "c
 _FETCH |= {"w3m", "links", "nc", "ncat", "netcat", "telnet", "ftp", "lftp", "socat", "axel"}
 _FETCH |= {"websocat", "scp", "sftp", "rclone", "gsutil", "s3cmd", "tftp", "dig", "nslookup"}
 _FETCH |= {"host", "fetch", "get", "lwp-request", "httpie", "elinks", "whois", "finger"}
-_UNPACK = frozenset({"tar", "unzip", "bsdtar", "7z", "7za", "cpio", "unrar", "gunzip", "xz", "unxz"})
+_UNPACK = frozenset(
+    {"tar", "unzip", "bsdtar", "7z", "7za", "cpio", "unrar", "gunzip", "xz", "unxz"}
+)
 _UNPACK |= {"zstd", "bunzip2", "gtar", "uncompress", "ar"}
 
 
@@ -84,21 +86,21 @@ def formatted(args: Sequence[str]) -> str:
         return ""
     if not known(args[0]):
         return blend(args)
-    pattern, values = args[0], list(args[1:])
+    pattern, values = _escapes(args[0]), list(args[1:])
     rounds: list[str] = []
     while True:
         used = 0
 
-        def one(match: re.Match[str]) -> str:
+        def one(match: re.Match[str], given: list[str] = values) -> str:
             nonlocal used
             if match[1] == "%":
                 return "%"
-            value = values[used] if used < len(values) else ""
+            value = given[used] if used < len(given) else ""
             used += 1
             return _conversion(match[0], match[1], value)
 
         text = re.sub(r"%[-+ #0]*[\d.*]*([sbcdiouxXqeEfgG%])", one, pattern)
-        rounds.append(_escapes(text))
+        rounds.append(text)
         values = values[used:]
         if not used or not values or len(rounds) > 256:
             return "".join(rounds)
@@ -148,7 +150,7 @@ def _tee(argv: Sequence[str], shell: Shell, stdin: str) -> str:
 def _decoded(argv: Sequence[str], shell: Shell, stdin: str) -> str:
     """base64 and its kin, both ways."""
     options = " ".join(a for a in argv[1:] if a.startswith("-"))
-    names = [a for a in argv[1:] if not a.startswith("-") and "/" in a or a in shell.files]
+    names = [a for a in argv[1:] if (not a.startswith("-") and "/" in a) or a in shell.files]
     stdin = "".join(shell.content(n) for n in names) or stdin
     if not known(stdin):
         return blend([stdin])
@@ -214,7 +216,7 @@ def _same(argv: Sequence[str], shell: Shell, stdin: str) -> str:
     text = "".join([stdin, *(shell.content(n) for n in names)])
     if not text:
         return UNKNOWN
-    if marks(text) in (LISTING, FILE) and "grep" not in argv[0] or not marks(text):
+    if (marks(text) in (LISTING, FILE) and "grep" not in argv[0]) or not marks(text):
         return text
     return LISTING if marks(text) == LISTING else blend([text])
 
@@ -240,6 +242,8 @@ def _copy(argv: Sequence[str], shell: Shell, stdin: str) -> str:
     names = [a for a in argv[1:] if not a.startswith("-")]
     if len(names) > 1:
         for name in names[:-1]:
+            if name == "/dev/stdin":
+                shell.write(names[-1], stdin)
             if join(shell.cwd, name) in shell.files:
                 shell.write(names[-1], shell.content(name))
                 shell.write(join(names[-1], name.rpartition("/")[2]), shell.content(name))
@@ -313,14 +317,47 @@ def find_names(argv: Sequence[str]) -> list[str]:
 
 
 _MAKERS: dict[str, Callable[[Sequence[str], Shell, str], str]] = {
-    **{"echo": _echo, "cat": _cat, "tac": _tac, "bat": _cat, "tee": _tee, "rev": _rev},
-    **{"base64": _decoded, "gbase64": _decoded, "base32": _decoded, "xxd": _xxd, "tr": _tr},
-    **{"head": _same, "tail": _same, "sort": _same, "uniq": _same, "grep": _same, "egrep": _same},
-    **{"fgrep": _same, "sed": _sed, "gsed": _sed, "cp": _copy, "mv": _copy, "ln": _copy},
-    **{"install": _copy, "mktemp": _mktemp, "pwd": _pwd, "seq": _seq, "basename": _basename},
-    **{"dirname": _dirname, "yes": _yes, "ls": _ls, "git": _git, "date": _date},
-    **{"realpath": _realpath, "readlink": _realpath, "pv": _cat, "rg": _same, "xclip": _cat},
-    **{"fold": _same, "nl": _same, "sponge": _tee, "openssl": _openssl, "buffer": _cat},
+    "echo": _echo,
+    "cat": _cat,
+    "tac": _tac,
+    "bat": _cat,
+    "tee": _tee,
+    "rev": _rev,
+    "base64": _decoded,
+    "gbase64": _decoded,
+    "base32": _decoded,
+    "xxd": _xxd,
+    "tr": _tr,
+    "head": _same,
+    "tail": _same,
+    "sort": _same,
+    "uniq": _same,
+    "grep": _same,
+    "egrep": _same,
+    "fgrep": _same,
+    "sed": _sed,
+    "gsed": _sed,
+    "cp": _copy,
+    "mv": _copy,
+    "ln": _copy,
+    "install": _copy,
+    "mktemp": _mktemp,
+    "pwd": _pwd,
+    "seq": _seq,
+    "basename": _basename,
+    "dirname": _dirname,
+    "yes": _yes,
+    "ls": _ls,
+    "git": _git,
+    "date": _date,
+    "realpath": _realpath,
+    "readlink": _realpath,
+    "pv": _cat,
+    "rg": _same,
+    "xclip": _cat,
+    "fold": _same,
+    "nl": _same,
+    "sponge": _tee,
+    "openssl": _openssl,
+    "buffer": _cat,
 }
-
-__all__ = ["find_names", "formatted", "of", "places"]

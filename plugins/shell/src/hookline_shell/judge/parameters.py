@@ -6,7 +6,7 @@ import fnmatch
 import re
 from typing import TYPE_CHECKING
 
-from .values import SPLIT, UNKNOWN, blend, known
+from .values import SPLIT, UNKNOWN, blend, keep_blanks, known
 
 if TYPE_CHECKING:
     from .words import Scope
@@ -62,8 +62,9 @@ def _element(items: str, index: str, scope: Scope) -> str:
 def _default(name: str, values: list[str], sign: str, word: str, scope: Scope) -> list[str]:
     from .words import text
 
-    word = word[1:-1] if len(word) > 1 and word[0] == word[-1] == '"' else word
     other = text(word, scope)
+    if ("'" in word or '"' in word) and any(c in o for o in other for c in " \n\t"):
+        other = [*(keep_blanks(o) for o in other), *other]
     is_set = scope.is_set(name)
     if sign == "+":
         return [*other, ""]

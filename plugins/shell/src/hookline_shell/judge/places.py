@@ -106,7 +106,7 @@ def judge_path(word: str, shell: Shell, command: str) -> None:
         return
     partly = not known(word)
     visible = without_marks(word)
-    if partly and (FILE in word or not visible.startswith(("/", "~")) and ".." not in visible):
+    if partly and (FILE in word or (not visible.startswith(("/", "~")) and ".." not in visible)):
         return
     if partly and word[0] in MARKS:
         return
@@ -195,7 +195,9 @@ def _mounted(argv: Sequence[str]) -> Iterator[str]:
             yield argv[index + 1].split(":")[0]
         if word.startswith(("--volume=", "-v/", "-v~")):
             yield word.removeprefix("--volume=").removeprefix("-v").split(":")[0]
-        if "--mount" in (word, argv[index - 1]) and (m := re.search(r"(?:source|src)=([^,]+)", word)):
+        if "--mount" in (word, argv[index - 1]) and (
+            m := re.search(r"(?:source|src)=([^,]+)", word)
+        ):
             yield m[1]
         if word in ("--env-file", "cp"):
             yield argv[index + 1]

@@ -6,7 +6,6 @@ import ast
 import base64
 import binascii
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -22,11 +21,16 @@ _SHELL = frozenset({"system", "popen", "getoutput", "getstatusoutput", "create_s
 _PROCESS = frozenset({"run", "call", "Popen", "check_call", "check_output"})
 _EXEC = re.compile(r"(exec[lv]p?e?|spawn[lv]p?e?|posix_spawnp?|create_subprocess_exec)\Z")
 _DELETE = frozenset({"rmtree", "removedirs", "rmdir", "remove", "unlink", "remove_tree"})
-_NET = re.compile(r"\b(urlopen|urlretrieve|requests|httpx2?|aiohttp|http\.client|urllib3?|socket|smtplib|ftplib)\b")
-_CODE = frozenset({"exec", "eval", "compile", "execfile", "runsource", "runcode", "run_path", "run_module"})
+_NET = re.compile(
+    r"\b(urlopen|urlretrieve|requests|httpx2?|aiohttp|http\.client|urllib3?|socket|smtplib|ftplib)\b"
+)
+_CODE = frozenset(
+    {"exec", "eval", "compile", "execfile", "runsource", "runcode", "run_path", "run_module"}
+)
 _FILES = frozenset({"open", "Path", "copy", "copyfile", "copytree", "move", "read_text", "listdir"})
 _FILES |= {"chmod", "chown", "rename", "replace", "symlink", "link", "walk", "scandir", "glob"}
 _FILES |= {"iglob", "chdir", "makedirs", "mkdir", "FileIO", "load_module", "stat", "truncate"}
+_CONVERTS = frozenset({"str", "bytes", "list", "Path", "expanduser", "PurePath", "split"})
 _MODULES = frozenset({"os", "subprocess", "builtins", "__builtins__", "sys", "shutil", "pty"})
 
 
@@ -100,7 +104,11 @@ class _Visitor:
         if isinstance(node, ast.Subscript):
             key = self.fold(node.slice)
             return str(key) if key is not None else "?"
-        if isinstance(node, ast.Call) and self.called(node.func) == "getattr" and len(node.args) > 1:
+        if (
+            isinstance(node, ast.Call)
+            and self.called(node.func) == "getattr"
+            and len(node.args) > 1
+        ):
             key = self.fold(node.args[1])
             return str(key) if key is not None else "?"
         if isinstance(node, ast.Call) and self.called(node.func) == "partial" and node.args:
@@ -128,7 +136,9 @@ class _Visitor:
                 number = self.fold(inner)
                 return -number if isinstance(number, int) else None
             case ast.Subscript(value=inner, slice=ast.Slice() as cut):
-                return _sliced(self.fold(inner), *(self.fold(p) for p in (cut.lower, cut.upper, cut.step)))
+                return _sliced(
+                    self.fold(inner), *(self.fold(p) for p in (cut.lower, cut.upper, cut.step))
+                )
             case ast.Call():
                 return self._folded_call(node)
         return None
@@ -145,17 +155,24 @@ class _Visitor:
     def _call(self, node: ast.Call) -> None:
         name = self.called(node.func)
         first = self.fold(node.args[0]) if node.args else self._keyword(node)
-        if name == "?" and _MODULES & {n.id for n in ast.walk(node.func) if isinstance(n, ast.Name)}:
+        if name == "?" and _MODULES & {
+            n.id for n in ast.walk(node.func) if isinstance(n, ast.Name)
+        }:
             self.ask("calls a function whose name cannot be known")
-        if name in _SHELL or (name == "spawn" and "pty" in self.code) or name == "shell_exec":
-            self._run(first, node)
-        elif name in _PROCESS and ("subprocess" in self.code or name == "Popen"):
+        if (
+            name in _SHELL
+            or (name == "spawn" and "pty" in self.code)
+            or name == "shell_exec"
+            or (name in _PROCESS and ("subprocess" in self.code or name == "Popen"))
+        ):
             self._run(first, node)
         elif _EXEC.match(name):
             args = [self.fold(a) for a in node.args]
             flat = [x for a in args for x in (a if isinstance(a, list) else [a])]
             self._run([x for x in flat[1:] if isinstance(x, str)] or flat[:1], node)
-        elif name in _CODE and isinstance(node.func, ast.Name | ast.Attribute | ast.Call | ast.Subscript):
+        elif name in _CODE and isinstance(
+            node.func, ast.Name | ast.Attribute | ast.Call | ast.Subscript
+        ):
             self._code(name, first, node)
         elif name in ("__import__", "import_module") and first is None and node.args:
             self.ask("imports a module whose name cannot be known")
@@ -194,11 +211,15 @@ class _Visitor:
         if isinstance(text, str) and UNKNOWN not in text:
             if text != self.code:
                 judge(text, self.shell, self.command)
-        elif not any(isinstance(a, ast.Call) and self.called(a.func) == "compile" for a in node.args):
+        elif not any(
+            isinstance(a, ast.Call) and self.called(a.func) == "compile" for a in node.args
+        ):
             self.ask("runs code that cannot be known")
 
     def _delete(self, name: str, first: object, node: ast.Call) -> None:
         if isinstance(first, str):
+            if first.startswith("~"):
+                first = self.shell.record.home + first[1:]
             if name in ("rmtree", "remove_tree"):
                 delete(first, self.shell, self.command)
             judge_path(first, self.shell, self.command)
@@ -226,7 +247,9 @@ class _Visitor:
             self.shell.record.add("deny", f"{self.command} starts copies of itself (a fork bomb)")
         if not _NET.search(self.code):
             return
-        if "socket" in self.code and calls & (_SHELL | _PROCESS | {"dup2", "spawn", "exec", "eval"}):
+        if "socket" in self.code and calls & (
+            _SHELL | _PROCESS | {"dup2", "spawn", "exec", "eval"}
+        ):
             self.ask("opens a shell to the network")
         elif calls & (_CODE | _SHELL) - {"compile"}:
             self.ask("fetches from the network and runs code")
@@ -276,7 +299,9 @@ def _compute(name: str, owner: object, args: list[object]) -> object:
         return owner.join(map(str, first))
     if name == "join" and args and all(isinstance(a, str) for a in args):
         return "/".join(map(str, args))
-    if name in ("b64decode", "urlsafe_b64decode", "standard_b64decode") and isinstance(first, str | bytes):
+    if name in ("b64decode", "urlsafe_b64decode", "standard_b64decode") and isinstance(
+        first, str | bytes
+    ):
         return base64.b64decode(first)
     if name == "fromhex" and isinstance(first, str):
         return bytes.fromhex(first)
@@ -284,9 +309,11 @@ def _compute(name: str, owner: object, args: list[object]) -> object:
         return binascii.unhexlify(first)
     if name in ("decode", "encode"):
         return _decoded(owner, first)
-    if name in ("str", "bytes", "list", "Path", "expanduser", "PurePath", "split") and args + [owner]:
+    if name in _CONVERTS:
         return _converted(name, owner, first)
-    if name in ("replace", "strip", "lower", "upper", "format", "removeprefix") and isinstance(owner, str):
+    if name in ("replace", "strip", "lower", "upper", "format", "removeprefix") and isinstance(
+        owner, str
+    ):
         return getattr(owner, name)(*args) if all(isinstance(a, str) for a in args) else None
     if name == "reversed" and isinstance(first, str | list):
         return list(first)[::-1]
@@ -314,10 +341,3 @@ def _converted(name: str, owner: object, first: object) -> object:
         numbers = [n for n in first if isinstance(n, int)]
         return bytes(numbers) if name == "bytes" and len(numbers) == len(first) else first
     return first if isinstance(first, str | bytes) and name != "split" else None
-
-
-def strings(tree: ast.AST) -> Iterator[str]:
-    """Every string constant."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value

@@ -3,15 +3,67 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 _ANSI = re.compile(
     r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|c(.)|(.))",
     re.DOTALL,
 )
 _LETTERS = {
-    **{"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n"},
-    **{"r": "\r", "t": "\t", "v": "\v", "\\": "\\", "'": "'", '"': '"', "?": "?"},
+    "a": "\a",
+    "b": "\b",
+    "e": "\x1b",
+    "E": "\x1b",
+    "f": "\f",
+    "n": "\n",
+    "r": "\r",
+    "t": "\t",
+    "v": "\v",
+    "\\": "\\",
+    "'": "'",
+    '"': '"',
+    "?": "?",
 }
+
+
+@dataclass(slots=True)
+class Heredoc:
+    """A here-document: its end mark, and its body once that is read."""
+
+    mark: str
+    literal: bool
+    tabs: bool
+    body: str = ""
+
+
+_HEREDOC = re.compile(r"<<(-?)[ \t]*((?:'[^'\n]*'|\"[^\"\n]*\"|\\.|[^\s'\"\\;&|<>()])+)")
+
+
+def heredoc_at(text: str, i: int) -> tuple[int, Heredoc] | None:
+    """The here-document operator at ``i`` and where it ends, if there is one."""
+    if not text.startswith("<<", i) or text.startswith("<<<", i):
+        return None
+    match = _HEREDOC.match(text, i)
+    if not match:
+        return None
+    word = match[2]
+    mark = re.sub(r"['\"]|\\(.)", lambda m: m[1] or "", word)
+    return match.end(), Heredoc(mark, any(c in word for c in "'\"\\"), bool(match[1]))
+
+
+def heredoc_body(text: str, i: int, document: Heredoc) -> int:
+    """Read the body that begins at ``i``; where the text goes on after its end mark."""
+    lines: list[str] = []
+    while i < len(text):
+        end = text.find("\n", i)
+        end = len(text) if end < 0 else end
+        line = text[i:end].lstrip("\t") if document.tabs else text[i:end]
+        i = end + 1
+        if line == document.mark:
+            break
+        lines.append(line + "\n")
+    document.body = "".join(lines)
+    return i
 
 
 class Unreadable(Exception):
@@ -93,8 +145,19 @@ def bracket_end(text: str, start: int, close: str) -> int:
     """The index of the ``close`` that ends a bracket opened before ``start``."""
     opening = {")": "(", "}": "{"}[close]
     depth, i = 1, start
+    pending: list[Heredoc] = []
     while i < len(text):
         char = text[i]
+        if close == ")" and (found := heredoc_at(text, i)):
+            i = found[0]
+            pending.append(found[1])
+            continue
+        if char == "\n" and pending:
+            i += 1
+            for document in pending:
+                i = heredoc_body(text, i, document)
+            pending = []
+            continue
         if char == close:
             depth -= 1
             if not depth:

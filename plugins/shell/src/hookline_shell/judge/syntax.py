@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
+from .heredocs import DOCUMENT, STRING, Bare, take_out
+
 if TYPE_CHECKING:
     from tree_sitter import Node as Tree
 
@@ -119,9 +121,9 @@ def warm_up() -> None:
 
 def parse(text: str) -> Node:
     """The tree of a script. Never raises for what is written in it."""
-    source = text.encode("utf-8", "replace")
-    tree = _parse()(source)
-    return _Reader(source).node(tree)
+    bare = take_out(text)
+    source = bare.script.encode("utf-8", "replace")
+    return _Reader(source, bare).node(_parse()(source))
 
 
 _LIST = {"program", "compound_statement", "do_group", "if_statement", "elif_clause"}
@@ -139,16 +141,22 @@ _ENDLESS = re.compile(
     r"|until\s+((/usr)?(/bin/)?false|\(\(\s*0\s*\)\)|!\s*true)\s*[;\n]"
 )
 _BLANK = re.compile(rb"(?:\s|\\\r?\n)*\Z")
+_PLAIN = re.compile(r"[\w./:@%+=,^-]+")
 _WRITE_OP = re.compile(r"\d*(&>>|&>|>>|>\||>&|<&|<>|>|<)")
 
 
 @dataclass
 class _Reader:
     source: bytes
+    bare: Bare
     gaps: list[str] = field(default_factory=list)
 
     def text(self, tree: Tree) -> str:
-        return self.source[tree.start_byte : tree.end_byte].decode("utf-8", "replace")
+        return self.slice(tree.start_byte, tree.end_byte)
+
+    def slice(self, start: int, end: int) -> str:
+        """A part of the script as it was written."""
+        return self.bare.restore(self.source[start:end].decode("utf-8", "replace"))
 
     def node(self, tree: Tree) -> Node:
         kind = tree.type
@@ -167,7 +175,7 @@ class _Reader:
         at = tree.start_byte
         for child in tree.children:
             if not _BLANK.match(self.source[at : child.start_byte]):
-                self.gaps.append(self.source[at : child.start_byte].decode("utf-8", "replace"))
+                self.gaps.append(self.slice(at, child.start_byte))
             at = child.end_byte
             yield child
 
@@ -225,7 +233,7 @@ class _Reader:
         head = self.source[tree.start_byte : body[-1].start_byte] if body else b""
         if not body:
             return Broken(self.text(tree))
-        inside = head.decode("utf-8", "replace")
+        inside = self.bare.restore(head.decode("utf-8", "replace"))
         parts = (Text(inside), self.node(body[-1]))
         return Loop("", None, Seq(parts), endless=bool(re.search(r";\s*(1|true)?\s*;", inside)))
 
@@ -238,7 +246,7 @@ class _Reader:
     def comment(self, tree: Tree) -> Node:
         return Seq(())
 
-    def ERROR(self, tree: Tree) -> Node:  # noqa: N802 - tree-sitter's own name
+    def ERROR(self, tree: Tree) -> Node:
         inner = [self.node(c) for c in tree.children if c.type in _READABLE]
         return Seq((Broken(self.text(tree)), *inner))
 
@@ -248,59 +256,72 @@ class _Reader:
         redirects: list[Redirect] = []
         words: list[Tree] = []
         broken: list[Node] = []
+        since = len(self.gaps)
         for child in self.children(tree):
             if child.type in _REDIRECT:
                 found, extra, rest = self.redirect(child)
                 redirects.extend(found)
                 words.extend(extra)
                 broken.extend(rest)
+            elif child.type == "ERROR" and _PLAIN.fullmatch(self.text(child)):
+                words.append(child)
             elif child.type == "ERROR" or child.is_missing:
                 broken.append(self.ERROR(child))
             elif child.type == "subshell":
                 broken.append(self.node(child))
             else:
                 words.append(child)
-        simple = Simple(tuple(self.words(words)), tuple(redirects))
+        simple = Simple((*self.words(words), *self.gap_words(since)), tuple(redirects))
         return Seq((simple, *broken)) if broken else simple
+
+    def gap_words(self, since: int) -> tuple[str, ...]:
+        """Plain words that the grammar swallowed without a node (a lone ``-``)."""
+        found = self.gaps[since:]
+        del self.gaps[since:]
+        words = tuple(gap.strip() for gap in found)
+        self.gaps.extend(w for w in words if not _PLAIN.fullmatch(w))
+        return tuple(w for w in words if _PLAIN.fullmatch(w))
 
     def words(self, trees: list[Tree]) -> Iterator[str]:
         """The raw words; what touches is one word, whatever the grammar made of it."""
         start = end = -1
         for tree in [t for t in trees if t.end_byte > t.start_byte]:
             if tree.start_byte != end and end >= 0:
-                yield self.source[start:end].decode("utf-8", "replace")
+                yield self.slice(start, end)
             if tree.start_byte != end:
                 start = tree.start_byte
             end = tree.end_byte
         if end >= 0:
-            yield self.source[start:end].decode("utf-8", "replace")
+            yield self.slice(start, end)
 
     def redirected_statement(self, tree: Tree) -> Node:
         body: Node = Simple(())
         redirects: list[Redirect] = []
         extra: list[Tree] = []
         rest: list[Node] = []
+        since = len(self.gaps)
         for child in self.children(tree):
             if child.type in _REDIRECT:
                 found, words, then = self.redirect(child)
                 redirects.extend(found)
                 extra.extend(words)
                 rest.extend(then)
+            elif child.type == "ERROR" and _PLAIN.fullmatch(self.text(child)):
+                extra.append(child)
             elif child.type == "ERROR" or child.is_missing:
                 rest.append(self.ERROR(child))
             elif child.is_named:
                 body = self.node(child)
-        body = attach(body, tuple(redirects), tuple(self.words(extra)))
+        swallowed = self.gap_words(since)
+        body = attach(body, tuple(redirects), (*self.words(extra), *swallowed))
         return _continued(body, rest)
 
     def redirect(self, tree: Tree) -> tuple[list[Redirect], list[Tree], list[Node]]:
         """Redirects, words that follow and belong to the command, and what comes after it."""
-        if tree.type == "heredoc_redirect":
-            return self.heredoc(tree)
+        if tree.type != "file_redirect":
+            return [], [], [Broken(self.text(tree))]
         named = [c for c in tree.children if c.is_named and c.type in _WORDS]
         errors: list[Node] = [Broken(self.text(tree))] if tree.has_error else []
-        if tree.type == "herestring_redirect":
-            return [Redirect("<<<", self.text(tree).split("<<<", 1)[1].strip())], [], errors
         op = _WRITE_OP.match(self.text(tree))
         first: list[Tree] = []
         for child in named:
@@ -308,42 +329,24 @@ class _Reader:
                 break
             first.append(child)
         target = "".join(self.text(c) for c in first)
-        return [Redirect(op[1] if op else ">", target)], named[len(first) :], errors
+        found = self.marked(target) or Redirect(op[1] if op else ">", target)
+        return [found], named[len(first) :], errors
 
-    def heredoc(self, tree: Tree) -> tuple[list[Redirect], list[Tree], list[Node]]:
-        redirects, extra, rest = [], [], []
-        body = literal = ""
-        for child in tree.children:
-            if child.type == "heredoc_start":
-                literal = self.text(child)
-            elif child.type == "heredoc_body":
-                body = self.text(child)
-            elif child.type in _REDIRECT:
-                found, words, then = self.redirect(child)
-                redirects.extend(found)
-                extra.extend(words)
-                rest.extend(then)
-            elif child.type == "pipeline":
-                rest.append(self.pipeline(child))
-            elif child.type == "ERROR" or child.is_missing:
-                rest.append(self.ERROR(child))
-            elif child.type in _WORDS:
-                extra.append(child)
-            elif child.is_named and child.type in _READABLE:
-                rest.append(Seq((self.node(child),)))
-        if _has(tree, "<<-"):
-            body = re.sub(r"(?m)^\t+", "", body)
-        quoted = any(sign in literal for sign in "'\"\\")
-        return [Redirect("<<", "", body, quoted), *redirects], extra, rest
+    def marked(self, target: str) -> Redirect | None:
+        """The here-document or here-string that a marked word stands for."""
+        if target.startswith(STRING):
+            return Redirect("<<<", target[1:])
+        if target.startswith(DOCUMENT):
+            document = self.bare.documents[int(target[1:])]
+            return Redirect("<<", "", document.body, document.literal)
+        return None
 
 
 def attach(body: Node, redirects: tuple[Redirect, ...], words: tuple[str, ...] = ()) -> Node:
     """``body`` with redirects on the command they belong to, the last of a list or pipeline."""
     match body:
         case Simple():
-            return replace(
-                body, words=body.words + words, redirects=(*body.redirects, *redirects)
-            )
+            return replace(body, words=body.words + words, redirects=(*body.redirects, *redirects))
         case Pipe(parts) if parts:
             return Pipe((*parts[:-1], attach(parts[-1], redirects, words)))
         case Seq(parts) if parts and not isinstance(parts[-1], Broken):

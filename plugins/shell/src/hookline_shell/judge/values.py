@@ -26,8 +26,15 @@ TRUSTED = "\ue006"
 SPLIT = "\ue010"
 """Between the elements of an array: always ends a word."""
 
+KEPT = {" ": "\ue011", "\n": "\ue012", "\t": "\ue013"}
+"""Blanks that were quoted inside an expansion and do not split it."""
+
 MARKS = (UNKNOWN, NETWORK, SECRET, LISTING, FILE, DIALOGUE, TRUSTED)
-_CLEAN = dict.fromkeys([*map(ord, MARKS), ord(SPLIT)], "\ufffd")
+_CLEAN = dict.fromkeys(
+    map(ord, [*MARKS, SPLIT, *KEPT.values(), *map(chr, range(0xE0F0, 0xE0F4))]), "\ufffd"
+)
+_KEEP = str.maketrans(KEPT)
+_RELEASE = str.maketrans({kept: blank for blank, kept in KEPT.items()})
 _ERASE = dict.fromkeys(map(ord, MARKS))
 
 
@@ -41,6 +48,16 @@ def marks(text: str) -> str:
     if text.isascii():
         return ""
     return "".join(mark for mark in MARKS if mark in text)
+
+
+def keep_blanks(text: str) -> str:
+    """``text`` whose blanks will not split it."""
+    return text.translate(_KEEP)
+
+
+def release_blanks(text: str) -> str:
+    """The opposite, once splitting is done."""
+    return text if text.isascii() else text.translate(_RELEASE)
 
 
 def known(text: str) -> bool:

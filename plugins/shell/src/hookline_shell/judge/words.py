@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from . import braces, parameters, scan
-from .scan import Unreadable
-from .values import SPLIT, UNKNOWN
+from .values import SPLIT, UNKNOWN, release_blanks
 
 MOST = 24
 """Alternatives of one command that are followed."""
@@ -90,7 +89,7 @@ def substitutions(raw: str, scope: Scope) -> None:
 
 def _joined(pieces: Iterator[Piece] | list[Piece]) -> list[str]:
     texts = ["".join(c) for c in itertools.islice(_product(list(pieces)), MOST)]
-    return [t.replace(SPLIT, " ") for t in texts]
+    return [release_blanks(t.replace(SPLIT, " ")) for t in texts]
 
 
 def _product(pieces: list[Piece]) -> Iterator[tuple[str, ...]]:
@@ -122,7 +121,7 @@ def _split(parts: list[Piece], chosen: tuple[str, ...], ifs: str) -> list[str]:
                 current = (current or "") + chunk
     if current is not None:
         fields.append(current)
-    return fields
+    return [release_blanks(field) for field in fields]
 
 
 def _pieces(raw: str, scope: Scope) -> Iterator[Piece]:
@@ -232,6 +231,3 @@ def _arithmetic(raw: str, i: int, scope: Scope) -> tuple[str, int] | None:
         except (SyntaxError, TypeError, ValueError):
             return UNKNOWN, end + 1
     return UNKNOWN, end + 1
-
-
-__all__ = ["MOST", "Scope", "Unreadable", "document", "expand", "substitutions", "text"]

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from .deeds import find_delete
 from .outputs import find_names
-from .tables import load
+from .tables import base_name, load
 from .values import LISTING, NETWORK, UNKNOWN, known, marks
 
 if TYPE_CHECKING:
@@ -95,8 +96,9 @@ def _xargs(argv: Sequence[str], shell: Shell, stdin: str) -> str:
     command = _after_options(rule, argv[1:]) or ["echo"]
     options = argv[1 : len(argv) - len(command)]
     text = stdin.replace("\0", "\n")
-    if re.search(r"(^| )(-\w*0|--null|-d ?\\n|--delimiter=\\n)", " ".join(options)):
-        text = stdin.strip("\n") if "\0" not in stdin else text
+    if re.search(r"(^| )(-\w*0|--null)( |$)", " ".join(options)):
+        return follow([*command, *stdin.strip("\0").split("\0")[:256]], shell, "")
+    if re.search(r"(^| )(-d ?|--delimiter=)\\n", " ".join(options)):
         return follow([*command, *text.split("\n")[:256]], shell, "")
     items = re.findall(r"[^\s\"']+", text) if known(text) else _items(text)
     token = _replaced(options)
@@ -136,7 +138,7 @@ def _parallel(argv: Sequence[str], shell: Shell, stdin: str) -> str:
     for item in items[:64]:
         if not command:
             shell.child().run_text(item, "")
-        elif any("{" in part for part in command) or len(command) == 1 and " " in command[0]:
+        elif any("{" in part for part in command) or (len(command) == 1 and " " in command[0]):
             line = " ".join(command).replace("{}", item)
             shell.child().run_text(line if "{}" in " ".join(command) else f"{line} {item}", "")
         else:
@@ -151,11 +153,13 @@ def _find(argv: Sequence[str], shell: Shell, stdin: str) -> str:
     for index, arg in enumerate(argv):
         if arg not in ("-exec", "-execdir", "-ok", "-okdir"):
             continue
-        command = []
+        command: list[str] = []
         for part in argv[index + 1 :]:
             if part == ";" or (part == "+" and command and command[-1] == "{}"):
                 break
             command.append(part)
+        if command and base_name(command[0]) in ("rm", "unlink", "shred"):
+            find_delete([*argv, "-delete"], shell, stdin)
         for name in names:
             follow([part.replace("{}", name) for part in command], shell, "")
     return "\n".join(names)

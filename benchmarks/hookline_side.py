@@ -1,0 +1,91 @@
+"""Hookline: the turns of a job over a runtime, in one process, with everything that is standard."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+from uuid import uuid4
+
+from hookline.runtime import Runtime
+from hookline_home import open_runtime, run_turn
+from hookline_hookspecs import Message
+from instant import InstantModel
+from worker import Sample, timed, work
+from workload import history
+
+KEPT = "bench-history"
+"""The session that has a history."""
+
+
+async def write_history(runtime: Runtime, messages: int) -> None:
+    """Begin the session with a turn, then store so many messages more."""
+    await run_turn(runtime, KEPT)
+    state = runtime.sessions.loaded(KEPT)
+    assert state is not None
+    turn = state.history[-1].turn_id
+    said = enumerate(history(messages), state.next_seq)
+    writes = [
+        runtime.journal.say(KEPT, turn, seq, _message(role, text)) for seq, (role, text) in said
+    ]
+    await asyncio.gather(*writes)
+    # The next turn reads it from the store, as a process that was started again does.
+    runtime.sessions.forget(KEPT)
+
+
+def _message(role: str, text: str) -> Message:
+    return Message.assistant(text) if role == "assistant" else Message.user(text)
+
+
+async def stable_prompt(runtime: Runtime) -> Mapping[str, Any]:
+    """System prompt and tool schemas, for the other side to send the same."""
+    session = uuid4().hex
+    await run_turn(runtime, session)
+    state = runtime.sessions.loaded(session)
+    assert state is not None
+    tools = [
+        {"name": t.name, "description": t.description, "parameters": dict(t.parameters)}
+        for t in state.stable.tools
+    ]
+    return {"system": state.stable.system, "tools": tools}
+
+
+async def one_after_another(runtime: Runtime, job: Mapping[str, Any]) -> None:
+    """Turns, each in a session of its own, or all in the one with a history."""
+    for _ in range(job["turns"]):
+        await run_turn(runtime, KEPT if job["history"] else uuid4().hex)
+        await runtime.finish_background(10.0)
+
+
+async def side_by_side(runtime: Runtime, job: Mapping[str, Any]) -> None:
+    """New sessions, all at once, each with turns one after the other."""
+
+    async def session() -> None:
+        name = uuid4().hex
+        for _ in range(job["turns"]):
+            await run_turn(runtime, name)
+
+    await asyncio.gather(*(session() for _ in range(job["sessions"])))
+    await runtime.finish_background(10.0)
+
+
+@asynccontextmanager
+async def side(job: Any) -> AsyncIterator[tuple[Mapping[str, Any], Sample]]:
+    """Prepare a job; see :mod:`jobs` for its fields."""
+    async with open_runtime(job["wire"], job.get("base_url", "")) as runtime:
+        if job["wire"] == "instant":
+            runtime.providers.add("instant", InstantModel())
+        told = await stable_prompt(runtime)
+        if job["history"]:
+            await write_history(runtime, job["history"])
+        measure = side_by_side if job["sessions"] > 1 else one_after_another
+
+        async def sample() -> Mapping[str, float]:
+            return await timed(job["turns"] * job["sessions"], measure(runtime, job))
+
+        yield told, sample
+
+
+if __name__ == "__main__":
+    work(side)

@@ -1,0 +1,235 @@
+"""Every benchmark: what runs beside what, how often, and what is wanted of it.
+
+A job, as the scripts ``*_side.py`` read it: ``wire`` (``openai``, ``anthropic`` or ``instant``),
+``base_url``, ``history`` (messages before the first turn), ``turns`` in a sample (for each
+session), ``sessions`` at once, and for the bare sides the ``system`` prompt and the ``tools`` that
+Hookline sends.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any, TypeAlias
+
+from table import Row
+from worker import HERE, Worker
+from workload import ITERATIONS, QUESTION
+
+Samples: TypeAlias = "dict[str, list[Mapping[str, float]]]"
+Measure: TypeAlias = "Callable[[Bench, str], Iterator[Row]]"
+HISTORIES = {1_000: 5, 5_000: 2, 10_000: 1}
+"""Messages of a history and the turns in a sample of it."""
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What all measures need: the server's port, and how many samples are taken."""
+
+    port: int
+    samples: int
+
+    def url(self, wire: str, script: str) -> str:
+        """The base URL of a script of the server."""
+        return f"http://127.0.0.1:{self.port}/{script}" + ("/v1" if wire == "openai" else "")
+
+    def interleave(self, sides: Mapping[str, Callable[[], Mapping[str, float]]]) -> Samples:
+        """Samples by side, taken in turns; the first of each side warms up and is dropped."""
+        found: Samples = {name: [] for name in sides}
+        for _ in range(self.samples + 1):
+            for name, sample in sides.items():
+                found[name].append(sample())
+        return {name: samples[1:] for name, samples in found.items()}
+
+    def beside(self, job: Mapping[str, Any], *scripts: str) -> tuple[Samples, Mapping[str, Any]]:
+        """Hookline's samples beside those of other scripts, and what the last of them told."""
+        with ExitStack() as stack:
+            hookline = stack.enter_context(Worker("hookline_side.py", job))
+            sides, told = {"hookline": hookline.sample}, hookline.told
+            for script in scripts:
+                other = stack.enter_context(Worker(script, {**job, **hookline.told}))
+                sides[script.removesuffix("_side.py")] = other.sample
+                told = other.told
+            return self.interleave(sides), told
+
+
+def middle(samples: Samples, side: str, key: str = "seconds") -> float:
+    """The median of a side."""
+    return median(sample[key] for sample in samples[side])
+
+
+def row(name: str, unit: str, factor: float, samples: Samples, limit: float | None) -> Row:
+    """A row of times beside the bare SDK; ``factor`` makes the unit of seconds."""
+    floor = middle(samples, "bytes") * factor if "bytes" in samples else None
+    return Row(
+        name,
+        unit,
+        middle(samples, "hookline") * factor,
+        middle(samples, "bare") * factor,
+        floor,
+        middle(samples, "hookline", "cpu") / middle(samples, "bare", "cpu"),
+        limit,
+        samples=samples,
+    )
+
+
+def turn(bench: Bench, wire: str) -> Iterator[Row]:
+    """A warm turn in a session without history."""
+    job: dict[str, Any] = {"wire": wire, "base_url": bench.url(wire, "text")}
+    job |= {"history": 0, "turns": 20, "sessions": 1}
+    samples, _ = bench.beside(job, "bare_side.py", "bytes_side.py")
+    yield row(f"warm turn, {wire}", "ms a turn", 1e3, samples, 1.5)
+
+
+def follow_up(bench: Bench, wire: str) -> Iterator[Row]:
+    """A turn in a session of some ten messages: no session is begun."""
+    job: dict[str, Any] = {"wire": wire, "base_url": bench.url(wire, "text")}
+    job |= {"history": 10, "turns": 5, "sessions": 1}
+    samples, _ = bench.beside(job, "bare_side.py")
+    yield row(f"turn in a session under way, {wire}", "ms a turn", 1e3, samples, None)
+
+
+def tools(bench: Bench, wire: str) -> Iterator[Row]:
+    """A turn with 20 tool calls, one a response."""
+    job: dict[str, Any] = {"wire": wire, "base_url": bench.url(wire, f"tools-{ITERATIONS}")}
+    job |= {"history": 0, "turns": 1, "sessions": 1}
+    samples, _ = bench.beside(job, "bare_side.py")
+    factor = 1e3 / ITERATIONS
+    name = f"{ITERATIONS} tool iterations, {wire}"
+    yield row(name, "ms an iteration", factor, samples, 1.0)
+
+
+def long_history(bench: Bench, wire: str) -> Iterator[Row]:
+    """Turns of sessions with long histories, and how much grows beside the bytes."""
+    limit = {"openai": 0.1, "anthropic": 0.5}[wire]
+    own: list[float] = []
+    for messages, turns in HISTORIES.items():
+        job: dict[str, Any] = {"wire": wire, "base_url": bench.url(wire, "text")}
+        job |= {"history": messages, "turns": turns, "sessions": 1}
+        samples, told = bench.beside(job, "bare_side.py", "bytes_side.py")
+        name = f"turn at {messages:,} messages ({told['bytes'] / 1e6:.1f} MB), {wire}"
+        yield (measured := row(name, "ms a turn", 1e3, samples, limit))
+        assert measured.floor is not None
+        own.append(measured.hookline - measured.floor)
+    grown = (own[-1] - own[0]) / (max(HISTORIES) - min(HISTORIES)) * 1000
+    name = f"growth beyond the bytes, {wire}"
+    yield Row(name, "ms per 1,000 messages", grown, limit=1.0, judged="value")
+
+
+def crowd(bench: Bench, wire: str) -> Iterator[Row]:
+    """50 sessions at once, five turns each."""
+    job: dict[str, Any] = {"wire": wire, "history": 0, "turns": 5, "sessions": 50}
+    if wire == "instant":
+        samples, _ = bench.beside(job)
+        bare = cpu_ratio = None
+    else:
+        job["base_url"] = bench.url(wire, "text")
+        samples, _ = bench.beside(job, "bare_side.py")
+        bare = 1 / middle(samples, "bare")
+        cpu_ratio = middle(samples, "hookline", "cpu") / middle(samples, "bare", "cpu")
+    where = "model in the process" if wire == "instant" else wire
+    yield Row(
+        f"50 sessions at once, {where}",
+        "turns/s",
+        1 / middle(samples, "hookline"),
+        bare,
+        cpu_ratio=cpu_ratio,
+        limit=250,
+        judged="value",
+        better="more",
+        samples=samples,
+    )
+
+
+def thousand(bench: Bench, _: str) -> Iterator[Row]:
+    """1,000 sessions at once: failures and memory, each sample in a fresh process."""
+    sessions = 1000
+    samples: Samples = {"rss": [], "traced": []}
+    for _ in range(bench.samples):
+        for memory, found in samples.items():
+            with Worker("memory_side.py", {"sessions": sessions, "memory": memory}) as worker:
+                found.append(worker.sample())
+    failed = max(sample["failures"] for side in samples.values() for sample in side)
+    name = f"{sessions:,} sessions at once"
+    yield Row(f"{name}: failures", "of 1,000", failed, limit=0, judged="value", samples=samples)
+    for memory, words in {"rss": "resident", "traced": "Python's own"}.items():
+        value = middle(samples, memory, "kilobytes")
+        limit = 100.0 if memory == "rss" else None
+        yield Row(f"{name}: {words}", "kB a session", value, limit=limit, judged="value")
+
+
+def process(command: Sequence[str], environment: Mapping[str, str]) -> Mapping[str, float]:
+    """Seconds and processor seconds of a process from its start to its end."""
+    before, start = os.times(), perf_counter()
+    subprocess.run(command, env=dict(environment), check=True, stdout=subprocess.DEVNULL)
+    after, seconds = os.times(), perf_counter() - start
+    cpu = after.children_user + after.children_system
+    return {"seconds": seconds, "cpu": cpu - before.children_user - before.children_system}
+
+
+def hookline_command() -> str:
+    """The console script beside this interpreter."""
+    return str(Path(sys.executable).with_name("hookline"))
+
+
+def cold(bench: Bench, wire: str) -> Iterator[Row]:
+    """A one-shot run as a process beside a bare script."""
+    url = bench.url(wire, "text")
+    with tempfile.TemporaryDirectory(prefix="hookline-bench-") as folder:
+        environment = {**os.environ, "HOOKLINE_HOME": folder, "HOOKLINE_STRICT": "0"}
+        variable = f"{wire.upper()}_"
+        environment |= {f"{variable}BASE_URL": url, f"{variable}API_KEY": "bench"}
+        run = [hookline_command(), "run", "--model", f"{wire}/bench", QUESTION]
+        script = [sys.executable, str(HERE / f"cold_{wire}.py"), url, QUESTION]
+        sides = {
+            "hookline": lambda: process(run, environment),
+            "bare": lambda: process(script, environment),
+        }
+        samples = bench.interleave(sides)
+    yield row(f"cold one-shot, {wire}", "ms a run", 1e3, samples, 1.35)
+
+
+def start(bench: Bench, flag: str) -> Iterator[Row]:
+    """A flag of the command line beside an interpreter that does nothing."""
+    sides = {
+        "hookline": lambda: process([hookline_command(), flag], os.environ),
+        "bare": lambda: process([sys.executable, "-c", "pass"], os.environ),
+    }
+    limit = {"--version": 6.0, "--help": 30.0}[flag]
+    yield row(f"hookline {flag}", "ms", 1e3, bench.interleave(sides), limit)
+
+
+def dispatch(bench: Bench, _: str) -> Iterator[Row]:
+    """The bus: nobody, ten functions, ten coroutines on a hook."""
+    with Worker("dispatch_side.py", {}) as worker:
+        samples = bench.interleave({"hookline": worker.sample})
+    for key, words, limit in [
+        ("empty", "an empty hook", 1.0),
+        ("sync", "ten def", 15.0),
+        ("async", "ten async def", 15.0),
+    ]:
+        value = middle(samples, "hookline", key)
+        yield Row(f"dispatch, {words}", "µs", value, limit=limit, judged="value")
+
+
+WIRES = ("openai", "anthropic")
+MEASURES: Mapping[str, tuple[Measure, Sequence[str]]] = {
+    "turn": (turn, WIRES),
+    "session": (follow_up, WIRES),
+    "tools": (tools, WIRES),
+    "history": (long_history, WIRES),
+    "cold": (cold, WIRES),
+    "start": (start, ("--version", "--help")),
+    "crowd": (crowd, ("instant", *WIRES)),
+    "thousand": (thousand, ("",)),
+    "dispatch": (dispatch, ("",)),
+}
+"""What ``--only`` names, and what each is run with."""

@@ -1,0 +1,149 @@
+"""A model server on loopback that costs next to nothing: both wires, streamed, no delay.
+
+It reads a request to its end, looks at the path, counts the tool results in the body without
+decoding it, and writes a prepared answer in one piece, so that what is measured is the client::
+
+    /text/v1/chat/completions       a short text
+    /tools-20/v1/messages           a tool call until the body holds 20 results, then the text
+
+``python benchmarks/server.py`` prints its port and serves until its stdin is closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+TOOL = "bench_add"
+WORDS = ("The ", "quick ", "brown ", "fox ", "jumps ", "over ", "the ", "dog.")
+"""The answer, one streamed piece each: short, so that neither side is paid for parsing."""
+
+
+def openai_events(call: int | None) -> Iterable[str]:
+    """The stream of ``/chat/completions``: a tool call by its number, or the text."""
+    if call is None:
+        deltas: list[dict[str, Any]] = [{"content": word} for word in WORDS]
+    else:
+        function = {"name": TOOL, "arguments": json.dumps({"left": call, "right": 1})}
+        one = {"index": 0, "id": f"call_{call}", "type": "function", "function": function}
+        deltas = [{"tool_calls": [one]}]
+    finish = "stop" if call is None else "tool_calls"
+    head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1_700_000_000}
+    head["model"] = "bench"
+    opened = {"role": "assistant", "content": ""}
+    for delta, end in [(opened, None), *((delta, None) for delta in deltas), ({}, finish)]:
+        choice = {"index": 0, "delta": delta, "finish_reason": end}
+        yield f"data: {json.dumps(head | {'choices': [choice]})}\n\n"
+    usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
+    yield f"data: {json.dumps(head | {'choices': [], 'usage': usage})}\n\n"
+    yield "data: [DONE]\n\n"
+
+
+def anthropic_events(call: int | None) -> Iterable[str]:
+    """The stream of ``/messages``: a tool call by its number, or the text."""
+    usage: dict[str, Any] = {"input_tokens": 100, "output_tokens": 1}
+    message: dict[str, Any] = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "bench",
+    }
+    message |= {"content": [], "stop_reason": None, "stop_sequence": None, "usage": usage}
+    yield _event("message_start", message=message)
+    if call is None:
+        block: dict[str, Any] = {"type": "text", "text": ""}
+        deltas = [{"type": "text_delta", "text": word} for word in WORDS]
+    else:
+        block = {"type": "tool_use", "id": f"toolu_{call}", "name": TOOL, "input": {}}
+        arguments = json.dumps({"left": call, "right": 1})
+        deltas = [{"type": "input_json_delta", "partial_json": arguments}]
+    yield _event("content_block_start", index=0, content_block=block)
+    for delta in deltas:
+        yield _event("content_block_delta", index=0, delta=delta)
+    yield _event("content_block_stop", index=0)
+    stop = {"stop_reason": "end_turn" if call is None else "tool_use", "stop_sequence": None}
+    yield _event("message_delta", delta=stop, usage={"output_tokens": 10})
+    yield _event("message_stop")
+
+
+def _event(kind: str, **data: Any) -> str:
+    return f"event: {kind}\ndata: {json.dumps({'type': kind} | data)}\n\n"
+
+
+WIRES = {
+    "/v1/chat/completions": (openai_events, b'"tool_call_id"'),
+    "/v1/messages": (anthropic_events, b'"tool_use_id"'),
+}
+"""The end of the path: how it answers, and what occurs once in each tool result."""
+
+
+@cache
+def answer(path: str, call: int | None) -> bytes:
+    """The whole HTTP response."""
+    events, _ = WIRES[path]
+    chunks = [event.encode() for event in events(call)]
+    framed = b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks)
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n"
+    return head + b"\r\n" + framed + b"0\r\n\r\n"
+
+
+def respond(target: str, body: bytes) -> bytes:
+    """The answer to a request."""
+    _, script, rest = target.split("/", 2)
+    path = "/" + rest.partition("?")[0]
+    calls = int(script.partition("-")[2] or 0)
+    done = body.count(WIRES[path][1]) if calls else 0
+    return answer(path, done if done < calls else None)
+
+
+class Connection(asyncio.Protocol):
+    """One connection that is kept alive."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+        self._target = ""
+        self._wanted = 0
+        """Bytes of the body to come; 0 while the head is awaited."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep the way back."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        """Answer as soon as a request is whole."""
+        self._buffer += data
+        if not self._wanted and (end := self._buffer.find(b"\r\n\r\n")) >= 0:
+            self._read_head(self._buffer[:end].decode("latin-1"))
+            del self._buffer[: end + 4]
+        if self._wanted and len(self._buffer) >= self._wanted:
+            body = bytes(self._buffer[: self._wanted])
+            del self._buffer[: self._wanted]
+            self._wanted = 0
+            self._transport.write(respond(self._target, body))
+
+    def _read_head(self, head: str) -> None:
+        first, *lines = head.split("\r\n")
+        self._target = first.split()[1]
+        headers = (line.partition(":") for line in lines)
+        self._wanted = next(int(value) for name, _, value in headers if name.lower() == _LENGTH)
+
+
+_LENGTH = "content-length"
+
+
+async def serve() -> None:
+    """Serve until stdin is closed."""
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(Connection, "127.0.0.1", 0, backlog=2048)
+    sys.stdout.write(f"{server.sockets[0].getsockname()[1]}\n")
+    sys.stdout.flush()
+    await asyncio.to_thread(sys.stdin.read)
+
+
+if __name__ == "__main__":
+    asyncio.run(serve())

@@ -1,0 +1,388 @@
+"""The way of a message: stored, judged, a command or a turn, one at a time in each chat."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from hookline_hookspecs import (
+    Attachment,
+    Audio,
+    Block,
+    Deny,
+    ImageBlock,
+    Inbound,
+    Question,
+    Reply,
+    TextBlock,
+    Turn,
+)
+
+from . import clock, crash
+from .commands import is_command, run_command
+from .context import TurnContext, current
+from .journal import new_id
+from .sessions import TERMINAL
+from .text import clean
+from .turn import Running, new_turn, resume_turn, run_turn
+
+if TYPE_CHECKING:
+    from .runtime import Runtime
+    from .session import SessionState
+
+
+@dataclass(slots=True)
+class Lane:
+    """A chat's messages: judged one by one, then worked on one by one."""
+
+    gate: asyncio.Lock = field(default_factory=asyncio.Lock)
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    waiting: int = 0
+    state: SessionState | None = None
+
+
+class Intake:
+    """Takes messages from channels and callers and works on them to their end."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._lanes: dict[str, Lane] = {}
+        self._received: set[str] = set()
+        self.chat_session: str | None = None
+        """The session that ``hookline chat`` continues."""
+
+    async def receive(self, inbound: Inbound) -> bool:
+        """Take a channel's message: stored for good when this returns; False for a repeated one."""
+        if self.chat_session is not None and inbound.session_id is None:
+            inbound = replace(inbound, session_id=self.chat_session)
+        inbound = replace(inbound, text=clean(inbound.text))
+        inbox_id = await self._store(inbound)
+        if inbox_id is None:
+            return False
+        self._runtime.background(self._answer(inbound, inbox_id))
+        return True
+
+    async def _store(self, inbound: Inbound) -> str | None:
+        crash.point("after-receive")
+        inbox_id = await self._runtime.journal.receive(inbound)
+        if inbox_id is not None:
+            self._received.add(inbox_id)
+        crash.point("after-commit")
+        return inbox_id
+
+    async def _answer(self, inbound: Inbound, inbox_id: str | None) -> None:
+        running = await self.process(inbound, inbox_id, "ask")
+        await self._runtime.outbox.deliver(inbound.channel, inbound.chat_id)
+        self.after_reply(running)
+
+    async def take_up(self) -> None:
+        """Go on with what a dead process left: unfinished turns, messages, replies."""
+        for session_id in await self._runtime.journal.unfinished_sessions():
+            row = await self._runtime.journal.session(session_id)
+            if row is not None and row["kind"] == "chat" and row["channel"] != TERMINAL:
+                self._runtime.background(self._finish_session(session_id))
+        for inbox_id, inbound in await self._runtime.journal.open_inbox():
+            if inbound.channel != TERMINAL:
+                self._runtime.background(self._answer(inbound, inbox_id))
+        for channel in self._runtime.channels:
+            self._runtime.background(self._runtime.outbox.deliver_all(channel.name))
+        await self._runtime.journal.prune_inbox()
+
+    async def _finish_session(self, session_id: str) -> None:
+        async with self._runtime.sessions.own(session_id):
+            state = await self._runtime.sessions.existing(session_id)
+            if state is not None:
+                await self._recover(state, "ask")
+        if state is not None:
+            await self._runtime.outbox.deliver(state.record.channel, state.record.chat_id)
+
+    async def submit(self, inbound: Inbound, mode: str) -> Running:
+        """Take a message and work on it to its end; the caller delivers the reply."""
+        inbound = replace(inbound, text=clean(inbound.text))
+        inbox_id = await self._store(inbound)
+        if inbox_id is None:
+            return new_turn(self._runtime.idle_context().state, inbound, None, mode)
+        return await self.process(inbound, inbox_id, mode)
+
+    async def process(self, inbound: Inbound, inbox_id: str | None, mode: str) -> Running:
+        """Gate, command or turn. One turn at a time in a chat, in the order of arrival."""
+        key = _key(inbound)
+        lane = self._lanes.setdefault(key, Lane())
+        lane.waiting += 1
+        try:
+            async with lane.gate:
+                lobby = self._runtime.idle_context(inbound.channel, inbound.chat_id)
+                passed = await self._runtime.bus.gate("on_message", lobby, inbound)
+                if isinstance(passed, Deny):
+                    return await self._no_turn(lobby, inbound, inbox_id, "denied", passed.reason)
+                inbound = passed
+                found = self._runtime.commands.find(inbound.text)
+                if found is not None and found[1].immediate:
+                    return await self._immediate(lane, lobby, inbound, inbox_id, found)
+                mine = asyncio.ensure_future(lane.turn.acquire())
+            await mine
+            try:
+                return await self._own_and_work(lane, inbound, inbox_id, mode)
+            finally:
+                lane.turn.release()
+        finally:
+            lane.waiting -= 1
+            if inbox_id is not None:
+                self._received.discard(inbox_id)
+            if not lane.waiting:
+                self._lanes.pop(key, None)
+
+    async def _immediate(
+        self, lane: Lane, lobby: TurnContext, inbound: Inbound, inbox_id: str | None, found: Any
+    ) -> Running:
+        plugin, command, args = found
+        if lane.state is not None:
+            ctx = TurnContext(self._runtime, lane.state, lane.state.running)
+        elif (session_id := await self._runtime.sessions.find(inbound)) is not None:
+            ctx = TurnContext(self._runtime, await self._runtime.sessions.peek(session_id))
+        else:
+            ctx = lobby
+        text = await run_command(ctx, plugin, command, args, inbound)
+        return await self._no_turn(ctx, inbound, inbox_id, "command", text)
+
+    async def _own_and_work(
+        self, lane: Lane, inbound: Inbound, inbox_id: str | None, mode: str
+    ) -> Running:
+        async with self._runtime.sessions.enter(inbound) as state:
+            lane.state = state
+            try:
+                await self._recover(state, mode)
+                return await self._work(state, inbound, inbox_id, mode)
+            finally:
+                lane.state = None
+
+    async def _turn(
+        self, state: SessionState, inbound: Inbound, inbox_id: str | None, mode: str
+    ) -> Running:
+        running = new_turn(state, inbound, inbox_id, mode)
+        blocks = await self._blocks(TurnContext(self._runtime, state, running), inbound)
+        try:
+            await run_turn(self._runtime, running, blocks)
+            await self._runtime.sessions.touched(state)
+        except BaseException:
+            # Memory and store may differ now; the next message reads the store.
+            self._runtime.sessions.forget(state.record.id)
+            raise
+        return running
+
+    async def _work(
+        self, state: SessionState, inbound: Inbound, inbox_id: str | None, mode: str
+    ) -> Running:
+        if is_command(inbound.text):
+            return await self._command(state, inbound, inbox_id, mode)
+        return await self._turn(state, inbound, inbox_id, mode)
+
+    async def _recover(self, state: SessionState, mode: str) -> None:
+        """Finish what a dead process left in this session: turns, then messages in the inbox."""
+        if state.recovered:
+            return
+        state.recovered = True
+        runtime, record = self._runtime, state.record
+        for row in await runtime.journal.open_turns(record.id):
+            running = await runtime.sessions.running_again(state, row, mode)
+            await resume_turn(runtime, running, await runtime.journal.steps(running.id))
+            self.after_reply(running)
+        for inbox_id, inbound in await runtime.journal.open_inbox():
+            if inbound.session_id == record.id and inbox_id not in self._received:
+                self.after_reply(await self._work(state, inbound, inbox_id, mode))
+        if record.channel == TERMINAL:
+            rows = await runtime.journal.open_outbox(TERMINAL)
+            state.unshown = [row for row in rows if row["session_id"] == record.id]
+
+    async def _command(
+        self, state: SessionState, inbound: Inbound, inbox_id: str | None, mode: str
+    ) -> Running:
+        ctx = TurnContext(self._runtime, state)
+        found = self._runtime.commands.find(inbound.text)
+        if found is None:
+            name = inbound.text.split(None, 1)[0]
+            text = f"There is no command {name}; /help shows those there are."
+            return await self._no_turn(ctx, inbound, inbox_id, "command", text)
+        text = await run_command(ctx, *found, inbound)
+        if state.retry is not None:
+            inbound, state.retry = state.retry, None
+            return await self._turn(state, inbound, inbox_id, mode)
+        return await self._no_turn(ctx, inbound, inbox_id, "command", text)
+
+    async def _no_turn(
+        self, ctx: TurnContext, inbound: Inbound, inbox_id: str | None, stop: Any, text: str
+    ) -> Running:
+        """An answer without a turn: of a command, or a refusal."""
+        running = new_turn(ctx.state, inbound, inbox_id, "no")
+        running.stop, running.reply = stop, text
+        record = replace(ctx.state.record, channel=inbound.channel, chat_id=inbound.chat_id)
+        if text:
+            running.sent = Reply(
+                record, text, in_reply_to=inbound.message_id, id=f"{running.id}-reply"
+            )
+            await self._runtime.journal.post(running.sent)
+        if inbox_id is not None:
+            await self._runtime.journal.close_inbound(inbox_id, record.id or None)
+        return running
+
+    async def _blocks(self, ctx: TurnContext, inbound: Inbound) -> list[Block]:
+        """The user message: an open question's choice, words of voice, pictures, files."""
+        text = _chosen(ctx.state.question, inbound.text)
+        if ctx.state.question is not None:
+            await self._runtime.sessions.set_question(ctx.state, None)
+        texts, images = [text] if text else [], []
+        for item in inbound.attachments:
+            if isinstance(item, Audio):
+                texts.append(await self._words(ctx, item))
+                continue
+            changed = await self._runtime.bus.pipeline("on_attachment", ctx, item)
+            if changed.mime in _IMAGES:
+                try:
+                    data = base64.b64encode(await asyncio.to_thread(changed.path.read_bytes))
+                except OSError as error:
+                    texts.append(f"{_file_line(changed)[:-1]}, cannot be read: {error.strerror})")
+                    continue
+                images.append(ImageBlock(changed.mime, data.decode("ascii")))
+            else:
+                texts.append(_file_line(changed))
+        blocks: list[Block] = [TextBlock("\n\n".join(texts) or "(no text)")]
+        return [*blocks, *images]
+
+    async def _words(self, ctx: TurnContext, audio: Audio) -> str:
+        words = await self._runtime.bus.first("on_voice", ctx, audio, str)
+        if words is not None:
+            return words
+        ctx.notify("The voice message could not be turned into text.")
+        return f"(a voice message of {audio.duration:g} s that could not be turned into text)"
+
+    def after_reply(self, running: Running) -> None:
+        """The reply has left: run ``end_of_turn`` in the background."""
+        if running.stop in ("command", "denied"):
+            return
+        ctx = TurnContext(self._runtime, running.state, running)
+        self._runtime.background(self._end_of_turn(ctx, running))
+
+    async def _end_of_turn(self, ctx: TurnContext, running: Running) -> None:
+        token = current.set(ctx)
+        try:
+            await self._runtime.bus.observe("end_of_turn", ctx, running.snapshot())
+        finally:
+            current.reset(token)
+
+    async def delivered(self, running: Running) -> None:
+        """The caller of :meth:`submit` has shown the reply."""
+        crash.point("after-send")
+        shown = [row["id"] for row in running.state.unshown]
+        running.state.unshown = []
+        for reply_id in [*shown, running.sent.id] if running.sent is not None else shown:
+            await self._runtime.journal.set_outbox(reply_id, "sent")
+        self._runtime.bus.signals.send("reply_sent", running.sent)
+        self.after_reply(running)
+
+    async def rerun(self, state: SessionState, inbound: Inbound) -> str:
+        """Remember a message that is to be run in place of the command at hand."""
+        state.retry = inbound
+        return ""
+
+    def stop_turn(self, inbound: Inbound) -> bool:
+        """Cancel the chat's running turn."""
+        lane = self._lanes.get(_key(inbound))
+        running = lane.state.running if lane and lane.state else None
+        if running is None or running.task is None:
+            return False
+        running.stopping = True
+        running.task.cancel()
+        return True
+
+    def steer(self, inbound: Inbound, text: str) -> bool:
+        """Speak into the chat's running turn; False if there is none."""
+        lane = self._lanes.get(_key(inbound))
+        if lane is None or lane.state is None or lane.state.running is None:
+            return False
+        lane.state.steering.append(text)
+        return True
+
+    def waiting(self, inbound: Inbound) -> int:
+        """Messages of the chat that wait for their turn."""
+        lane = self._lanes.get(_key(inbound))
+        return max(0, lane.waiting - 2) if lane else 0
+
+    async def enqueue(self, inbound: Inbound) -> str:
+        """Put a message into the chat's queue as if it had just come."""
+        stored = await self.receive(replace(inbound, message_id=f"{inbound.message_id}:{new_id()}"))
+        return "Queued." if stored else "It was queued already."
+
+    async def answer(self, session_id: str, choice: str, user_id: str) -> bool:
+        """Answer a session's open question by a button."""
+        row = await self._runtime.journal.session(session_id)
+        if row is None or not row["question"]:
+            return False
+        channel, chat_id = row["channel"], row["chat_id"]
+        active = await self._runtime.journal.active_session(channel, chat_id)
+        named = None if active == session_id else session_id
+        inbound = Inbound(channel, chat_id, user_id, new_id(), choice, session_id=named)
+        return await self.receive(inbound)
+
+    async def run_nested(
+        self,
+        prompt: str,
+        *,
+        parent: TurnContext | None,
+        session_id: str | None,
+        tools: Sequence[str] | None,
+        system: str | None,
+        kind: str,
+    ) -> Turn:
+        """A turn of a session of its own: a sub-agent, scheduled work, a review."""
+        base = parent.state.record if parent else None
+        channel, chat_id = (base.channel, base.chat_id) if base else ("terminal", "default")
+        session_id = session_id or new_id()
+        inbound = Inbound(
+            channel,
+            chat_id,
+            "",
+            new_id(),
+            prompt,
+            received=clock.now(),
+            session_id=session_id,
+            system=system,
+        )
+        mode = parent.running.mode if parent and parent.running else "no"
+        async with self._runtime.sessions.own(session_id):
+            state = await self._runtime.sessions.existing(
+                session_id
+            ) or await self._runtime.sessions.create(
+                session_id,
+                channel,
+                chat_id,
+                kind=kind,
+                parent_id=base.id if base else None,
+                tools=tools,
+                model=parent.state.model if parent else None,
+                workspace=parent.state.workspace if parent else None,
+            )
+            running = await self._turn(state, inbound, None, mode)
+        self.after_reply(running)
+        return running.snapshot()
+
+
+_IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+
+
+def _key(inbound: Inbound) -> str:
+    return inbound.session_id or f"{inbound.channel}\0{inbound.chat_id}"
+
+
+def _chosen(question: Question | None, text: str) -> str:
+    """A number answers an open question with that choice's text."""
+    if question is None or not text.strip().rstrip(".").isdecimal():
+        return text
+    number = int(text.strip().rstrip("."))
+    return question.choices[number - 1] if 0 < number <= len(question.choices) else text
+
+
+def _file_line(item: Attachment) -> str:
+    return f"(attached file {item.path}: {item.name}, {item.mime}, {item.size} bytes)"

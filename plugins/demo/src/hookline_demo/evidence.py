@@ -1,0 +1,60 @@
+"""What the demo checks for itself after a run: the tests again, and what changed."""
+
+from __future__ import annotations
+
+import difflib
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from .stage import Stage
+
+SECONDS = 30.0
+"""How long the sample's tests may take; they need a fraction of one."""
+
+
+def failing_tests(stage: Stage) -> str | None:
+    """Run the copy's tests; None if they pass, else a sentence."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "unittest"],
+            cwd=stage.project,
+            env=stage.environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"the project's tests did not end within {SECONDS:g} s"
+    if done.returncode == 0 and "OK" in done.stderr:
+        return None
+    lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+    return f"the project's tests do not pass: {lines[-1]}"
+
+
+def diff(stage: Stage) -> list[str]:
+    """The unified diff from the packaged sample to the copy."""
+    now = _texts(stage.project)
+    lines: list[str] = []
+    for name in sorted({*stage.sample, *now}):
+        before, after = stage.sample.get(name, ""), now.get(name, "")
+        lines += difflib.unified_diff(
+            before.splitlines(),
+            after.splitlines(),
+            f"a/{name}" if name in stage.sample else "/dev/null",
+            f"b/{name}" if name in now else "/dev/null",
+            lineterm="",
+        )
+    return lines
+
+
+def _texts(folder: Path) -> Mapping[str, str]:
+    """The files below a folder by relative path, without what Python compiles."""
+    return {
+        file.relative_to(folder).as_posix(): file.read_text("utf-8", "replace")
+        for file in folder.rglob("*")
+        if file.is_file() and "__pycache__" not in file.parts
+    }

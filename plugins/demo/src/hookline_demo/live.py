@@ -1,0 +1,122 @@
+"""Shows a run's JSON lines as a person reads them, while they come."""
+
+from __future__ import annotations
+
+import json
+
+from .process import Line
+from .record import DENIED
+from .screen import Screen, Style
+
+WIDTH = 96
+"""Characters of a shown line; longer ones are cut."""
+HEAD, TAIL = 4, 7
+"""Lines shown of a longer result, from its start and its end."""
+VALUE = 60
+"""Characters shown of one argument of a call."""
+
+
+class Live:
+    """Give it every line; types it does not know are passed over."""
+
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+        self._calls: dict[str, str] = {}
+        self._latest = ""
+        self._talking = False
+        self._answered = False
+        self._notices: list[str] = []
+
+    def show(self, line: Line) -> None:
+        """Show one line."""
+        kind = line.get("type")
+        if kind != "delta" and self._talking:
+            self._screen.say()
+            self._talking = False
+        if kind == "notice":
+            # A refusal is told twice, as a notice and as the call's result: wait for the result.
+            self._notices.append(f"[{line.get('plugin', '?')}] {line.get('text', '')}")
+            return
+        self._tell_notices(str(line.get("text", "")))
+        show = {
+            "delta": self._delta,
+            "tool_call": self._call,
+            "tool_result": self._result,
+            "question": self._question,
+            "error": self._error,
+            "result": self._reply,
+        }.get(str(kind))
+        if show is not None:
+            show(line)
+
+    def _tell_notices(self, text: str) -> None:
+        refusal = text.removeprefix(DENIED) if text.startswith(DENIED) else None
+        for notice in self._notices:
+            if refusal is None or refusal not in notice:
+                self._screen.say(f"  {notice}", "notice")
+        self._notices.clear()
+
+    def _delta(self, line: Line) -> None:
+        text = str(line.get("text", ""))
+        if not self._talking:
+            self._screen.write("\nmodel  ", "bold")
+            self._talking = True
+        self._answered = True
+        self._screen.write(text.replace("\n", "\n       "))
+
+    def _call(self, line: Line) -> None:
+        arguments = line.get("arguments")
+        words = [str(line.get("name", "?"))]
+        if isinstance(arguments, dict):
+            words += [f"{name}={_value(value)}" for name, value in arguments.items()]
+        self._answered = False
+        self._latest = str(line.get("id", ""))
+        self._calls[self._latest] = " ".join(words)
+        self._screen.say(f"  > {self._calls[self._latest]}", "bold")
+
+    def _result(self, line: Line) -> None:
+        identity = str(line.get("id", ""))
+        if identity != self._latest:
+            # Calls that ran side by side: say again whose result this is.
+            self._screen.say(f"  < {self._calls.get(identity, line.get('name', '?'))}", "dim")
+        self._latest = ""
+        text = str(line.get("text", ""))
+        if text.startswith(DENIED):
+            self._screen.say(f"  x REFUSED: {text.removeprefix(DENIED)}", "notice")
+            return
+        style: Style = "dim" if line.get("ok", True) else "bad"
+        for row in shortened(text):
+            self._screen.say(f"    {row}".rstrip(), style)
+
+    def _question(self, line: Line) -> None:
+        self._screen.say(f"  ? {line.get('text', '')}", "notice")
+
+    def _error(self, line: Line) -> None:
+        self._screen.say(f"  ! {line.get('text', '')}", "bad")
+
+    def _reply(self, line: Line) -> None:
+        text = str(line.get("text") or "")
+        if text and not self._answered and line.get("stop") == "done":
+            self._delta(line)
+            self._screen.say()
+            self._talking = False
+
+
+def shortened(text: str) -> list[str]:
+    """The lines of a result that are shown, each at most :data:`WIDTH` characters wide."""
+    lines = [_cut(line.replace("\t", "  "), WIDTH) for line in text.strip("\n").split("\n")]
+    left_out = len(lines) - HEAD - TAIL
+    if left_out < 2:
+        return lines
+    return [*lines[:HEAD], f"... {left_out} lines left out ...", *lines[-TAIL:]]
+
+
+def _value(value: object) -> str:
+    """An argument on one line: a short word as it is, anything else as JSON, cut."""
+    if isinstance(value, str) and value and not any(c.isspace() or c in "\"'" for c in value):
+        return _cut(value, VALUE)
+    return _cut(json.dumps(value, ensure_ascii=False), VALUE)
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 3]}..."

@@ -1,0 +1,115 @@
+"""Runs the real ``hookline`` as a user would, and reads its JSON lines as they come."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from threading import Timer
+from typing import Any
+
+from .stage import Stage
+
+Line = dict[str, Any]
+LONGEST = 60.0
+"""Seconds a run may take before it is stopped; it needs about three."""
+GRACE = 5.0
+"""Seconds a stopped run has for leaving its session in order."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a run ended."""
+
+    code: int
+    timed_out: bool
+
+
+def command(*arguments: str) -> list[str]:
+    """A command line of ``hookline`` for the running interpreter."""
+    return [sys.executable, "-m", "hookline", *arguments]
+
+
+def run(stage: Stage, arguments: Sequence[str], each: Callable[[Line], None]) -> Ended:
+    """Run ``hookline ARGUMENTS`` in the project; ``each`` gets every JSON object it prints.
+
+    It has a session of its own, so that Ctrl-C reaches it once, from here, and it can end its own
+    processes; however this function is left, the run has ended.
+    """
+    timed_out = False
+    with (
+        stage.log.open("wb") as log,
+        subprocess.Popen(
+            command(*arguments),
+            cwd=stage.project,
+            env=stage.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            start_new_session=True,
+        ) as process,
+    ):
+
+        def too_long() -> None:
+            nonlocal timed_out
+            timed_out = True
+            _end(process)
+
+        timer = Timer(LONGEST, too_long)
+        timer.start()
+        try:
+            assert process.stdout is not None
+            for raw in process.stdout:
+                line = parsed(raw)
+                if line is not None:
+                    each(line)
+            return Ended(process.wait(), timed_out)
+        except BaseException:
+            _end(process)
+            raise
+        finally:
+            timer.cancel()
+
+
+def parsed(raw: bytes) -> Line | None:
+    """One line of output as an object; None for anything else."""
+    try:
+        line = json.loads(raw)
+    except ValueError:
+        return None
+    return line if isinstance(line, dict) else None
+
+
+def ask(stage: Stage, *arguments: str) -> Any:
+    """What ``hookline ARGUMENTS`` prints as JSON, or None if it fails."""
+    done = subprocess.run(
+        command(*arguments),
+        cwd=stage.project,
+        env=stage.environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=LONGEST,
+        check=False,
+    )
+    with suppress(ValueError):
+        return json.loads(done.stdout)
+    return None
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Interrupt, wait, kill. A second Ctrl-C while waiting kills at once."""
+    with suppress(ProcessLookupError, OSError):
+        if os.name == "posix":
+            process.send_signal(signal.SIGINT)
+        else:
+            process.terminate()
+    try:
+        process.wait(GRACE)
+    except (subprocess.TimeoutExpired, KeyboardInterrupt):
+        process.kill()
+        process.wait()

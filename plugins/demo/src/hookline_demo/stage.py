@@ -1,0 +1,105 @@
+"""The temporary folder that a story plays in: a home, a copy of the sample, the words."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+SUFFIX = ".txt"
+"""Ends the name of every packaged sample file, so that no tool takes it for this package's code."""
+_SECRET = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS|_BASE_URL)\Z", re.IGNORECASE)
+_PASSED_ON = re.compile(r"HOOKLINE_(PLUGINS__.*|STRICT)\Z")
+_DROPPED = ("FORCE_COLOR", "PYTHON_COLORS")
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One story's folder. ``sample`` maps relative paths (``shop/basket.py``) to packaged text."""
+
+    folder: Path
+    sample: Mapping[str, str]
+
+    @classmethod
+    def set_up(cls, story: str) -> Stage:
+        """Make a private temporary folder and copy the story's data into it."""
+        data = files(__package__) / "stories" / story
+        sample = dict(_texts(data / "project"))
+        stage = cls(Path(tempfile.mkdtemp(prefix="hookline-demo-")).resolve(), sample)
+        try:
+            stage.home.mkdir(mode=0o700)
+            stage.words.write_bytes((data / "words.yaml").read_bytes())
+            for name, text in sample.items():
+                file = stage.project / name
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(text, "utf-8")
+        except BaseException:
+            stage.remove()
+            raise
+        return stage
+
+    @property
+    def home(self) -> Path:
+        """The Hookline home: config, session, log. The reader's own is left alone."""
+        return self.folder / "home"
+
+    @property
+    def project(self) -> Path:
+        """The copy of the sample project, which is the workspace."""
+        return self.folder / "project"
+
+    @property
+    def words(self) -> Path:
+        """What the model says: a scenario of the provider ``scripted``."""
+        return self.folder / "words.yaml"
+
+    @property
+    def log(self) -> Path:
+        """What the run wrote to stderr."""
+        return self.folder / "stderr.txt"
+
+    def environment(self) -> dict[str, str]:
+        """The environment of what runs on the stage: no key, no setting of the reader's home.
+
+        Of ``HOOKLINE_…`` only what switches plugins and strictness passes, because a workspace or
+        a database named there is not the demo's. The interpreter's folder comes first on PATH, so
+        that ``python3`` is there without an activated environment.
+        """
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not _SECRET.search(name) and name not in _DROPPED
+            if not name.startswith("HOOKLINE_") or _PASSED_ON.match(name)
+        }
+        path = os.pathsep.join([str(Path(sys.executable).parent), kept.get("PATH", os.defpath)])
+        return kept | {
+            "HOOKLINE_HOME": str(self.home),
+            "PATH": path,
+            "NO_COLOR": "1",
+            "PYTHONUTF8": "1",
+            # A module changed within a second of being compiled would be taken from its old .pyc.
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+
+    def remove(self) -> None:
+        """Remove the folder; what cannot be removed is named on stderr."""
+        try:
+            shutil.rmtree(self.folder)
+        except OSError as error:
+            sys.stderr.write(f"hookline: {self.folder} could not be removed: {error}\n")
+
+
+def _texts(folder: Traversable, prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Relative path and text of each sample file below a folder, sorted."""
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if entry.is_dir():
+            yield from _texts(entry, f"{prefix}{entry.name}/")
+        elif entry.name.endswith(SUFFIX):
+            yield prefix + entry.name.removesuffix(SUFFIX), entry.read_text("utf-8")

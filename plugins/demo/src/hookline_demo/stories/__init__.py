@@ -1,0 +1,29 @@
+"""The stories that ``hookline demo`` can tell: each is a package here, with its data beside it.
+
+A new one is a module with ``tell(stage, screen) -> bool``, a folder ``project`` and a
+``words.yaml``, and a line in :data:`STORIES`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Protocol, cast
+
+from ..screen import Screen
+from ..stage import Stage
+
+DEFAULT = "fix"
+STORIES = {"fix": "a failing test is found and fixed"}
+"""Name of a story (and of its package) to what happens in it."""
+
+
+class Story(Protocol):
+    """What a story's module holds."""
+
+    def tell(self, stage: Stage, screen: Screen) -> bool:
+        """Tell it from the first line to the last; True if all of it really happened."""
+
+
+def find(name: str) -> Story:
+    """The story of this name, which is one of :data:`STORIES`."""
+    return cast(Story, import_module(f"{__name__}.{name}"))

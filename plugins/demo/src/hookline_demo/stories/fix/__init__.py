@@ -1,0 +1,76 @@
+"""The story ``fix``: a failing test is found, a risky command refused, the bug fixed."""
+
+from __future__ import annotations
+
+from ...cost import estimate
+from ...evidence import diff, failing_tests
+from ...hooks import at_work
+from ...record import Record
+from ...screen import Screen, Style
+from ...stage import Stage
+from ...turn import play
+
+PROMPT = "The tests of this project fail. Find the cause and fix it."
+TRUTH = (
+    "The model's words in this demo are recorded (provider scripted); "
+    "the tools, hooks, approvals and storage are real."
+)
+
+
+def tell(stage: Stage, screen: Screen) -> bool:
+    """Play the turn, check what it did, show it. True if all of it really happened."""
+    screen.say(TRUTH, "bold")
+    screen.say()
+    record, wrong = play(stage, PROMPT, screen)
+    if len(record.refusals) != 1:
+        wrong.append(f"one command should have been refused; {len(record.refusals)} were")
+    failing = failing_tests(stage)
+    if failing:
+        wrong.append(failing)
+    if wrong:
+        screen.say("The story did not come true:", "bad")
+        for sentence in wrong:
+            screen.say(f"  - {sentence}", "bad")
+        return False
+    _show_changes(stage, screen)
+    _show_hooks(stage, screen, record)
+    _show_cost(screen, record)
+    _show_next(screen)
+    return True
+
+
+def _show_changes(stage: Stage, screen: Screen) -> None:
+    screen.say("Checked afterwards: the project's tests pass. What changed on disk:", "bold")
+    styles: dict[str, Style] = {"+": "good", "-": "bad"}
+    for line in diff(stage):
+        screen.say(f"  {line}".rstrip(), styles.get(line[:1], "dim"))
+    screen.say()
+
+
+def _show_hooks(stage: Stage, screen: Screen, record: Record) -> None:
+    screen.say("Hooks by plugin (who: `hookline hooks`; how often: this run's lines):", "bold")
+    for plugin, hook, times in at_work(stage, record):
+        screen.say(f"  {plugin:<12} {hook:<16} {times}")
+    screen.say(f"  {len(record.results)} tool calls, 1 of them refused")
+    screen.say()
+
+
+def _show_cost(screen: Screen, record: Record) -> None:
+    found = estimate(record)
+    tokens, read, written = (record.usage(n) for n in ("input", "cache_read", "output"))
+    screen.say("What this turn would cost on a real model (an estimate):", "bold")
+    screen.say(f"  {tokens:,} tokens in ({read:,} of them repeated), {written:,} out,")
+    screen.say(f"  counted as characters / 4; list prices of {found.as_of}")
+    screen.say(f"  {'':<30} {'cached':>9} {'uncached':>9}")
+    for cost in found.costs:
+        cached, uncached = f"${cost.cached:.4f}", f"${cost.uncached:.4f}"
+        screen.say(f"  {cost.model:<30} {cached:>9} {uncached:>9}")
+    screen.say()
+
+
+def _show_next(screen: Screen) -> None:
+    screen.say("Go on:", "bold")
+    screen.say("  set up a real model    hookline init")
+    screen.say("  or with a variable     export ANTHROPIC_API_KEY=...  (or OPENAI_API_KEY)")
+    screen.say('  then                   hookline run "What is in this folder?"')
+    screen.say("  what is installed      hookline plugins list")

@@ -1,0 +1,31 @@
+"""The guarded services that core offers to plugins: ``host.http``, ``host.paths``, ``ctx.paths``.
+
+Core makes them through the entry points ``http`` and ``paths`` of the group ``hookline.services``.
+Nothing heavy is imported here.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .net import GuardedHttp
+    from .paths import PathGuard
+
+
+def make_http(
+    *, block_private: bool, allow_hosts: Sequence[str], block_hosts: Sequence[str]
+) -> "GuardedHttp":
+    """The client for one process, from the config section ``network``."""
+    from .net import GuardedHttp, NetworkPolicy
+
+    return GuardedHttp(
+        NetworkPolicy(block_private=block_private, allow_hosts=allow_hosts, block_hosts=block_hosts)
+    )
+
+
+def make_paths(workspace: Path, *, allowed_roots: Sequence[str], home: Path) -> "PathGuard":
+    """The guard of one workspace, from the config section ``paths``."""
+    from .paths import PathGuard
+
+    return PathGuard(workspace, [Path(root) for root in allowed_roots], home)

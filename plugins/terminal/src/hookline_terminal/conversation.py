@@ -1,0 +1,103 @@
+"""The person's side of the chat: what was said here, and what is not answered yet."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import os
+import uuid
+from typing import Any
+
+from hookline_hookspecs import Failure, Host, Inbound, Reply, Turn
+
+from .activity import CHANNEL, is_chat, plugin_view
+
+CHAT = "default"
+LEAVE = frozenset({"/exit", "/quit"})
+"""What ends the chat; every other command is for core."""
+
+
+class Conversation:
+    """Sends messages in and knows from the signals which of them are being worked on."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._user = _user()
+        self._own: set[str] = set()
+        self._failed: set[str] = set()
+        self.open: set[str] = set()
+        """Messages without an answer yet."""
+        self.turns: set[str] = set()
+        """Messages whose turn is running."""
+        self.changed = asyncio.Event()
+        """Set whenever one of them changes."""
+
+    @property
+    def receivers(self) -> dict[str, Any]:
+        """What is to be connected to signals."""
+        return {
+            "on_message": self._passed,
+            "start_of_turn": self._started,
+            "on_error": self._went_wrong,
+        }
+
+    async def say(self, text: str) -> str:
+        """Send a message of the person in; its id."""
+        message = Inbound(
+            channel=CHANNEL,
+            chat_id=CHAT,
+            user_id=self._user,
+            message_id=uuid.uuid4().hex,
+            text=text,
+            received=self._host.now(),
+        )
+        self._opened(message.message_id)
+        await self._host.receive(message)
+        return message.message_id
+
+    def ours(self, reply: Reply) -> bool:
+        """Whether the reply answers something that was said here."""
+        return reply.in_reply_to in self._own
+
+    def failed(self, reply: Reply) -> bool:
+        """Whether the reply tells of an error in place of an answer."""
+        return reply.in_reply_to in self._failed
+
+    def ends_turn(self, reply: Reply) -> bool:
+        """Whether the reply ends a turn, and not only a command."""
+        return reply.in_reply_to in self.turns
+
+    def answered(self, reply: Reply) -> None:
+        """The reply was shown."""
+        if reply.in_reply_to is not None:
+            self.open.discard(reply.in_reply_to)
+            self.turns.discard(reply.in_reply_to)
+        self.changed.set()
+
+    def _opened(self, message_id: str) -> None:
+        self._own.add(message_id)
+        self.open.add(message_id)
+
+    def _passed(self, inbound: Inbound, ctx: Any = None) -> None:
+        """A message is on its way: ours, or one that ``/queue`` made of ours."""
+        maker = inbound.message_id.partition(":")[0]
+        if inbound.channel == CHANNEL and maker in self._own:
+            self._opened(inbound.message_id)
+
+    def _started(self, turn: Turn, ctx: Any = None) -> None:
+        if turn.session.channel == CHANNEL and turn.session.kind == "chat":
+            self.turns.add(turn.inbound.message_id)
+            self.changed.set()
+
+    def _went_wrong(self, _failure: Failure, ctx: Any = None) -> None:
+        view = plugin_view(ctx)
+        if view is not None and is_chat(ctx):
+            self._failed.add(view.turn.inbound.message_id)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        # A container may run a user id without a name.
+        return str(os.getuid()) if hasattr(os, "getuid") else "user"

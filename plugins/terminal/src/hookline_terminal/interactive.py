@@ -1,0 +1,262 @@
+"""Chat on a terminal: an input line that stays usable while the answer grows above it.
+
+The input loop is the only one that reads keys. A question ends its prompt, keeps the draft, is
+asked, and the prompt comes back with the draft.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import signal
+import sys
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from hookline_hookspecs import (
+    Delta,
+    Host,
+    ModelResponse,
+    Notice,
+    Question,
+    Reply,
+    ToolResult,
+    Turn,
+)
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.patch_stdout import patch_stdout
+
+from .activity import (
+    attachment_line,
+    call_line,
+    is_chat,
+    is_followed,
+    notice_line,
+    result_line,
+)
+from .answer import Answer
+from .asking import ask, question_text
+from .conversation import LEAVE, Conversation
+from .input_line import PAUSED, InputLine
+from .markdown import as_written, render
+from .safe_text import literal, one_line, readable
+from .screen import Screen
+
+if TYPE_CHECKING:
+    from . import TerminalConfig
+
+LEAVING = 5.0
+"""Seconds that a turn has to stop when the person leaves."""
+DIM, BOLD, RED, YELLOW, PLAIN = "\x1b[2m", "\x1b[1m", "\x1b[31m", "\x1b[33m", "\x1b[0m"
+GREETING = "Alt-Enter begins a new line, /help shows the commands, Ctrl-D ends the chat."
+
+
+class Interactive:
+    """The person at the keyboard. Everything happens in the event loop's thread."""
+
+    def __init__(self, host: Host, config: TerminalConfig, conversation: Conversation) -> None:
+        self._config = config
+        self._conversation = conversation
+        self._screen = Screen(sys.stdout)
+        self._answer = Answer()
+        self._doing = ""
+        self._questions: deque[tuple[Question, asyncio.Future[str | None]]] = deque()
+        self._input = InputLine(host.paths, host.storage.dir, self._above, self._interrupt)
+        self._render = render if config.markdown else as_written
+        self._stopped: set[str] = set()
+        """Messages whose turns were told to stop; a second Ctrl-C is not for them."""
+        self._tasks: set[asyncio.Task[Any]] = set()
+        if hasattr(sys.stdout, "reconfigure"):
+            sys.stdout.reconfigure(errors="replace")
+
+    @property
+    def receivers(self) -> dict[str, Any]:
+        """What it shows."""
+        return {
+            "start_of_turn": self._started,
+            "delta": self._delta,
+            "post_model": self._responded,
+            "post_tool": self._result,
+            "notice": self._notice,
+        }
+
+    # The input loop
+
+    async def run(self) -> None:
+        """Read and send until the person leaves."""
+        self._say(GREETING, DIM)
+        # Raw all the time, so that no key is lost between two prompts.
+        with patch_stdout(raw=True), self._interrupts_told(), self._input.app.input.raw_mode():
+            while True:
+                if self._questions:
+                    await self._ask_next()
+                    continue
+                self._screen.app = self._input.app
+                text = await self._input.read()
+                self._screen.app = None
+                if text is PAUSED:
+                    continue
+                if text is None or text.strip().casefold() in LEAVE:
+                    break
+                if text.strip():
+                    self._screen.write(f"{BOLD}› {_echo(text)}{PLAIN}")
+                    await self._conversation.say(text)
+            await self._leave()
+
+    @contextmanager
+    def _interrupts_told(self) -> Iterator[None]:
+        """Ctrl-C is a key here; a SIGINT that comes from elsewhere means the same."""
+        loop = asyncio.get_running_loop()
+        with suppress(NotImplementedError, RuntimeError, ValueError):
+            loop.add_signal_handler(signal.SIGINT, self._interrupt)
+        try:
+            yield
+        finally:
+            with suppress(NotImplementedError, RuntimeError, ValueError):
+                loop.remove_signal_handler(signal.SIGINT)
+
+    def _interrupt(self) -> bool:
+        """Stop the running turn; False if there is none."""
+        if not self._conversation.turns - self._stopped:
+            return False
+        self._stopped |= self._conversation.turns
+        task = asyncio.get_running_loop().create_task(self._conversation.say("/stop"))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return True
+
+    async def _leave(self) -> None:
+        """A running turn is stopped, so that its history is whole."""
+        talk = self._conversation
+        if not talk.turns:
+            return
+        await talk.say("/stop")
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LEAVING):
+                while talk.turns:
+                    talk.changed.clear()
+                    await talk.changed.wait()
+
+    # Questions
+
+    async def ask(self, question: Question) -> str | None:
+        """Put a question in line and wait for its answer."""
+        future: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
+        self._questions.append((question, future))
+        self._input.pause()
+        return await future
+
+    async def _ask_next(self) -> None:
+        question, future = self._questions.popleft()
+        if future.done():
+            return
+        self._commit_tail()
+        self._screen.write(f"{YELLOW}{question_text(question)}{PLAIN}")
+
+        def running(app: Any) -> None:
+            self._screen.app = app
+            # Core gives up after a while, or the turn is stopped: then nobody waits any more.
+            future.add_done_callback(lambda _done: _end(app))
+
+        try:
+            choice = await ask(question, running=running)
+        except BaseException:
+            future.cancel()
+            raise
+        finally:
+            self._screen.app = None
+        if future.done():
+            choice = None
+        else:
+            future.set_result(choice)
+        self._say(f"  → {literal(choice) if choice else 'no answer'}", DIM)
+
+    # What comes out
+
+    def show(self, reply: Reply) -> None:
+        """Show what of a reply was not streamed."""
+        talk = self._conversation
+        if talk.ends_turn(reply):
+            self._commit_tail()
+            text, self._doing = self._answer.left_of(reply.text), ""
+        else:
+            text = reply.text
+        if not talk.ours(reply):
+            self._say(f"From session {literal(reply.session.id)}:", DIM)
+        if talk.failed(reply):
+            self._say(literal(text), RED)
+        elif text.strip():
+            self._screen.write(self._rendered(text))
+        for item in reply.attachments:
+            self._say(attachment_line(item), PLAIN)
+        talk.answered(reply)
+        self._screen.redraw()
+
+    def _started(self, turn: Turn, ctx: Any = None) -> None:
+        if is_chat(ctx):
+            self._answer.begin()
+            self._doing = "thinking"
+            self._screen.redraw()
+
+    def _delta(self, delta: Delta, ctx: Any = None) -> None:
+        if not is_chat(ctx):
+            return
+        if delta.kind == "text":
+            for block in self._answer.grow(delta.text):
+                self._screen.write(self._rendered(block))
+        self._screen.redraw()
+
+    def _responded(self, response: ModelResponse, ctx: Any = None) -> None:
+        if is_chat(ctx):
+            self._commit_tail()
+        if is_followed(ctx):
+            calls = [call_line(call) for call in response.message.tool_calls]
+            self._doing = "\n".join(calls) or "thinking"
+            self._screen.redraw()
+
+    def _result(self, result: ToolResult, ctx: Any = None) -> None:
+        if not is_followed(ctx):
+            return
+        if self._config.tool_lines:
+            self._say(result_line(result), DIM if result.ok else RED)
+        self._doing = "thinking"
+
+    def _notice(self, notice: Notice, ctx: Any = None) -> None:
+        if ctx is None or is_followed(ctx):
+            self._say(notice_line(notice), YELLOW)
+
+    def _commit_tail(self) -> None:
+        tail = self._answer.commit()
+        if tail.strip():
+            self._screen.write(self._rendered(tail))
+
+    def _rendered(self, text: str) -> str:
+        # A blank line after it sets paragraphs apart.
+        return self._render(readable(text), _width()) + "\n"
+
+    def _say(self, text: str, style: str) -> None:
+        self._screen.write(f"{style}{text}{PLAIN}")
+
+    def _above(self) -> StyleAndTextTuples:
+        """What stands above the input line: the growing paragraph, and what is going on."""
+        lines = self._answer.tail_lines(_width())[-self._config.live_lines :]
+        shown: StyleAndTextTuples = [("", f"{line}\n") for line in lines]
+        if self._conversation.turns and not lines:
+            for line in self._doing.split("\n")[: self._config.live_lines]:
+                shown.append(("fg:ansibrightblack", f"… {one_line(line, _width() - 4)}\n"))
+        return shown
+
+
+def _end(app: Any) -> None:
+    if app.is_running and not app.future.done():
+        app.exit(exception=EOFError)
+
+
+def _width() -> int:
+    return max(20, shutil.get_terminal_size().columns)
+
+
+def _echo(text: str) -> str:
+    return "\n  ".join(literal(line) for line in text.split("\n"))

@@ -1,0 +1,168 @@
+"""Questions on a terminal: what is shown, which keys count, and what silence means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("asker")
+Script = Callable[[str], str]
+PROMPT, KEYS = "›", "4/d Deny"
+
+
+def launch(target: str = "moon") -> str:
+    """A scenario that asks to launch and tells what came of it."""
+    return f"""
+  - {{when: "^go", tools: [{{name: launch, arguments: {{target: "{target}"}}}}]}}
+  - {{when: "launched", text: "It flew."}}
+  - {{when: "Denied", text: "It stayed."}}
+  - {{when: "draft", text: "Draft sent."}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "choice", "end"),
+    [
+        *[("1", "Once", "It flew."), ("o", "Once", "It flew."), ("O", "Once", "It flew.")],
+        *[("2", "This session", "It flew."), ("s", "This session", "It flew.")],
+        *[("3", "Always", "It flew."), ("a", "Always", "It flew.")],
+        *[("4", "Deny", "It stayed."), ("d", "Deny", "It stayed.")],
+        *[("\x03", "Deny", "It stayed."), ("\x04", "Deny", "It stayed.")],
+        ("x\r o", "Once", "It flew."),
+    ],
+)
+def test_a_key_decides(terminal: Callable, script: Script, key: str, choice: str, end: str) -> None:
+    chat = terminal("chat", "--model", script(launch()))
+    chat.wait_for(PROMPT)
+    chat.type("go\r")
+    chat.wait_for("it cannot be undone")
+    chat.wait_for("│ launch moon")
+    chat.wait_for(KEYS)
+    chat.type(key)
+    chat.wait_for(f"→ {choice}")
+    chat.wait_for(end)
+
+
+def test_the_command_is_shown_to_its_last_character(terminal: Callable, script: Script) -> None:
+    target = "".join(f"<{n:04}>" for n in range(2000)) + "THE-END"
+    chat = terminal("chat", "--model", script(launch(target)))
+    chat.wait_for(PROMPT)
+    chat.type("go\r")
+    chat.wait_for("│ launch ")
+    shown = chat.wait_for("THE-END")
+    assert re.sub(r"\s", "", shown) == target.removesuffix("THE-END")
+    chat.wait_for(KEYS)
+    chat.type("d")
+    chat.wait_for("It stayed.")
+
+
+def test_the_command_cannot_hide_itself(terminal: Callable, script: Script) -> None:
+    chat = terminal("chat", "--model", script(launch(r"moon\e[8m; rm -rf ~\e[0m\u202e")))
+    chat.wait_for(PROMPT)
+    chat.type("go\r")
+    chat.wait_for(r"│ launch moon\x1b[8m; rm -rf ~\x1b[0m\u202e")
+    assert b"\x1b[8m" not in chat.raw
+
+
+def test_a_line_of_the_command_does_not_pass_for_ours(terminal: Callable, script: Script) -> None:
+    chat = terminal("chat", "--model", script(launch(r"moon\n? Allow nothing?")))
+    chat.wait_for(PROMPT)
+    chat.type("go\r")
+    chat.wait_for("│ launch moon")
+    chat.wait_for("│ ? Allow nothing?")
+
+
+def test_a_draft_comes_back_after_the_question(terminal: Callable, script: Script) -> None:
+    steps = launch().replace('"^go", tools', '"^go", delay: 1.5, tools')
+    chat = terminal("chat", "--model", script(steps))
+    chat.wait_for(PROMPT)
+    chat.type("go\r")
+    chat.wait_for("thinking")
+    chat.type("a dra")
+    chat.wait_for(KEYS)
+    chat.type("d")
+    chat.wait_for("It stayed.")
+    chat.type("ft\r")
+    chat.wait_for("Draft sent.")
+
+
+def test_keys_typed_before_the_question_do_not_answer_it(
+    terminal: Callable, script: Script
+) -> None:
+    chat = terminal("run", "go", "--model", script(launch()))
+    chat.type("ooo")
+    chat.wait_for(KEYS)
+    chat.type("d")
+    chat.wait_for("→ Deny")
+    chat.wait_for("It stayed.")
+    assert chat.end() == 0
+
+
+@pytest.mark.parametrize(("key", "end"), [("o", "It flew."), ("\x03", "It stayed.")])
+def test_run_asks_too(terminal: Callable, script: Script, key: str, end: str) -> None:
+    run = terminal("run", "go", "--model", script(launch()))
+    run.wait_for("│ launch moon")
+    run.wait_for(KEYS)
+    run.type(key)
+    run.wait_for(end)
+    assert run.end() == 0
+
+
+def test_run_asks_with_json_too(terminal: Callable, script: Script) -> None:
+    run = terminal("run", "go", "--json", "--model", script(launch()))
+    run.wait_for(KEYS)
+    run.type("o")
+    run.wait_for('"stop": "done"')
+    assert run.end() == 0
+
+
+def test_a_choice_is_made_by_its_number(terminal: Callable, script: Script) -> None:
+    steps = """
+  - {when: "^go", tools: [{name: choose, arguments: {among: [red, blue]}}]}
+  - {when: "chosen blue", text: "Blue it is."}
+"""
+    chat = terminal("chat", "--model", script(steps))
+    chat.wait_for(PROMPT)
+    chat.type("go\r")
+    chat.wait_for("1 red   2 blue")
+    chat.type("2")
+    chat.wait_for("→ blue")
+    chat.wait_for("Blue it is.")
+
+
+def test_a_choice_among_many_is_typed(terminal: Callable, script: Script) -> None:
+    names = [f"c{n}" for n in range(1, 13)]
+    steps = f"""
+  - {{when: "^go", tools: [{{name: choose, arguments: {{among: [{", ".join(names)}]}}}}]}}
+  - {{when: "chosen c12", text: "The last."}}
+"""
+    chat = terminal("chat", "--model", script(steps))
+    chat.wait_for(PROMPT)
+    chat.type("go\r")
+    chat.wait_for("12. c12")
+    chat.wait_for(PROMPT)
+    chat.type("99\r12\r")
+    chat.wait_for("→ c12")
+    chat.wait_for("The last.")
+
+
+def test_several_questions_come_one_after_the_other(terminal: Callable, script: Script) -> None:
+    steps = """
+  - when: "^go"
+    tools:
+      - {name: launch, arguments: {target: moon}}
+      - {name: launch, arguments: {target: mars}}
+  - {when: "launched moon[^$]*Denied", text: "Half of it flew."}
+"""
+    chat = terminal("chat", "--model", script(steps))
+    chat.wait_for(PROMPT)
+    chat.type("go\r")
+    chat.wait_for("launch moon")
+    chat.wait_for(KEYS)
+    chat.type("o")
+    chat.wait_for("│ launch mars")
+    chat.wait_for(KEYS)
+    chat.type("d")
+    chat.wait_for("Half of it flew.")

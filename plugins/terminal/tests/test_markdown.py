@@ -1,0 +1,67 @@
+"""Streamed Markdown is cut between blocks, never inside one."""
+
+from __future__ import annotations
+
+from hookline_terminal.markdown import Blocks, render
+from hypothesis import given
+from hypothesis import strategies as st
+
+LINES = st.sampled_from(
+    [
+        "",
+        "words",
+        "- item",
+        "  more of it",
+        "```",
+        "```py",
+        "~~~",
+        "````",
+        "# head",
+        "`a` ```b",
+        "\t",
+    ]
+)
+TEXTS = st.lists(LINES, max_size=20).map("\n".join)
+
+
+def cut(text: str, sizes: list[int]) -> list[str]:
+    """The blocks of ``text`` when it arrives in pieces of these sizes, the open one last."""
+    blocks, found = Blocks(), []
+    for size in [*sizes, len(text)]:
+        piece, text = text[:size], text[size:]
+        found += blocks.feed(piece)
+    return [*found, blocks.finish()]
+
+
+@given(TEXTS, st.lists(st.integers(1, 7), max_size=40))
+def test_the_pieces_do_not_matter_and_nothing_is_lost(text: str, sizes: list[int]) -> None:
+    assert "".join(cut(text, sizes)) == text
+    assert cut(text, sizes) == cut(text, [])
+
+
+def test_a_block_ends_where_the_next_begins() -> None:
+    assert cut("one\ntwo\n\n\nthree", []) == ["one\ntwo\n\n\n", "three"]
+
+
+def test_a_code_block_is_whole() -> None:
+    code = "```py\na\n\nb\n~~~\n\nc\n```\n"
+    assert cut(f"{code}\nafter", []) == [f"{code}\n", "after"]
+
+
+def test_a_longer_fence_holds_a_shorter_one() -> None:
+    code = "````\n```\n\n```\n````\n"
+    assert cut(f"{code}\nafter", []) == [f"{code}\n", "after"]
+
+
+def test_what_is_indented_stays_with_its_list() -> None:
+    text = "- a\n\n  still a\n\n- b"
+    assert cut(text, []) == ["- a\n\n  still a\n\n", "- b"]
+
+
+def test_a_link_shows_where_it_leads() -> None:
+    assert "https://example.org/x" in render("[a bank](https://example.org/x)", 80)
+
+
+@given(TEXTS)
+def test_all_words_are_shown(text: str) -> None:
+    assert render(text, 80).count("words") == text.count("words")

@@ -1,0 +1,956 @@
+"""The bus: kinds, order, isolation, deadlines, strikes, strict mode, signals and middleware."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hookline.bus import AroundFault, Bus
+from hookline.implementations import PluginRefused
+from hookline_hookspecs import (
+    HOOKS,
+    Answer,
+    Ask,
+    ContextBlock,
+    Deny,
+    Excerpt,
+    Inbound,
+    PluginFailure,
+    Question,
+    Reply,
+    Session,
+    ToolCall,
+    ToolResult,
+    Turn,
+    hookimpl,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+
+SESSION = Session("s", "terminal", "default", None, 0.0)
+TURN = Turn("t", SESSION, Inbound("terminal", "default", "u", "m", "hi"))
+REPLY = Reply(SESSION, "hello")
+CALL = ToolCall("c1", "look", {"n": 1})
+EXCERPT = Excerpt("file", "a.txt", "words")
+QUESTION = Question("Which?", ("a", "b"))
+PATIENCE = 20.0
+"""Seconds after which a hook that nobody interrupts gives up, so that the test can fail."""
+
+
+class Ctx:
+    """What the bus needs of a turn's context."""
+
+    def __init__(self) -> None:
+        self.strikes: dict[str, int] = {}
+        self.off: set[str] = set()
+        self.told: list[str] = []
+
+    def of(self, plugin: str) -> str:
+        return plugin
+
+    def notify(self, text: str) -> None:
+        self.told.append(text)
+
+
+Ask_ = Callable[[Bus, "Ctx"], Awaitable[Any]]
+BY_KIND: dict[str, tuple[str, Ask_]] = {
+    "collect": ("pre_prompt", lambda b, c: b.collect("pre_prompt", c, TURN, ContextBlock)),
+    "pipeline": ("pre_reply", lambda b, c: b.pipeline("pre_reply", c, REPLY)),
+    "first": ("on_question", lambda b, c: b.first("on_question", c, QUESTION, str)),
+    "veto": ("pre_tool", lambda b, c: b.veto("pre_tool", c, CALL)),
+    "gate": ("pre_read", lambda b, c: b.gate("pre_read", c, EXCERPT)),
+    "observe": ("start_of_turn", lambda b, c: b.observe("start_of_turn", c, TURN)),
+}
+OPEN = ("collect", "pipeline", "first", "observe")
+CLOSED = ("veto", "gate")
+GOOD: dict[str, Any] = {
+    "pre_prompt": ContextBlock("a", "b"),
+    "pre_reply": replace(REPLY, text="changed"),
+    "on_question": "a",
+    "pre_tool": Ask("sure?"),
+    "pre_read": replace(EXCERPT, text="changed"),
+    "start_of_turn": None,
+}
+
+
+def implementing(hook: str, act: Callable[[], Any], **options: Any) -> object:
+    """A plugin whose only hook does ``act()``."""
+
+    class One:
+        @hookimpl(specname=hook, **options)
+        def implementation(self) -> Any:
+            return act()
+
+    return One()
+
+
+def raising(hook: str, error: BaseException) -> object:
+    def act() -> None:
+        raise error
+
+    return implementing(hook, act)
+
+
+def failures(bus: Bus) -> list[PluginFailure]:
+    heard: list[PluginFailure] = []
+    bus.signals.connect("plugin_failed", lambda event, ctx: heard.append(event))
+    return heard
+
+
+@pytest.fixture
+def bus() -> Bus:
+    return Bus()
+
+
+@pytest.fixture
+def watched() -> Iterator[Callable[..., Bus]]:
+    """A bus with small deadlines whose watchdog looks."""
+    made: list[Bus] = []
+
+    def make(**deadlines: float) -> Bus:
+        made.append(Bus(deadlines=dict(deadlines)))
+        made[-1].watchdog.start()
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.watchdog.stop()
+
+
+# Kinds
+
+
+async def test_collect_keeps_every_contribution_in_order_and_its_plugin(bus: Bus) -> None:
+    one, two, three = (ContextBlock("t", text) for text in "abc")
+    bus.register("a", implementing("pre_prompt", lambda: one), 0)
+    bus.register("b", implementing("pre_prompt", lambda: None), 1)
+    bus.register("c", implementing("pre_prompt", lambda: [two, three]), 2)
+    found = await bus.collect("pre_prompt", Ctx(), TURN, ContextBlock)
+    assert found == [("a", one), ("c", two), ("c", three)]
+
+
+async def test_collect_leaves_out_what_is_of_the_wrong_type(bus: Bus) -> None:
+    good = ContextBlock("t", "good")
+    heard = failures(bus)
+    bus.register("a", implementing("pre_prompt", lambda: "plain text"), 0)
+    bus.register("b", implementing("pre_prompt", lambda: [good, 7]), 1)
+    assert await bus.collect("pre_prompt", Ctx(), TURN, ContextBlock) == [("b", good)]
+    assert [failure.plugin for failure in heard] == ["a", "b"]
+    assert "str" in heard[0].reason
+    assert "ContextBlock" in heard[0].reason
+
+
+async def test_pipeline_gives_each_step_the_output_of_the_one_before(bus: Bus) -> None:
+    class Add:
+        def __init__(self, letter: str) -> None:
+            self.letter = letter
+
+        @hookimpl
+        def pre_reply(self, ctx: Any, reply: Reply) -> Reply:
+            return replace(reply, text=reply.text + self.letter)
+
+    bus.register("a", Add("a"), 0)
+    bus.register("none", implementing("pre_reply", lambda: None), 1)
+    bus.register("wrong", implementing("pre_reply", lambda: "text"), 2)
+    bus.register("bad", raising("pre_reply", ValueError("no")), 3)
+    bus.register("b", Add("b"), 4)
+    assert (await bus.pipeline("pre_reply", Ctx(), REPLY)).text == "helloab"
+
+
+async def test_first_asks_until_somebody_answers(bus: Bus) -> None:
+    asked: list[str] = []
+
+    def answer(name: str, text: str | None) -> object:
+        return implementing("on_question", lambda: asked.append(name) or text)
+
+    bus.register("none", answer("none", None), 0)
+    bus.register("bad", raising("on_question", ValueError("no")), 1)
+    bus.register("wrong", implementing("on_question", lambda: 7), 2)
+    bus.register("yes", answer("yes", "Once"), 3)
+    bus.register("late", answer("late", "Deny"), 4)
+    assert await bus.first("on_question", Ctx(), QUESTION, str) == "Once"
+    assert asked == ["none", "yes"]
+
+
+VERDICTS = [Deny("no"), Ask("sure?"), Answer("known"), None]
+
+
+@given(st.lists(st.sampled_from(VERDICTS), max_size=6))
+def test_veto_asks_all_and_the_strictest_wins(verdicts: list[Any]) -> None:
+    bus, asked = Bus(), []
+    for rank, verdict in enumerate(verdicts):
+        act = lambda rank=rank, verdict=verdict: asked.append(rank) or verdict  # noqa: E731
+        bus.register(f"p{rank}", implementing("pre_tool", act), rank)
+    found = asyncio.run(bus.veto("pre_tool", Ctx(), CALL))  # type: ignore[arg-type]
+    assert asked == list(range(len(verdicts)))
+    strictest = next((v for v in VERDICTS if v in verdicts), None)
+    if strictest is None:
+        assert found is None
+    else:
+        assert found == (f"p{verdicts.index(strictest)}", strictest)
+
+
+async def test_gate_passes_on_changes_and_ends_at_the_first_deny(bus: Bus) -> None:
+    asked: list[str] = []
+
+    class Change:
+        @hookimpl
+        def pre_read(self, ctx: Any, excerpt: Excerpt) -> Excerpt:
+            return replace(excerpt, text=excerpt.text.upper())
+
+    class Judge:
+        @hookimpl
+        def pre_read(self, ctx: Any, excerpt: Excerpt) -> Deny | None:
+            asked.append(excerpt.text)
+            return Deny("not this") if "SECRET" in excerpt.text else None
+
+    bus.register("change", Change(), 0)
+    bus.register("judge", Judge(), 1)
+    bus.register("late", implementing("pre_read", lambda: asked.append("late")), 2)
+    assert await bus.gate("pre_read", Ctx(), EXCERPT) == replace(EXCERPT, text="WORDS")
+    denied = await bus.gate("pre_read", Ctx(), replace(EXCERPT, text="secret"))
+    assert denied == Deny("not this")
+    assert asked == ["WORDS", "late", "SECRET"]
+
+
+# Order
+
+
+@given(st.permutations(range(5)))
+def test_the_order_is_that_of_the_ranks_whatever_came_first(ranks: list[int]) -> None:
+    bus = Bus()
+    for rank in ranks:
+        for hook in ("pre_model", "post_tool"):
+            bus.register(f"{hook}{rank}", implementing(hook, lambda: None), rank)
+    before = [impl.plugin for impl in bus.implementations("pre_model")]
+    after = [impl.plugin for impl in bus.implementations("post_tool")]
+    assert before == [f"pre_model{n}" for n in range(5)]
+    assert after == [f"post_tool{n}" for n in reversed(range(5))]
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_post_hooks_and_teardown_run_in_reverse_and_others_do_not(hook: str, bus: Bus) -> None:
+    for rank in (1, 0):
+        bus.register(f"p{rank}", implementing(hook, lambda: None), rank)
+    names = [impl.plugin for impl in bus.implementations(hook)]
+    reverse = hook.startswith("post_") or hook == "teardown"
+    assert names == (["p1", "p0"] if reverse else ["p0", "p1"])
+
+
+@pytest.mark.parametrize(("hook", "outer_first"), [("pre_tool", True), ("post_tool", False)])
+def test_tryfirst_is_outermost_and_trylast_innermost(
+    hook: str, outer_first: bool, bus: Bus
+) -> None:
+    bus.register("inner", implementing(hook, lambda: None, trylast=True), 0)
+    bus.register("middle", implementing(hook, lambda: None), 1)
+    bus.register("outer", implementing(hook, lambda: None, tryfirst=True), 2)
+    names = [impl.plugin for impl in bus.implementations(hook)]
+    wanted = ["outer", "middle", "inner"]
+    assert names == (wanted if outer_first else wanted[::-1])
+
+
+# Isolation
+
+FAULTS = [ValueError("broken"), SystemExit(3), RecursionError("deep"), StopIteration("odd")]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: type(fault).__name__)
+@pytest.mark.parametrize("kind", OPEN)
+async def test_a_failing_plugin_is_passed_over(kind: str, fault: BaseException, bus: Bus) -> None:
+    hook, ask = BY_KIND[kind]
+    ran: list[str] = []
+    bus.register("bad", raising(hook, fault), 0)
+    bus.register("good", implementing(hook, lambda: ran.append("good") or GOOD[hook]), 1)
+    alone = Bus()
+    alone.register("good", implementing(hook, lambda: GOOD[hook]), 1)
+    heard = failures(bus)
+    assert await ask(bus, Ctx()) == await ask(alone, Ctx())
+    assert ran == ["good"]
+    assert [(failure.plugin, failure.hook, failure.off) for failure in heard] == [
+        ("bad", hook, False)
+    ]
+
+
+@pytest.mark.parametrize("wrong", [True, "yes", 0, {}, object(), Deny])
+@pytest.mark.parametrize("kind", CLOSED)
+async def test_a_guard_that_answers_nonsense_denies(kind: str, wrong: object, bus: Bus) -> None:
+    hook, ask = BY_KIND[kind]
+    bus.register("guard", implementing(hook, lambda: wrong), 0)
+    found = await ask(bus, Ctx())
+    verdict = found if kind == "gate" else found[1]
+    assert isinstance(verdict, Deny)
+
+
+@pytest.mark.parametrize("kind", CLOSED)
+async def test_a_refusal_for_nonsense_names_the_guard(kind: str, bus: Bus) -> None:
+    hook, ask = BY_KIND[kind]
+    bus.register("doorman", implementing(hook, lambda: True), 0)
+    found = await ask(bus, Ctx())
+    assert "doorman" in (found if kind == "gate" else found[1]).reason
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: type(fault).__name__)
+@pytest.mark.parametrize("kind", CLOSED)
+async def test_a_guard_that_fails_denies(kind: str, fault: BaseException, bus: Bus) -> None:
+    hook, ask = BY_KIND[kind]
+    bus.register("guard", raising(hook, fault), 0)
+    bus.register("other", implementing(hook, lambda: None), 1)
+    found = await ask(bus, Ctx())
+    verdict = found if kind == "gate" else found[1]
+    assert isinstance(verdict, Deny)
+    assert "guard" in verdict.reason
+
+
+@pytest.mark.parametrize("passing", [KeyboardInterrupt(), asyncio.CancelledError()])
+@pytest.mark.parametrize("kind", BY_KIND)
+def test_an_interrupt_and_a_cancellation_pass_through(
+    kind: str, passing: BaseException, bus: Bus
+) -> None:
+    hook, ask = BY_KIND[kind]
+    bus.register("p", raising(hook, passing), 0)
+    heard = failures(bus)
+
+    async def work() -> None:
+        await ask(bus, Ctx())
+
+    with pytest.raises(type(passing)):
+        asyncio.run(work())
+    assert heard == []
+
+
+async def test_a_cancelled_turn_ends_a_waiting_hook_and_is_no_failure(bus: Bus) -> None:
+    entered = asyncio.Event()
+    ended: list[str] = []
+
+    class Waits:
+        @hookimpl
+        async def pre_prompt(self, ctx: Any, turn: Turn) -> None:
+            entered.set()
+            try:
+                await asyncio.sleep(60)
+            finally:
+                ended.append("clean")
+
+    bus.register("waits", Waits(), 0)
+    heard = failures(bus)
+    task = asyncio.ensure_future(bus.collect("pre_prompt", Ctx(), TURN, ContextBlock))
+    await entered.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert (ended, heard) == (["clean"], [])
+
+
+async def test_strict_mode_raises_what_a_plugin_raised() -> None:
+    for hook, ask in BY_KIND.values():
+        bus = Bus(strict=True)
+        bus.register("bad", raising(hook, LookupError("the very one")), 0)
+        with pytest.raises(LookupError, match="the very one"):
+            await ask(bus, Ctx())
+
+
+async def test_strict_mode_raises_for_a_wrong_type() -> None:
+    bus = Bus(strict=True)
+    bus.register("bad", implementing("pre_tool", lambda: True), 0)
+    with pytest.raises(TypeError, match="bool"):
+        await bus.veto("pre_tool", Ctx(), CALL)
+
+
+# Awaiting
+
+
+class _Own:
+    def __await__(self) -> Any:
+        return asyncio.sleep(0, ContextBlock("own", "x")).__await__()
+
+
+async def test_plain_coroutine_and_other_awaitables_are_all_hooks(bus: Bus) -> None:
+    async def soon() -> ContextBlock:
+        return ContextBlock("at-once", "x")
+
+    async def later() -> ContextBlock:
+        for _ in range(3):
+            await asyncio.sleep(0)
+        return ContextBlock("later", "x")
+
+    def future() -> Any:
+        made = asyncio.get_running_loop().create_future()
+        made.set_result(ContextBlock("future", "x"))
+        return made
+
+    for rank, act in enumerate([soon, later, future, _Own]):
+        bus.register(f"p{rank}", implementing("pre_prompt", act), rank)
+    found = await bus.collect("pre_prompt", Ctx(), TURN, ContextBlock)
+    assert [block.tag for _, block in found] == ["at-once", "later", "future", "own"]
+
+
+async def test_a_hook_may_use_its_own_timeouts(bus: Bus) -> None:
+    async def patient() -> ContextBlock:
+        try:
+            async with asyncio.timeout(0.01):
+                await asyncio.sleep(60)
+        except TimeoutError:
+            return ContextBlock("gave-up", "x")
+        return ContextBlock("waited", "x")
+
+    bus.register("p", implementing("pre_prompt", patient), 0)
+    found = await bus.collect("pre_prompt", Ctx(), TURN, ContextBlock)
+    assert [block.tag for _, block in found] == ["gave-up"]
+
+
+# Deadlines
+
+
+async def _sleeps() -> None:
+    await asyncio.sleep(PATIENCE)
+
+
+async def _blocks_at_once() -> None:
+    time.sleep(PATIENCE)
+
+
+async def _blocks_later() -> None:
+    await asyncio.sleep(0)
+    time.sleep(PATIENCE)
+
+
+def _spins(seconds: float = PATIENCE) -> None:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        pass
+
+
+def _swallows() -> None:
+    try:
+        time.sleep(PATIENCE)
+    except Exception:
+        time.sleep(PATIENCE)
+
+
+LATE = {
+    "an async hook that waits": _sleeps,
+    "an async hook that blocks the loop": _blocks_at_once,
+    "an async hook that blocks the loop later": _blocks_later,
+    "a hook that sleeps": lambda: time.sleep(PATIENCE),
+    "a hook that spins": _spins,
+    "a hook that swallows exceptions": _swallows,
+}
+
+
+@pytest.mark.parametrize("act", LATE.values(), ids=LATE)
+async def test_a_hook_past_its_deadline_is_ended_and_named(
+    act: Callable[[], Any], watched: Callable[..., Bus]
+) -> None:
+    bus = watched(pre_prompt=0.05)
+    good = ContextBlock("good", "x")
+    bus.register("late", implementing("pre_prompt", act), 0)
+    bus.register("good", implementing("pre_prompt", lambda: good), 1)
+    heard = failures(bus)
+    assert await bus.collect("pre_prompt", Ctx(), TURN, ContextBlock) == [("good", good)]
+    assert [(f.plugin, f.reason) for f in heard] == [("late", "no answer within 0.05 s")]
+
+
+@pytest.mark.parametrize("act", [_sleeps, _spins])
+async def test_a_guard_past_its_deadline_denies(
+    act: Callable[[], Any], watched: Callable[..., Bus]
+) -> None:
+    bus = watched(pre_tool=0.05)
+    bus.register("late", implementing("pre_tool", act), 0)
+    found = await bus.veto("pre_tool", Ctx(), CALL)
+    assert found is not None
+    assert found[0] == "late"
+    assert isinstance(found[1], Deny)
+
+
+async def test_a_hook_that_called_another_hook_is_still_watched(
+    watched: Callable[..., Bus],
+) -> None:
+    bus = watched(pre_prompt=0.05)
+
+    async def act() -> None:
+        await bus.gate("pre_read", Ctx(), EXCERPT)
+        _spins(3.0)
+
+    bus.register("reader", implementing("pre_prompt", act), 0)
+    bus.register("gate", implementing("pre_read", lambda: None), 1)
+    heard = failures(bus)
+    await bus.collect("pre_prompt", Ctx(), TURN, ContextBlock)
+    assert [failure.plugin for failure in heard] == ["reader"]
+
+
+def test_a_hook_that_spins_is_ended_outside_of_the_main_thread_too() -> None:
+    heard: list[PluginFailure] = []
+
+    async def work() -> None:
+        bus = Bus(deadlines={"pre_prompt": 0.05})
+        bus.watchdog.start()
+        try:
+            bus.register("late", implementing("pre_prompt", _spins), 0)
+            bus.signals.connect("plugin_failed", lambda event, ctx: heard.append(event))
+            await bus.collect("pre_prompt", Ctx(), TURN, ContextBlock)
+        finally:
+            bus.watchdog.stop()
+
+    thread = threading.Thread(target=lambda: asyncio.run(work()))
+    thread.start()
+    thread.join()
+    assert [failure.plugin for failure in heard] == ["late"]
+
+
+def test_a_register_hook_that_spins_is_ended(watched: Callable[..., Bus]) -> None:
+    bus = watched(register_tools=0.05)
+    bus.register("late", implementing("register_tools", _spins), 0)
+    heard = failures(bus)
+    bus.gather("register_tools", lambda _plugin: lambda _tool: None)
+    assert [failure.plugin for failure in heard] == ["late"]
+
+
+async def test_a_plugins_own_timeout_keeps_its_words(bus: Bus) -> None:
+    bus.register("p", raising("pre_prompt", TimeoutError("the weather service is slow")), 0)
+    heard = failures(bus)
+    await bus.collect("pre_prompt", Ctx(), TURN, ContextBlock)
+    assert "the weather service is slow" in heard[0].reason
+
+
+# Strikes
+
+
+async def test_three_failures_in_a_row_switch_a_plugin_off_and_tell(bus: Bus) -> None:
+    ran: list[int] = []
+
+    def act() -> None:
+        ran.append(1)
+        raise ValueError("broken")
+
+    bus.register("bad", implementing("start_of_turn", act), 0)
+    heard, ctx = failures(bus), Ctx()
+    for _ in range(5):
+        await bus.observe("start_of_turn", ctx, TURN)
+    assert len(ran) == 3
+    assert [failure.off for failure in heard] == [False, False, True]
+    assert len(ctx.told) == 1
+    assert "bad" in ctx.told[0]
+    assert "broken" in ctx.told[0]
+    await bus.observe("start_of_turn", Ctx(), TURN)
+    assert len(ran) == 4, "another session is not concerned"
+
+
+async def test_a_success_starts_the_count_again(bus: Bus) -> None:
+    outcomes = [ValueError(), ValueError(), None, ValueError(), ValueError(), None]
+    ran: list[int] = []
+
+    def act() -> None:
+        ran.append(1)
+        outcome = outcomes[len(ran) - 1]
+        if outcome is not None:
+            raise outcome
+
+    bus.register("shaky", implementing("start_of_turn", act), 0)
+    ctx = Ctx()
+    for _ in outcomes:
+        await bus.observe("start_of_turn", ctx, TURN)
+    assert len(ran) == len(outcomes)
+    assert ctx.told == []
+
+
+async def test_wrong_contributions_in_a_list_count_as_failures_in_a_row(bus: Bus) -> None:
+    bus.register("bad", implementing("pre_prompt", lambda: [7]), 0)
+    heard = failures(bus)
+    ctx = Ctx()
+    for _ in range(4):
+        await bus.collect("pre_prompt", ctx, TURN, ContextBlock)
+    assert [failure.off for failure in heard] == [False, False, True]
+
+
+@pytest.mark.parametrize("guard", ["pre_tool", "on_message", "pre_learn", "pre_read"])
+async def test_a_plugin_that_guards_is_never_switched_off(guard: str, bus: Bus) -> None:
+    ran: list[str] = []
+
+    class Guard:
+        @hookimpl
+        def start_of_turn(self, ctx: Any, turn: Turn) -> None:
+            ran.append("other hook")
+            raise ValueError
+
+        @hookimpl(specname=guard)
+        def deny(self) -> None:
+            raise ValueError
+
+    bus.register("guard", Guard(), 0)
+    ctx = Ctx()
+    for _ in range(5):
+        await bus.observe("start_of_turn", ctx, TURN)
+        ask = bus.veto if guard == "pre_tool" else bus.gate
+        found: Any = await ask(guard, ctx, CALL)
+        assert isinstance(found[1] if guard == "pre_tool" else found, Deny)
+    assert len(ran) == 5
+    assert ctx.told == []
+
+
+# Registration
+
+
+def test_a_misspelt_hook_is_refused_with_the_nearest_right_one(bus: Bus) -> None:
+    with pytest.raises(PluginRefused, match=r"greeter.*pre_tol.*pre_tool"):
+        bus.register("greeter", implementing("pre_tol", lambda: None), 0)
+
+
+def test_a_name_like_no_hook_says_where_the_names_are(bus: Bus) -> None:
+    with pytest.raises(PluginRefused, match="hookline hooks"):
+        bus.register("greeter", implementing("zzzz", lambda: None), 0)
+
+
+def test_a_wrapper_is_refused_and_around_is_named(bus: Bus) -> None:
+    class Wraps:
+        @hookimpl(wrapper=True)
+        def pre_tool(self, ctx: Any, call: ToolCall) -> Any:
+            return (yield)
+
+    with pytest.raises(PluginRefused, match="around_tool"):
+        bus.register("wraps", Wraps(), 0)
+
+
+def test_a_wrong_argument_is_refused_and_named(bus: Bus) -> None:
+    class Wrong:
+        @hookimpl
+        def pre_tool(self, ctx: Any, tool_call: ToolCall) -> None: ...
+
+    with pytest.raises(PluginRefused, match="tool_call"):
+        bus.register("wrong", Wrong(), 0)
+
+
+def test_a_coroutine_for_a_synchronous_hook_is_refused(bus: Bus) -> None:
+    class Async:
+        @hookimpl
+        async def register_tools(self, register: Any) -> None: ...
+
+    with pytest.raises(PluginRefused, match=r"register_tools.*def"):
+        bus.register("async", Async(), 0)
+
+
+def test_a_refused_plugin_leaves_nothing_behind(bus: Bus) -> None:
+    class HalfRight:
+        @hookimpl
+        def post_tool(self, ctx: Any, result: ToolResult) -> None: ...
+
+        @hookimpl
+        def pre_tool(self, ctx: Any, wrong: ToolCall) -> None: ...
+
+        @hookimpl
+        def start_of_turn(self, ctx: Any, turn: Turn) -> None: ...
+
+    with pytest.raises(PluginRefused):
+        bus.register("p", HalfRight(), 0)
+    assert [hook for hook in HOOKS if bus.implementations(hook)] == []
+    bus.register("p", implementing("start_of_turn", lambda: None), 0)
+    bus.register("other", implementing("post_tool", lambda: None), 1)
+    assert [hook for hook in HOOKS if bus.implementations(hook)] == ["start_of_turn", "post_tool"]
+
+
+def test_a_property_that_is_not_ready_yet_does_not_hinder_registration(bus: Bus) -> None:
+    class Lazy:
+        @property
+        def client(self) -> Any:
+            raise RuntimeError("made in setup")
+
+        @hookimpl
+        def start_of_turn(self, ctx: Any, turn: Turn) -> None: ...
+
+    bus.register("lazy", Lazy(), 0)
+    assert len(bus.implementations("start_of_turn")) == 1
+
+
+async def test_an_unregistered_plugin_is_not_called_any_more(bus: Bus) -> None:
+    bus.register("a", implementing("pre_tool", lambda: Deny("no")), 0)
+    bus.unregister("a")
+    bus.unregister("a")
+    assert await bus.veto("pre_tool", Ctx(), CALL) is None
+
+
+async def test_implementations_may_take_any_part_of_the_arguments(bus: Bus) -> None:
+    got: list[Any] = []
+
+    class EventOnly:
+        @hookimpl
+        def start_of_turn(self, turn: Turn) -> None:
+            got.append(turn)
+
+    class ContextOnly:
+        @hookimpl
+        def start_of_turn(self, ctx: Any) -> None:
+            got.append(ctx)
+
+    class Swapped:
+        @hookimpl
+        def start_of_turn(self, turn: Turn, ctx: Any) -> None:
+            got.append((turn, ctx))
+
+    for rank, plugin in enumerate([EventOnly(), ContextOnly(), Swapped()]):
+        bus.register(f"p{rank}", plugin, rank)
+    await bus.observe("start_of_turn", Ctx(), TURN)
+    assert got == [TURN, "p1", (TURN, "p2")]
+
+
+# Signals
+
+
+@pytest.mark.parametrize("kind", BY_KIND)
+async def test_the_signal_of_a_hook_follows_it(kind: str, bus: Bus) -> None:
+    hook, ask = BY_KIND[kind]
+    order: list[str] = []
+    bus.register("p", implementing(hook, lambda: order.append("hook")), 0)
+    bus.signals.connect(hook, lambda event, ctx: order.append("signal"))
+    await ask(bus, Ctx())
+    assert order == ["hook", "signal"]
+
+
+async def test_a_signal_tells_the_outcome_of_a_pipeline(bus: Bus) -> None:
+    heard: list[Reply] = []
+    bus.register("p", implementing("pre_reply", lambda: GOOD["pre_reply"]), 0)
+    bus.signals.connect("pre_reply", lambda event, ctx: heard.append(event))
+    await bus.pipeline("pre_reply", Ctx(), REPLY)
+    assert [reply.text for reply in heard] == ["changed"]
+
+
+async def test_receivers_of_a_signal_are_isolated(bus: Bus) -> None:
+    heard: list[str] = []
+
+    def bad(event: Any, ctx: Any) -> None:
+        raise ValueError
+
+    def leaves(event: Any, ctx: Any) -> None:
+        raise SystemExit
+
+    async def bad_later(event: Any, ctx: Any) -> None:
+        raise ValueError
+
+    async def good_later(event: Any, ctx: Any) -> None:
+        heard.append("later")
+
+    bus.signals.connect("delta", bad)
+    bus.signals.connect("delta", leaves)
+    bus.signals.connect("delta", bad_later)
+    bus.signals.connect("delta", good_later)
+    bus.signals.connect("delta", lambda event, ctx: heard.append(event))
+    bus.signals.send("delta", "word")
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert sorted(heard) == ["later", "word"]
+
+
+def test_a_disconnected_receiver_hears_no_more(bus: Bus) -> None:
+    heard: list[Any] = []
+
+    def hear(event: Any, ctx: Any) -> None:
+        heard.append(event)
+
+    bus.signals.connect("delta", hear)
+    assert bus.signals.heard("delta")
+    bus.signals.disconnect("delta", hear)
+    assert not bus.signals.heard("delta")
+    bus.signals.send("delta", "word")
+    assert heard == []
+
+
+# Around
+
+RESULT = ToolResult(CALL, "core's")
+
+
+class Wrap:
+    """A plugin whose middleware is given to it."""
+
+    def __init__(self, middleware: Any) -> None:
+        self.middleware = middleware
+
+    @hookimpl
+    def around_tool(self, ctx: Any, call: ToolCall) -> Any:
+        return self.middleware
+
+
+async def run(bus: Bus, core: Any = None) -> ToolResult:
+    async def answer(_call: ToolCall) -> ToolResult:
+        return RESULT
+
+    return await bus.around("around_tool", Ctx(), CALL, core or answer, ToolResult)
+
+
+async def test_middleware_nests_in_the_order_of_the_ranks(bus: Bus) -> None:
+    order: list[str] = []
+
+    def layer(name: str) -> Wrap:
+        async def middleware(call: ToolCall, call_next: Any) -> ToolResult:
+            order.append(f"{name} in")
+            changed = replace(call, arguments={**call.arguments, name: True})
+            result: ToolResult = await call_next(changed)
+            order.append(f"{name} out")
+            return replace(result, text=f"{name}({result.text})")
+
+        return Wrap(middleware)
+
+    async def core(call: ToolCall) -> ToolResult:
+        order.append("core")
+        return ToolResult(call, ",".join(call.arguments))
+
+    bus.register("b", layer("b"), 1)
+    bus.register("none", Wrap(None), 2)
+    bus.register("a", layer("a"), 0)
+    assert (await run(bus, core)).text == "a(b(n,a,b))"
+    assert order == ["a in", "b in", "core", "b out", "a out"]
+
+
+async def _breaks(call: ToolCall, call_next: Any) -> ToolResult:
+    raise ValueError("my own fault")
+
+
+async def _breaks_after(call: ToolCall, call_next: Any) -> ToolResult:
+    await call_next(call)
+    raise ValueError("my own fault")
+
+
+async def _translates(call: ToolCall, call_next: Any) -> ToolResult:
+    try:
+        return await call_next(call)  # type: ignore[no-any-return]
+    except LookupError as error:
+        raise ValueError("my own words") from error
+
+
+async def _returns_text(call: ToolCall, call_next: Any) -> Any:
+    return "text"
+
+
+async def _forgets(call: ToolCall, call_next: Any) -> Any:
+    await call_next(call)
+
+
+async def _leaves(call: ToolCall, call_next: Any) -> ToolResult:
+    raise SystemExit
+
+
+async def _passes(call: ToolCall, call_next: Any) -> ToolResult:
+    return await call_next(call)  # type: ignore[no-any-return]
+
+
+async def _inner_error(_call: ToolCall) -> ToolResult:
+    raise LookupError("inner")
+
+
+OWN_FAULTS = [_breaks, _breaks_after, _returns_text, _forgets, _leaves, "no middleware"]
+
+
+@pytest.mark.parametrize("middleware", OWN_FAULTS)
+async def test_a_middlewares_own_fault_names_it(middleware: Any, bus: Bus) -> None:
+    bus.register("outer", Wrap(_passes), 0)
+    bus.register("broken", Wrap(middleware), 1)
+    heard = failures(bus)
+    with pytest.raises(AroundFault, match="broken") as caught:
+        await run(bus)
+    assert caught.value.plugin == "broken"
+    assert [failure.plugin for failure in heard] == ["broken"]
+
+
+async def test_a_factory_that_fails_is_a_fault_and_the_call_does_not_run(bus: Bus) -> None:
+    ran: list[ToolCall] = []
+
+    async def core(call: ToolCall) -> ToolResult:
+        ran.append(call)
+        return RESULT
+
+    bus.register("broken", raising("around_tool", ValueError("no")), 0)
+    for _ in range(5):
+        with pytest.raises(AroundFault, match="broken"):
+            await run(bus, core)
+    assert ran == []
+
+
+async def test_an_inner_error_passes_through_unblamed(bus: Bus) -> None:
+    bus.register("a", Wrap(_passes), 0)
+    bus.register("b", Wrap(_passes), 1)
+    heard = failures(bus)
+    with pytest.raises(LookupError, match="inner"):
+        await run(bus, _inner_error)
+    assert heard == []
+
+
+async def test_an_inner_error_that_middleware_turns_into_another_is_its_own(bus: Bus) -> None:
+    bus.register("translates", Wrap(_translates), 0)
+    with pytest.raises(AroundFault, match=r"translates.*my own words"):
+        await run(bus, _inner_error)
+
+
+async def test_middleware_may_answer_itself_and_may_call_again(bus: Bus) -> None:
+    count: list[int] = []
+
+    async def flaky(call: ToolCall) -> ToolResult:
+        count.append(1)
+        if len(count) < 3:
+            raise LookupError("inner")
+        return RESULT
+
+    async def retries(call: ToolCall, call_next: Any) -> ToolResult:
+        while True:
+            try:
+                return await call_next(call)  # type: ignore[no-any-return]
+            except LookupError:
+                continue
+
+    async def answers(call: ToolCall, call_next: Any) -> ToolResult:
+        return ToolResult(call, "cached")
+
+    bus.register("retries", Wrap(retries), 1)
+    assert await run(bus, flaky) == RESULT
+    assert len(count) == 3
+    bus.register("answers", Wrap(answers), 0)
+    assert (await run(bus, flaky)).text == "cached"
+    assert len(count) == 3
+
+
+async def test_a_cancellation_passes_through_middleware(bus: Bus) -> None:
+    entered = asyncio.Event()
+    seen: list[type[BaseException]] = []
+
+    async def watches(call: ToolCall, call_next: Any) -> ToolResult:
+        try:
+            return await call_next(call)  # type: ignore[no-any-return]
+        except BaseException as error:
+            seen.append(type(error))
+            raise
+
+    async def core(_call: ToolCall) -> ToolResult:
+        entered.set()
+        await asyncio.sleep(60)
+        return RESULT
+
+    bus.register("watches", Wrap(watches), 0)
+    heard = failures(bus)
+    task = asyncio.ensure_future(run(bus, core))
+    await entered.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert (seen, heard) == ([asyncio.CancelledError], [])
+
+
+async def test_observers_see_each_step_with_result_and_error(bus: Bus) -> None:
+    seen: list[tuple[str, Any, str]] = []
+    bus.observers.append(
+        lambda impl, ctx, event, result, seconds, error: seen.append(
+            (impl.plugin, result, type(error).__name__)
+        )
+    )
+    bus.register("good", implementing("pre_tool", lambda: Answer("known")), 0)
+    bus.register("bad", raising("pre_reply", ValueError("no")), 1)
+    bus.register("wrap", Wrap(_passes), 2)
+    await bus.veto("pre_tool", Ctx(), CALL)
+    await bus.pipeline("pre_reply", Ctx(), REPLY)
+    await run(bus)
+    assert seen == [
+        ("good", Answer("known"), "NoneType"),
+        ("bad", None, "ValueError"),
+        ("wrap", RESULT, "NoneType"),
+    ]

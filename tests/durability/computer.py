@@ -1,0 +1,136 @@
+"""A computer with nothing on it but Hookline, and a look into what it has stored."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .nursery import Nursery
+
+PATIENCE = 50
+"""Seconds until a process that does not end is killed; no test waits for it to pass."""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A process that has ended; ``code`` is negative for a signal."""
+
+    code: int
+    out: str
+    err: str
+
+
+@dataclass
+class Computer:
+    """Runs ``hookline`` with its home and its workspace in ``folder``; ``env`` goes to each run."""
+
+    folder: Path
+    nursery: Nursery
+    env: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.workspace.mkdir()
+
+    @property
+    def home(self) -> Path:
+        return self.folder / "home"
+
+    @property
+    def workspace(self) -> Path:
+        return self.folder / "work"
+
+    @property
+    def database(self) -> Path:
+        return self.home / "hookline.db"
+
+    def config(self, text: str) -> None:
+        """Write ``config.yaml``."""
+        self.home.mkdir(mode=0o700, exist_ok=True)
+        (self.home / "config.yaml").write_text(text)
+
+    def run(self, *arguments: str, **env: str) -> Finished:
+        """Run ``hookline`` to its end."""
+        out, err = self.folder / "out.txt", self.folder / "err.txt"
+        code = self.nursery.run(arguments, self._environment(env), self.workspace, out, err)
+        return Finished(code, out.read_text(), err.read_text())
+
+    def start(self, *arguments: str, **env: str) -> subprocess.Popen[str]:
+        """Start ``hookline`` in a process of its own; end it with :func:`finish`."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "hookline", *arguments],
+            cwd=self.workspace,
+            env=self._environment(env),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def _environment(self, extra: Mapping[str, str]) -> dict[str, str]:
+        base = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "LANG": "C.UTF-8"}
+        return base | {"HOOKLINE_HOME": str(self.home)} | self.env | dict(extra)
+
+    def messages(self, session: str) -> list[dict[str, Any]]:
+        """The stored messages of a session."""
+        exported = self.run("sessions", "export", session)
+        assert exported.code == 0, exported.err
+        return [json.loads(line) for line in exported.out.splitlines()]
+
+    def said(self, session: str) -> list[str]:
+        """The stored messages of a session as lines: ``role: block | block``."""
+        return [line_of(message) for message in self.messages(session)]
+
+    def ran(self) -> list[str]:
+        """Each run of a tool of the plugin ``notebook``, in order."""
+        log = self.workspace / "ran.log"
+        return log.read_text().splitlines() if log.exists() else []
+
+    def rows(self, sql: str) -> list[Any]:
+        """What the database answers; single columns as plain values."""
+        with closing(sqlite3.connect(self.database)) as db:
+            found = db.execute(sql).fetchall()
+        return [row[0] if len(row) == 1 else row for row in found]
+
+    def is_whole(self) -> bool:
+        """True if SQLite finds nothing wrong with the database."""
+        return self.rows("PRAGMA integrity_check") == ["ok"]
+
+
+def finish(process: subprocess.Popen[str]) -> Finished:
+    """Wait until a process ends."""
+    try:
+        out, err = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+    return Finished(process.returncode, out, err)
+
+
+def line_of(message: Mapping[str, Any]) -> str:
+    """A stored message as a line to compare."""
+    return f"{message['role']}: " + " | ".join(map(_block, message["blocks"]))
+
+
+def _block(block: Mapping[str, Any]) -> str:
+    if block["type"] == "tool_call":
+        return f"→ {block['name']} {block['arguments'].get('line', '')}".rstrip()
+    return f"← {block['text']}" if block["type"] == "tool_result" else str(block["text"])
+
+
+def paired(messages: list[dict[str, Any]]) -> bool:
+    """True if each tool call has exactly one result, in the message after its own."""
+    asked: list[str] = []
+    for message in messages:
+        blocks = message["blocks"]
+        answered = [b["call_id"] for b in blocks if b["type"] == "tool_result"]
+        if answered != asked:
+            return False
+        asked = [b["id"] for b in blocks if b["type"] == "tool_call"]
+    return not asked

@@ -1,0 +1,31 @@
+"""A plugin with tools that leave a trace on disk each time they run: ``ran.log``, a line a run."""
+
+from pathlib import Path
+
+from hookline_hookspecs import Plugin, Question, ToolCall, ToolResult, tool
+
+
+def ran(what: str) -> None:
+    with Path("ran.log").open("a") as log:
+        log.write(f"{what}\n")
+
+
+class Notebook(Plugin):
+    @tool
+    def append(self, line: str) -> str:
+        """Add a line to the notebook."""
+        ran(f"append {line}")
+        return f"appended {line}"
+
+    @tool(read_only=True)
+    def look(self, line: str) -> str:
+        """Find a line in the notebook."""
+        ran(f"look {line}")
+        return f"found {line}"
+
+    @tool
+    def pick(self, question: str, choices: list[str]) -> ToolResult:
+        """Let the person choose."""
+        ran("pick")
+        call = ToolCall("", "pick", {})
+        return ToolResult(call, "Asked.", data=Question(question, tuple(choices)))

@@ -1,0 +1,120 @@
+"""The home folder: who may read it, what is never written or shown, what if it cannot be made."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .machine import Machine, is_sentence
+from .models import openai
+
+SECRET = "sk-proj-0123456789abcdefSECRET"
+LISTED = "never-to-be-seen-in-a-list-77"
+HEADER = "Bearer header-secret-4242"
+
+
+@pytest.mark.xfail(strict=True, reason="the log's folder makes the home with the umask's mode")
+def test_the_home_is_for_its_owner_alone(talking: Machine) -> None:
+    assert talking.run("run", "hello").code == 0
+    assert modes(talking.home) == {"folder": {0o700}, "file": {0o600}}
+
+
+@pytest.mark.xfail(strict=True, reason="hookline.log is made with the umask's mode")
+def test_files_in_a_home_that_was_there_are_for_its_owner(talking: Machine) -> None:
+    talking.config("plugins: {files: {read_max_chars: lots}}\n").chmod(0o600)
+    assert talking.run("run", "hello").code == 0
+    assert (talking.home / "logs" / "hookline.log").read_text()
+    assert modes(talking.home) == {"folder": {0o700}, "file": {0o600}}
+
+
+def modes(home: Path) -> dict[str, set[int]]:
+    """The permissions below a folder, it included."""
+    found: dict[str, set[int]] = {"folder": set(), "file": set()}
+    for path in [home, *home.rglob("*")]:
+        found["folder" if path.is_dir() else "file"].add(path.stat().st_mode & 0o777)
+    return found
+
+
+def test_secrets_are_never_shown_or_stored(machine: Machine) -> None:
+    machine.config(
+        "model: openai/gpt-5\n"
+        "providers:\n"
+        "  openai:\n"
+        "    base_url: ${BASE}\n"
+        "    api_key: ${MY_KEY}\n"
+        f"    headers: {{Authorization: '{HEADER}'}}\n"
+        "    max_retries: 0\n"
+        f"plugins:\n  ghost: {{token: {LISTED}, hook_url: 'https://me:{LISTED}@host/x'}}\n"
+    )
+    (machine.home / ".env").write_text(f"MY_KEY={SECRET}\n")
+    (machine.home / ".env").chmod(0o600)
+    wire = openai(["ok"])
+    with wire.server:
+        machine.env["BASE"] = wire.server.base_url
+        done = machine.run("run", "hello")
+        refused = machine.run("run", "hello", "--json", env={"BASE": f"{wire.server.base_url}/x"})
+    assert (done.code, done.out) == (0, "ok\n"), done.err
+    assert refused.code == 1
+    seen = [done, refused]
+    for command in (
+        ["config", "show", "--json"],
+        ["config", "check"],
+        ["doctor"],
+        ["plugins", "info", "ghost"],
+    ):
+        seen.append(machine.run(*command))
+    assert "********" in seen[2].out
+    for text in (SECRET, LISTED, HEADER.split()[1]):
+        assert all(text not in each.out + each.err for each in seen)
+        holders = [p for p in machine.home.rglob("*") if p.is_file()]
+        found = {path.name for path in holders if text.encode() in path.read_bytes()}
+        assert found <= {"config.yaml", ".env"}
+
+
+def test_secrets_come_from_the_home_and_never_from_the_workspace(machine: Machine) -> None:
+    (machine.workspace / ".env").write_text("OPENAI_API_KEY=stolen\nOPENAI_BASE_URL=http://x\n")
+    (machine.workspace / "config.yaml").write_text("model: openai/stolen\n")
+    assert machine.run("run", "hello").code == 2
+
+
+@pytest.mark.parametrize("place", ["file", "kernel"])
+@pytest.mark.xfail(strict=True, reason="OSError of the home is not told as a sentence")
+def test_a_home_that_cannot_be_made_is_told_in_a_sentence(talking: Machine, place: str) -> None:
+    (talking.workspace / "file").write_text("in the way")
+    home = talking.workspace / "file" / "home" if place == "file" else Path("/proc/nowhere")
+    talking.env["HOOKLINE_HOME"] = str(home)
+    for command in (["run", "hello"], ["config", "set", "trace", "true"]):
+        done = talking.run(*command)
+        assert done.code in (1, 2)
+        assert str(home) in done.err
+        assert is_sentence(done.err)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is closed to the superuser")
+@pytest.mark.xfail(strict=True, reason="OSError of the home is not told as a sentence")
+def test_a_home_that_may_not_be_written_is_told_in_a_sentence(talking: Machine) -> None:
+    talking.home.mkdir(mode=0o500)
+    done = talking.run("run", "hello")
+    assert done.code in (1, 2)
+    assert is_sentence(done.err)
+
+
+def test_without_any_variable_at_all(talking: Machine) -> None:
+    model = talking.env.pop("HOOKLINE_MODEL")
+    inherited = {k: v for k, v in talking.environment().items() if k == "PYTHONPATH"}
+    home = talking.home
+    bare = subprocess.run(
+        [sys.executable, "-m", "hookline", "--home", str(home), "run", "hi", "--model", model],
+        env=inherited,
+        cwd=talking.workspace,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (bare.returncode, bare.stdout) == (0, "hello\n"), bare.stderr
+    assert (home / "hookline.db").exists()

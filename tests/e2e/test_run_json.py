@@ -1,0 +1,133 @@
+"""``hookline run --json``: which lines come, in which order, with which fields."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from .machine import Finished, Machine
+
+COMMON = {"type", "session", "turn", "ts"}
+FIELDS = {
+    "start": set(),
+    "delta": {"text"},
+    "tool_call": {"id", "name", "arguments"},
+    "tool_result": {"id", "name", "ok", "text"},
+    "question": {"text", "choices"},
+    "notice": {"plugin", "text"},
+    "error": {"kind", "text"},
+    "result": {"text", "usage", "tool_calls", "stop"},
+}
+USAGE = {"input", "cache_read", "cache_write", "output", "reasoning"}
+CALL = {"name": "list_dir", "arguments": {"path": "."}}
+
+
+def well_formed(done: Finished) -> list[str]:
+    """Checks every line's fields and that the result is the last; returns the types."""
+    assert done.events, done.err
+    for event in done.events:
+        assert set(event) == COMMON | FIELDS[event["type"]], event
+        assert isinstance(event["ts"], float)
+    types = [event["type"] for event in done.events]
+    assert types.count("result") == 1
+    assert types[-1] == "result"
+    result = done.result
+    assert set(result["usage"]) == USAGE
+    assert all(type(count) is int for count in result["usage"].values())
+    assert type(result["tool_calls"]) is int
+    assert isinstance(result["stop"], str)
+    return types
+
+
+def squeezed(types: list[str]) -> list[str]:
+    """The types without repeats of the same one."""
+    return [t for at, t in enumerate(types) if at == 0 or types[at - 1] != t]
+
+
+def test_a_turn_with_tools(machine: Machine) -> None:
+    model = machine.script(
+        {"text": "I look.", "tools": [CALL, {"name": "glob", "arguments": {"pattern": "*"}}]},
+        {"text": "There is\nnothing, Grüße."},
+    )
+    done = machine.run("run", "look", "--model", model, "--session", "s", "--json")
+    assert done.code == 0, done.err
+    types = squeezed(well_formed(done))
+    assert types == ["start", "delta", "tool_call", "tool_result", "delta", "result"]
+    by_type: dict[str, list[dict[str, Any]]] = {}
+    for event in done.events:
+        by_type.setdefault(event["type"], []).append(event)
+    assert [call["name"] for call in by_type["tool_call"]] == ["list_dir", "glob"]
+    assert by_type["tool_call"][0]["arguments"] == {"path": "."}
+    assert {c["id"] for c in by_type["tool_call"]} == {r["id"] for r in by_type["tool_result"]}
+    assert [result["ok"] for result in by_type["tool_result"]] == [True, True]
+    said = "".join(delta["text"] for delta in by_type["delta"])
+    assert said == "I look." + done.result["text"]
+    assert done.result["text"] == "There is\nnothing, Grüße."
+    assert (done.result["tool_calls"], done.result["stop"]) == (2, "done")
+    assert done.result["usage"]["input"] > 0
+    assert {event["session"] for event in done.events} == {"s"}
+    assert len({event["turn"] for event in done.events}) == 1
+    times = [event["ts"] for event in done.events]
+    assert times == sorted(times)
+    assert "Grüße" in done.out
+
+
+def test_a_provider_error(machine: Machine) -> None:
+    model = machine.script({"fault": "auth"})
+    done = machine.run("run", "look", "--model", model, "--json")
+    assert done.code == 1
+    assert well_formed(done) == ["start", "error", "result"]
+    assert done.events[1]["kind"] == "auth"
+    assert done.events[1]["text"]
+    assert done.result["stop"] == "error"
+
+
+def test_a_config_error_ends_in_a_result(machine: Machine) -> None:
+    machine.config("model: nowhere\n")
+    wrong = machine.run("run", "look", "--json")
+    assert wrong.code == 2
+    assert well_formed(wrong) == ["error", "result"]
+    assert wrong.result["stop"] == "error"
+    assert "config.yaml:1: model:" in wrong.err
+
+
+def test_no_model_and_a_missing_picture_end_in_a_result_too(talking: Machine) -> None:
+    picture = talking.run("run", "look", "--json", "--image", "absent.png")
+    unset = talking.run("run", "look", "--json", env={"HOOKLINE_MODEL": "null"})
+    for done in (picture, unset):
+        assert done.code == 2
+        assert well_formed(done) == ["error", "result"]
+
+
+@pytest.mark.xfail(strict=True, reason="the line only points to stderr")
+def test_the_error_line_says_what_is_wrong(machine: Machine) -> None:
+    done = machine.run("run", "look", "--json")
+    assert done.code == 2
+    assert "hookline demo" in done.events[0]["text"]
+
+
+@pytest.mark.xfail(strict=True, reason="OSError of the home is not told as a sentence")
+def test_a_home_that_cannot_be_made_ends_in_a_result_too(talking: Machine) -> None:
+    done = talking.run("run", "look", "--json", "--home", "/proc/nowhere")
+    assert done.code in (1, 2)
+    assert "Traceback" not in done.err
+    assert well_formed(done)[-1] == "result"
+
+
+def test_a_slash_command_is_one_result(talking: Machine) -> None:
+    done = talking.run("run", "/whoami", "--json")
+    assert (done.code, well_formed(done)) == (0, ["result"])
+    assert done.result["text"].startswith("terminal:")
+    assert done.result["tool_calls"] == 0
+
+
+@pytest.mark.xfail(strict=True, reason="an error outside of the turn ends without a result")
+def test_a_store_that_cannot_be_opened_ends_in_a_result_too(talking: Machine) -> None:
+    talking.config("trace: false\n")
+    (talking.home / "hookline.db").write_bytes(b"this is no database at all, " * 200)
+    done = talking.run("run", "look", "--json")
+    assert done.code == 1
+    assert "hookline.db" in done.err
+    assert "Traceback" not in done.err
+    assert well_formed(done)[-1] == "result"

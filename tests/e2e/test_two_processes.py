@@ -1,0 +1,66 @@
+"""Two processes on one home: on one session they take turns, on two they go side by side."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+
+from .machine import Machine
+
+HEAD_START = 1.5
+"""Seconds that the second process gets to reach the session that the first one holds."""
+
+
+def held(machine: Machine, session: str) -> subprocess.Popen[bytes]:
+    """A process in the middle of a turn that ends once there is a file ``go``."""
+    command = "touch began; until [ -e go ]; do sleep 0.05; done"
+    model = machine.script(
+        {"tools": [{"name": "bash", "arguments": {"command": command}}]},
+        {"text": "first answer"},
+        name="held.yaml",
+    )
+    process = machine.start(
+        "run", "first", "--session", session, "--model", model, "--json", "--yes"
+    )
+    machine.wait_for("began")
+    return process
+
+
+def test_on_one_session_the_second_waits_for_the_first(machine: Machine) -> None:
+    first = held(machine, "s")
+    model = machine.script({"when": "second", "text": "second answer"})
+    second = machine.start("run", "second", "--session", "s", "--model", model, "--json")
+    time.sleep(HEAD_START)
+    (machine.workspace / "go").touch()
+    done, later = machine.wait(first), machine.wait(second)
+    assert (done.code, later.code) == (0, 0), done.err + later.err
+    assert later.events[0]["type"] == "start"
+    assert later.events[0]["ts"] >= done.result["ts"]
+    said = machine.said("s")
+    assert (said[0], *said[-3:]) == (
+        ("user", "first"),
+        ("assistant", "first answer"),
+        ("user", "second"),
+        ("assistant", "second answer"),
+    )
+
+
+def test_on_two_sessions_they_go_side_by_side(machine: Machine) -> None:
+    first = held(machine, "a")
+    model = machine.script({"text": "second answer"})
+    second = machine.run("run", "second", "--session", "b", "--model", model)
+    still_at_work = first.poll() is None
+    (machine.workspace / "go").touch()
+    done = machine.wait(first)
+    assert (second.code, second.out) == (0, "second answer\n"), second.err
+    assert still_at_work
+    assert (done.code, done.result["text"]) == (0, "first answer"), done.err
+    assert machine.said("b") == [("user", "second"), ("assistant", "second answer")]
+
+
+def test_a_crowd_on_a_fresh_home_loses_nothing(talking: Machine) -> None:
+    crowd = [talking.start("run", f"number {n}", "--session", f"s{n}") for n in range(3)]
+    done = [talking.wait(process) for process in crowd]
+    assert [(each.code, each.out) for each in done] == [(0, "hello\n")] * 3, done
+    rows = talking.run("sessions", "list", "--json").json
+    assert {row["id"]: row["turns"] for row in rows} == {f"s{n}": 1 for n in range(3)}
