@@ -37,9 +37,11 @@ class OpenAIWire:
         self.tools: Any = [{"type": "function", "function": tool} for tool in job["tools"]]
 
     def conversation(self, messages: int) -> list[Any]:
+        """The system prompt, if it is a message here, and a history."""
         return [self.system, *({"role": r, "content": text} for r, text in history(messages))]
 
     async def turn(self, messages: list[Any]) -> str:
+        """See :class:`Wire`."""
         messages.append({"role": "user", "content": QUESTION})
         while True:
             text, calls = await self._response(messages)
@@ -68,12 +70,9 @@ class OpenAIWire:
             delta = chunk.choices[0].delta
             text.append(delta.content or "")
             for piece in delta.tool_calls or ():
-                empty = {"id": piece.id, "type": "function", "function": None}
-                call = calls.setdefault(piece.index, empty)
-                call["function"] = call["function"] or {
-                    "name": piece.function.name,
-                    "arguments": "",
-                }
+                function = {"name": piece.function.name, "arguments": ""}
+                begun = {"id": piece.id, "type": "function", "function": function}
+                call = calls.setdefault(piece.index, begun)
                 call["function"]["arguments"] += piece.function.arguments or ""
         return "".join(text), list(calls.values())
 
@@ -96,12 +95,14 @@ class AnthropicWire:
         ]
 
     def conversation(self, messages: int) -> list[Any]:
+        """The system prompt, if it is a message here, and a history."""
         return [
             {"role": role, "content": [{"type": "text", "text": text}]}
             for role, text in history(messages)
         ]
 
     async def turn(self, messages: list[Any]) -> str:
+        """See :class:`Wire`."""
         messages.append({"role": "user", "content": [{"type": "text", "text": QUESTION}]})
         while True:
             blocks = await self._response(messages)
@@ -146,7 +147,10 @@ class AnthropicWire:
         return blocks
 
 
-WIRES = {"openai": OpenAIWire, "anthropic": AnthropicWire}
+WIRES: Mapping[str, type[OpenAIWire] | type[AnthropicWire]] = {
+    "openai": OpenAIWire,
+    "anthropic": AnthropicWire,
+}
 
 
 @asynccontextmanager

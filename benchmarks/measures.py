@@ -142,14 +142,14 @@ def crowd(bench: Bench, wire: str) -> Iterator[Row]:
         1 / middle(samples, "hookline"),
         bare,
         cpu_ratio=cpu_ratio,
-        limit=250,
-        judged="value",
+        limit=250 if wire == "instant" else None,
+        judged="value" if wire == "instant" else "ratio",
         better="more",
         samples=samples,
     )
 
 
-def thousand(bench: Bench, _: str) -> Iterator[Row]:
+def thousand(bench: Bench, _setting: str) -> Iterator[Row]:
     """1,000 sessions at once: failures and memory, each sample in a fresh process."""
     sessions = 1000
     samples: Samples = {"rss": [], "traced": []}
@@ -207,7 +207,7 @@ def start(bench: Bench, flag: str) -> Iterator[Row]:
     yield row(f"hookline {flag}", "ms", 1e3, bench.interleave(sides), limit)
 
 
-def dispatch(bench: Bench, _: str) -> Iterator[Row]:
+def dispatch(bench: Bench, _setting: str) -> Iterator[Row]:
     """The bus: nobody, ten functions, ten coroutines on a hook."""
     with Worker("dispatch_side.py", {}) as worker:
         samples = bench.interleave({"hookline": worker.sample})

@@ -10,9 +10,12 @@ def main() -> None:
 
         sys.stdout.write(f"hookline {__version__}\n")
         return
-    from hookline.cli.app import run
+    try:
+        from hookline.cli.app import run
 
-    run(sys.argv[1:])
+        run(sys.argv[1:])
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
 
 
 if __name__ == "__main__":

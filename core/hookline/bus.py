@@ -11,7 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from time import perf_counter
 from types import CoroutineType
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import pluggy
 from hookline_hookspecs import HOOKS, Answer, Ask, Deny, HookSpecs, PluginFailure
@@ -54,19 +54,6 @@ class WrongPart(Exception):
         super().__init__(str(error))
         self.value = value
         self.error = error
-
-
-class BusContext(Protocol):
-    """What the bus needs of a turn's context."""
-
-    strikes: dict[str, int]
-    off: set[str]
-
-    def of(self, plugin: str) -> Any:
-        """The plugin's own view of the context."""
-
-    def notify(self, text: str) -> None:
-        """Tell the person."""
 
 
 Observer = Callable[[Implementation, Any, Any, Any, float, "BaseException | None"], None]

@@ -24,7 +24,7 @@ from hookline_hookspecs import (
 )
 
 from . import clock
-from .context import PluginContext, current
+from .context import PluginContext, TurnContext, current
 from .model_call import call_model
 from .storage import PluginStorage
 
@@ -37,19 +37,25 @@ T = TypeVar("T")
 class PluginSignals:
     """Signals for one plugin; what it connected is disconnected with it."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime, plugin: str) -> None:
         self._hub = runtime.bus.signals
-        self._connected: list[tuple[str, Callable[..., Any]]] = []
+        self._plugin = plugin
+        self._connected: list[tuple[str, Callable[..., Any], Callable[..., Any]]] = []
 
     def connect(self, name: str, receiver: Callable[..., Any]) -> None:
         """Subscribe to ``name``; ``receiver(event, ctx=…)``."""
-        self._hub.connect(name, receiver)
-        self._connected.append((name, receiver))
+
+        def heard(event: object, ctx: TurnContext | None = None) -> Any:
+            return receiver(event, ctx=ctx.of(self._plugin) if ctx is not None else None)
+
+        self._hub.connect(name, heard)
+        self._connected.append((name, receiver, heard))
 
     def disconnect(self, name: str, receiver: Callable[..., Any]) -> None:
         """Unsubscribe."""
-        self._hub.disconnect(name, receiver)
-        self._connected.remove((name, receiver))
+        for connected in [c for c in self._connected if c[:2] == (name, receiver)]:
+            self._hub.disconnect(name, connected[2])
+            self._connected.remove(connected)
 
     def send(self, name: str, event: object) -> None:
         """Tell others."""
@@ -57,8 +63,8 @@ class PluginSignals:
 
     def undo(self) -> None:
         """Disconnect everything."""
-        for name, receiver in self._connected:
-            self._hub.disconnect(name, receiver)
+        for name, _receiver, heard in self._connected:
+            self._hub.disconnect(name, heard)
         self._connected.clear()
 
 
@@ -103,7 +109,7 @@ class PluginHost:
         self.home = runtime.home
         self.config = runtime.config
         self.storage = PluginStorage(runtime.store, plugin, package, runtime.home)
-        self.signals = PluginSignals(runtime)
+        self.signals = PluginSignals(runtime, plugin)
         self.services = PluginServices(runtime.services)
         self.log = logging.getLogger(f"hookline.plugin.{plugin}")
         self._tasks: set[asyncio.Task[Any]] = set()

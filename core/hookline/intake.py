@@ -51,6 +51,7 @@ class Intake:
         self._runtime = runtime
         self._lanes: dict[str, Lane] = {}
         self._received: set[str] = set()
+        self._ends: set[asyncio.Task[Any]] = set()
         self.chat_session: str | None = None
         """The session that ``hookline chat`` continues."""
 
@@ -74,9 +75,12 @@ class Intake:
         return inbox_id
 
     async def _answer(self, inbound: Inbound, inbox_id: str | None) -> None:
-        running = await self.process(inbound, inbox_id, "ask")
-        await self._runtime.outbox.deliver(inbound.channel, inbound.chat_id)
-        self.after_reply(running)
+        try:
+            running = await self.process(inbound, inbox_id, "ask")
+            await self._runtime.outbox.deliver(inbound.channel, inbound.chat_id)
+            self.after_reply(running)
+        finally:
+            self._runtime.bus.signals.send("settled", inbound)
 
     async def take_up(self) -> None:
         """Go on with what a dead process left: unfinished turns, messages, replies."""
@@ -87,7 +91,7 @@ class Intake:
         for inbox_id, inbound in await self._runtime.journal.open_inbox():
             if inbound.channel != TERMINAL:
                 self._runtime.background(self._answer(inbound, inbox_id))
-        for channel in self._runtime.channels:
+        for channel in [one for one in self._runtime.channels if one.network]:
             self._runtime.background(self._runtime.outbox.deliver_all(channel.name))
         await self._runtime.journal.prune_inbox()
 
@@ -263,7 +267,14 @@ class Intake:
         if running.stop in ("command", "denied"):
             return
         ctx = TurnContext(self._runtime, running.state, running)
-        self._runtime.background(self._end_of_turn(ctx, running))
+        task = self._runtime.background(self._end_of_turn(ctx, running))
+        self._ends.add(task)
+        task.add_done_callback(self._ends.discard)
+
+    async def finish_ends(self, seconds: float) -> None:
+        """Wait for what plugins do after a turn, at most ``seconds``."""
+        if self._ends:
+            await asyncio.wait(list(self._ends), timeout=seconds)
 
     async def _end_of_turn(self, ctx: TurnContext, running: Running) -> None:
         token = current.set(ctx)

@@ -51,6 +51,8 @@ def queries() -> Mapping[str, str]:
 def core_migrations(dialect: str) -> list[Migration]:
     """The forward steps of core's own tables, in order."""
     folder = files("hookline.store") / "sql" / dialect / "migrations"
+    if not folder.is_dir():
+        return []
     steps = sorted(folder.iterdir(), key=lambda item: item.name)
     return [
         Migration(int(item.name.split("_")[0]), item.name, item.read_text(encoding="utf-8"))
@@ -201,10 +203,6 @@ class Journal:
     def set_sidecar(self, session_id: str, seq: int, text: str) -> Awaitable[int]:
         """Replace the sidecar of a message."""
         return self._all([_sidecar(session_id, seq, text)])
-
-    def drop_sidecars(self, session_id: str, before: int) -> Awaitable[int]:
-        """Forget the sidecars of old messages for good."""
-        return self._do("drop_sidecars", session_id=session_id, before=before)
 
     def say(self, session_id: str, turn_id: str, seq: int, message: Message) -> Awaitable[int]:
         """A message joins the history."""

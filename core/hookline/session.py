@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import Inbound, Message, Paths, Question, Session
@@ -72,12 +72,3 @@ class SessionState:
     def messages(self) -> tuple[Message, ...]:
         """The history as it is sent."""
         return tuple([entry.message for entry in self.history])
-
-    def drop_sidecars(self, before: int) -> bool:
-        """Forget the context of messages before ``before``; True if there was any."""
-        found = False
-        for entry in self.history:
-            if entry.seq < before and entry.message.context:
-                entry.message = replace(entry.message, context="")
-                found = True
-        return found

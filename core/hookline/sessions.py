@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from hookline_hookspecs import (
+    SLOTS,
     ContextBlock,
     Inbound,
     Message,
@@ -36,6 +38,7 @@ from .turn import Running, question_from_json, question_to_json
 if TYPE_CHECKING:
     from .runtime import Runtime
 
+log = logging.getLogger("hookline.sessions")
 LOADED = 512
 """Idle sessions kept in memory."""
 WAIT_FOR_OWNER = 30.0
@@ -167,6 +170,9 @@ class Sessions:
         ctx = TurnContext(runtime, state)
         own = core_sections(record, str(workspace), runtime.config.operator_message)
         given = await runtime.bus.collect("system_prompt", ctx, record, Section)
+        for plugin, section in given:
+            if section.slot not in SLOTS:
+                log.warning("plugin %s: there is no prompt slot %r", plugin, section.slot)
         state.stable = assemble(own, given, self._schemas(kind, tools))
         state.summary = summary
         state.last_used = record.created

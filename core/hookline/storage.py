@@ -23,8 +23,6 @@ from hookline_hookspecs.drivers import Connection, Migration, Store
 from hookline_hookspecs.errors import StoreError
 from hookline_hookspecs.host import Hit, Row, Transaction
 
-from .store.migrations import statements
-
 T = TypeVar("T")
 
 SQL = Path(__file__).parent / "store" / "storage"
@@ -239,7 +237,7 @@ class PluginStorage:
             file = importlib.import_module(self._package).__file__ if self._package else None
             folder, dialect = Path(file or "nowhere").parent, self._store.dialect
             if file and (steps := _migrations(folder / "migrations", dialect)):
-                objects = _objects(steps, self._plugin, self._prefix)
+                objects = _objects(self._store, steps, self._plugin, self._prefix)
                 await self._store.migrate(f"plugin {self._plugin}", steps)
                 await self._store.write(lambda db: _record(db, self._plugin, objects))
             self._queries = _load(folder / "sql", dialect) if file else {}
@@ -258,14 +256,14 @@ def _migrations(folder: Path, dialect: str) -> list[Migration]:
     return steps
 
 
-def _objects(steps: Sequence[Migration], plugin: str, prefix: str) -> dict[str, str]:
+def _objects(store: Store, steps: Sequence[Migration], plugin: str, prefix: str) -> dict[str, str]:
     """What ``steps`` leave, as it is recorded under ``TABLES``.
 
     Raises ``StoreError`` for a statement that touches what is not the plugin's own.
     """
     objects: dict[str, str] = {}
     for step in steps:
-        for match in filter(None, map(_STATEMENT.match, statements(step.sql))):
+        for match in filter(None, map(_STATEMENT.match, store.statements(step.sql))):
             for name in filter(None, match.group("gone", "made")):
                 if not name.lower().startswith(prefix.lower()):
                     raise StoreError(

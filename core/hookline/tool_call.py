@@ -77,7 +77,6 @@ def _groups(ctx: TurnContext, calls: Sequence[ToolCall]) -> list[list[ToolCall]]
 
 async def run_call(ctx: TurnContext, call: ToolCall) -> ToolResult:
     """The result of one call, whatever happens; it is journalled when this returns."""
-    start = perf_counter()
     tool, result = _find(ctx, call)
     if tool is not None:
         ctx = ctx.with_tool(tool)
@@ -88,7 +87,6 @@ async def run_call(ctx: TurnContext, call: ToolCall) -> ToolResult:
         else:
             result = await _allowed_run(ctx, tool, call)
     assert result is not None
-    result = replace(result, seconds=perf_counter() - start)
     result = await ctx.runtime.bus.pipeline(
         "post_tool", ctx, result, finish=lambda changed: _finished(replace(changed, call=call))
     )
@@ -197,6 +195,7 @@ async def _execute(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResult:
     if not tool.read_only:
         await ctx.runtime.journal.start_step(ctx.running.id, call.id)
     crash.point("before-tool")
+    start = perf_counter()
     arguments: dict[str, Any] = dict(call.arguments)
     if tool.wants_context:
         arguments["ctx"] = ctx.of(tool.plugin)
@@ -213,7 +212,7 @@ async def _execute(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResult:
     except (Exception, SystemExit) as error:
         log.warning("tool %s failed", tool.name, exc_info=error)
         return _failure(call, f"Error: {tool.name} failed: {describe(error)}")
-    return _result(call, value)
+    return replace(_result(call, value), seconds=perf_counter() - start)
 
 
 def _plain(tool: Tool, arguments: dict[str, Any]) -> Any:

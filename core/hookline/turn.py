@@ -121,8 +121,9 @@ class Running:
     async def settle(self) -> None:
         """Wait until every write so far is committed. Raises ``StoreError``."""
         writes, self.unsettled = self.unsettled, []
-        for write in writes:
-            await write
+        for outcome in await asyncio.gather(*writes, return_exceptions=True):
+            if isinstance(outcome, BaseException):
+                raise outcome
 
 
 async def run_turn(runtime: Runtime, running: Running, blocks: Sequence[Block]) -> Turn:
@@ -188,6 +189,9 @@ async def _carry(ctx: TurnContext, begin: Callable[[], Awaitable[None]]) -> Turn
         current.reset(token)
     if cancelled:
         raise asyncio.CancelledError
+    error = running.error.exception if running.error else None
+    if ctx.runtime.strict and error is not None and not isinstance(error, ProviderError):
+        raise error
     return running.snapshot()
 
 
@@ -287,7 +291,7 @@ async def _ask(ctx: TurnContext, request: Any) -> ModelResponse:
     assert running is not None
     for _attempt in range(2):
         response = await call_model(ctx, request)
-        response = _distinct(response)
+        response = _distinct(response, {result.call.id for result in running.results})
         running.usage = running.usage + response.usage
         if response.text.strip() or response.message.tool_calls or response.stop == "pause":
             return response
@@ -303,9 +307,9 @@ async def _ask(ctx: TurnContext, request: Any) -> ModelResponse:
     )
 
 
-def _distinct(response: ModelResponse) -> ModelResponse:
+def _distinct(response: ModelResponse, used: set[str]) -> ModelResponse:
     """The response with an id of its own for each tool call, and text that can be stored."""
-    seen: set[str] = set()
+    seen = set(used)
     blocks: list[Block] = []
     for block in response.blocks:
         if isinstance(block, ToolCall):

@@ -5,7 +5,7 @@ A driver is named by an entry point of the group ``hookline.providers`` or ``hoo
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -111,6 +111,9 @@ class Store(Protocol):
     def session_lock(self, session_id: str, timeout: float) -> AbstractAsyncContextManager[None]:
         """Own a session among all processes. Raises ``StoreError`` after ``timeout`` seconds,
         naming the holder."""
+
+    def statements(self, sql: str) -> Iterable[str]:
+        """The single statements of ``sql``."""
 
     def search_statements(self, table: str) -> Mapping[str, str]:
         """SQL for a full-text table: ``create put delete query``, with ``:key :text :limit``."""

@@ -7,13 +7,13 @@ import os
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .nursery import Nursery
+from .nursery import Birth, Nursery
 
 PATIENCE = 50
 """Seconds until a process that does not end is killed; no test waits for it to pass."""
@@ -58,9 +58,25 @@ class Computer:
 
     def run(self, *arguments: str, **env: str) -> Finished:
         """Run ``hookline`` to its end."""
-        out, err = self.folder / "out.txt", self.folder / "err.txt"
-        code = self.nursery.run(arguments, self._environment(env), self.workspace, out, err)
-        return Finished(code, out.read_text(), err.read_text())
+        return self.run_all([arguments], **env)[0]
+
+    def run_all(self, calls: Sequence[Sequence[str]], **env: str) -> list[Finished]:
+        """Run several ``hookline`` at the same time, to their end."""
+        births = [
+            Birth(
+                arguments,
+                self._environment(env),
+                self.workspace,
+                self.folder / f"out{number}.txt",
+                self.folder / f"err{number}.txt",
+            )
+            for number, arguments in enumerate(calls)
+        ]
+        codes = self.nursery.run(*births)
+        return [
+            Finished(code, birth.out.read_text(), birth.err.read_text())
+            for code, birth in zip(codes, births, strict=True)
+        ]
 
     def start(self, *arguments: str, **env: str) -> subprocess.Popen[str]:
         """Start ``hookline`` in a process of its own; end it with :func:`finish`."""

@@ -39,5 +39,5 @@ def outside(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def computer(tmp_path: Path, nursery: Nursery, outside: Path) -> Computer:
     made = Computer(tmp_path, nursery)
     made.env = {"PYTHONPATH": str(outside), "XDG_CACHE_HOME": str(outside.parent / "cache")}
-    made.config("plugins: {notebook: true}\n")
+    made.config(PLUGINS)
     return made

@@ -3,9 +3,9 @@
 Half of a cold start is spent importing the SDKs. Only third-party modules are imported beforehand;
 Hookline itself, and with it whatever it reads from its environment, is imported in each process.
 
-Run as a script it serves requests, one JSON object a line:
-``{"arguments", "env", "folder", "out", "err"}``, the last two being files, and answers each with
-the return code, negative for a signal.
+Run as a script it serves requests, a line each: a JSON list of the processes to run at the same
+time, each ``{"arguments", "env", "folder", "out", "err"}``, the last two being files. It answers
+with the list of their return codes, negative for a signal.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
+import inspect
 import json
 import os
 import runpy
@@ -20,6 +21,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -32,6 +34,17 @@ LONGEST = 50
 """Seconds until a process that does not end is killed (return code -14); none takes so long."""
 
 
+@dataclass(frozen=True)
+class Birth:
+    """A process to run: its output goes to the files ``out`` and ``err``."""
+
+    arguments: Sequence[str]
+    env: Mapping[str, str]
+    folder: Path
+    out: Path
+    err: Path
+
+
 class Nursery:
     """The serving process, seen from a test."""
 
@@ -40,17 +53,15 @@ class Nursery:
             [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
 
-    def run(
-        self, arguments: Sequence[str], env: Mapping[str, str], folder: Path, out: Path, err: Path
-    ) -> int:
-        """Run ``hookline`` to its end; the return code."""
-        request = {"arguments": list(arguments), "env": dict(env), "folder": str(folder)}
-        line = json.dumps({**request, "out": str(out), "err": str(err)}) + "\n"
+    def run(self, *births: Birth) -> list[int]:
+        """Run ``hookline`` in so many processes at once, to their end; the return codes."""
+        line = json.dumps([asdict(birth) for birth in births], default=str) + "\n"
         assert self._process.stdin
         assert self._process.stdout
         self._process.stdin.write(line.encode())
         self._process.stdin.flush()
-        return int(self._process.stdout.readline())
+        codes: list[int] = json.loads(self._process.stdout.readline())
+        return codes
 
     def close(self) -> None:
         """End the serving process."""
@@ -67,13 +78,19 @@ def serve() -> None:
     for name in LIBRARIES:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
+    inspect.getmodule(serve.__code__)  # lists all modules, as pydantic will for each of its models
     gc.freeze()
     while line := _line():
-        child = os.fork()
-        if not child:
-            become(json.loads(line))
-        _, status = os.waitpid(child, 0)
-        os.write(1, b"%d\n" % os.waitstatus_to_exitcode(status))
+        children = [_child(request) for request in json.loads(line)]
+        codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+        os.write(1, json.dumps(codes).encode() + b"\n")
+
+
+def _child(request: dict[str, Any]) -> int:
+    child = os.fork()
+    if not child:
+        become(request)
+    return child
 
 
 def _line() -> bytes:

@@ -111,7 +111,11 @@ def _owners() -> dict[str, set[str]]:
 
 def test_the_standard_set_is_what_the_defaults_say() -> None:
     defaults = yaml.safe_load((CORE / "config" / "defaults.yaml").read_text("utf-8"))
-    drivers = {preset["driver"] for preset in defaults["presets"].values()} | {"scripted"}
+    drivers = {preset["driver"] for preset in defaults["presets"].values()} | {
+        "scripted",
+        "sqlite",
+        "guards",
+    }
     here = {file.parent.name for file in PLUGINS.glob("*/pyproject.toml")}
     standard = {f"hookline-{name}" for name in here & (drivers | set(defaults["standard"]))}
     extra = root_pyproject()["project"]["optional-dependencies"]["standard"]

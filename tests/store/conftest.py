@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hookline.store.sqlite import SqliteStore
+from hookline_sqlite import SqliteStore
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def spawn() -> Iterator[Spawn]:
     frame = """
 import asyncio, sys
 from pathlib import Path
-from hookline.store.sqlite import SqliteStore
+from hookline_sqlite import SqliteStore
 from hookline_hookspecs.drivers import Migration
 {body}
 async def start():

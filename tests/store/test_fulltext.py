@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import pytest
 from hookline.storage import PluginStorage, prepare_storage
-from hookline.store.sqlite import SqliteStore
+from hookline_sqlite import SqliteStore
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 from hookline.storage import PluginStorage, prepare_storage
-from hookline.store.sqlite import SqliteStore
 from hookline_hookspecs.errors import StoreError
 from hookline_hookspecs.host import Transaction
+from hookline_sqlite import SqliteStore
 
 MIGRATION = """
 CREATE TABLE my_facts_fact (id INTEGER PRIMARY KEY, text TEXT NOT NULL);

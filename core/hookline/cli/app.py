@@ -66,8 +66,6 @@ def run(arguments: Sequence[str]) -> None:
         _add_plugin_commands()
     try:
         code = app(rest, standalone_mode=False)
-    except KeyboardInterrupt:
-        code = INTERRUPTED
     except Exception as error:
         code = _told(error)
     raise SystemExit(code if isinstance(code, int) else 0)

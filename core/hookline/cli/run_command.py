@@ -80,7 +80,7 @@ def run(
         show.finished(running)
         await runtime.intake.delivered(running)
         if not no_wait:
-            await runtime.finish_background(REVIEW_SECONDS)
+            await runtime.intake.finish_ends(REVIEW_SECONDS)
         return _exit_code(running)
 
     try:
@@ -174,6 +174,7 @@ def chat(
             await channel.wait()
         finally:
             await channel.stop()
+        await runtime.intake.finish_ends(REVIEW_SECONDS)
         err(f"Continue with: hookline chat --session {runtime.intake.chat_session}")
         return DONE
 

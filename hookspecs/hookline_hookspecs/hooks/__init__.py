@@ -16,8 +16,9 @@ from .mind import MindHooks
 from .session import SessionHooks
 from .turn import TurnHooks
 
-SIGNALS = ("delta", "notice", "reply_sent", "compacted", "plugin_failed", "budget")
-"""Signals beside those that carry a hook's name."""
+SIGNALS = ("delta", "notice", "reply_sent", "compacted", "plugin_failed", "budget", "settled")
+"""Signals beside those that carry a hook's name. ``settled`` carries an ``Inbound`` that needs no
+further work, whether or not there was a reply."""
 
 
 class HookSpecs(BootHooks, SessionHooks, TurnHooks, MindHooks):

@@ -52,9 +52,6 @@ DELETE FROM sidecars WHERE session_id = :session_id AND seq IN
 INSERT INTO sidecars (session_id, seq, text) VALUES (:session_id, :seq, :text)
 ON CONFLICT (session_id, seq) DO UPDATE SET text = excluded.text;
 
--- name: drop_sidecars!
-DELETE FROM sidecars WHERE session_id = :session_id AND seq < :before;
-
 -- name: insert_step!
 INSERT INTO steps (turn_id, call_id, seq, name, arguments, read_only, state, started)
 VALUES (:turn_id, :call_id, :seq, :name, :arguments, :read_only, 'asked', :now)

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hookline.store.sqlite import SqliteStore
 from hookline_hookspecs.drivers import Connection, Migration
 from hookline_hookspecs.errors import StoreError
+from hookline_sqlite import SqliteStore
 
 NOTES = Migration(1, "notes", "CREATE TABLE notes (n INTEGER PRIMARY KEY, text TEXT NOT NULL)")
 

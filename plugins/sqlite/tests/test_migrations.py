@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from hookline.store.sqlite import SqliteStore
 from hookline_hookspecs.drivers import Migration
 from hookline_hookspecs.errors import StoreError
+from hookline_sqlite import SqliteStore
 
 ONE = Migration(
     1,

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hookline.store.sqlite import SqliteStore
 from hookline_hookspecs.errors import StoreError
+from hookline_sqlite import SqliteStore
 
 Spawn = Callable[..., "subprocess.Popen[str]"]
 

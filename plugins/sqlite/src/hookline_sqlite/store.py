@@ -10,20 +10,20 @@ import asyncio
 import hashlib
 import logging
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, ExitStack, closing, suppress
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from hookline_hookspecs.drivers import Connection, Migration
 from hookline_hookspecs.errors import StoreError
 
-from .. import __version__
 from . import fulltext
 from .connection import BUSY_SECONDS, Connect, SqliteConnection, make_private, prepare
 from .locks import own
-from .migrations import Migrator, due
+from .migrations import Migrator, due, statements
 
 T = TypeVar("T")
 log = logging.getLogger("hookline.store")
@@ -77,7 +77,7 @@ class SqliteStore:
         self._path = home / "hookline.db"
         self._locks = home / "locks"
         self._connect = connect
-        self._migrator = Migrator(home, __version__)
+        self._migrator = Migrator(home, version("hookline-sqlite"))
         self._waiting: list[_Job[Any]] = []  # each stays in it until it has been committed
         self._open = False
 
@@ -140,6 +140,10 @@ class SqliteStore:
     search_statements = staticmethod(fulltext.statements)
     search_text = staticmethod(fulltext.stored)
     search_query = staticmethod(fulltext.query)
+
+    def statements(self, sql: str) -> Iterable[str]:
+        """The single statements of ``sql``; a trigger's body stays whole."""
+        return statements(sql)
 
     def location(self) -> Path:
         """The database file."""
