@@ -219,12 +219,7 @@ class Bus:
         return event
 
     async def around(
-        self,
-        hook: str,
-        ctx: Any,
-        event: Any,
-        core: Callable[[Any], Awaitable[E_]],
-        kind: type[E_],
+        self, hook: str, ctx: Any, event: Any, core: Callable[[Any], Awaitable[E_]], kind: type[E_]
     ) -> E_:
         """Run ``core(event)`` inside every middleware, the first plugin outermost.
 

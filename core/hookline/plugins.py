@@ -249,9 +249,7 @@ def find_class(name: str) -> Any:
     errors: list[BaseException] = []
     start = perf_counter()
     manager: NamedExtensionManager[Any] = NamedExtensionManager(
-        GROUP,
-        [],
-        on_missing_entrypoints_callback=lambda _names: None,
+        GROUP, [], on_missing_entrypoints_callback=lambda _names: None
     )
     if len({ep.value for ep in manager.list_entry_points() if ep.name == name}) > 1:
         raise PluginRefused(_conflict(name))

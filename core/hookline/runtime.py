@@ -11,16 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from hookline_hookspecs import (
-    Check,
-    Inbound,
-    Paths,
-    Refused,
-    Session,
-    Store,
-    Tool,
-    Turn,
-)
+from hookline_hookspecs import Check, Inbound, Paths, Refused, Session, Store, Tool, Turn
 
 from . import clock
 from .bus import Bus

@@ -343,12 +343,7 @@ async def _journal_response(
         steps.append((call, tool is not None and tool.read_only))
     running.later(
         runtime.journal.respond(
-            state.record.id,
-            running.id,
-            entry.seq,
-            message,
-            steps,
-            (response.model, response.usage),
+            state.record.id, running.id, entry.seq, message, steps, (response.model, response.usage)
         )
     )
     if calls or crash.armed("after-model"):

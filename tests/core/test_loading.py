@@ -329,9 +329,7 @@ def test_what_needs_a_plugin_whose_setup_fails_is_undone_completely_too(harness:
     assert Ticks.beats == ["stopped"] * len(SET_UP)
 
 
-def test_a_requirement_of_a_requirement_keeps_a_plugin_off_before_its_setup(
-    harness: Make,
-) -> None:
+def test_a_requirement_of_a_requirement_keeps_a_plugin_off_before_its_setup(harness: Make) -> None:
     class Outer(Ticks):
         requires: ClassVar[tuple[str, ...]] = ("middle",)
 

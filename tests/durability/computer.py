@@ -15,6 +15,9 @@ from typing import Any
 
 from .nursery import Birth, Nursery
 
+PLUGINS = "plugins: {notebook: true, files: false, shell: false}\n"
+"""The part of ``config.yaml`` that names plugins: those that cost time and do nothing here off."""
+
 PATIENCE = 50
 """Seconds until a process that does not end is killed; no test waits for it to pass."""
 
@@ -95,24 +98,26 @@ class Computer:
         return base | {"HOOKLINE_HOME": str(self.home)} | self.env | dict(extra)
 
     def messages(self, session: str) -> list[dict[str, Any]]:
-        """The stored messages of a session."""
+        """The messages of a session as they are stored, each with its ``turn``."""
+        where = "WHERE session_id = ? ORDER BY seq"
+        rows = self.rows(f"SELECT body, turn_id FROM messages {where}", session)
+        return [{**json.loads(body), "turn": turn} for body, turn in rows]
+
+    def exported(self, session: str) -> list[dict[str, Any]]:
+        """The messages of a session as ``hookline sessions export`` gives them."""
         exported = self.run("sessions", "export", session)
         assert exported.code == 0, exported.err
         return [json.loads(line) for line in exported.out.splitlines()]
-
-    def said(self, session: str) -> list[str]:
-        """The stored messages of a session as lines: ``role: block | block``."""
-        return [line_of(message) for message in self.messages(session)]
 
     def ran(self) -> list[str]:
         """Each run of a tool of the plugin ``notebook``, in order."""
         log = self.workspace / "ran.log"
         return log.read_text().splitlines() if log.exists() else []
 
-    def rows(self, sql: str) -> list[Any]:
+    def rows(self, sql: str, *values: str) -> list[Any]:
         """What the database answers; single columns as plain values."""
         with closing(sqlite3.connect(self.database)) as db:
-            found = db.execute(sql).fetchall()
+            found = db.execute(sql, values).fetchall()
         return [row[0] if len(row) == 1 else row for row in found]
 
     def is_whole(self) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from .computer import Computer
+from .computer import PLUGINS, Computer
 from .nursery import Nursery
 
 NOTEBOOK = Path(__file__).with_name("notebook.py")

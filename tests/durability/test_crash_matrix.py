@@ -14,7 +14,7 @@ from itertools import product
 
 import pytest
 
-from .computer import Computer, Finished, line_of, paired
+from .computer import PLUGINS, Computer, Finished, line_of, paired
 from .wires import WORKING, Call, Said, Wire, serving
 
 ONE: tuple[Call, ...] = (("append", {"line": "one"}),)
@@ -112,8 +112,7 @@ def killed(computer: Computer, cell: Cell) -> Iterator[Killed]:
     with serving(cell.wire, script) as wire:
         computer.env |= wire.env
         computer.config(
-            f"providers: {{{cell.wire}: {{stream: {str(cell.stream).lower()}}}}}\n"
-            "plugins: {notebook: true}\n"
+            f"providers: {{{cell.wire}: {{stream: {str(cell.stream).lower()}}}}}\n{PLUGINS}"
         )
         point = {"HOOKLINE_CRASH_AT": f"{cell.point}:{cell.n}"}
         first = computer.run("run", "work", "--session", "s", **point)
@@ -130,7 +129,10 @@ def test_what_was_not_stored_was_not_acknowledged_and_leaves_nothing(killed: Kil
     assert killed.computer.rows("SELECT count(*) FROM inbox") == [0]
     second = killed.go_on()
     assert (second.code, second.out) == (0, f"{NEXT}\n")
-    assert killed.computer.said("s") == ["user: next", f"assistant: {NEXT}"]
+    assert [line_of(m) for m in killed.computer.messages("s")] == [
+        "user: next",
+        f"assistant: {NEXT}",
+    ]
 
 
 @matrix(*POINTS)

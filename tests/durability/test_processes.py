@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 import threading
 
-from .computer import Computer, finish, paired
+from .computer import Computer, finish, line_of, paired
 from .wires import Said, serving
 
+ANSWER = "assistant: At last."
 CROWD = 8
 ROUNDS = 3
 
@@ -44,13 +45,10 @@ def test_in_many_sessions_nothing_is_lost(computer: Computer) -> None:
     assert computer.rows(
         "SELECT session_id, count(*), sum(state = 'done') FROM turns GROUP BY 1 ORDER BY 1"
     ) == [(session, ROUNDS, ROUNDS) for session in sessions]
-    said = [(f"{s} {turn}", "Noted.") for s in sessions for turn in range(ROUNDS)]
     for session in sessions:
-        texts = computer.rows(
-            f"SELECT text FROM messages WHERE session_id = '{session}' AND text <> '' ORDER BY seq"
-        )
-        own = [words for words, _ in said if words.startswith(session)]
-        assert [text for text in texts if text in own] == own
+        said = [line_of(message) for message in computer.messages(session)]
+        assert said[::4] == [f"user: {session} {turn}" for turn in range(ROUNDS)]
+        assert said[3::4] == ["assistant: Noted."] * ROUNDS
     assert len(computer.ran()) == CROWD * ROUNDS
 
 
@@ -77,7 +75,5 @@ def test_who_waits_too_long_is_told_who_holds_the_session(computer: Computer) ->
         # It was told that it failed, so nobody works on it behind its back.
         third = computer.run("run", "third", "--session", "s")
         assert (third.code, third.out) == (0, "At last.\n")
-    assert [line for line in computer.said("s") if line.startswith("user")] == [
-        "user: first",
-        "user: third",
-    ]
+    lines = [line_of(message) for message in computer.exported("s")]
+    assert lines == ["user: first", ANSWER, "user: third", ANSWER]

@@ -42,7 +42,7 @@ def test_it_is_asked_again_and_a_number_answers_it(
     answered = computer.run("run", "2", "--session", "s")
     assert (answered.code, answered.out) == (0, "<blue>\n")
     assert computer.ran() == ["pick"]
-    assert paired(computer.messages("s"))
+    assert paired(computer.exported("s"))
 
 
 def test_a_number_answers_a_question_that_was_read_before_the_kill(

@@ -72,10 +72,7 @@ class Machine:
         return self.wait(process, stdin)
 
     def start(
-        self,
-        *arguments: str | Path,
-        env: Mapping[str, str] | None = None,
-        stdin: int | None = None,
+        self, *arguments: str | Path, env: Mapping[str, str] | None = None, stdin: int | None = None
     ) -> subprocess.Popen[bytes]:
         """Start ``hookline`` and leave it running."""
         return subprocess.Popen(

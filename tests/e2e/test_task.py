@@ -32,11 +32,7 @@ TASK: list[Step] = [
     [
         (
             "edit_file",
-            {
-                "path": "shapes.py",
-                "old_string": "width + height",
-                "new_string": "width * height",
-            },
+            {"path": "shapes.py", "old_string": "width + height", "new_string": "width * height"},
         )
     ],
     [("read_file", {"path": "shapes.py", "start_line": 2, "end_line": 2})],

@@ -48,13 +48,7 @@ asyncio.run(start())
 
     def start(body: str, home: Path, *arguments: str) -> subprocess.Popen[str]:
         process = subprocess.Popen(
-            [
-                sys.executable,
-                "-c",
-                frame.format(body=textwrap.dedent(body)),
-                str(home),
-                *arguments,
-            ],
+            [sys.executable, "-c", frame.format(body=textwrap.dedent(body)), str(home), *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -36,12 +36,7 @@ def marked(talk: Talk) -> dict[str, Any]:
 
 async def test_markers_go_after_tools_system_and_any_block(talk: MakeTalk) -> None:
     t = talk("ok")
-    markers = (
-        Marker("tools", ttl="1h"),
-        Marker("system", ttl="1h"),
-        Marker(0, 0),
-        Marker(-1),
-    )
+    markers = (Marker("tools", ttl="1h"), Marker("system", ttl="1h"), Marker(0, 0), Marker(-1))
     await t.ask(
         Message.user("a", "<context>c</context>"),
         Message.assistant("b"),
@@ -62,9 +57,7 @@ async def test_an_ephemeral_text_bears_no_marker(talk: MakeTalk) -> None:
     assert marked(t) == {"system.0": "5m"}
 
 
-async def test_a_marker_moves_to_the_nearest_earlier_block_that_can_bear_it(
-    talk: MakeTalk,
-) -> None:
+async def test_a_marker_moves_to_the_nearest_earlier_block_that_can_bear_it(talk: MakeTalk) -> None:
     t = talk(Reply(thinking="Hm.", tools=(Use("look"),)), "ok", "ok", "ok")
     first = await t.ask()
     history = (

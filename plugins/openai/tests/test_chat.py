@@ -272,10 +272,7 @@ async def test_a_closed_provider_opens_new_connections(serve, connect):
             Usage(90, 30),
         ),
         ({"prompt_tokens": 9, "cached_tokens": 4, "completion_tokens": 1}, Usage(9, 4, 0, 1)),
-        (
-            {"prompt_tokens": 7, "completion_tokens": None, "prompt_tokens_details": None},
-            Usage(7),
-        ),
+        ({"prompt_tokens": 7, "completion_tokens": None, "prompt_tokens_details": None}, Usage(7)),
         ({"prompt_tokens": "many", "completion_tokens": -3}, Usage()),
         (None, Usage()),
     ],

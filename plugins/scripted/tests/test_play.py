@@ -107,10 +107,7 @@ async def test_tool_calls_have_ids_that_the_history_does_not_have(stage: Stage) 
     stage.write("steps: [{tools: [{name: look, arguments: {at: 1}}, {name: look}], repeat: true}]")
     first = await stage.ask(Message.user("x"))
     assert first.stop == "tools"
-    assert first.blocks == (
-        ToolCall("call_1", "look", {"at": 1}),
-        ToolCall("call_2", "look", {}),
-    )
+    assert first.blocks == (ToolCall("call_1", "look", {"at": 1}), ToolCall("call_2", "look", {}))
     # A second process that goes on with the same history must not repeat an id either.
     other = Stage(stage.path.parent)
     second = await other.ask(Message.user("x"), first.message)

@@ -158,10 +158,7 @@ def _call(call: ToolCall, renames: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _result(result: ToolResultBlock, renames: Mapping[str, str]) -> dict[str, Any]:
-    block: dict[str, Any] = {
-        "type": "tool_result",
-        "tool_use_id": wire_id(result.call_id, renames),
-    }
+    block: dict[str, Any] = {"type": "tool_result", "tool_use_id": wire_id(result.call_id, renames)}
     said = [_text(result.text)] if result.text.strip() else []
     # A failed result may hold text only; its pictures follow the results.
     said += [_image(image) for image in result.images] if result.ok else []

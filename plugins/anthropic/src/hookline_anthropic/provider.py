@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from hookline_hookspecs import (
-    DeltaSink,
-    ModelRequest,
-    ModelResponse,
-    ProviderSettings,
-    WireRequest,
-)
+from hookline_hookspecs import DeltaSink, ModelRequest, ModelResponse, ProviderSettings, WireRequest
 
 from .answer import read_message
 from .body import join_body

@@ -62,12 +62,7 @@ class Files(Plugin[FilesConfig]):
 
     @tool
     def edit_file(
-        self,
-        ctx: Context,
-        path: str,
-        old_string: str,
-        new_string: str,
-        replace_all: bool = False,
+        self, ctx: Context, path: str, old_string: str, new_string: str, replace_all: bool = False
     ) -> str:
         """Replace old_string by new_string in a text file. old_string is text of the file without
         line numbers, unique in it unless replace_all."""
@@ -152,12 +147,7 @@ class Files(Plugin[FilesConfig]):
         return page
 
     def _search(
-        self,
-        ctx: Context,
-        pattern: str,
-        path: str,
-        glob: str | None,
-        ignore_case: bool,
+        self, ctx: Context, pattern: str, path: str, glob: str | None, ignore_case: bool
     ) -> Found:
         compiled = LineSearch(pattern, ignore_case=ignore_case)
         wanted = anywhere("*" if glob is None else glob)

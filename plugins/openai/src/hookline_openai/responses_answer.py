@@ -18,10 +18,7 @@ THINKING = ("response.reasoning_summary_text.delta", "response.reasoning_text.de
 ARGUMENTS = "response.function_call_arguments.delta"
 ENDS = ("response.completed", "response.incomplete", "response.failed")
 
-REASONS: dict[str, ModelStop] = {
-    "max_output_tokens": "length",
-    "content_filter": "refusal",
-}
+REASONS: dict[str, ModelStop] = {"max_output_tokens": "length", "content_filter": "refusal"}
 """``incomplete_details.reason``; a word that is not here means ``incomplete``."""
 
 

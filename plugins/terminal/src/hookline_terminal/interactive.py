@@ -15,27 +15,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from hookline_hookspecs import (
-    Delta,
-    Host,
-    ModelResponse,
-    Notice,
-    Question,
-    Reply,
-    ToolResult,
-    Turn,
-)
+from hookline_hookspecs import Delta, Host, ModelResponse, Notice, Question, Reply, ToolResult, Turn
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.patch_stdout import patch_stdout
 
-from .activity import (
-    attachment_line,
-    call_line,
-    is_chat,
-    is_followed,
-    notice_line,
-    result_line,
-)
+from .activity import attachment_line, call_line, is_chat, is_followed, notice_line, result_line
 from .answer import Answer
 from .asking import ask, question_text
 from .conversation import LEAVE, Conversation

@@ -1,7 +1,7 @@
 """Judging one address and reading one URL: no look-ups, no configuration, no network.
 
-`hookline_guards.net.policy` adds the operator's settings, `hookline_guards.net.client` the connection. The lists
-are data: ``addresses.yaml`` beside this module.
+`hookline_guards.net.policy` adds the operator's settings, `hookline_guards.net.client` the
+connection. The lists are data: ``addresses.yaml`` beside this module.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """One request over one judged connection. The only module here that imports httpx2.
 
-`hookline_guards.net.client` imports it at its first request, since httpx2 costs start-up time. Nothing is
-kept between requests: no cookies, no connections, so that every hop resolves and is judged anew.
+`hookline_guards.net.client` imports it at its first request, since httpx2 costs start-up time.
+Nothing is kept between requests: no cookies, no connections, so that every hop resolves and is
+judged anew.
 """
 
 from __future__ import annotations

@@ -1,0 +1,75 @@
+"""A database from another version: a newer one is left alone, an older one is brought forward."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from .computer import Computer
+from .wires import serving
+
+
+@pytest.fixture
+def used(computer: Computer) -> Computer:
+    """A computer whose database holds a session."""
+    with serving("anthropic", lambda _words: "Hello.") as wire:
+        done = computer.run("run", "hi", "--session", "s", **wire.env)
+    assert done.code == 0, done.err
+    assert not (computer.home / "backups").exists()
+    return computer
+
+
+def change(computer: Computer, script: str) -> None:
+    """Change the database by hand, as another version would have left it."""
+    with closing(sqlite3.connect(computer.database)) as db:
+        db.executescript(script)
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+OLDER = "DROP TABLE kv; DELETE FROM migrations WHERE component = 'storage';"
+"""Takes back the tables that plugins keep their values in, which came after those of sessions."""
+
+
+@pytest.mark.parametrize("component", ["core", "storage"])
+def test_a_newer_database_is_refused_and_untouched(used: Computer, component: str) -> None:
+    change(used, f"INSERT INTO migrations VALUES ('{component}', 999, 'later', 'sum', 0)")
+    before = used.database.read_bytes()
+    refused = used.run("run", "again", "--session", "s", HOOKLINE_MODEL="anthropic/fake")
+    assert (refused.code, refused.out) == (1, "")
+    assert len(refused.err.strip().splitlines()) == 1
+    assert f"The tables of {component} are newer than this version" in refused.err
+    assert used.database.read_bytes() == before
+    assert not (used.home / "backups").exists()
+
+
+def test_an_older_database_is_backed_up_and_migrated(used: Computer) -> None:
+    change(used, OLDER)
+    assert [message["role"] for message in used.exported("s")] == ["user", "assistant"]
+    assert used.rows("SELECT count(*) FROM kv") == [0]
+    [copy] = (used.home / "backups").iterdir()
+    with closing(sqlite3.connect(copy)) as old:
+        assert old.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert old.execute("SELECT count(*) FROM messages").fetchone() == (2,)
+        assert not old.execute("SELECT 1 FROM sqlite_master WHERE name = 'kv'").fetchall()
+
+
+def test_a_kill_in_the_middle_of_a_migration_is_made_good_by_the_next_start(used: Computer) -> None:
+    change(used, OLDER)
+    killed = used.run("sessions", "list", HOOKLINE_CRASH_AT="mid-migration")
+    assert killed.code == -9, "mid-migration is never passed"
+    assert used.is_whole()
+    assert [message["role"] for message in used.exported("s")] == ["user", "assistant"]
+    assert used.rows("SELECT component FROM migrations ORDER BY 1") == ["core", "storage"]
+    assert used.rows("SELECT count(*) FROM kv") == [0]
+    assert used.is_whole()
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_a_kill_while_a_new_home_is_set_up_is_made_good(computer: Computer, n: int) -> None:
+    killed = computer.run("sessions", "list", HOOKLINE_CRASH_AT=f"mid-migration:{n}")
+    assert killed.code == -9, "mid-migration is never passed"
+    listed = computer.run("sessions", "list")
+    assert (listed.code, listed.out) == (0, "No session yet.\n")
+    assert computer.is_whole()
