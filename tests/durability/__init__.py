@@ -1,1 +1,1 @@
-"""What survives: kills at every named point, failing disks, several processes, old and new files."""
+"""What survives: kills at every named point, failing disks, a crowd of processes, old files."""
