@@ -6,10 +6,7 @@ from anthropic import Anthropic
 
 client = Anthropic(base_url=sys.argv[1], api_key="bench")
 stream = client.messages.create(
-    model="bench",
-    max_tokens=8192,
-    messages=[{"role": "user", "content": sys.argv[2]}],
-    stream=True,
+    model="bench", max_tokens=8192, messages=[{"role": "user", "content": sys.argv[2]}], stream=True
 )
 for event in stream:
     if event.type == "content_block_delta" and event.delta.type == "text_delta":

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from hookline_hookspecs import (
-    DeltaSink,
-    ModelRequest,
-    ModelResponse,
-    TextBlock,
-    Usage,
-    WireRequest,
-)
+from hookline_hookspecs import DeltaSink, ModelRequest, ModelResponse, TextBlock, Usage, WireRequest
 
 ANSWER = ModelResponse(
     (TextBlock("The quick brown fox jumps over the dog."),), "end", Usage(100, 10)

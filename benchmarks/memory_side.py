@@ -66,14 +66,14 @@ async def all_at_once(
             break
         await asyncio.sleep(0.05)
     gc.collect()
-    grown = memory() - before
+    there = max(model.waiting, 1)
+    kilobytes = (memory() - before) / 1000 / there
     model.release()
     results = await asyncio.gather(*turns, return_exceptions=True)
     failures = [result for result in results if isinstance(result, BaseException)]
     seconds = perf_counter() - start
     if failures:
         os.write(2, f"{len(failures)} failures, such as: {failures[0]!r}\n".encode())
-    kilobytes = grown / 1000 / sessions
     return {"failures": len(failures), "kilobytes": kilobytes, "seconds": seconds / sessions}
 
 

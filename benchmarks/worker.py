@@ -74,10 +74,7 @@ async def timed(turns: int, work: Awaitable[object]) -> Mapping[str, float]:
     """
     start, used = perf_counter(), process_time()
     await work
-    return {
-        "seconds": (perf_counter() - start) / turns,
-        "cpu": (process_time() - used) / turns,
-    }
+    return {"seconds": (perf_counter() - start) / turns, "cpu": (process_time() - used) / turns}
 
 
 def work(side: Side) -> None:

@@ -76,7 +76,7 @@ class Plugins:
             if found is None:
                 if loading.entry.named:
                     loading.state = "missing"
-                    loading.reason = f"not installed; install its package, hookline-{name}"
+                    loading.reason = f"not installed; pip install hookline-{name}"
                 return
             loading.plugin = self._make(loading, found)
             self._runtime.bus.register(name, loading.plugin, rank)

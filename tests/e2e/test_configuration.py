@@ -108,7 +108,6 @@ def test_an_unknown_key_warns_with_a_suggestion_and_stops_nothing(talking: Machi
     assert f"{path}:2: sesion: unknown key; did you mean session?" in done.err
 
 
-@pytest.mark.xfail(strict=True, reason="run loads the config twice and warns each time")
 def test_a_warning_is_told_once(talking: Machine) -> None:
     talking.config("sesion: {idle_hours: 1}\n")
     assert talking.run("run", "hello").err.count("did you mean session?") == 1

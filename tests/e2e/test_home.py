@@ -17,13 +17,11 @@ LISTED = "never-to-be-seen-in-a-list-77"
 HEADER = "Bearer header-secret-4242"
 
 
-@pytest.mark.xfail(strict=True, reason="the log's folder makes the home with the umask's mode")
 def test_the_home_is_for_its_owner_alone(talking: Machine) -> None:
     assert talking.run("run", "hello").code == 0
     assert modes(talking.home) == {"folder": {0o700}, "file": {0o600}}
 
 
-@pytest.mark.xfail(strict=True, reason="hookline.log is made with the umask's mode")
 def test_files_in_a_home_that_was_there_are_for_its_owner(talking: Machine) -> None:
     talking.config("plugins: {files: {read_max_chars: lots}}\n").chmod(0o600)
     assert talking.run("run", "hello").code == 0
@@ -82,7 +80,6 @@ def test_secrets_come_from_the_home_and_never_from_the_workspace(machine: Machin
 
 
 @pytest.mark.parametrize("place", ["file", "kernel"])
-@pytest.mark.xfail(strict=True, reason="OSError of the home is not told as a sentence")
 def test_a_home_that_cannot_be_made_is_told_in_a_sentence(talking: Machine, place: str) -> None:
     (talking.workspace / "file").write_text("in the way")
     home = talking.workspace / "file" / "home" if place == "file" else Path("/proc/nowhere")
@@ -95,7 +92,6 @@ def test_a_home_that_cannot_be_made_is_told_in_a_sentence(talking: Machine, plac
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is closed to the superuser")
-@pytest.mark.xfail(strict=True, reason="OSError of the home is not told as a sentence")
 def test_a_home_that_may_not_be_written_is_told_in_a_sentence(talking: Machine) -> None:
     talking.home.mkdir(mode=0o500)
     done = talking.run("run", "hello")

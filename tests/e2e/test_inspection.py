@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 
 import hookline
-import pytest
 from hookline_hookspecs import HOOKS
 
 from .machine import FIRST_REQUEST_TOKENS, Machine
@@ -77,7 +76,6 @@ def test_prompt_adds_up(machine: Machine) -> None:
     assert "Mind the wombats." in machine.run("prompt").out
 
 
-@pytest.mark.xfail(strict=True, reason="the log's folder makes the home with the umask's mode")
 def test_doctor_on_a_fresh_home_has_hints_and_no_failure(machine: Machine, whole: None) -> None:
     done = machine.run("doctor", "--json")
     assert all(set(row) == {"name", "plugin", "ok", "detail", "fix"} for row in done.json)

@@ -196,7 +196,6 @@ def test_a_prompt_is_kept_to_the_letter(machine: Machine, name: str) -> None:
     assert texts[0].startswith(PROMPTS[name])
 
 
-@pytest.mark.xfail(strict=True, reason="surrogates of undecodable bytes reach the store")
 @pytest.mark.parametrize("way", ["stdin", "argument"])
 def test_bytes_that_are_no_utf8_do_not_end_in_a_stack_trace(talking: Machine, way: str) -> None:
     raw = b"caf\xe9 \xff"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from .machine import Finished, Machine
 
 COMMON = {"type", "session", "turn", "ts"}
@@ -100,14 +98,12 @@ def test_no_model_and_a_missing_picture_end_in_a_result_too(talking: Machine) ->
         assert well_formed(done) == ["error", "result"]
 
 
-@pytest.mark.xfail(strict=True, reason="the line only points to stderr")
 def test_the_error_line_says_what_is_wrong(machine: Machine) -> None:
     done = machine.run("run", "look", "--json")
     assert done.code == 2
     assert "hookline demo" in done.events[0]["text"]
 
 
-@pytest.mark.xfail(strict=True, reason="OSError of the home is not told as a sentence")
 def test_a_home_that_cannot_be_made_ends_in_a_result_too(talking: Machine) -> None:
     done = talking.run("run", "look", "--json", "--home", "/proc/nowhere")
     assert done.code in (1, 2)
@@ -122,7 +118,6 @@ def test_a_slash_command_is_one_result(talking: Machine) -> None:
     assert done.result["tool_calls"] == 0
 
 
-@pytest.mark.xfail(strict=True, reason="an error outside of the turn ends without a result")
 def test_a_store_that_cannot_be_opened_ends_in_a_result_too(talking: Machine) -> None:
     talking.config("trace: false\n")
     (talking.home / "hookline.db").write_bytes(b"this is no database at all, " * 200)

@@ -80,7 +80,6 @@ def test_a_session_that_is_not_there(machine: Machine, command: list[str]) -> No
     assert is_sentence(done.err)
 
 
-@pytest.mark.xfail(strict=True, reason="loading a session asks for the default model")
 def test_the_stored_prompt_can_be_seen_without_a_model(talking: Machine) -> None:
     assert talking.run("run", "hello", "--session", "s").code == 0
     del talking.env["HOOKLINE_MODEL"]

@@ -127,7 +127,6 @@ def test_the_first_request_of_a_fresh_session_is_small(machine: Machine, serve: 
     assert 100 < wire.prompt_tokens(0) < FIRST_REQUEST_TOKENS
 
 
-@pytest.mark.xfail(strict=True, reason="core gives the driver an option that it does not know")
 def test_a_run_with_anthropic_is_quiet_on_stderr(machine: Machine, whole: None) -> None:
     wire = anthropic(["hello"])
     with wire.server:

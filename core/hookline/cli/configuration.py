@@ -6,7 +6,7 @@ import os
 
 import typer
 
-from .shared import Json, err, home, load_config, out, out_json, stop
+from .shared import Json, err, home, load_config, out, out_json, ready_home, stop
 
 app = typer.Typer(help="See, check and change the configuration.", no_args_is_help=True)
 
@@ -76,9 +76,8 @@ def schema() -> None:
 def set_(key: str, value: str) -> None:
     """Set KEY (dotted, such as session.idle_hours) to VALUE (YAML)."""
     from hookline.config import ConfigError, set_value
-    from hookline.home import make_home
 
-    make_home(home())
+    ready_home()
     try:
         for warning in set_value(home() / "config.yaml", key, value, os.environ) or ():
             err(f"hookline: warning: {warning}")

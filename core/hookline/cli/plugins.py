@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .shared import Json, err, home, load_config, out, out_json, stop, table, with_runtime
+from .shared import (
+    Json,
+    err,
+    home,
+    load_config,
+    out,
+    out_json,
+    ready_home,
+    stop,
+    table,
+    with_runtime,
+)
 
 if TYPE_CHECKING:
     from hookline.plugins import Loading
@@ -112,13 +123,12 @@ def disable(name: str) -> None:
 
 def _switch(name: str, enabled: bool) -> None:
     from hookline.config import ConfigError, set_plugin
-    from hookline.home import make_home
 
     loaded = load_config()
     known = name in loaded.plugins or name in _dists()
     if not enabled and not known:
         stop(f"there is no plugin {name}; `hookline plugins list` shows those there are")
-    make_home(home())
+    ready_home()
     try:
         for warning in set_plugin(loaded.path, name, enabled, os.environ) or ():
             err(f"hookline: warning: {warning}")

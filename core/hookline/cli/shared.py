@@ -87,10 +87,7 @@ def with_runtime(work: Callable[[Runtime], Awaitable[T]], loaded: Loaded | None 
     from hookline.runtime import Runtime
 
     config = loaded or load_config()
-    try:
-        quiet_logging()
-    except OSError as error:
-        stop(f"the home {home()} cannot be used: {error.strerror or error}; choose another --home")
+    ready_home()
 
     async def main() -> T:
         async with Runtime(config, home()) as runtime:
@@ -104,6 +101,15 @@ def with_runtime(work: Callable[[Runtime], Awaitable[T]], loaded: Loaded | None 
         stop(str(error), FAILED)
     except KeyboardInterrupt:
         raise SystemExit(INTERRUPTED) from None
+
+
+def ready_home() -> Path:
+    """The home with its log, made if need be; ends with a sentence if it cannot be."""
+    try:
+        quiet_logging()
+    except OSError as error:
+        stop(f"the home {home()} cannot be used: {error.strerror or error}; choose another --home")
+    return home()
 
 
 def quiet_logging() -> None:
