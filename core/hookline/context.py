@@ -6,7 +6,9 @@ import logging
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from hookline_hookspecs import Notice, Paths, Question, Session, Stash, Tool, Turn
+from hookline_hookspecs.events import Notice, Question, Session, Turn
+from hookline_hookspecs.host import Paths, Stash
+from hookline_hookspecs.tools import Tool
 
 if TYPE_CHECKING:
     from .runtime import Runtime

@@ -5,23 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hookline_hookspecs import (
-    Context,
-    Deny,
-    Excerpt,
-    Http,
-    Inbound,
-    Lesson,
-    Message,
-    ModelRequest,
-    Paths,
-    Refused,
-    Session,
-    Tool,
-    Turn,
-)
+from hookline_hookspecs.errors import Refused
+from hookline_hookspecs.events import Deny, Excerpt, Inbound, Lesson, ModelRequest, Session, Turn
+from hookline_hookspecs.host import Context, Http, Paths
+from hookline_hookspecs.messages import Message
+from hookline_hookspecs.tools import Tool
 
 from . import clock
 from .context import PluginContext, TurnContext, current
@@ -108,11 +99,16 @@ class PluginHost:
         self.plugin = plugin
         self.home = runtime.home
         self.config = runtime.config
-        self.storage = PluginStorage(runtime.store, plugin, package, runtime.home)
+        self._package = package
         self.signals = PluginSignals(runtime, plugin)
         self.services = PluginServices(runtime.services)
         self.log = logging.getLogger(f"hookline.plugin.{plugin}")
         self._tasks: set[asyncio.Task[Any]] = set()
+
+    @cached_property
+    def storage(self) -> PluginStorage:
+        """The plugin's own storage."""
+        return PluginStorage(self._runtime.store, self.plugin, self._package, self.home)
 
     @property
     def paths(self) -> Paths:

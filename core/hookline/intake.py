@@ -8,18 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from hookline_hookspecs import (
-    Attachment,
-    Audio,
-    Block,
-    Deny,
-    ImageBlock,
-    Inbound,
-    Question,
-    Reply,
-    TextBlock,
-    Turn,
-)
+from hookline_hookspecs.events import Attachment, Audio, Deny, Inbound, Question, Reply, Turn
+from hookline_hookspecs.messages import Block, ImageBlock, TextBlock
 
 from . import clock, crash
 from .commands import is_command, run_command
@@ -60,15 +50,15 @@ class Intake:
         if self.chat_session is not None and inbound.session_id is None:
             inbound = replace(inbound, session_id=self.chat_session)
         inbound = replace(inbound, text=clean(inbound.text))
-        inbox_id = await self._store(inbound)
+        inbox_id = await self._store(inbound, durable=True)
         if inbox_id is None:
             return False
         self._runtime.background(self._answer(inbound, inbox_id))
         return True
 
-    async def _store(self, inbound: Inbound) -> str | None:
+    async def _store(self, inbound: Inbound, *, durable: bool) -> str | None:
         crash.point("after-receive")
-        inbox_id = await self._runtime.journal.receive(inbound)
+        inbox_id = await self._runtime.journal.receive(inbound, durable=durable)
         if inbox_id is not None:
             self._received.add(inbox_id)
         crash.point("after-commit")
@@ -106,7 +96,9 @@ class Intake:
     async def submit(self, inbound: Inbound, mode: str) -> Running:
         """Take a message and work on it to its end; the caller delivers the reply."""
         inbound = replace(inbound, text=clean(inbound.text))
-        inbox_id = await self._store(inbound)
+        # Nobody is told that it was taken before the answer is there, which is durable; so this
+        # needs to survive the death of the process and not a power cut.
+        inbox_id = await self._store(inbound, durable=False)
         if inbox_id is None:
             return new_turn(self._runtime.idle_context().state, inbound, None, mode)
         return await self.process(inbound, inbox_id, mode)
@@ -170,7 +162,6 @@ class Intake:
         blocks = await self._blocks(TurnContext(self._runtime, state, running), inbound)
         try:
             await run_turn(self._runtime, running, blocks)
-            await self._runtime.sessions.touched(state)
         except BaseException:
             # Memory and store may differ now; the next message reads the store.
             self._runtime.sessions.forget(state.record.id)

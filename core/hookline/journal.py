@@ -14,18 +14,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, TypeAlias
 
-from hookline_hookspecs import (
-    Connection,
-    Inbound,
-    Message,
-    Migration,
-    Reply,
-    Session,
-    Store,
-    ToolCall,
-    ToolResult,
-    Usage,
-)
+from hookline_hookspecs.drivers import Connection, Migration, Store
+from hookline_hookspecs.events import Inbound, Reply, Session, ToolResult, Usage
+from hookline_hookspecs.messages import Message, ToolCall
 
 from . import clock
 from .inbound import inbound_from_json, inbound_to_json, reply_to_json
@@ -94,12 +85,12 @@ class Journal:
 
     # Inbox
 
-    async def receive(self, inbound: Inbound) -> str | None:
-        """Store an inbound message for good; its id, or None if it was there already."""
+    async def receive(self, inbound: Inbound, *, durable: bool) -> str | None:
+        """Store an inbound message; its id, or None if it was there already."""
         row = {name: getattr(inbound, name) for name in _INBOX}
         row |= {"id": new_id(), "body": inbound_to_json(inbound)}
         row["received"] = inbound.received or clock.now()
-        stored = await self._all([("insert_inbox", row)], durable=True)
+        stored = await self._all([("insert_inbox", row)], durable=durable)
         return row["id"] if stored else None
 
     def close_inbound(self, inbox_id: str, session_id: str | None = None) -> Awaitable[int]:
@@ -251,8 +242,12 @@ class Journal:
         error: str | None = None,
         inbox_id: str | None = None,
         reply: Reply | None = None,
-    ) -> Awaitable[int]:
-        """A turn is over; its reply is in the outbox once this returns, power cut or not."""
+        session_id: str,
+    ) -> Awaitable[Mapping[str, Any] | None]:
+        """A turn is over; its reply is in the outbox once this returns, power cut or not.
+
+        Returns the session's row as it is now.
+        """
         end = {"id": turn_id, "state": state, "stop": stop, "iterations": iterations}
         statements: list[Statement] = [("end_turn", {**end, "error": error, "now": clock.now()})]
         if inbox_id:
@@ -260,7 +255,13 @@ class Journal:
             statements.append(("set_inbox", done))
         if reply is not None:
             statements.append(_reply(reply, turn_id))
-        return self._all(statements, durable=True)
+
+        def work(db: Connection) -> Mapping[str, Any] | None:
+            for name, params in statements:
+                db.execute(self.sql[name], params)
+            return next(iter(db.fetch(self.sql["session"], {"id": session_id})), None)
+
+        return self.store.write(work, durable=True)
 
     def post(self, reply: Reply) -> Awaitable[int]:
         """Put a reply that belongs to no turn into the outbox."""

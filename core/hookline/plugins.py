@@ -10,6 +10,7 @@ import inspect
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -246,14 +247,14 @@ def find_class(name: str) -> Any:
     """
     from stevedore import NamedExtensionManager
 
+    values = installed().get(name, set())
+    if not values:
+        return None
+    if len(values) > 1:
+        raise PluginRefused(_conflict(name))
     errors: list[BaseException] = []
     start = perf_counter()
     manager: NamedExtensionManager[Any] = NamedExtensionManager(
-        GROUP, [], on_missing_entrypoints_callback=lambda _names: None
-    )
-    if len({ep.value for ep in manager.list_entry_points() if ep.name == name}) > 1:
-        raise PluginRefused(_conflict(name))
-    manager = NamedExtensionManager(
         GROUP,
         [name],
         on_load_failure_callback=lambda _manager, _ep, error: errors.append(error),
@@ -265,6 +266,18 @@ def find_class(name: str) -> Any:
         log.warning("plugin %s took %.1f s to import", name, perf_counter() - start)
     found = manager.extensions
     return found[0].plugin if found else None
+
+
+@cache
+def installed() -> dict[str, set[str]]:
+    """What each installed entry point stands for, by name; nothing is imported."""
+    from stevedore import NamedExtensionManager
+
+    manager: NamedExtensionManager[Any] = NamedExtensionManager(GROUP, [])
+    found: dict[str, set[str]] = {}
+    for entry_point in manager.list_entry_points():
+        found.setdefault(entry_point.name, set()).add(entry_point.value)
+    return found
 
 
 def _conflict(name: str) -> str:

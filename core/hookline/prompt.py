@@ -41,13 +41,25 @@ class StablePrompt:
 
     def tools_json(self) -> str:
         """The schemas as compact JSON."""
-        return json.dumps(
-            [asdict(tool) for tool in self.tools], ensure_ascii=False, separators=(",", ":")
-        )
+        return "[" + ",".join([_tool_json(tool) for tool in self.tools]) + "]"
 
     def digest(self) -> tuple[str, str]:
         """SHA-256 of the system prompt and of the tool schemas, in hexadecimal."""
         return sha256(self.system), sha256(self.tools_json())
+
+
+_encoded: dict[int, tuple[ToolSchema, str]] = {}
+"""A schema's JSON by its identity; the schema is kept, so that its id is not given away again."""
+
+
+def _tool_json(tool: ToolSchema) -> str:
+    known = _encoded.get(id(tool))
+    if known is None:
+        if len(_encoded) > 256:
+            _encoded.clear()
+        text = json.dumps(asdict(tool), ensure_ascii=False, separators=(",", ":"))
+        known = _encoded[id(tool)] = (tool, text)
+    return known[1]
 
 
 def sha256(text: str) -> str:

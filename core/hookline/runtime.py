@@ -11,7 +11,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from hookline_hookspecs import Check, Inbound, Paths, Refused, Session, Store, Tool, Turn
+from hookline_hookspecs.drivers import Store
+from hookline_hookspecs.errors import Refused
+from hookline_hookspecs.events import Inbound, Session, Turn
+from hookline_hookspecs.host import Paths
+from hookline_hookspecs.parts import Check
+from hookline_hookspecs.tools import Tool
 
 from . import clock
 from .bus import Bus
@@ -62,8 +67,7 @@ class Runtime:
         self.strict = os.environ.get("HOOKLINE_STRICT") == "1" if strict is None else strict
         self.config: Config = loaded.config
         self.bus = bus or Bus(strict=self.strict)
-        self.store: Store = store or make_store(self.config.store, home)
-        self.journal = Journal(self.store)
+        self._given_store = store
         self.providers = Providers(loaded)
         self.tools: dict[str, Tool] = {}
         self.commands = Commands()
@@ -99,6 +103,16 @@ class Runtime:
         await self.bus.signals.aclose()
         self.bus.watchdog.stop()
         await self.store.close()
+
+    @cached_property
+    def store(self) -> Store:
+        """The database, made at its first use."""
+        return self._given_store or make_store(self.config.store, self.home)
+
+    @cached_property
+    def journal(self) -> Journal:
+        """What is kept of sessions and turns."""
+        return Journal(self.store)
 
     # What hooks and hosts ask for
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +55,7 @@ class SessionState:
     paths: Paths | None = None
     retry: Inbound | None = None
     unshown: list[Mapping[str, Any]] = field(default_factory=list)
+    creating: Awaitable[int] | None = None
     told_date: str | None = None
     told_workspace: str | None = None
 
@@ -72,3 +73,9 @@ class SessionState:
     def messages(self) -> tuple[Message, ...]:
         """The history as it is sent."""
         return tuple([entry.message for entry in self.history])
+
+
+def session_version(row: Mapping[str, Any] | None) -> tuple[Any, ...]:
+    """What tells whether another process has worked on a session."""
+    names = ("updated", "turns", "ended", "model", "question")
+    return tuple([row[name] for name in names]) if row is not None else ()

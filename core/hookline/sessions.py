@@ -14,25 +14,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from hookline_hookspecs import (
+from hookline_hookspecs.events import (
     SLOTS,
     ContextBlock,
     Inbound,
-    Message,
     ModelRequest,
     Question,
     Section,
     Session,
-    Tool,
     ToolSchema,
 )
+from hookline_hookspecs.messages import Message
+from hookline_hookspecs.tools import Tool
 
 from . import clock
 from .context import TurnContext
 from .inbound import inbound_from_json
 from .journal import new_id, parts_from_json
 from .prompt import StablePrompt, assemble, core_sections
-from .session import SessionState
+from .session import SessionState, session_version
 from .turn import Running, question_from_json, question_to_json
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("hookline.sessions")
 LOADED = 512
 """Idle sessions kept in memory."""
+SLACK = 64
+"""How many more there may be before the oldest are let go, all at once."""
 WAIT_FOR_OWNER = 30.0
 """Seconds to wait for a session that another process works on."""
 TERMINAL = "terminal"
@@ -111,7 +113,7 @@ class Sessions:
 
     async def _load(self, row: Mapping[str, Any]) -> SessionState:
         """The session's state, read anew if another process has worked on it."""
-        version = _version(row)
+        version = session_version(row)
         state = self._states.get(row["id"])
         if state is None or state.version != version:
             state = await self._read(row)
@@ -142,9 +144,10 @@ class Sessions:
             await self._runtime.bus.observe(
                 "start_of_session", TurnContext(self._runtime, state), state.record
             )
-        for session_id in list(self._states)[: max(0, len(self._states) - LOADED)]:
-            if self._states[session_id].running is None:
-                del self._states[session_id]
+        if len(self._states) > LOADED + SLACK:
+            for session_id in list(self._states)[: len(self._states) - LOADED]:
+                if self._states[session_id].running is None:
+                    del self._states[session_id]
 
     async def create(
         self,
@@ -177,11 +180,10 @@ class Sessions:
         state.summary = summary
         state.last_used = record.created
         state.told_workspace = str(workspace)
-        await runtime.journal.create_session(
+        state.creating = runtime.journal.create_session(
             record, state.stable, model=model, workspace=str(workspace), summary=summary
         )
         state.recovered = True
-        await self.touched(state)
         await self._keep(state)
         return state
 
@@ -231,7 +233,7 @@ class Sessions:
     async def touched(self, state: SessionState) -> None:
         """Note what the store says after this process has worked on the session."""
         row = await self._runtime.journal.session(state.record.id)
-        state.version = _version(row) if row is not None else ()
+        state.version = session_version(row) if row is not None else ()
 
     async def running_again(
         self, state: SessionState, row: Mapping[str, Any], mode: str
@@ -317,11 +319,6 @@ def notices(state: SessionState) -> tuple[ContextBlock, ...]:
         lines.append(f"The workspace is now {state.workspace}.")
         state.told_workspace = str(state.workspace)
     return (ContextBlock("notices", "\n".join(lines)),) if lines else ()
-
-
-def _version(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What tells whether another process has worked on a session."""
-    return (row["updated"], row["turns"], row["ended"], row["model"], row["question"])
 
 
 def _successor(session_id: str, inbound: Inbound) -> str:

@@ -11,18 +11,10 @@ from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
-from hookline_hookspecs import (
-    Answer,
-    Ask,
-    Deny,
-    HooklineError,
-    Question,
-    Refused,
-    Tool,
-    ToolCall,
-    ToolError,
-    ToolResult,
-)
+from hookline_hookspecs.errors import HooklineError, Refused, ToolError
+from hookline_hookspecs.events import Answer, Ask, Deny, Question, ToolResult
+from hookline_hookspecs.messages import ToolCall
+from hookline_hookspecs.tools import Tool
 
 from . import crash
 from .bus import AroundFault
@@ -92,6 +84,8 @@ async def run_call(ctx: TurnContext, call: ToolCall) -> ToolResult:
     )
     assert ctx.running is not None
     ctx.running.finish(ctx.runtime.journal, result)
+    if tool is None or not tool.read_only or crash.armed("after-tool"):
+        await ctx.running.settle()
     crash.point("after-tool")
     return result
 

@@ -9,25 +9,21 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from hookline_hookspecs import (
-    Block,
+from hookline_hookspecs.errors import ProviderError
+from hookline_hookspecs.events import (
     ContextBlock,
     Failure,
     Inbound,
-    Message,
     ModelResponse,
-    ProviderError,
     Question,
     Reply,
-    Stash,
-    TextBlock,
-    ToolCall,
+    Stop,
     ToolResult,
-    ToolResultBlock,
     Turn,
     Usage,
 )
-from hookline_hookspecs.events import Stop
+from hookline_hookspecs.host import Stash
+from hookline_hookspecs.messages import Block, Message, TextBlock, ToolCall, ToolResultBlock
 
 from . import clock, crash
 from .bus import AroundFault
@@ -36,6 +32,7 @@ from .implementations import describe
 from .journal import new_id
 from .model_call import call_model, turn_request
 from .prompt import envelope
+from .session import session_version
 from .text import clean, clean_arguments
 from .tool_call import run_calls
 
@@ -138,6 +135,9 @@ async def run_turn(runtime: Runtime, running: Running, blocks: Sequence[Block]) 
         late, state.steering = [TextBlock(text) for text in state.steering], []
         user = Message("user", (*late, *blocks), envelope(running.blocks))
         entry = running.say(user)
+        if state.creating is not None:
+            running.later(state.creating)
+            state.creating = None
         running.later(
             runtime.journal.begin_turn(
                 running.id, state.record.id, running.inbox_id, entry.seq, user
@@ -346,7 +346,8 @@ async def _journal_response(
             state.record.id, running.id, entry.seq, message, steps, (response.model, response.usage)
         )
     )
-    if calls or crash.armed("after-model"):
+    # What only reads may be run again, so it need not wait until its journal is on disk.
+    if not all(read_only for _, read_only in steps) or crash.armed("after-model"):
         await running.settle()
     crash.point("after-model")
 
@@ -363,7 +364,6 @@ async def _answer_calls(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
         # takes up leaves its calls open.
         if not ctx.runtime.closing:
             _say_results(ctx, calls)
-    await running.settle()
 
 
 def _say_steering(ctx: TurnContext) -> None:
@@ -413,8 +413,9 @@ async def _end(ctx: TurnContext) -> None:
     crash.point("before-reply")
     if running.question is not None:
         await runtime.sessions.set_question(state, running.question)
-    await runtime.journal.end_turn(
+    row = await runtime.journal.end_turn(
         running.id,
+        session_id=state.record.id,
         state="failed" if running.stop == "error" else "done",
         stop=running.stop,
         iterations=running.iterations,
@@ -422,6 +423,7 @@ async def _end(ctx: TurnContext) -> None:
         inbox_id=running.inbox_id,
         reply=None if state.record.kind != "chat" else reply,
     )
+    state.version = session_version(row)
     state.last_used = clock.now()
 
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from hookline_hookspecs import Plugin, Question, ToolCall, ToolResult, tool
+from hookline_hookspecs.plugin import NoConfig
 
 
 def ran(what: str) -> None:
@@ -10,7 +11,7 @@ def ran(what: str) -> None:
         log.write(f"{what}\n")
 
 
-class Notebook(Plugin):
+class Notebook(Plugin[NoConfig]):
     @tool
     def append(self, line: str) -> str:
         """Add a line to the notebook."""

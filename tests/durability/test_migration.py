@@ -91,36 +91,47 @@ STEPS = [
     Migration(2, "two", "ALTER TABLE later ADD COLUMN text; UPDATE later SET text = 'two';"),
 ]
 
-async def main():
+async def main(n):
     global left
     [driver] = entry_points(group="hookline.stores", name="sqlite")
     left = 0
     store = driver.load()("sqlite", Path(sys.argv[1]), connect=connect)
     await store.open()
-    left = int(sys.argv[2])
+    left = n
     await store.migrate("later", STEPS)
     left = 0
     await store.close()
 
-asyncio.run(main())
+for line in sys.stdin:
+    child = os.fork()
+    if not child:
+        asyncio.run(main(int(line)))
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
-"""Migrates a component in two steps and is killed at the n-th statement of that; 0 is never."""
+"""For each number n that it reads, a process migrates a component in two steps and is killed at
+the n-th statement (0 is never); its return code is printed."""
 
 
 def test_a_kill_at_any_statement_of_a_migration_is_made_good(used: Computer) -> None:
     def migrate(n: int) -> int:
-        command = [sys.executable, "-c", KILLED_AT, str(used.home), str(n)]
-        return subprocess.run(command, check=False).returncode
+        assert victim.stdin
+        assert victim.stdout
+        victim.stdin.write(f"{n}\n")
+        victim.stdin.flush()
+        return int(victim.stdout.readline())
 
-    before = used.database.read_bytes()
-    n = 0
-    while n == 0 or migrate(n) == -9:
-        assert used.is_whole()
-        assert migrate(0) == 0
-        assert used.rows("SELECT n, text FROM later") == [(1, "two")]
-        assert used.rows("SELECT number FROM migrations WHERE component = 'later'") == [1, 2]
-        used.database.write_bytes(before)
-        n += 1
+    before, n = used.database.read_bytes(), 1
+    command = [sys.executable, "-c", KILLED_AT, str(used.home)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as victim:
+        while migrate(n) == -9:
+            assert used.is_whole()
+            assert migrate(0) == 0
+            assert used.rows("SELECT n, text FROM later") == [(1, "two")]
+            assert used.rows("SELECT number FROM migrations WHERE component = 'later'") == [1, 2]
+            used.database.write_bytes(before)
+            n += 1
     assert n > 8, "the migration did not go through the connection that kills"
 
 

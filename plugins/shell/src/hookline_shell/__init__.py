@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hookline_hookspecs import (
@@ -40,16 +41,20 @@ TOOL = "bash"
 class Shell(Plugin[ShellConfig]):
     """Runs commands for the model, after a judge has read them."""
 
-    _judge: Judge
     _jobs: Jobs
+
+    @cached_property
+    def _judge(self) -> Judge:
+        """Made at the first command: the parser and the tables cost start-up time."""
+        from .judge import Judge
+
+        return Judge([re.compile(p) for p in self.config.dangerous_patterns])
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Load the parser and the judge's tables."""
+        """Nothing runs in the background yet."""
         from .jobs import Jobs
-        from .judge import Judge
 
-        self._judge = Judge([re.compile(p) for p in self.config.dangerous_patterns])
         self._jobs = Jobs()
 
     @hookimpl

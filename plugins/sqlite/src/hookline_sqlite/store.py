@@ -25,6 +25,11 @@ from .connection import BUSY_SECONDS, Connect, SqliteConnection, make_private, p
 from .locks import own
 from .migrations import Migrator, due, statements
 
+try:
+    from . import ranges
+except ImportError:  # no fcntl on this platform; a lock file for each session does it too
+    ranges = None  # type: ignore[assignment]
+
 T = TypeVar("T")
 log = logging.getLogger("hookline.store")
 
@@ -80,6 +85,7 @@ class SqliteStore:
         self._migrator = Migrator(home, version("hookline-sqlite"))
         self._waiting: list[_Job[Any]] = []  # each stays in it until it has been committed
         self._open = False
+        self._lock_file: ranges.LockFile | None = None
 
     async def open(self) -> None:
         """Connect; create what is not there. Raises ``StoreError``."""
@@ -89,6 +95,8 @@ class SqliteStore:
             lock = self._locks / "open.lock"
             async with own(lock, f"The database {self._path}", BUSY_SECONDS):
                 await asyncio.to_thread(self._start)
+            if ranges is not None:
+                self._lock_file = ranges.open_file(self._locks / "sessions.lock")
             self._open = True
 
     def _start(self) -> None:
@@ -106,6 +114,8 @@ class SqliteStore:
         """Finish what was asked for and disconnect."""
         if self._open:
             self._open = False
+            if self._lock_file is not None:
+                self._lock_file.close()
             await asyncio.to_thread(self._started.close)
 
     async def read(self, work: Callable[[Connection], T]) -> T:
@@ -134,6 +144,8 @@ class SqliteStore:
 
     def session_lock(self, session_id: str, timeout: float) -> AbstractAsyncContextManager[None]:
         """Own a session among all processes, for as long as the context lasts."""
+        if self._lock_file is not None:
+            return self._lock_file.own(session_id, f"Session {session_id}", timeout)
         name = hashlib.sha256(session_id.encode("utf-8", "surrogatepass")).hexdigest()
         return own(self._locks / f"{name}.lock", f"Session {session_id}", timeout)
 

@@ -1,0 +1,87 @@
+"""Owning sessions among processes: byte ranges of one file, freed by the system at a death.
+
+One open file serves every session of a process, however many run at once. POSIX drops a process's
+locks when it closes *any* descriptor of the file, so that all stores of one home share one, which
+is closed with the last of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import hashlib
+import os
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+from hookline_hookspecs.errors import StoreError
+
+from .connection import make_private
+from .locks import POLL_SECONDS
+
+NOTES, NOTE = 4096, 64
+"""Places at the file's beginning where holders write who they are, and bytes of each."""
+_files: dict[str, LockFile] = {}
+
+
+class LockFile:
+    """The lock file of a home, shared by the stores of this process. See `open_file`."""
+
+    def __init__(self, path: Path) -> None:
+        make_private(path)
+        self.path = str(path)
+        self.users = 0
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        self._held: set[int] = set()
+
+    def close(self) -> None:
+        """One store less uses the file."""
+        self.users -= 1
+        if not self.users:
+            _files.pop(self.path, None)
+            os.close(self._descriptor)
+
+    @asynccontextmanager
+    async def own(self, name: str, what: str, seconds: float) -> AsyncIterator[None]:
+        """Hold ``name``; two tasks of one process exclude each other, too.
+
+        Raises ``StoreError`` after ``seconds``: ``what`` is in use by whom.
+        """
+        digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        number = int.from_bytes(digest, "big") >> 2
+        deadline = time.monotonic() + seconds
+        while number in self._held or not self._taken(number):
+            if time.monotonic() >= deadline:
+                raise StoreError(f"{what} is in use by {self._holder(number)}.")
+            await asyncio.sleep(POLL_SECONDS)
+        self._held.add(number)
+        try:
+            with suppress(OSError):  # on a full disk it is owned without a name
+                text = f"process {os.getpid()} since {time.strftime('%H:%M:%S')}"
+                os.pwrite(self._descriptor, text.ljust(NOTE).encode(), number % NOTES * NOTE)
+            yield
+        finally:
+            self._held.discard(number)
+            fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, number)
+
+    def _holder(self, number: int) -> str:
+        note = os.pread(self._descriptor, NOTE, number % NOTES * NOTE).rstrip(b"\0 ")
+        return note.decode("utf-8", "replace") or "another process"
+
+    def _taken(self, number: int) -> bool:
+        try:
+            fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, number)
+        except (BlockingIOError, PermissionError):
+            return False
+        return True
+
+
+def open_file(path: Path) -> LockFile:
+    """The lock file at ``path``, opened at its first use in this process."""
+    file = _files.get(str(path))
+    if file is None:
+        file = _files[str(path)] = LockFile(path)
+    file.users += 1
+    return file
