@@ -339,11 +339,8 @@ class Bus:
         seconds = perf_counter() - start
         impl.calls += 1
         impl.seconds += seconds
-        if seconds > impl.longest:
-            impl.longest = seconds
-        if self.observers:
-            for observer in self.observers:
-                observer(impl, ctx, event, result, seconds, failure)
+        for observer in self.observers:
+            observer(impl, ctx, event, result, seconds, failure)
         return result
 
     async def attempt(self, impl: Implementation, ctx: Any, event: Any) -> Any:
@@ -361,7 +358,6 @@ class Bus:
         return await drive(result, deadline, watchdog, impl)
 
     def _failed(self, impl: Implementation, ctx: Any, error: BaseException) -> None:
-        impl.failures += 1
         hook = impl.spec.name
         if self.strict:
             raise error

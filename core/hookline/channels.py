@@ -7,9 +7,9 @@ import logging
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from hookline_hookspecs import Channel, Session
+from hookline_hookspecs import Channel, Session, crash
 
-from . import clock, crash
+from . import clock
 from .inbound import reply_from_json
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import logging
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from hookline_hookspecs.events import Notice, Question, Session, Turn
+from hookline_hookspecs.events import Inbound, Notice, Question, Session, Turn
 from hookline_hookspecs.host import Paths, Stash
 from hookline_hookspecs.tools import Tool
 
@@ -62,7 +62,8 @@ class TurnContext:
         """The turn so far; an empty one between turns."""
         if self.running is not None:
             return self.running.snapshot()
-        return self.runtime.empty_turn(self.state.record)
+        record = self.state.record
+        return Turn("", record, Inbound(record.channel, record.chat_id, "", "", ""))
 
     def notify(self, text: str, plugin: str = "core") -> None:
         """Tell the person a sentence beside the answer."""
@@ -107,7 +108,7 @@ class PluginContext:
     @property
     def host(self) -> Any:
         """The plugin's host."""
-        return self._base.runtime.host_of(self._plugin)
+        return self._base.runtime.plugins.host(self._plugin)
 
     @property
     def log(self) -> logging.Logger:

@@ -20,16 +20,14 @@ class PluginRefused(Exception):
 class Implementation:
     """One plugin's implementation of one hook, with how often it ran and for how long."""
 
-    __slots__ = ("call", "calls", "failures", "function", "longest", "plugin", "seconds", "spec")
+    __slots__ = ("call", "calls", "function", "plugin", "seconds", "spec")
 
     def __init__(self, spec: HookSpec, plugin: str, function: Callable[..., Any]) -> None:
         self.spec = spec
         self.plugin = plugin
         self.function = function
         self.calls = 0
-        self.failures = 0
         self.seconds = 0.0
-        self.longest = 0.0
         self.call: Callable[[Any, Any], Any] = function
 
 

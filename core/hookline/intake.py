@@ -8,14 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from hookline_hookspecs import crash
 from hookline_hookspecs.events import Attachment, Audio, Deny, Inbound, Question, Reply, Turn
 from hookline_hookspecs.messages import Block, ImageBlock, TextBlock
 
-from . import clock, crash
+from . import clock
 from .commands import is_command, run_command
 from .context import TurnContext, current
 from .journal import new_id
-from .sessions import TERMINAL
+from .sessions import TERMINAL, named
 from .text import clean
 from .turn import Running, new_turn, resume_turn, run_turn
 
@@ -95,13 +96,7 @@ class Intake:
 
     async def submit(self, inbound: Inbound, mode: str) -> Running:
         """Take a message and work on it to its end; the caller delivers the reply."""
-        inbound = replace(inbound, text=clean(inbound.text))
-        # Nobody is told that it was taken before the answer is there, which is durable; so this
-        # needs to survive the death of the process and not a power cut.
-        inbox_id = await self._store(inbound, durable=False)
-        if inbox_id is None:
-            return new_turn(self._runtime.idle_context().state, inbound, None, mode)
-        return await self.process(inbound, inbox_id, mode)
+        return await self.process(replace(inbound, text=clean(inbound.text)), None, mode)
 
     async def process(self, inbound: Inbound, inbox_id: str | None, mode: str) -> Running:
         """Gate, command or turn. One turn at a time in a chat, in the order of arrival."""
@@ -151,6 +146,13 @@ class Intake:
             lane.state = state
             try:
                 await self._recover(state, mode)
+                # What :meth:`submit` brings is stored by the session's owner: so an open message
+                # is a dead process's, and nobody works on one that still waits for its turn.
+                # Nobody is told that it was taken before the answer is there, which is durable;
+                # so it has to survive the death of the process and not a power cut.
+                inbox_id = inbox_id or await self._store(inbound, durable=False)
+                if inbox_id is None:
+                    return new_turn(self._runtime.idle_context().state, inbound, None, mode)
                 return await self._work(state, inbound, inbox_id, mode)
             finally:
                 lane.state = None
@@ -181,12 +183,15 @@ class Intake:
             return
         state.recovered = True
         runtime, record = self._runtime, state.record
+        # Nobody has granted beforehand what a dead process was about to ask.
+        mode = "no" if mode == "yes" else mode
         for row in await runtime.journal.open_turns(record.id):
             running = await runtime.sessions.running_again(state, row, mode)
             await resume_turn(runtime, running, await runtime.journal.steps(running.id))
             self.after_reply(running)
         for inbox_id, inbound in await runtime.journal.open_inbox():
-            if inbound.session_id == record.id and inbox_id not in self._received:
+            mine = inbound.session_id in (record.id, named(record.id))
+            if mine and inbox_id not in self._received:
                 self.after_reply(await self._work(state, inbound, inbox_id, mode))
         if record.channel == TERMINAL:
             rows = await runtime.journal.open_outbox(TERMINAL)
@@ -196,6 +201,7 @@ class Intake:
         self, state: SessionState, inbound: Inbound, inbox_id: str | None, mode: str
     ) -> Running:
         ctx = TurnContext(self._runtime, state)
+        await self._runtime.sessions.store(state)
         found = self._runtime.commands.find(inbound.text)
         if found is None:
             name = inbound.text.split(None, 1)[0]

@@ -108,13 +108,18 @@ class Journal:
 
     # Sessions
 
-    def create_session(
-        self, session: Session, stable: StablePrompt, *, model: str, workspace: str, summary: Any
-    ) -> Awaitable[int]:
-        """Store a new session with its frozen prompt."""
+    @staticmethod
+    def new_session(
+        session: Session, stable: StablePrompt, *, model: str, workspace: str, summary: Any
+    ) -> Statement:
+        """What stores a session with its frozen prompt, together with what first happens in it."""
         row = {name: getattr(session, name) for name in _SESSION}
         row |= {"model": model, "workspace": workspace, "summary": summary}
-        return self._do("insert_session", **row, **_stable(stable))
+        return "insert_session", {**row, **_stable(stable)}
+
+    def create_session(self, creating: Statement) -> Awaitable[int]:
+        """Store a session in which no turn begins."""
+        return self._all([creating])
 
     async def session(self, session_id: str) -> Mapping[str, Any] | None:
         """The stored row of a session."""
@@ -174,12 +179,19 @@ class Journal:
     # Turns
 
     def begin_turn(
-        self, turn_id: str, session_id: str, inbox_id: str | None, seq: int, message: Message
+        self,
+        turn_id: str,
+        session_id: str,
+        inbox_id: str | None,
+        seq: int,
+        message: Message,
+        creating: Statement | None,
     ) -> Awaitable[int]:
-        """A turn starts with this user message and its sidecar."""
+        """A turn starts with this user message and its sidecar, perhaps in a new session."""
         now = clock.now()
         turn = {"id": turn_id, "session_id": session_id, "inbox_id": inbox_id, "now": now}
         statements: list[Statement] = [
+            *([creating] if creating else ()),
             ("insert_turn", turn),
             ("touch_session", {"id": session_id, "now": now}),
             _message(session_id, turn_id, seq, message),
@@ -227,10 +239,16 @@ class Journal:
         """A tool that may change something is about to run."""
         return self._do("start_step", turn_id=turn_id, call_id=call_id, now=clock.now())
 
-    def finish_step(self, turn_id: str, result: ToolResult) -> Awaitable[int]:
-        """A tool call has its result."""
-        row = {"ok": int(result.ok), "result": result.text, "seconds": result.seconds}
-        return self._do("finish_step", turn_id=turn_id, call_id=result.call.id, **row)
+    def finish_step(
+        self, turn_id: str, session_id: str, result: ToolResult, question: str | None
+    ) -> Awaitable[int]:
+        """A tool call has its result, and with it the session its open ``question``, if any."""
+        row = {"turn_id": turn_id, "call_id": result.call.id, "ok": int(result.ok)}
+        row |= {"result": result.text, "seconds": result.seconds}
+        statements: list[Statement] = [("finish_step", row)]
+        if question is not None:
+            statements.append(("set_question", {"id": session_id, "question": question}))
+        return self._all(statements)
 
     def end_turn(
         self,

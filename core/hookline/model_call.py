@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from hookline_hookspecs import Delta, Message, ModelRequest, ModelResponse, WireRequest
+from hookline_hookspecs import Delta, Message, ModelRequest, ModelResponse, WireRequest, crash
 from hookline_hookspecs.drivers import DeltaSink
 
-from . import crash
 from .context import TurnContext
 from .prompt import envelope
 
@@ -40,7 +39,8 @@ async def call_model(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
         wire = await bus.pipeline("pre_send", ctx, wire, guard.step)
         if asked.purpose == "turn":
             guard.remember(asked.model, wire)
-        crash.point("before-model")
+        if ctx.running is not None:
+            await ctx.running.at("before-model")
         response = await provider.send(wire, sink)
         return response if response.model else replace(response, model=asked.model)
 

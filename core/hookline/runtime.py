@@ -6,14 +6,14 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from hookline_hookspecs.drivers import Store
 from hookline_hookspecs.errors import Refused
-from hookline_hookspecs.events import Inbound, Session, Turn
+from hookline_hookspecs.events import Session
 from hookline_hookspecs.host import Paths
 from hookline_hookspecs.parts import Check
 from hookline_hookspecs.tools import Tool
@@ -26,7 +26,6 @@ from .config import Config, Loaded
 from .context import TurnContext
 from .drivers import find_driver
 from .home import make_home
-from .host import PluginHost
 from .intake import Intake
 from .journal import Journal, core_migrations
 from .plugins import Plugins
@@ -34,7 +33,6 @@ from .prompt import StablePrompt
 from .providers import Providers
 from .session import SessionState
 from .sessions import Sessions
-from .sessions import notices as session_notices
 from .storage import prepare_storage
 from .store.absent import AbsentStore
 
@@ -125,10 +123,6 @@ class Runtime:
         """``provider/model``. Raises ``NoModel``."""
         return self.providers.default_model()
 
-    def host_of(self, plugin: str) -> PluginHost | None:
-        """The host of a plugin."""
-        return self.plugins.host(plugin)
-
     @cached_property
     def paths(self) -> Paths:
         """Guarded files of the process's own workspace."""
@@ -159,15 +153,6 @@ class Runtime:
             "register_checks", lambda plugin: lambda check: found.append((plugin, check))
         )
         return found
-
-    @staticmethod
-    def notices(state: SessionState) -> Sequence[Any]:
-        """Core's own context blocks of a turn."""
-        return session_notices(state)
-
-    def empty_turn(self, session: Session) -> Turn:
-        """What ``ctx.turn`` is between turns."""
-        return Turn("", session, Inbound(session.channel, session.chat_id, "", "", ""))
 
     def idle_context(self, channel: str = "", chat_id: str = "") -> TurnContext:
         """A context outside of any session."""

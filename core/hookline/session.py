@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from hookline_hookspecs import Inbound, Message, Paths, Question, Session
+from hookline_hookspecs import ContextBlock, Inbound, Message, Paths, Question, Session
 
+from . import clock
 from .prompt import StablePrompt
 
 if TYPE_CHECKING:
@@ -55,7 +57,7 @@ class SessionState:
     paths: Paths | None = None
     retry: Inbound | None = None
     unshown: list[Mapping[str, Any]] = field(default_factory=list)
-    creating: Awaitable[int] | None = None
+    creating: tuple[str, Mapping[str, Any]] | None = None
     told_date: str | None = None
     told_workspace: str | None = None
 
@@ -79,3 +81,19 @@ def session_version(row: Mapping[str, Any] | None) -> tuple[Any, ...]:
     """What tells whether another process has worked on a session."""
     names = ("updated", "turns", "ended", "model", "question")
     return tuple([row[name] for name in names]) if row is not None else ()
+
+
+def notices(state: SessionState) -> tuple[ContextBlock, ...]:
+    """What has changed since the prompt was frozen, told in the turn's context, once."""
+    lines = []
+    if state.summary and not state.history:
+        lines.append(f"Summary of the conversation before this one: {state.summary}")
+    today = clock.today()
+    began = date.fromtimestamp(state.record.created).isoformat()
+    if (state.told_date or began) != today:
+        lines.append(f"The date is now {today}.")
+    state.told_date = today
+    if state.told_workspace != str(state.workspace):
+        lines.append(f"The workspace is now {state.workspace}.")
+        state.told_workspace = str(state.workspace)
+    return (ContextBlock("notices", "\n".join(lines)),) if lines else ()

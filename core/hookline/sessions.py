@@ -9,14 +9,12 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from hookline_hookspecs.events import (
     SLOTS,
-    ContextBlock,
     Inbound,
     ModelRequest,
     Question,
@@ -180,10 +178,10 @@ class Sessions:
         state.summary = summary
         state.last_used = record.created
         state.told_workspace = str(workspace)
-        state.creating = runtime.journal.create_session(
+        state.creating = runtime.journal.new_session(
             record, state.stable, model=model, workspace=str(workspace), summary=summary
         )
-        state.recovered = True
+        state.recovered = _MADE.fullmatch(session_id) is not None  # nobody has known it before
         await self._keep(state)
         return state
 
@@ -192,6 +190,12 @@ class Sessions:
         for tool in tools:
             if (kind == "chat" or not tool.main_only) and (names is None or tool.name in names):
                 yield tool.schema
+
+    async def store(self, state: SessionState) -> None:
+        """Store a new session now; a turn does it with its first message."""
+        creating, state.creating = state.creating, None
+        if creating is not None:
+            await self._runtime.journal.create_session(creating)
 
     async def refreeze(self, state: SessionState, request: ModelRequest) -> None:
         """What the first request really sends is what is frozen."""
@@ -305,25 +309,16 @@ async def preview(runtime: Runtime) -> StablePrompt:
     return assemble(own, given, [tool.schema for tool in runtime.tools.values()])
 
 
-def notices(state: SessionState) -> tuple[ContextBlock, ...]:
-    """What has changed since the prompt was frozen, told in the turn's context, once."""
-    lines = []
-    if state.summary and not state.history:
-        lines.append(f"Summary of the conversation before this one: {state.summary}")
-    today = clock.today()
-    began = date.fromtimestamp(state.record.created).isoformat()
-    if (state.told_date or began) != today:
-        lines.append(f"The date is now {today}.")
-    state.told_date = today
-    if state.told_workspace != str(state.workspace):
-        lines.append(f"The workspace is now {state.workspace}.")
-        state.told_workspace = str(state.workspace)
-    return (ContextBlock("notices", "\n".join(lines)),) if lines else ()
-
-
 def _successor(session_id: str, inbound: Inbound) -> str:
     """The id after ``session_id``: a name a person chose is counted on, others are made anew."""
     if inbound.session_id is None or _MADE.fullmatch(session_id):
         return new_session_id()
+    stem = named(session_id)
+    number = 1 if stem == session_id else int(session_id.rpartition("~")[2])
+    return f"{stem}~{number + 1}"
+
+
+def named(session_id: str) -> str:
+    """The name a person chose, of which ``session_id`` is the first session or a successor."""
     stem, _, number = session_id.rpartition("~")
-    return f"{stem}~{int(number) + 1}" if stem and number.isdigit() else f"{session_id}~2"
+    return stem if stem and number.isdigit() else session_id

@@ -16,7 +16,6 @@ from hookline_hookspecs.events import Answer, Ask, Deny, Question, ToolResult
 from hookline_hookspecs.messages import ToolCall
 from hookline_hookspecs.tools import Tool
 
-from . import crash
 from .bus import AroundFault
 from .context import TurnContext
 from .implementations import describe
@@ -84,9 +83,9 @@ async def run_call(ctx: TurnContext, call: ToolCall) -> ToolResult:
     )
     assert ctx.running is not None
     ctx.running.finish(ctx.runtime.journal, result)
-    if tool is None or not tool.read_only or crash.armed("after-tool"):
+    if tool is None or not tool.read_only:
         await ctx.running.settle()
-    crash.point("after-tool")
+    await ctx.running.at("after-tool")
     return result
 
 
@@ -188,7 +187,7 @@ async def _execute(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResult:
     assert ctx.running is not None
     if not tool.read_only:
         await ctx.runtime.journal.start_step(ctx.running.id, call.id)
-    crash.point("before-tool")
+    await ctx.running.at("before-tool")
     start = perf_counter()
     arguments: dict[str, Any] = dict(call.arguments)
     if tool.wants_context:
@@ -198,7 +197,7 @@ async def _execute(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResult:
             value = await tool.run(**arguments)
         else:
             value = await asyncio.to_thread(_plain, tool, arguments)
-        crash.point("mid-tool")
+        await ctx.running.at("mid-tool")
     except (Refused, PermissionError) as error:
         return _failure(call, f"Denied: {error}")
     except HooklineError as error:

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from hookline_hookspecs import crash
 from hookline_hookspecs.errors import ProviderError
 from hookline_hookspecs.events import (
     ContextBlock,
@@ -25,14 +26,14 @@ from hookline_hookspecs.events import (
 from hookline_hookspecs.host import Stash
 from hookline_hookspecs.messages import Block, Message, TextBlock, ToolCall, ToolResultBlock
 
-from . import clock, crash
+from . import clock
 from .bus import AroundFault
 from .context import TurnContext, current
 from .implementations import describe
 from .journal import new_id
 from .model_call import call_model, turn_request
 from .prompt import envelope
-from .session import session_version
+from .session import notices, session_version
 from .text import clean, clean_arguments
 from .tool_call import run_calls
 
@@ -80,6 +81,7 @@ class Running:
     stashes: dict[str, Stash] = field(default_factory=dict)
     task: asyncio.Task[Any] | None = None
     stopping: bool = False
+    lost: BaseException | None = None
 
     @property
     def user_entry(self) -> Entry:
@@ -109,18 +111,30 @@ class Running:
     def finish(self, journal: Journal, result: ToolResult) -> None:
         """A call has its result; the journal hears of it now and is waited for later."""
         self.finished[result.call.id] = result
-        self.later(journal.finish_step(self.id, result))
+        asked = question_to_json(result.data) if isinstance(result.data, Question) else None
+        self.later(journal.finish_step(self.id, self.state.record.id, result, asked))
 
     def later(self, write: Awaitable[Any]) -> None:
         """A write that is under way; :meth:`settle` waits for it."""
         self.unsettled.append(write)
 
     async def settle(self) -> None:
-        """Wait until every write so far is committed. Raises ``StoreError``."""
+        """Wait until every write so far is committed.
+
+        Raises the first error, now and ever after: a turn that has lost a step is not continued.
+        """
         writes, self.unsettled = self.unsettled, []
         for outcome in await asyncio.gather(*writes, return_exceptions=True):
             if isinstance(outcome, BaseException):
-                raise outcome
+                self.lost = self.lost or outcome
+        if self.lost is not None:
+            raise self.lost
+
+    async def at(self, point: str) -> None:
+        """Pass a crash point; a process that dies here dies with everything so far journalled."""
+        if crash.armed(point):
+            await self.settle()
+        crash.point(point)
 
 
 async def run_turn(runtime: Runtime, running: Running, blocks: Sequence[Block]) -> Turn:
@@ -131,16 +145,14 @@ async def run_turn(runtime: Runtime, running: Running, blocks: Sequence[Block]) 
     async def begin() -> None:
         await runtime.bus.observe("start_of_turn", ctx, running.snapshot())
         found = await runtime.bus.collect("pre_prompt", ctx, running.snapshot(), ContextBlock)
-        running.blocks = (*runtime.notices(state), *(block for _, block in found))
+        running.blocks = (*notices(state), *(block for _, block in found))
         late, state.steering = [TextBlock(text) for text in state.steering], []
         user = Message("user", (*late, *blocks), envelope(running.blocks))
         entry = running.say(user)
-        if state.creating is not None:
-            running.later(state.creating)
-            state.creating = None
+        creating, state.creating = state.creating, None
         running.later(
             runtime.journal.begin_turn(
-                running.id, state.record.id, running.inbox_id, entry.seq, user
+                running.id, state.record.id, running.inbox_id, entry.seq, user, creating
             )
         )
 
@@ -159,8 +171,12 @@ async def resume_turn(
 
     async def begin() -> None:
         await runtime.bus.observe("start_of_turn", ctx, running.snapshot())
+        running.question = running.state.question  # cleared as a turn begins, so it is its own
         last = running.entries[-1].message
-        if last.role != "assistant" or not last.tool_calls:
+        if last.role != "assistant":
+            return
+        if not last.tool_calls:
+            running.reply = last.text
             return
         for call in last.tool_calls:
             step = steps.get(call.id)
@@ -201,7 +217,7 @@ async def _work(ctx: TurnContext, begin: Callable[[], Awaitable[None]]) -> bool:
     assert running is not None
     try:
         await begin()
-        if running.question is None:
+        if running.question is None and not running.reply:
             await _loop(ctx)
         running.stop = running.stop or ("question" if running.question else "done")
     except asyncio.CancelledError:
@@ -336,6 +352,7 @@ async def _journal_response(
 ) -> None:
     runtime, running, state = ctx.runtime, ctx.running, ctx.state
     assert running is not None
+    await running.settle()  # long since done; nothing may follow a message that was not stored
     entry = running.say(message)
     steps = []
     for call in calls:
@@ -347,9 +364,9 @@ async def _journal_response(
         )
     )
     # What only reads may be run again, so it need not wait until its journal is on disk.
-    if not all(read_only for _, read_only in steps) or crash.armed("after-model"):
+    if not all(read_only for _, read_only in steps):
         await running.settle()
-    crash.point("after-model")
+    await running.at("after-model")
 
 
 async def _answer_calls(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
@@ -435,6 +452,8 @@ async def _close_history(ctx: TurnContext) -> None:
         await running.settle()
     except Exception as error:
         await _failed(ctx, error)
+        # Left open, the turn is finished by whoever next opens the session.
+        raise
     if not running.entries:
         return
     if running.entries[-1].message.role == "user":

@@ -10,11 +10,7 @@ from typing import NamedTuple
 from markdown_text import code, table
 
 ROOT = Path(__file__).resolve().parents[2]
-KINDS = {
-    "hookline.plugins": "plugin",
-    "hookline.providers": "provider",
-    "hookline.stores": "store",
-}
+KINDS = {"hookline.plugins": "plugin", "hookline.providers": "provider", "hookline.stores": "store"}
 INTRO = """# Plugins
 
 What comes with this repository. A *plugin* is switched on and off by its name under `plugins` in

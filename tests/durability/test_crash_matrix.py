@@ -89,23 +89,7 @@ def cells() -> Iterator[Cell]:
 def matrix(*points: str) -> pytest.MarkDecorator:
     """The cells of these points."""
     chosen = [cell for cell in cells() if cell.point in points]
-    return pytest.mark.parametrize(
-        "cell", [pytest.param(cell, marks=known(cell), id=str(cell)) for cell in chosen]
-    )
-
-
-def known(cell: Cell) -> list[pytest.MarkDecorator]:
-    """What is known to fail."""
-    if cell.point == "after-commit":
-        reason = "a session that is not there yet takes up no message"
-        return [pytest.mark.xfail(strict=True, reason=reason)]
-    if (cell.point, cell.n) in (("after-model", 2), ("before-reply", 1)):
-        reason = "the model is asked again for an answer that is stored"
-        return [pytest.mark.xfail(strict=True, reason=reason)]
-    if cell.point == "after-tool" or (cell.point, cell.n) == ("before-tool", 2):
-        # A race with the writing thread.
-        return [pytest.mark.xfail(strict=False, reason="a finished tool is not journalled yet")]
-    return []
+    return pytest.mark.parametrize("cell", [pytest.param(cell, id=str(cell)) for cell in chosen])
 
 
 @dataclass

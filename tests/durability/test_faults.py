@@ -189,7 +189,6 @@ def problems(home: Path, disk: Disk, n: int) -> Iterator[str]:
         yield "a writing tool ran twice"
 
 
-@pytest.mark.xfail(strict=True, reason="a turn goes on and ends after a step was not stored")
 @pytest.mark.parametrize("kind", DISKS)
 def test_wherever_the_disk_fails_the_turn_fails_and_the_next_goes_on(
     template: Path, kind: str

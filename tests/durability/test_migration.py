@@ -57,7 +57,6 @@ def test_an_older_database_is_backed_up_and_migrated(used: Computer) -> None:
         assert not old.execute("SELECT 1 FROM sqlite_master WHERE name = 'kv'").fetchall()
 
 
-@pytest.mark.xfail(strict=True, reason="no store passes the crash point mid-migration")
 def test_a_kill_in_the_middle_of_a_migration_is_made_good_by_the_next_start(used: Computer) -> None:
     change(used, OLDER)
     killed = used.run("sessions", "list", HOOKLINE_CRASH_AT="mid-migration")
@@ -135,7 +134,6 @@ def test_a_kill_at_any_statement_of_a_migration_is_made_good(used: Computer) -> 
     assert n > 8, "the migration did not go through the connection that kills"
 
 
-@pytest.mark.xfail(strict=True, reason="no store passes the crash point mid-migration")
 @pytest.mark.parametrize("n", [1, 2])
 def test_a_kill_while_a_new_home_is_set_up_is_made_good(computer: Computer, n: int) -> None:
     killed = computer.run("sessions", "list", HOOKLINE_CRASH_AT=f"mid-migration:{n}")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import itertools
 import threading
 
-import pytest
-
 from .computer import Computer, finish, line_of, paired
 from .wires import Said, serving
 
@@ -20,9 +18,6 @@ def notes(words: str | None) -> Said:
     return "Noted." if words is None else [("append", {"line": words})]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a message that waits for its turn is taken for a dead one's"
-)
 def test_in_one_session_turns_are_not_interleaved(computer: Computer) -> None:
     names = ["first", "second", "third", "fourth"]
     with serving("anthropic", notes) as wire:
@@ -57,7 +52,6 @@ def test_in_many_sessions_nothing_is_lost(computer: Computer) -> None:
     assert len(computer.ran()) == CROWD * ROUNDS
 
 
-@pytest.mark.xfail(strict=True, reason="a message that was refused stays in the inbox")
 def test_who_waits_too_long_is_told_who_holds_the_session(computer: Computer) -> None:
     """Waits the whole 30 s that a session is waited for."""
     asked, go_on = threading.Event(), threading.Event()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import json as jsonlib
 from dataclasses import asdict
@@ -27,8 +28,6 @@ def hooks(
         from hookline_hookspecs import HOOKS
 
         if name is not None and name not in HOOKS:
-            import difflib
-
             near = difflib.get_close_matches(name, HOOKS, 1)
             stop(f"there is no hook {name}" + (f"; did you mean {near[0]}?" if near else ""))
         return [

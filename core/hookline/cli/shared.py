@@ -103,13 +103,12 @@ def with_runtime(work: Callable[[Runtime], Awaitable[T]], loaded: Loaded | None 
         raise SystemExit(INTERRUPTED) from None
 
 
-def ready_home() -> Path:
+def ready_home() -> None:
     """The home with its log, made if need be; ends with a sentence if it cannot be."""
     try:
         quiet_logging()
     except OSError as error:
         stop(f"the home {home()} cannot be used: {error.strerror or error}; choose another --home")
-    return home()
 
 
 def quiet_logging() -> None:

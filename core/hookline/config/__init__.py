@@ -12,22 +12,10 @@ from .problems import ConfigError, NoModel, SettingsError
 from .settings import validate_settings
 from .show import effective, json_schema
 
+# fmt: off
 __all__ = [
-    "Config",
-    "ConfigError",
-    "Loaded",
-    "ModelChoice",
-    "NoModel",
-    "PluginEntry",
-    "ProviderSettings",
-    "SettingsError",
-    "choose_model",
-    "effective",
-    "json_schema",
-    "load",
-    "provider_settings",
-    "set_plugin",
-    "set_value",
-    "split_model",
-    "validate_settings",
+    "Config", "ConfigError", "Loaded", "ModelChoice", "NoModel", "PluginEntry",
+    "ProviderSettings", "SettingsError", "choose_model", "effective", "json_schema", "load",
+    "provider_settings", "set_plugin", "set_value", "split_model", "validate_settings",
 ]
+# fmt: on

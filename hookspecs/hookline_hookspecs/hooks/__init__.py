@@ -25,16 +25,9 @@ class HookSpecs(BootHooks, SessionHooks, TurnHooks, MindHooks):
     """Every hook, as pluggy and type checkers see it."""
 
 
+# fmt: off
 __all__ = [
-    "COMBINED",
-    "FAILURE_POLICY",
-    "GUARDS",
-    "HOOKS",
-    "PROJECT",
-    "SIGNALS",
-    "HookSpec",
-    "HookSpecs",
-    "Kind",
-    "MaybeAwaitable",
-    "hookimpl",
+    "COMBINED", "FAILURE_POLICY", "GUARDS", "HOOKS", "PROJECT", "SIGNALS", "HookSpec",
+    "HookSpecs", "Kind", "MaybeAwaitable", "hookimpl",
 ]
+# fmt: on

@@ -10,6 +10,7 @@ from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
+from hookline_hookspecs import crash
 from hookline_hookspecs.drivers import Connection, Migration
 from hookline_hookspecs.errors import StoreError
 
@@ -111,6 +112,7 @@ def _apply(connection: SqliteConnection, component: str, step: Migration) -> Non
                 raise StoreError(f"it may not end its transaction. Statement: {statement[:200]}")
         if broken := connection.fetch("PRAGMA foreign_key_check"):
             raise StoreError(f"rows of {broken[0]['table']} refer to rows that are not there.")
+        crash.point("mid-migration")
         connection.execute(
             "INSERT INTO migrations VALUES (:component, :number, :name, :checksum, :applied)", row
         )
