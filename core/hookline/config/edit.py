@@ -13,7 +13,8 @@ from .document import Document, cover, put, read_text, uncover
 from .load import load_text
 from .problems import ConfigError, Key
 
-_COMMENT = re.compile(r"(?:^|\s)(#.*)")
+_COMMENT = re.compile(r"(?m)(?:^|\s)(#.*)")
+_QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\n]|'')*'")
 
 
 def set_value(
@@ -32,7 +33,8 @@ def set_value(
     text = read_text(path)
     Document(path, text)  # The editor needs a text that this can read.
     edited = _edited(path, text, parts, value)
-    if Counter(_COMMENT.findall(text)) - Counter(_COMMENT.findall(edited)):
+    before, after = (Counter(_COMMENT.findall(_QUOTED.sub("", t))) for t in (text, edited))
+    if before - after:
         raise ConfigError(f"{path}: {key}: its comments would be lost; edit the file by hand.")
     loaded = load_text(edited, path, env)
     _write(path, edited)

@@ -6,10 +6,12 @@ import io
 import json
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -262,6 +264,79 @@ def test_without_the_guard_it_fails_and_says_so(newcomer: Newcomer) -> None:
     assert "REFUSED" not in shown.text
 
 
+def test_a_killed_turn_is_finished_by_the_next_start(newcomer: Newcomer) -> None:
+    shown = newcomer.demo("crash", "--keep", HOOKLINE_CRASH_AT="after-commit")
+    assert shown.code == 0, shown.text + shown.errors
+    assert "words in this demo are recorded" in shown.text.splitlines()[0]
+    shown.in_order(
+        "HOOKLINE_CRASH_AT=mid-tool:2 hookline run ",
+        "> read_file path=DEPLOY.md",
+        "> bash command=",
+        "SIGKILL, return code -9",
+        'hookline run "and now?"',
+        "> read_file path=deploy.log",
+        "1  deployed v2",
+        "you    and now?",
+        "[core] Finished from before: Version 2 is deployed.",
+        "3 tool calls, each with exactly one result",
+        "Interrupted: the process died while this ran",
+    )
+    assert shown.text.count("> bash ") == 1
+    [folder] = shown.kept
+    assert (folder / "project/deploy.log").read_text("utf-8") == "deployed v2\n"
+    exported = newcomer.hookline("sessions", "export", "demo", "--home", f"{folder}/home")
+    messages = [json.loads(line) for line in exported.splitlines()]
+    blocks = [block for message in messages for block in message["blocks"]]
+    calls = [block["id"] for block in blocks if block["type"] == "tool_call"]
+    results = [block["call_id"] for block in blocks if block["type"] == "tool_result"]
+    assert len(calls) == 3
+    assert sorted(results) == sorted(calls)
+
+
+RUNS_AGAIN = """
+import hookline_shell
+from hookline_hookspecs import tool
+
+hookline_shell.Shell.bash = tool(read_only=True)(hookline_shell.Shell.bash)
+"""
+"""Says of ``bash`` that it only reads, so that what was killed is made again."""
+
+NO_KILL = """
+import os
+
+os.kill = lambda *_: None
+"""
+
+
+def test_a_command_that_runs_twice_is_found_out(newcomer: Newcomer) -> None:
+    (newcomer.folder / "sitecustomize.py").write_text(RUNS_AGAIN, "utf-8")
+    shown = newcomer.demo("crash", PYTHONPATH=str(newcomer.folder))
+    assert shown.code == 1
+    shown.in_order(
+        "return code -9",
+        "did not come true",
+        "deploy.log should have 1 line; it has 2",
+        "no call should have run again; these did: bash",
+        "the model was not told that bash was interrupted",
+        "The folder is kept: ",
+    )
+    assert "Checked afterwards" not in shown.text
+
+
+def test_a_run_that_is_not_killed_is_found_out(newcomer: Newcomer) -> None:
+    (newcomer.folder / "sitecustomize.py").write_text(NO_KILL, "utf-8")
+    shown = newcomer.demo("crash", PYTHONPATH=str(newcomer.folder))
+    assert shown.code == 1
+    assert "the run was not killed: it ended with exit code" in shown.text
+    assert "and now?" not in shown.text
+
+
+def test_without_its_command_the_crash_does_not_come_true(newcomer: Newcomer) -> None:
+    shown = newcomer.demo("crash", HOOKLINE_PLUGINS__SHELL="false")
+    assert shown.code == 1
+    assert "the model has no tool bash: plugin shell is off" in shown.text
+
+
 def test_a_run_that_hangs_is_stopped(newcomer: Newcomer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "LONGEST", 2.0)
     monkeypatch.setenv("HOME", str(newcomer.home))
@@ -303,7 +378,12 @@ def interrupted(newcomer: Newcomer, **more: str) -> tuple[int, str]:
         with start(newcomer, writer, TERM="xterm", **more) as running:
             text = read_until(reader, b"fix it.")
             running.send_signal(signal.SIGINT)
-            return running.wait(60), text.decode()
+            # Nobody can write to a terminal for ever that is not read.
+            until = time.monotonic() + 60
+            while running.poll() is None and time.monotonic() < until:
+                if select.select([reader], [], [], 0.1)[0]:
+                    text += os.read(reader, 65_536)
+            return running.wait(1), text.decode()
     finally:
         os.close(reader)
         os.close(writer)

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from threading import Timer
@@ -24,7 +24,7 @@ GRACE = 5.0
 
 @dataclass(frozen=True)
 class Ended:
-    """How a run ended."""
+    """How a run ended. ``code`` is negative after a signal: -9 is SIGKILL."""
 
     code: int
     timed_out: bool
@@ -35,8 +35,15 @@ def command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "hookline", *arguments]
 
 
-def run(stage: Stage, arguments: Sequence[str], each: Callable[[Line], None]) -> Ended:
+def run(
+    stage: Stage,
+    arguments: Sequence[str],
+    each: Callable[[Line], None],
+    variables: Mapping[str, str],
+) -> Ended:
     """Run ``hookline ARGUMENTS`` in the project; ``each`` gets every JSON object it prints.
+
+    ``variables`` are set for this run on top of the stage's environment.
 
     It has a session of its own, so that Ctrl-C reaches it once, from here, and it can end its own
     processes; however this function is left, the run has ended.
@@ -47,7 +54,7 @@ def run(stage: Stage, arguments: Sequence[str], each: Callable[[Line], None]) ->
         subprocess.Popen(
             command(*arguments),
             cwd=stage.project,
-            env=stage.environment(),
+            env=stage.environment() | dict(variables),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=log,
@@ -87,7 +94,19 @@ def parsed(raw: bytes) -> Line | None:
 
 def ask(stage: Stage, *arguments: str) -> Any:
     """What ``hookline ARGUMENTS`` prints as JSON, or None if it fails."""
-    done = subprocess.run(
+    with suppress(ValueError):
+        return json.loads(_printed(stage, arguments))
+    return None
+
+
+def ask_lines(stage: Stage, *arguments: str) -> list[Line]:
+    """The JSON objects that ``hookline ARGUMENTS`` prints, one a line; other lines are left out."""
+    found = (parsed(raw) for raw in _printed(stage, arguments).splitlines())
+    return [line for line in found if line is not None]
+
+
+def _printed(stage: Stage, arguments: Sequence[str]) -> bytes:
+    return subprocess.run(
         command(*arguments),
         cwd=stage.project,
         env=stage.environment(),
@@ -95,10 +114,7 @@ def ask(stage: Stage, *arguments: str) -> Any:
         capture_output=True,
         timeout=LONGEST,
         check=False,
-    )
-    with suppress(ValueError):
-        return json.loads(done.stdout)
-    return None
+    ).stdout
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

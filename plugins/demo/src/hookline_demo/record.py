@@ -19,6 +19,7 @@ class Record:
     calls: list[Line] = field(default_factory=list)
     results: list[Line] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
     result: Line = field(default_factory=dict)
     turns: int = 0
     responses: int = 0
@@ -37,6 +38,8 @@ class Record:
             self.results.append(line)
         elif kind == "error":
             self.errors.append(str(line.get("text", "")))
+        elif kind == "notice":
+            self.notices.append(str(line.get("text", "")))
         elif kind == "result":
             self.result = line
         self._answering = kind in ("delta", "tool_call") or (self._answering and kind == "notice")

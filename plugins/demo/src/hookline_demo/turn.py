@@ -2,48 +2,96 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
 from .live import Live
-from .process import Line, ask, run
+from .process import Ended, Line, ask, run
 from .record import Record
 from .screen import Screen
 from .stage import Stage
 
 SESSION = "demo"
+TOO_LONG = "the run took too long and was stopped"
+TRUTH = (
+    "The model's words in this demo are recorded (provider scripted); "
+    "the tools, hooks, approvals and storage are real."
+)
+"""The first line of every story."""
 
 
 def play(stage: Stage, prompt: str, screen: Screen) -> tuple[Record, list[str]]:
     """Run ``prompt`` on the stage; what happened, and a sentence for each thing that went wrong."""
-    model = f"scripted/{stage.words}"
-    options = ["--json", "--session", SESSION, "--no-input", "--model", model]
-    screen.say(f"folder  {stage.project}  (a copy; your own files and sessions are not touched)")
-    screen.say(f'run     hookline run "{prompt}" {" ".join(options)}')
+    say_where(stage, screen)
+    say_command(prompt, screen, stage)
     screen.write("\nyou    ", "bold")
     screen.say(prompt)
+    record, ended = perform(stage, prompt, screen)
+    return record, wrong(stage, record, ended)
+
+
+def perform(
+    stage: Stage,
+    prompt: str,
+    screen: Screen,
+    headings: Sequence[str] = (),
+    variables: Mapping[str, str] = MappingProxyType({}),
+) -> tuple[Record, Ended]:
+    """Run ``prompt`` and show the run while it happens.
+
+    The n-th of the ``headings`` is shown as the run's n-th turn starts; ``variables`` are set in
+    its environment.
+    """
     record, live = Record(), Live(screen)
 
     def each(line: Line) -> None:
         record.add(line)
         live.show(line)
+        if line.get("type") == "start" and record.turns <= len(headings):
+            screen.say(f"\n{headings[record.turns - 1]}", "bold")
 
-    ended = run(stage, ["run", prompt, *options], each)
+    ended = run(stage, ["run", prompt, *_options(stage)], each, variables)
     screen.say()
-    return record, _wrong(stage, record, ended.code, ended.timed_out)
+    return record, ended
 
 
-def _wrong(stage: Stage, record: Record, code: int, timed_out: bool) -> list[str]:
+def say_where(stage: Stage, screen: Screen) -> None:
+    """Show the folder that the story plays in."""
+    screen.say(f"folder  {stage.project}  (a copy; your own files and sessions are not touched)")
+
+
+def say_command(prompt: str, screen: Screen, stage: Stage, before: str = "") -> None:
+    """Show the command line that follows, with what stands ``before`` it."""
+    screen.say(f'run     {before}hookline run "{prompt}" {" ".join(_options(stage))}')
+
+
+def tell_failure(wrong: Sequence[str], screen: Screen) -> None:
+    """Say that the story did not come true, with a sentence for each reason."""
+    screen.say("The story did not come true:", "bad")
+    for sentence in wrong:
+        screen.say(f"  - {sentence}", "bad")
+
+
+def wrong(stage: Stage, record: Record, ended: Ended) -> list[str]:
     """Sentences about a run that did not end as it should, the cause first."""
-    wrong = _missing_tools(stage, record)
-    if timed_out:
-        wrong.append("the run took too long and was stopped")
+    found = missing_tools(stage, record)
+    if ended.timed_out:
+        found.append(TOO_LONG)
     elif not record.reply:
         told = [*record.errors, *_last_words(stage)]
-        wrong.append(f"the model's reply did not arrive{': ' if told else ''}{' '.join(told)}")
-    elif code != 0:
-        wrong.append(f"hookline run ended with exit code {code}. {' '.join(_last_words(stage))}")
-    return wrong
+        found.append(f"the model's reply did not arrive{': ' if told else ''}{' '.join(told)}")
+    elif ended.code != 0:
+        words = " ".join(_last_words(stage))
+        found.append(f"hookline run ended with exit code {ended.code}. {words}")
+    return found
 
 
-def _missing_tools(stage: Stage, record: Record) -> list[str]:
+def _options(stage: Stage) -> list[str]:
+    model = f"scripted/{stage.words}"
+    return ["--json", "--session", SESSION, "--no-input", "--model", model]
+
+
+def missing_tools(stage: Stage, record: Record) -> list[str]:
     """A sentence for each tool that was not there: which plugins are not on, and why."""
     if not record.missing_tools:
         return []

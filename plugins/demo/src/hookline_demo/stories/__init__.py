@@ -13,7 +13,10 @@ from ..screen import Screen
 from ..stage import Stage
 
 DEFAULT = "fix"
-STORIES = {"fix": "a failing test is found and fixed"}
+STORIES = {
+    "fix": "a failing test is found and fixed",
+    "crash": "a turn is killed in a command and finished by the next start",
+}
 """Name of a story (and of its package) to what happens in it."""
 
 

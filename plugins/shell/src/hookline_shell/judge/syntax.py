@@ -111,7 +111,12 @@ def _parse() -> Callable[[bytes], Tree]:
     from tree_sitter import Language, Parser
 
     parser = Parser(Language(tree_sitter_bash.language()))
-    return lambda source: parser.parse(source).root_node
+    return lambda source: parser.parse(source.translate(_ASCII)).root_node
+
+
+_ASCII = bytes(range(128)) + b"x" * 128
+"""What lies beyond ASCII is part of a word to bash. The grammar's scanner is not shown it: some of
+it crashes the process (tree-sitter-bash 0.25). Offsets stay, and words are cut from the source."""
 
 
 def warm_up() -> None:
@@ -337,7 +342,12 @@ class _Reader:
         if target.startswith(STRING):
             return Redirect("<<<", target[1:])
         if target.startswith(DOCUMENT):
-            document = self.bare.documents[int(target[1:])]
+            mark = re.match(r"\d+", target[1:])
+            if mark is None:
+                return None
+            if len(mark[0]) + 1 < len(target):  # the parser took more than the mark for the word
+                self.gaps.append(target[1 + len(mark[0]) :])
+            document = self.bare.documents[int(mark[0])]
             return Redirect("<<", "", document.body, document.literal)
         return None
 

@@ -8,13 +8,9 @@ from ...hooks import at_work
 from ...record import Record
 from ...screen import Screen, Style
 from ...stage import Stage
-from ...turn import play
+from ...turn import TRUTH, play, tell_failure
 
 PROMPT = "The tests of this project fail. Find the cause and fix it."
-TRUTH = (
-    "The model's words in this demo are recorded (provider scripted); "
-    "the tools, hooks, approvals and storage are real."
-)
 
 
 def tell(stage: Stage, screen: Screen) -> bool:
@@ -28,9 +24,7 @@ def tell(stage: Stage, screen: Screen) -> bool:
     if failing:
         wrong.append(failing)
     if wrong:
-        screen.say("The story did not come true:", "bad")
-        for sentence in wrong:
-            screen.say(f"  - {sentence}", "bad")
+        tell_failure(wrong, screen)
         return False
     _show_changes(stage, screen)
     _show_hooks(stage, screen, record)

@@ -1,0 +1,159 @@
+"""The story ``crash``: a turn is killed in the middle of a command; the next start finishes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...process import Ended
+from ...record import Record
+from ...screen import Screen
+from ...stage import Stage
+from ...transcript import Transcript
+from ...turn import (
+    SESSION,
+    TOO_LONG,
+    TRUTH,
+    missing_tools,
+    perform,
+    say_command,
+    say_where,
+    tell_failure,
+    wrong,
+)
+
+PROMPT = "Deploy version 2, as DEPLOY.md says."
+NEXT = "and now?"
+KILL = {"HOOKLINE_CRASH_AT": "mid-tool:2"}
+"""The second tool has done its work and its result is not stored: there Hookline kills itself."""
+KILLED = -9
+"""The return code of a process that SIGKILL ended."""
+COMMAND = "bash"
+"""The tool of the call that is killed."""
+UNKNOWN = "Interrupted: "
+"""How the text starts that the model is told of a call whose outcome is unknown."""
+FINISHED = "Finished from before: "
+"""How the notice starts that shows the reply of an interrupted turn."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the runs said, and what is on disk after them."""
+
+    first: Record
+    second: Record
+    stored: Transcript
+    log_lines: int
+
+    @property
+    def again(self) -> list[str]:
+        """Calls of the first run that ran once more: it has a new result, or is made anew."""
+        finished = {line.get("id") for line in self.second.results}
+        made = [(line.get("name"), line.get("arguments")) for line in self.second.calls]
+        return [
+            str(line.get("name"))
+            for line in self.first.calls
+            if line.get("id") in finished or (line.get("name"), line.get("arguments")) in made
+        ]
+
+    @property
+    def told(self) -> str:
+        """What the model was told of the killed call."""
+        return " / ".join(text for call in self.stored.called(COMMAND) for text in call.results)
+
+    @property
+    def reply(self) -> str:
+        """The interrupted turn's reply as the second run showed it."""
+        shown = [text for text in self.second.notices if text.startswith(FINISHED)]
+        return shown[0].removeprefix(FINISHED) if shown else ""
+
+
+def tell(stage: Stage, screen: Screen) -> bool:
+    """Play both runs, check what they did, show it. True if all of it really happened."""
+    screen.say(TRUTH, "bold")
+    screen.say()
+    say_where(stage, screen)
+    first, not_killed = _killed(stage, screen)
+    if not_killed:
+        tell_failure(not_killed, screen)
+        return False
+    second, ended = _next(stage, screen)
+    evidence = Evidence(first, second, Transcript.of(stage, SESSION), _log_lines(stage))
+    failed = [*wrong(stage, second, ended), *_untrue(evidence)]
+    if failed:
+        tell_failure(failed, screen)
+        return False
+    _show(evidence, screen)
+    return True
+
+
+def _killed(stage: Stage, screen: Screen) -> tuple[Record, list[str]]:
+    """The run that is killed, and what was not as it should be at its death."""
+    [(name, point)] = KILL.items()
+    say_command(PROMPT, screen, stage, f"{name}={point} ")
+    record, ended = perform(stage, PROMPT, screen, [f"you    {PROMPT}"], KILL)
+    if ended.code != KILLED or ended.timed_out:
+        return record, [*missing_tools(stage, record), _not_killed(record, ended)]
+    screen.say(f"The process is dead: SIGKILL, return code {ended.code}. On disk:", "bad")
+    lines, pending = _log_lines(stage), Transcript.of(stage, SESSION).called(COMMAND)
+    screen.say(f"  deploy.log         {lines} line(s): the command had done its work")
+    results = sum(len(call.results) for call in pending)
+    screen.say(f"  the session        {len(pending)} call of {COMMAND}, {results} results of it")
+    screen.say()
+    if (lines, len(pending), results) == (1, 1, 0):
+        return record, []
+    return record, [
+        "the kill should have come between the command and its result: deploy.log has "
+        f"{lines} lines, the session {len(pending)} calls of {COMMAND} with {results} results"
+    ]
+
+
+def _not_killed(record: Record, ended: Ended) -> str:
+    told = "".join(f" {text}" for text in record.errors)
+    code = f"the run was not killed: it ended with exit code {ended.code}.{told}"
+    return TOO_LONG if ended.timed_out else code
+
+
+def _next(stage: Stage, screen: Screen) -> tuple[Record, Ended]:
+    """The next start, in the same session, with a message of its own."""
+    say_command(NEXT, screen, stage)
+    first = "(first the interrupted turn: it goes on where it stopped)"
+    return perform(stage, NEXT, screen, [first, f"you    {NEXT}"])
+
+
+def _untrue(seen: Evidence) -> list[str]:
+    """A sentence for each part of the story that the evidence does not bear out."""
+    found = []
+    if seen.log_lines != 1:
+        found.append(f"deploy.log should have 1 line; it has {seen.log_lines}")
+    found += [
+        f"the call {call.id} of {call.name} should have 1 stored result; it has {len(call.results)}"
+        for call in seen.stored.calls
+        if len(call.results) != 1
+    ]
+    if seen.again:
+        found.append(f"no call should have run again; these did: {', '.join(seen.again)}")
+    if not seen.told.startswith(UNKNOWN):
+        found.append(f"the model was not told that {COMMAND} was interrupted, but: {seen.told}")
+    if not seen.reply or seen.stored.replies != [seen.reply, seen.second.reply]:
+        found.append("the interrupted turn and the new message should each have their own reply")
+    return found
+
+
+def _show(seen: Evidence, screen: Screen) -> None:
+    total = len(seen.stored.calls)
+    screen.say("Checked afterwards:", "bold")
+    screen.say(f"  deploy.log         {seen.log_lines} line: the command has not run twice", "good")
+    screen.say(f"  the session        {total} tool calls, each with exactly one result", "good")
+    screen.say(f"  run again          {', '.join(seen.again) or 'none'}", "good")
+    screen.say(f"  told of {COMMAND}       {seen.told}")
+    screen.say(f"  interrupted turn   {seen.reply}")
+    screen.say(f"  second message     {seen.second.reply}")
+    screen.say()
+    screen.say("A call that only reads would have been made again; one that may change something")
+    screen.say("is not: the model is told that its outcome is unknown, and looks first.")
+
+
+def _log_lines(stage: Stage) -> int:
+    """The lines of deploy.log; 0 if there is no such file."""
+    file = stage.project / "deploy.log"
+    return len(file.read_text("utf-8").splitlines()) if file.is_file() else 0
