@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 HOOKLINE = [sys.executable, "-m", "hookline"]
-PATIENCE = 15.0
+PATIENCE = 60.0
 """Seconds until something that should have been shown counts as missing."""
 _CODES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_=>])|\r")
 LOGIN = """
@@ -89,7 +89,9 @@ class OnTerminal:
         until = time.monotonic() + PATIENCE
         while words not in self.new and time.monotonic() < until:
             self.type(keys)
-            self._read(1.0)
+            pause = time.monotonic() + 1.0
+            while words not in self.new and (left := pause - time.monotonic()) > 0:
+                self._read(left)
         self.wait_for(words)
 
     def end(self) -> int:
