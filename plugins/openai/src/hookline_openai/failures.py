@@ -90,8 +90,8 @@ class Failures:
             )
         if status >= 500:
             return Overloaded(
-                f"{self.name} cannot serve {model} at the moment {told}. Try again soon, or name "
-                "other models under `fallback_models`.",
+                f"{self.name} cannot serve {model} at the moment {told}. Try again soon, or "
+                "choose another model with /model or `--model`.",
                 retry_after=retry_after(headers),
             )
         if status == 408:
