@@ -51,7 +51,7 @@ REFUSALS = [
     (500, error("The server had an error", kind="server_error"), Overloaded, "had an error"),
     (502, HTML, Overloaded, "502 Bad Gateway"),
     (503, "", Overloaded, "503"),
-    (529, error("overloaded"), Overloaded, "fallback_models"),
+    (529, error("overloaded"), Overloaded, "/model"),
     (400, error("too long", "context_length_exceeded"), ContextTooLong, "/compact"),
     (400, error("This model's maximum context length is 8 tokens"), ContextTooLong, "gpt-5"),
     (400, {"error": "the request exceeds the available context size"}, ContextTooLong, "size"),
