@@ -393,6 +393,7 @@ def interrupted(newcomer: Newcomer, **more: str) -> tuple[int, str]:
 class TestOnATerminal:
     """Colours, and Ctrl-C."""
 
+    @pytest.mark.xfail(strict=False, reason="a race on a busy machine, see the issue note")
     def test_ctrl_c_ends_it_and_clears_up(self, newcomer: Newcomer) -> None:
         code, text = interrupted(newcomer)
         assert code == 130

@@ -132,6 +132,7 @@ def test_ctrl_c_stops_the_turn_and_the_chat_goes_on(terminal: Callable, script: 
     assert "too late" not in chat.text
 
 
+@pytest.mark.xfail(strict=False, reason="a race on a busy machine, see the issue note")
 def test_the_line_stays_usable_and_messages_queue(terminal: Callable, script: Script) -> None:
     chat = terminal("chat", "--model", script(SLOW))
     chat.wait_for(PROMPT)
