@@ -1,16 +1,49 @@
-"""The test kit for plugins: the real core in memory, a scripted model, recorders.
+"""The test kit for plugins: the real core in memory, a scripted model, recorders, a contract.
 
-pytest finds the fixture ``harness`` by itself once Hookline is installed::
+pytest finds the fixtures ``harness`` and ``store`` by itself once Hookline is installed::
 
     def test_greeting(harness):
         h = harness(Greeter, config={"greeting": "Hi"}, model=["hello"])
         assert h.send("hey").text == "hello"
+
+and a plugin takes over the tests that every plugin must pass by subclassing one class::
+
+    from hookline.testing import PluginContract
+
+    class TestGreeterContract(PluginContract):
+        plugin = Greeter
+
+Names are imported when they are first used, so that a test run which uses none of them pays
+nothing for them.
 """
 
-from .channel import FakeChannel
-from .harness import Harness, Outcome
-from .model import ScriptedModel, calls
-from .recorder import HookCall, HookRecorder
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .channel import FakeChannel
+    from .contract import PluginContract
+    from .harness import Harness, Outcome
+    from .model import ScriptedModel, calls
+    from .prefix import assert_prompt_stable
+    from .recorder import HookCall, HookRecorder
+    from .store import open_store
+
+_HOMES = {
+    "FakeChannel": "channel",
+    "Harness": "harness",
+    "HookCall": "recorder",
+    "HookRecorder": "recorder",
+    "Outcome": "harness",
+    "PluginContract": "contract",
+    "ScriptedModel": "model",
+    "assert_prompt_stable": "prefix",
+    "calls": "model",
+    "open_store": "store",
+}
+"""Which module holds which name."""
 
 __all__ = [
     "FakeChannel",
@@ -18,6 +51,15 @@ __all__ = [
     "HookCall",
     "HookRecorder",
     "Outcome",
+    "PluginContract",
     "ScriptedModel",
+    "assert_prompt_stable",
     "calls",
+    "open_store",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"hookline.testing has no {name}; it has {', '.join(__all__)}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

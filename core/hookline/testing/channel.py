@@ -49,7 +49,7 @@ class FakeChannel:
         taken: bool = await self._runtime.intake.receive(Inbound("fake", chat, user, id_, text))
         return taken
 
-    async def replies(self, count: int, seconds: float = 5.0) -> list[Reply]:
+    async def replies(self, count: int, seconds: float = 60.0) -> list[Reply]:
         """Wait until ``count`` replies have arrived in all."""
         async with asyncio.timeout(seconds):
             while len(self.sent) < count:

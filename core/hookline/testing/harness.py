@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from hookline_hookspecs import (
     Attachment,
     Audio,
+    Check,
     Context,
     Inbound,
     Notice,
@@ -28,6 +29,7 @@ from hookline.bus import Bus
 from hookline.config import PluginEntry, load
 from hookline.context import TurnContext
 from hookline.journal import new_id
+from hookline.plugins import installed
 from hookline.runtime import Runtime
 
 from .channel import FakeChannel
@@ -63,7 +65,8 @@ class Harness:
 
     Args:
         plugins: plugin classes, outermost first.
-        config: the settings of the only plugin, or of each by name.
+        config: the settings of the only plugin, or of each by name; by name, ``False`` stands
+            for a plugin that is switched off.
         model: what the model answers, in order, or a ``ScriptedModel``.
         core: settings of core, such as ``{"max_iterations": 3}``; dotted keys.
         strict: raise plugins' errors; ``False`` to test isolation.
@@ -133,7 +136,7 @@ class Harness:
         )
         running = await runtime.intake.submit(inbound, approve)
         await runtime.intake.delivered(running)
-        await runtime.finish_background(10.0)
+        await runtime.finish_background(30.0)
         notices = tuple(self.notices[heard:])
         return Outcome(running.reply, running.stop, running.snapshot(), notices)
 
@@ -192,10 +195,7 @@ class Harness:
         self.workspace.mkdir(parents=True, exist_ok=True)
         overrides = {"model": MODEL, "workspace": str(self.workspace), **self._core}
         loaded = load(self.home, {}, overrides)
-        entries = {
-            name: PluginEntry(name, settings=self._settings.get(name, {}), named=True)
-            for name in self._classes
-        }
+        entries = {name: _entry(name, self._settings.get(name, {})) for name in self._classes}
         person = _person(self)
         entries["person"] = PluginEntry("person")
         runtime = Runtime(
@@ -208,10 +208,22 @@ class Harness:
         runtime.providers.add("test", self.model)
         self._hooks = HookRecorder(runtime.bus)
         runtime.bus.signals.connect("notice", self._notice)
-        await runtime.__aenter__()
+        try:
+            await runtime.__aenter__()
+        except BaseException:
+            await runtime.__aexit__(None, None, None)
+            raise
         self._channel = FakeChannel(runtime)
         runtime.channels.add(self._channel, "person")
         return runtime
+
+    def checks(self) -> list[tuple[str, Check]]:
+        """The plugins' checks for `hookline doctor`, each with its plugin's name."""
+        found: list[tuple[str, Check]] = []
+        self.runtime.bus.gather(
+            "register_checks", lambda plugin: lambda check: found.append((plugin, check))
+        )
+        return found
 
     def _notice(self, event: Notice, ctx: TurnContext | None = None) -> None:
         self.notices.append(event)
@@ -233,14 +245,30 @@ class Harness:
 
 
 def plugin_name(kind: type[Plugin[Any]]) -> str:
-    """The name a class is registered under in tests: ``PromptCache`` → ``prompt-cache``."""
+    """The name a class is registered under in tests.
+
+    It is the name of the entry point that leads to the class, where its dist is installed;
+    otherwise it is made of the class's: ``PromptCache`` → ``prompt-cache``.
+    """
+    package = kind.__module__.partition(".")[0]
+    for name, values in installed().items():
+        for value in values:
+            module, _, attribute = value.partition(":")
+            if attribute == kind.__qualname__ and module.partition(".")[0] == package:
+                return name
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", kind.__name__).lower().lstrip("_")
 
 
-def _settings(names: list[str], config: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def _settings(names: list[str], config: Mapping[str, Any]) -> dict[str, Any]:
     if len(names) == 1 and names[0] not in config:
-        return {names[0]: dict(config)}
-    return {name: dict(config.get(name, {})) for name in names}
+        return {names[0]: config}
+    return {name: config.get(name, {}) for name in names}
+
+
+def _entry(name: str, settings: Any) -> PluginEntry:
+    if settings is False:
+        return PluginEntry(name, enabled=False, named=True)
+    return PluginEntry(name, settings=dict(settings), named=True)
 
 
 def _person(harness: Harness) -> type[Plugin[Any]]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
+from dataclasses import asdict
 from typing import Any, TypeAlias
 
 from hookline_hookspecs import (
+    CachePrice,
     Delta,
     DeltaSink,
     Fragment,
@@ -31,9 +33,19 @@ def calls(name: str, /, **arguments: Any) -> ToolCall:
 
 
 class ScriptedModel:
-    """Plays ``steps`` in order and keeps every request; past the end it fails with a sentence."""
+    """Plays ``steps`` in order and keeps what it was sent; past the end it fails with a sentence.
+
+    What there is to assert on, a request an entry:
+
+    - ``requests``: the neutral ``ModelRequest``, as ``pre_model`` left it.
+    - ``wires``: the ``WireRequest``, as ``pre_send`` left it; ``wires[n].stable["system"]``,
+      ``wires[n].stable["tools"]`` and ``wires[n].fragments`` are bytes.
+    - ``bodies``: the bytes of the whole request, one JSON object with the wire's fields and
+      ``system``, ``tools`` and ``messages``. Equal requests are equal bytes.
+    """
 
     name = "test"
+    cache_price = CachePrice()
 
     def __init__(self, steps: Iterable[Step] = ()) -> None:
         self.steps: list[Step] = list(steps)
@@ -49,17 +61,16 @@ class ScriptedModel:
             provider=self.name,
             fields={"model": request.model, **request.params},
             fragments=tuple(_fragment(message) for message in request.messages),
-            stable={
-                "system": request.system.encode(),
-                "tools": json.dumps([t.name for t in request.tools]).encode(),
-            },
+            stable=_Rendered(request),
             model=request.model,
             session_id=request.session_id,
         )
 
     async def send(self, wire: WireRequest, on_delta: DeltaSink | None) -> ModelResponse:
         """Play the next step."""
-        request = self._asked
+        # Requests of several sessions may be rendered before the first of them is sent.
+        stable = wire.stable
+        request = stable.request if isinstance(stable, _Rendered) else self._asked
         assert request is not None
         self.requests.append(request)
         self.wires.append(wire)
@@ -95,12 +106,38 @@ class ScriptedModel:
         """The newest request."""
         return self.requests[-1]
 
+    @property
+    def bodies(self) -> list[bytes]:
+        """Each request as the bytes of one JSON object; see the class."""
+        return [_body(wire) for wire in self.wires]
+
+
+class _Rendered(dict[str, bytes]):
+    """The stable parts of a request in bytes, and the request that they are of."""
+
+    def __init__(self, request: ModelRequest) -> None:
+        super().__init__(
+            system=_encoded(request.system), tools=_encoded([asdict(t) for t in request.tools])
+        )
+        self.request = request
+
+
+def _encoded(data: Any, *, sort_keys: bool = False) -> bytes:
+    text = json.dumps(data, ensure_ascii=False, sort_keys=sort_keys)
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _body(wire: WireRequest) -> bytes:
+    fields = _encoded(dict(wire.fields))[1:-1]
+    stable = [b'"%s": %s' % (name.encode(), part) for name, part in wire.stable.items()]
+    messages = b'"messages": [%s]' % b", ".join(wire.fragments)
+    return b"{%s}" % b", ".join([part for part in (fields, *stable, messages) if part])
+
 
 def _fragment(message: Message) -> Fragment:
     known = message.wire.get("test")
     if known is None:
         data = {**message.to_dict(), "context": message.context}
-        text = json.dumps(data, ensure_ascii=False, sort_keys=True)
-        known = message.wire["test"] = Fragment(text.encode("utf-8", "surrogatepass"))
+        known = message.wire["test"] = Fragment(_encoded(data, sort_keys=True))
     assert isinstance(known, Fragment)
     return known

@@ -1,8 +1,11 @@
-"""The pytest plugin. It imports nothing of Hookline until a test asks for the harness."""
+"""The pytest plugin: the fixtures ``harness``, ``home`` and ``store``, and an option.
+
+It imports nothing of Hookline until a test asks for a fixture.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +13,16 @@ import pytest
 
 if TYPE_CHECKING:
     from .harness import Harness
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--hookline-store``: the store that the fixture ``store`` opens."""
+    parser.getgroup("hookline").addoption(
+        "--hookline-store",
+        default="sqlite",
+        metavar="URL",
+        help="the store of the fixture `store`: a driver's name or a URL (default: sqlite)",
+    )
 
 
 @pytest.fixture
@@ -27,3 +40,27 @@ def harness(tmp_path: Path) -> Iterator[Callable[..., Harness]]:
     yield make
     for one in made:
         one.close()
+
+
+@pytest.fixture
+def store_url(request: pytest.FixtureRequest) -> str:
+    """What ``store`` opens: ``--hookline-store``, or what a conftest makes of this fixture."""
+    return str(request.config.getoption("--hookline-store"))
+
+
+@pytest.fixture
+def store_home(tmp_path: Path) -> Path:
+    """The home of the fixture ``store``; not there before it is opened."""
+    return tmp_path / "home"
+
+
+@pytest.fixture
+async def store(store_home: Path, store_url: str) -> AsyncIterator[Any]:
+    """A real store, open in ``store_home``; for tests that are coroutines.
+
+    It needs pytest-asyncio in auto mode. Elsewhere: ``async with open_store(home) as store``.
+    """
+    from .store import open_store
+
+    async with open_store(store_home, store_url) as opened:
+        yield opened

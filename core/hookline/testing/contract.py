@@ -1,0 +1,426 @@
+"""``PluginContract``: the tests that every plugin must pass, as a class to subclass."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import EntryPoint, PackageNotFoundError, distribution, entry_points
+from pathlib import Path
+from typing import Any, ClassVar, NoReturn
+
+import pytest
+from hookline_hookspecs import HOOKS, SIGNALS, Host, NoConfig, Plugin, Turn, hookimpl
+from pydantic import BaseModel, ValidationError
+
+from hookline.context import TurnContext
+from hookline.implementations import PluginRefused, describe
+from hookline.plugins import GROUP
+
+from . import hostile, settings
+from .encounter import meet
+from .fresh import NotImportable, heavy_imports
+from .harness import Harness, plugin_name
+from .leaks import Belongings, tasks
+
+Make = Callable[..., Harness]
+ANSWERS = ["Very well."] * 500
+"""What the model says, more often than any hook asks it in one test."""
+INJECTED = "the contract lets setup fail at its end"
+
+
+class PluginContract:
+    """What every plugin keeps. Subclass it in a test file and name the plugin::
+
+        class TestGreeterContract(PluginContract):
+            plugin = Greeter
+            config = {"greeting": "Hi"}
+
+    Each test is about one promise; a failure is a sentence that says what to change. The plugin
+    runs in the real core (see ``Harness``) in strict mode, with no network and a model that says
+    ``Very well.``; give it settings with which it starts under such conditions.
+    """
+
+    plugin: ClassVar[type[Plugin[Any]]]
+    """The class to test."""
+    config: ClassVar[Mapping[str, Any]] = {}
+    """Settings with which it starts, as they stand under its name in ``config.yaml``. A setting
+    without a default must be among them: that is how the plugin says that it knows of it."""
+    core: ClassVar[Mapping[str, Any]] = {}
+    """Core settings it runs under, by dotted key, such as ``{"paths.allowed_roots": ["/srv"]}``."""
+    needs: ClassVar[Sequence[type[Plugin[Any]]]] = ()
+    """Plugin classes that are on beside it. A name in its ``requires`` that none of them has is
+    filled by a plugin that does nothing."""
+    services: ClassVar[Mapping[type, Any]] = {}
+    """What it finds in ``host.services``: a stand-in for each protocol that a sibling offers."""
+    heavy_allowed: ClassVar[Sequence[str]] = ()
+    """Heavy packages that its entry-point module may import after all; say why beside it."""
+    not_secret: ClassVar[Sequence[str]] = ()
+    """Settings that are named like a secret and hold none, such as ``page_token``."""
+
+    # What it costs before it is used
+
+    def test_its_import_brings_no_heavy_module(self) -> None:
+        """A plugin that is on and not used costs no SDK's import time."""
+        module = self._module()
+        if module == type(self).__module__:
+            pytest.skip(f"{self.plugin.__name__} stands in its test file, which no user imports")
+        try:
+            found = heavy_imports(module, frozenset(self.heavy_allowed))
+        except NotImportable:
+            pytest.skip(f"{module} is on nobody's path but that of this test run")
+        except ImportError as error:
+            _fail(f"importing {module} in a fresh interpreter failed:\n{error}")
+        if found:
+            lines = [f"{one.file}, line {one.line}, imports {one.package}" for one in found]
+            _fail(
+                f"importing {module} brings in heavy packages: {'; '.join(lines)}. Import them in "
+                f"`setup` or where they are first used."
+            )
+
+    def test_its_entry_point_leads_to_it(self) -> None:
+        """The name under ``plugins:`` finds this class, and no other dist's."""
+        package = self.plugin.__module__.partition(".")[0]
+        points = list(entry_points(group=GROUP))
+        own = [p for p in points if p.module.partition(".")[0] == package]
+        if not own:
+            self._expect_no_dist(package)
+        if not any(_load(point) is self.plugin for point in own):
+            led = ", ".join(f"{p.name} = {p.value}" for p in own)
+            _fail(
+                f"no entry point of {package} leads to {self.plugin.__name__}: there is {led}. "
+                f'Correct [project.entry-points."{GROUP}"] in pyproject.toml and install again.'
+            )
+        for point in own:
+            rivals = {p.value for p in points if p.name == point.name} - {point.value}
+            if rivals:
+                _fail(f"another dist brings a plugin {point.name} too: {', '.join(rivals)}.")
+
+    # Its settings
+
+    def test_its_required_settings_are_known(self) -> None:
+        """A setting has a default, or the contract gives it one."""
+        missing = [name for name in settings.required(self._model()) if name not in self.config]
+        if missing:
+            _fail(
+                f"{self._model().__name__} requires {', '.join(missing)}. Give each a default, so "
+                f"that `plugins: {{{self._name()}: true}}` starts; or, if nobody can know it for "
+                f"the user, name it in the contract's `config`."
+            )
+
+    def test_its_settings_go_there_and_back(self) -> None:
+        """Dumped and validated again, the settings are equal."""
+        made = self._settings()
+        dumped = made.model_dump(by_alias=True)
+        try:
+            again = type(made).model_validate(dumped)
+        except ValidationError as error:
+            _fail(f"{type(made).__name__} does not accept what it dumps itself: {error}")
+        if again != made:
+            now = again.model_dump(by_alias=True)
+            changed = [name for name in dumped if dumped[name] != now.get(name)]
+            _fail(
+                f"{type(made).__name__} changes when it is dumped and validated again, in "
+                f"{', '.join(changed) or 'a private part'}. A validator must leave what it has "
+                f"made itself as it is."
+            )
+
+    def test_its_settings_have_a_json_schema(self) -> None:
+        """``hookline config schema`` and forms can describe the settings."""
+        try:
+            json.dumps(self._model().model_json_schema())
+        except Exception as error:
+            _fail(
+                f"{self._model().__name__} has no JSON schema: {error}. Use types that JSON can "
+                f"say, or annotate the field with pydantic's WithJsonSchema."
+            )
+
+    def test_its_secrets_are_masked(self) -> None:
+        """No token appears when settings are shown, logged or dumped."""
+        plain = [n for n in settings.plain_secrets(self._model()) if n not in self.not_secret]
+        if plain:
+            _fail(
+                f"{', '.join(plain)} of {self._model().__name__} is named like a secret and is "
+                f"plain text. Declare it as pydantic's SecretStr, or name it in the contract's "
+                f"`not_secret`."
+            )
+        made = settings.with_canaries(self._model(), self.config)
+        shown = {"repr": repr(made), "str": str(made), "model_dump_json": made.model_dump_json()}
+        for secret in {s for s in settings.secrets(made) if len(s) > 3}:
+            told = [way for way, text in shown.items() if secret in text]
+            if told:
+                _fail(
+                    f"{' and '.join(told)} of {self._model().__name__} shows a secret in plain "
+                    f"text. Leave SecretStr as it is; do not serialise it yourself."
+                )
+
+    # Its hooks
+
+    def test_its_hooks_are_valid(self, harness: Make) -> None:
+        """Every hook is spelt right, takes what it is given, and is marked."""
+        unmarked = [name for name in HOOKS if _is_unmarked(self.plugin, name)]
+        if unmarked:
+            _fail(
+                f"{self.plugin.__name__}.{unmarked[0]} is named like a hook and is never called: "
+                f"put @hookimpl above it, or give it another name."
+            )
+        h = self._open(harness)
+        try:
+            h.run(h.aopen())
+        except PluginRefused as error:
+            _fail(f"{self.plugin.__name__} cannot be registered: {error}.")
+        except Exception:  # of its setup, say; taking a turn words it
+            h.close()
+        self._turn(h)
+
+    def test_it_survives_hostile_events(self, harness: Make, tmp_path: Path) -> None:
+        """Every hook takes empty, huge and malformed events, and changes none of them."""
+        h = self._open(harness)
+        folder = tmp_path / "files"
+        folder.mkdir()
+        ctx = self._turn(h)
+        complaints: list[str] = []
+        for hook in HOOKS:
+            for implementation in h.runtime.bus.implementations(hook):
+                if implementation.plugin == self._name():
+                    cases = hostile.events(hook, folder, list(h.runtime.tools.values()))
+                    complaints += h.run(meet(h.runtime.bus, implementation, ctx, cases))
+        if complaints:
+            _fail("\n".join(complaints))
+
+    # Coming and going
+
+    def test_it_can_be_set_up_twice(self, harness: Make, tmp_path: Path) -> None:
+        """A second start in one process, on the same home, is like the first."""
+        found = []
+        for _ in range(2):
+            h = self._open(harness, home=tmp_path / "again")
+            self._turn(h)
+            found.append(_registered(h))
+            h.close()
+        if found[0] != found[1]:
+            _fail(
+                f"{self._name()} differs when it is set up a second time in one process: "
+                f"{_difference(*found)}. Keep state on the plugin, not in its module."
+            )
+
+    def test_its_teardown_leaves_nothing(self, harness: Make) -> None:
+        """No task, thread or open file outlives the plugin."""
+        bare = self._bare(harness)
+        self._turn(bare)
+        bare.close()
+        h = self._open(harness)
+        before = Belongings.now()
+        self._turn(h)
+        left = h.run(_close_and_list_tasks(h))
+        h.close()
+        left += before.left()
+        if left:
+            _fail(
+                f"{self._name()} leaves behind: {', '.join(left)}. End it in `teardown`; what "
+                f"`host.spawn` runs and `host.signals` connects is ended by core."
+            )
+
+    def test_a_failing_setup_leaves_nothing(self, harness: Make) -> None:
+        """When ``setup`` raises at its end, it is as if the plugin were not there."""
+        bare = self._bare(harness)
+        self._turn(bare)
+        broken = _with_failing_setup(self.plugin)
+        h = self._open(harness, plugin=broken, strict=False)
+        self._turn(h)
+        state, reason = h.states()[self._name()]
+        if state != "failed" or INJECTED not in reason:
+            _fail(f"{self._name()} is {state} ({reason}) although its setup raised.")
+        left = _registered(h) - _registered(bare)
+        left |= {f"a {line}" for line in h.run(_list_tasks())}
+        if left:
+            _fail(
+                f"{self._name()} leaves behind, when its setup fails: {', '.join(sorted(left))}. "
+                f"Register through the hooks and the host, so that core can take it back."
+            )
+
+    def test_it_costs_no_token_when_off(self, harness: Make, tmp_path: Path) -> None:
+        """Switched off, it adds no byte to what a model is sent."""
+        sent = []
+        for h in (self._bare(harness, tmp_path), self._open(harness, on=False, at=tmp_path)):
+            self._turn(h)
+            if not h.model.bodies:
+                pytest.skip("no turn reaches the model under this configuration")
+            sent.append(h.model.bodies[0])
+            h.close()
+        if sent[0] != sent[1]:
+            _fail(
+                f"with {self._name()}: false the first request has {len(sent[1]) - len(sent[0])} "
+                f"bytes more than without the plugin. Nothing of it may act at import."
+            )
+
+    # How a harness is made
+
+    def _open(
+        self,
+        harness: Make,
+        *,
+        plugin: type[Plugin[Any]] | None = None,
+        on: bool = True,
+        at: Path | None = None,
+        **options: Any,
+    ) -> Harness:
+        """A harness with the plugin (``on``: in config as a mapping, else as ``false``)."""
+        entry = dict(self.config) if on else False
+        if at is not None:
+            options["workspace"] = at / "workspace"
+        return harness(
+            *self._company(),
+            plugin or self.plugin,
+            config={self._name(): entry},
+            core=self.core,
+            model=ANSWERS,
+            **options,
+        )
+
+    def _bare(self, harness: Make, at: Path | None = None) -> Harness:
+        """A harness without the plugin."""
+        options = {"workspace": at / "workspace"} if at is not None else {}
+        company = self._company()
+        config: dict[str, Any] = {plugin_name(kind): {} for kind in company}
+        return harness(*company, config=config, core=self.core, model=ANSWERS, **options)
+
+    def _company(self) -> list[type[Plugin[Any]]]:
+        """The plugins that are on beside it; those it needs come first."""
+        named = [*self.needs, _Probe]
+        taken = {plugin_name(kind) for kind in named}
+        stubs = [type(name, (Plugin,), {}) for name in self.plugin.requires if name not in taken]
+        return [_offering(self.services), *stubs, *named]
+
+    def _turn(self, h: Harness) -> TurnContext:
+        """Take a turn without a person; its context, or an idle one if a guard refused it."""
+        try:
+            h.send("Hello.", approve="no")
+        except Exception as error:
+            _fail(
+                f"{self._name()} does not take a turn: {describe(error)}. Give the contract "
+                f"settings (`config`), plugins (`needs`) or `services` with which it starts."
+            )
+        seen = h.plugin(_Probe).seen
+        return seen[-1] if seen else h.runtime.idle_context()
+
+    # What is known of the plugin
+
+    def _name(self) -> str:
+        return plugin_name(self.plugin)
+
+    def _model(self) -> type[BaseModel]:
+        return self.plugin.config_class
+
+    def _settings(self) -> BaseModel:
+        try:
+            return self._model().model_validate(dict(self.config))
+        except ValidationError as error:
+            _fail(f"the contract's `config` is refused by {self._model().__name__}: {error}")
+
+    def _module(self) -> str:
+        """The module its entry point names, or the one it stands in."""
+        for point in entry_points(group=GROUP, name=self._name()):
+            if point.module.partition(".")[0] == self.plugin.__module__.partition(".")[0]:
+                return point.module
+        return self.plugin.__module__
+
+    def _expect_no_dist(self, package: str) -> NoReturn:
+        try:
+            dist = distribution(package.replace("_", "-"))
+        except PackageNotFoundError:
+            pytest.skip(f"no dist that holds {package} is installed")
+        _fail(
+            f"the dist {dist.name} is installed and names no plugin. Add to its pyproject.toml:\n"
+            f'[project.entry-points."{GROUP}"]\n'
+            f'{self._name()} = "{package}:{self.plugin.__name__}"'
+        )
+
+
+class _Probe(Plugin[NoConfig]):
+    """Keeps the contexts of the turns that begin."""
+
+    def __init__(self, config: NoConfig, host: Host) -> None:
+        super().__init__(config, host)
+        self.seen: list[TurnContext] = []
+
+    @hookimpl
+    def start_of_turn(self, ctx: Any, turn: Turn) -> None:
+        self.seen.append(ctx._base)
+
+
+def _offering(services: Mapping[type, Any]) -> type[Plugin[Any]]:
+    """A plugin that offers ``services``."""
+
+    class Offers(Plugin[NoConfig]):
+        @hookimpl(tryfirst=True)
+        def setup(self, host: Host) -> None:
+            for protocol, service in services.items():
+                host.services.provide(protocol, service)
+
+    return Offers
+
+
+def _with_failing_setup(kind: type[Plugin[Any]]) -> type[Plugin[Any]]:
+    """A subclass under the same name whose ``setup`` does its work and then raises."""
+
+    async def setup(self: Any, host: Host) -> None:
+        original = getattr(kind, "setup", None)
+        if original is not None:
+            given = {"host": host} if "host" in inspect.signature(original).parameters else {}
+            result = original(self, **given)
+            if inspect.isawaitable(result):
+                await result
+        raise RuntimeError(INJECTED)
+
+    body = {"setup": hookimpl(setup), "__module__": kind.__module__}
+    return type(kind.__name__, (kind,), {**body, "__qualname__": kind.__qualname__})
+
+
+def _registered(h: Harness) -> set[str]:
+    """Everything that plugins have registered with a running core."""
+    runtime = h.runtime
+    h.hooks.close()  # Otherwise every signal of a hook is listened to.
+    return {
+        *(f"tool {name}" for name in runtime.tools),
+        *(f"command {command.name}" for command in runtime.commands.all()),
+        *(f"channel {channel.name}" for channel in runtime.channels),
+        *(f"service {protocol.__name__}" for protocol in runtime.services),
+        *(f"listener to {name}" for name in (*HOOKS, *SIGNALS) if runtime.bus.signals.heard(name)),
+        *(f"watcher {number}" for number, _ in enumerate(runtime.bus.observers)),
+        *(
+            f"hook {hook} of {implementation.plugin}"
+            for hook in HOOKS
+            for implementation in runtime.bus.implementations(hook)
+        ),
+    }
+
+
+def _difference(first: set[str], second: set[str]) -> str:
+    lost = [f"{one} is gone" for one in sorted(first - second)]
+    return ", ".join([*lost, *(f"{one} is new" for one in sorted(second - first))])
+
+
+async def _close_and_list_tasks(h: Harness) -> list[str]:
+    await h.aclose()
+    return tasks()
+
+
+async def _list_tasks() -> list[str]:
+    return tasks()
+
+
+def _is_unmarked(kind: type, name: str) -> bool:
+    function = inspect.getattr_static(kind, name, None)
+    return inspect.isfunction(function) and not hasattr(function, "hookline_impl")
+
+
+def _load(point: EntryPoint) -> Any:
+    try:
+        return point.load()
+    except Exception as error:
+        _fail(f"the entry point {point.name} = {point.value} cannot be imported: {error}")
+
+
+def _fail(sentence: str) -> NoReturn:
+    pytest.fail(sentence, pytrace=False)

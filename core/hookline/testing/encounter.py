@@ -1,0 +1,116 @@
+"""A plugin's hooks meet events, and what is wrong with how they take them, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from hookline_hookspecs import (
+    HOOKS,
+    Answer,
+    Ask,
+    ContextBlock,
+    Deny,
+    ModelResponse,
+    Section,
+    ToolResult,
+)
+
+from hookline.bus import Bus, listed
+from hookline.context import TurnContext
+from hookline.implementations import Implementation, describe
+from hookline.watchdog import HookTimeout
+
+from .hostile import Case, answer
+
+MOST = 3
+"""Complaints about one hook; the rest is likely to be the same again."""
+CONTRIBUTIONS: dict[str, type] = {"system_prompt": Section, "pre_prompt": ContextBlock}
+INSIDE: dict[str, type] = {"around_tool": ToolResult, "around_model": ModelResponse}
+
+
+async def meet(
+    bus: Bus, implementation: Implementation, ctx: TurnContext, cases: Iterable[Case]
+) -> list[str]:
+    """Give every event to one hook of a plugin; a sentence for each that it takes badly."""
+    complaints: list[str] = []
+    for case in cases:
+        given, untouched = case.make(), case.make()
+        view = ctx if case.tool is None else ctx.with_tool(case.tool)
+        complaint = await _one(bus, implementation, view, case, given)
+        if complaint is None and given != untouched:
+            complaint = (
+                f"changed the event it was given ({case.label}); others hold the same object: "
+                f"return a changed copy (dataclasses.replace, dict(…)) instead"
+            )
+        if complaint is not None:
+            where = f"{implementation.plugin}.{implementation.spec.name}"
+            complaints.append(f"{where} {complaint}.")
+        if len(complaints) == MOST or (complaint and "did not return" in complaint):
+            break
+    return complaints
+
+
+async def _one(
+    bus: Bus, implementation: Implementation, ctx: TurnContext, case: Case, given: Any
+) -> str | None:
+    hook = implementation.spec.name
+    try:
+        result = await bus.attempt(implementation, ctx, given)
+        if hook in INSIDE and callable(result):
+            result = await result(given, _call_next(hook))
+            return _wrong_type(result, (INSIDE[hook],), case)
+    except HookTimeout:
+        seconds = bus.deadline(hook) or 30
+        return f"did not return within its {seconds:g} s when it was given {case.label}"
+    except (Exception, SystemExit) as error:
+        return (
+            f"raised {describe(error)} ({_place(error)}) when it was given {case.label}; a hook "
+            f"meets whatever a person, a model or a server sends, so check it before it is used"
+        )
+    return _judged(hook, result, given, case)
+
+
+def _call_next(hook: str) -> Any:
+    async def call_next(event: Any) -> Any:
+        return answer(hook, event)
+
+    return call_next
+
+
+def _judged(hook: str, result: Any, given: Any, case: Case) -> str | None:
+    """What is wrong with the type of an answer, by the hook's kind."""
+    kind = HOOKS[hook].kind
+    if result is None or kind == "observe":
+        return None
+    if kind == "around":
+        return (
+            f"returned {type(result).__name__} when it was given {case.label}; it returns "
+            f"middleware, an `async def mw(event, call_next)`, or None"
+        )
+    wanted: dict[str, tuple[type, ...]] = {
+        "collect": (CONTRIBUTIONS.get(hook, object),),
+        "pipeline": (type(given),),
+        "gate": (type(given), Deny),
+        "veto": (Deny, Ask, Answer),
+        "first": (str,),
+    }
+    items = listed(result) if kind == "collect" else (result,)
+    return next((c for i in items if (c := _wrong_type(i, wanted[kind], case))), None)
+
+
+def _wrong_type(result: Any, wanted: tuple[type, ...], case: Case) -> str | None:
+    if isinstance(result, wanted):
+        return None
+    names = " or ".join(kind.__name__ for kind in wanted)
+    return f"returned {type(result).__name__} where {names} is wanted, for {case.label}"
+
+
+def _place(error: BaseException) -> str:
+    """File and line of the innermost frame."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return "nowhere"
+    return f"{trace.tb_frame.f_code.co_filename.rpartition('/')[2]}, line {trace.tb_lineno}"

@@ -1,0 +1,319 @@
+"""Events as a hook meets them on a bad day: empty, huge, malformed, half missing.
+
+:func:`events` makes them for one hook. Each is made anew for every use, so that a hook which
+changes what it was given can be told from one that does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from hookline_hookspecs import (
+    Attachment,
+    Audio,
+    Excerpt,
+    Failure,
+    Fragment,
+    ImageBlock,
+    Inbound,
+    Lesson,
+    Marker,
+    Message,
+    ModelRequest,
+    ModelResponse,
+    Question,
+    Reply,
+    Session,
+    TextBlock,
+    ThinkingBlock,
+    Tool,
+    ToolCall,
+    ToolResult,
+    ToolResultBlock,
+    ToolSchema,
+    Turn,
+    WireRequest,
+)
+
+DEPTH = 300
+"""How deep arguments are nested: far beyond what a person writes, within what ``json`` reads."""
+
+TEXTS: dict[str, str] = {
+    "an empty text": "",
+    "blanks": " \t\r\n\u00a0",
+    "a NUL": "a\0b",
+    "lone surrogates": "\ud800 and \udfff",
+    "right-to-left text": "\u202egnp.exe\u202c \u05e9\u05dc\u05d5\u05dd \u200f/etc",
+    "combined characters": "e" + "\u0301" * 200 + "\U0001f469\u200d\U0001f467",
+    "markup and placeholders": "</context><system>{0} %s %(x)d ${HOME} $(id) `id` \\u0000 ']--",
+    "a path out of here": "../../../../etc/passwd",
+    "nested brackets": "[" * 20_000 + "{(" * 20_000,
+    "many lines": "line \n" * 50_000,
+    "a million characters": "A" * 1_000_000,
+}
+"""What a text may be, by what it is called in a failure's sentence."""
+
+COMMON_TOOLS: dict[str, tuple[str, ...]] = {
+    "bash": ("command", "timeout", "workdir"),
+    "read_file": ("path", "start_line", "end_line"),
+    "write_file": ("path", "content"),
+    "edit_file": ("path", "old_string", "new_string", "replace_all"),
+    "web_fetch": ("url", "format"),
+    "memory": ("action", "content", "old_text", "query"),
+    "skill_manage": ("action", "name", "content", "file"),
+    "delegate": ("task", "context", "tools"),
+}
+"""Tools that plugins of the standard set bring and guards look at, with their parameters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One event: what it is called, how it is made, and the tool that ``ctx.tool`` is to be."""
+
+    label: str
+    make: Callable[[], Any]
+    tool: Tool | None = None
+
+
+def events(hook: str, folder: Path, tools: Iterable[Tool]) -> Iterator[Case]:
+    """The events for a hook that takes one of a turn; none for hooks of start and end.
+
+    Args:
+        hook: its name.
+        folder: an empty one, in which files of attachments are made.
+        tools: those that are registered.
+    """
+    if hook in ("pre_tool", "around_tool", "post_tool"):
+        for case in _calls(tools):
+            yield case if hook != "post_tool" else _result(case)
+    elif hook in ("on_voice", "on_attachment"):
+        yield from _files(hook, folder)
+    elif hook in _MAKERS:
+        maker = _MAKERS[hook]
+        for label, text in TEXTS.items():
+            yield Case(label, _bound(maker, text))
+        for label, make in _SPECIAL.get(hook, {}).items():
+            yield Case(label, make)
+
+
+def answer(hook: str, event: Any) -> Any:
+    """What lies inside a middleware of ``hook``: a tool's result or a model's response."""
+    if hook == "around_tool":
+        return ToolResult(event, TEXTS["lone surrogates"], ok=False)
+    return ModelResponse((TextBlock(TEXTS["markup and placeholders"]),), "end")
+
+
+def _bound(make: Callable[[str], Any], text: str) -> Callable[[], Any]:
+    return lambda: make(text)
+
+
+# Tool calls
+
+
+def _calls(tools: Iterable[Tool]) -> Iterator[Case]:
+    for label, text in TEXTS.items():
+        yield Case(f"a call of an unknown tool with {label}", _bound(_unknown_tool, text))
+        yield Case(f"a call of a tool whose name is {label}", _bound(_odd_name, text))
+    yield Case(
+        "a call without a name that could not be read",
+        lambda: ToolCall("", "", {}, "The tool call has no name; call a tool by its name."),
+    )
+    known = {tool.name: tool for tool in tools}
+    for name, parameters in COMMON_TOOLS.items():
+        known.setdefault(name, Tool(name, "A tool.", _no_work, parameters=_schema(parameters)))
+    for tool in known.values():
+        yield from _calls_of(tool)
+
+
+def _calls_of(tool: Tool) -> Iterator[Case]:
+    names = tuple(tool.schema.parameters.get("properties", {}))
+
+    def case(label: str, value: Callable[[], Any]) -> Case:
+        def make() -> ToolCall:
+            return ToolCall("call_1", tool.name, {name: value() for name in names})
+
+        return Case(f"a call of {tool.name} with {label} for every argument", make, tool)
+
+    for label, text in TEXTS.items():
+        yield case(label, _bound(str, text))
+    yield case("null", lambda: None)
+    yield case("a negative number", lambda: -(10**30))
+    yield case("a list", lambda: ["", None, {}])
+    yield case("a deeply nested value", _nested)
+    yield Case(
+        f"a call of {tool.name} without arguments", lambda: ToolCall("c", tool.name, {}), tool
+    )
+    yield Case(
+        f"a call of {tool.name} with unknown arguments",
+        lambda: ToolCall("c", tool.name, {"no such": 1, "": _nested()}),
+        tool,
+    )
+
+
+def _unknown_tool(text: str) -> ToolCall:
+    return ToolCall("call_1", "no_such_tool", {"text": text, "path": text, text: [text]})
+
+
+def _odd_name(text: str) -> ToolCall:
+    return ToolCall(text, text, {})
+
+
+def _nested() -> Any:
+    value: Any = "inside"
+    for level in range(DEPTH):
+        value = {"more": value} if level % 2 else [value]
+    return value
+
+
+def _schema(parameters: tuple[str, ...]) -> dict[str, Any]:
+    return {"type": "object", "properties": {name: {"type": "string"} for name in parameters}}
+
+
+def _no_work(**arguments: Any) -> str:
+    return ""
+
+
+def _result(case: Case) -> Case:
+    """The result of a case's call, with a text as odd as its arguments."""
+
+    def make() -> ToolResult:
+        call: ToolCall = case.make()
+        odd = next((v for v in call.arguments.values() if isinstance(v, str)), call.name)
+        image = ImageBlock("image/png", "not base64")
+        return ToolResult(call, odd, False, (odd[:100],), {"value": _nested()}, (image,))
+
+    return Case(f"the result of {case.label}", make, case.tool)
+
+
+# Messages, turns and requests
+
+
+def _session(text: str) -> Session:
+    return Session("../odd session", "fake", text, text or None, 0.0)
+
+
+def _inbound(text: str) -> Inbound:
+    return Inbound("fake", text, text, text, text, reply_to=text)
+
+
+def _message(text: str) -> Message:
+    return Message("user", (TextBlock(text),), context=text)
+
+
+def _conversation(text: str) -> tuple[Message, ...]:
+    call = ToolCall("call_1", "no_such_tool", {"text": text})
+    return (
+        _message(text),
+        Message("assistant", (ThinkingBlock(text), TextBlock(text), call)),
+        Message("user", (ToolResultBlock("another_call", text, ok=False),)),
+    )
+
+
+def _turn(text: str) -> Turn:
+    result = ToolResult(ToolCall("call_1", "no_such_tool", {"text": text}), text, ok=False)
+    return Turn(
+        "turn_1", _session(text), _inbound(text), _conversation(text), (result,), text, stop="done"
+    )
+
+
+def _request(text: str) -> ModelRequest:
+    tools = (ToolSchema("no_such_tool", text, {}),)
+    return ModelRequest("test/model", text, tools, _conversation(text), session_id="../odd session")
+
+
+def _wire(text: str) -> WireRequest:
+    data = text.encode("utf-8", "surrogatepass")
+    return WireRequest("test", {"model": text}, (Fragment(data, (len(data), -1)), data), (), {})
+
+
+def _response(text: str) -> ModelResponse:
+    call = ToolCall(text, text, {"value": _nested()})
+    return ModelResponse((ThinkingBlock(text), TextBlock(text), call), "tools")
+
+
+def _question(text: str) -> Question:
+    return Question(text, (text, text), text)
+
+
+_FAULT = ValueError("the contract's own")
+"""One object, because exceptions are equal only to themselves."""
+_MAKERS: dict[str, Callable[[str], Any]] = {
+    **dict.fromkeys(("start_of_session", "system_prompt", "end_of_session"), _session),
+    "pre_compact": _session,
+    "on_message": _inbound,
+    **dict.fromkeys(("start_of_turn", "pre_prompt", "end_of_turn"), _turn),
+    **dict.fromkeys(("pre_model", "around_model"), _request),
+    "pre_send": _wire,
+    "post_model": _response,
+    "pre_reply": lambda text: Reply(_session(text), text, in_reply_to=text, choices=(text,)),
+    "on_question": _question,
+    "pre_learn": lambda text: Lesson(text or "note", text, text),
+    "pre_read": lambda text: Excerpt(text or "file", text, text),
+    "on_error": lambda text: Failure(text, text),
+}
+_SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
+    "pre_model": {
+        "no message at all": lambda: ModelRequest("", "", (), ()),
+        "messages without blocks": lambda: replace(
+            _request(""), messages=(Message("user", ()), Message("assistant", ()))
+        ),
+    },
+    "pre_send": {
+        "no fragment": lambda: WireRequest("unknown", {}, ()),
+        "markers that point nowhere": lambda: WireRequest(
+            "test", {}, (b"{}",), (Marker(99, 99), Marker("system"), Marker("no such part"))
+        ),
+        "deeply nested fields": lambda: WireRequest("test", {"value": _nested()}, (b"{}",)),
+    },
+    "post_model": {"no block": lambda: ModelResponse((), "incomplete")},
+    "on_message": {
+        "nobody and nowhere": lambda: Inbound("", "", "", "", "", session_id="", system=""),
+        "a file that is gone": lambda: replace(
+            _inbound("x"), attachments=(Attachment(Path("gone"), "", "", -1),)
+        ),
+    },
+    "on_question": {
+        "an approval without a call": lambda: Question("", kind="approval"),
+        "an approval of an odd call": lambda: Question(
+            "", kind="approval", call=ToolCall("", "", {"value": _nested()})
+        ),
+    },
+    "on_error": {"an exception": lambda: Failure("internal", "", _FAULT)},
+}
+_SPECIAL["around_model"] = _SPECIAL["pre_model"]
+
+
+# Files
+
+
+def _files(hook: str, folder: Path) -> Iterator[Case]:
+    contents = {
+        "an empty file": b"",
+        "noise": bytes(range(256)) * 64,
+        "a lie about its type": b"%PDF",
+    }
+    for number, (label, data) in enumerate(contents.items()):
+        path = folder / f"file{number}"
+        path.write_bytes(data)
+        yield from _shapes(hook, label, path, len(data))
+    yield from _shapes(hook, "a file that is gone", folder / "gone", 10)
+    yield from _shapes(hook, "a folder", folder, 0)
+
+
+def _shapes(hook: str, label: str, path: Path, size: int) -> Iterator[Case]:
+    for mime in ("", "audio/ogg", "image/png", "no type at all"):
+        if hook == "on_voice":
+            yield Case(f"{label} as {mime!r}", _audio(path, mime))
+        else:
+            yield Case(f"{label} as {mime!r}", _attachment(path, mime, size))
+
+
+def _audio(path: Path, mime: str) -> Callable[[], Audio]:
+    return lambda: Audio(path, mime, -1.0)
+
+
+def _attachment(path: Path, mime: str, size: int) -> Callable[[], Attachment]:
+    return lambda: Attachment(path, mime, TEXTS["right-to-left text"], size)

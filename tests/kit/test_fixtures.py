@@ -1,0 +1,87 @@
+"""The pytest plugin: what it costs, the fixture ``store``, and plugins that are off."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hookline.testing import open_store
+from hookline_hookspecs import NoConfig, Plugin, Section, Session, hookimpl
+
+pytest_plugins = "pytester"
+Make = Callable[..., Any]
+
+
+def test_the_plugin_imports_nothing_until_a_fixture_is_asked_for() -> None:
+    code = (
+        "import sys, json, pytest; before = set(sys.modules)\n"
+        "import hookline.testing.plugin\n"
+        "print(json.dumps(sorted(set(sys.modules) - before)))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert json.loads(run.stdout) == ["hookline", "hookline.testing", "hookline.testing.plugin"]
+
+
+def test_every_public_name_can_be_imported() -> None:
+    import hookline.testing as kit
+
+    for name in kit.__all__:
+        assert getattr(kit, name).__doc__
+    with pytest.raises(AttributeError, match=r"it has FakeChannel, .*PluginContract"):
+        _ = kit.Harnes
+
+
+def test_a_run_without_the_plugin_knows_no_harness(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_x(harness): pass")
+    result = pytester.runpytest("-p", "no:hookline", "-p", "no:asyncio")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*fixture 'harness' not found*"])
+
+
+async def test_the_store_is_a_real_one(store: Any, store_home: Path, tmp_path: Path) -> None:
+    assert store_home.is_relative_to(tmp_path)
+    await store.write(lambda c: c.execute("CREATE TABLE t (n INTEGER)"))
+    await store.write(lambda c: c.execute("INSERT INTO t (n) VALUES (:n)", {"n": 7}))
+    rows = await store.read(lambda c: c.fetch("SELECT n FROM t"))
+    assert [row["n"] for row in rows] == [7]
+
+
+def test_the_option_names_the_driver(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_x(store_url): assert store_url == 'postgres://db/x'")
+    result = pytester.runpytest("-p", "no:asyncio", "--hookline-store", "postgres://db/x")
+    result.assert_outcomes(passed=1)
+
+
+async def test_a_driver_that_is_not_installed_is_named(tmp_path: Path) -> None:
+    with pytest.raises(LookupError, match=r"no store driver nosuch .* \(hookline-nosuch\)"):
+        async with open_store(tmp_path, "nosuch://somewhere"):
+            pass
+
+
+class Speaks(Plugin[NoConfig]):
+    @hookimpl
+    def system_prompt(self, ctx: Any, session: Session) -> Section:
+        return Section("guidance", "Speak up.")
+
+
+@pytest.mark.parametrize(("settings", "spoken"), [({}, True), (False, False)])
+def test_false_switches_a_plugin_off(harness: Make, settings: Any, spoken: bool) -> None:
+    h = harness(Speaks, config={"speaks": settings}, model=["a"])
+    h.send("hello")
+    assert ("Speak up." in h.model.requests[0].system) is spoken
+    assert h.states()["speaks"][0] == ("on" if spoken else "off")
+
+
+def test_a_class_has_the_name_of_its_installed_entry_point(
+    harness: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = Speaks.__module__.partition(".")[0]
+    points = {"loud-speaker": {f"{package}.entry:Speaks"}, "other": {"elsewhere:Speaks"}}
+    monkeypatch.setattr("hookline.testing.harness.installed", lambda: points)
+    h = harness(Speaks, model=["a"])
+    assert list(h.states()) == ["loud-speaker"]
