@@ -10,6 +10,9 @@ def main() -> None:
 
         sys.stdout.write(f"hookline {__version__}\n")
         return
+    import gc
+
+    gc.disable()  # until a runtime stands: a start makes many objects and drops few
     try:
         from hookline.cli.app import run
 

@@ -14,7 +14,8 @@ from types import CoroutineType
 from typing import Any, TypeAlias, TypeVar
 
 import pluggy
-from hookline_hookspecs import HOOKS, Answer, Ask, Deny, HookSpecs, PluginFailure
+from hookline_hookspecs import HOOKS, Answer, Ask, Deny, HookSpecs, PluginFailure, Step
+from hookline_hookspecs.errors import ProviderError
 from hookline_hookspecs.events import Verdict
 from hookline_hookspecs.hooks import GUARDS, PROJECT
 
@@ -25,18 +26,18 @@ from .implementations import (
     check_hooks,
     describe,
     first_line,
+    is_fault,
+    misshapen,
     wrong_type,
 )
 from .signals import SignalHub
-from .stepping import drive
-from .watchdog import HookTimeout, Watchdog
+from .stepping import STEP_LIMIT, go_on, in_time
+from .watchdog import Watchdog
 
 log = logging.getLogger("hookline.bus")
 STRIKES = 3
 """Failures in a row that switch a plugin off for the session (DESIGN §3)."""
 E_ = TypeVar("E_")
-FAULTS = (Exception, SystemExit, HookTimeout)
-"""What counts as a plugin's failure. Cancellation and Ctrl-C always pass through."""
 
 
 class AroundFault(Exception):
@@ -48,18 +49,22 @@ class AroundFault(Exception):
 
 
 class WrongPart(Exception):
-    """An implementation returned ``value``, in which something is of the wrong type."""
-
-    def __init__(self, value: Any, error: TypeError) -> None:
-        super().__init__(str(error))
-        self.value = value
-        self.error = error
+    """An implementation returned something in which a part is wrong: ``(value, error)``."""
 
 
-Observer = Callable[[Implementation, Any, Any, Any, float, "BaseException | None"], None]
-"""Called as ``(implementation, ctx, event, result, seconds, error)`` after each step."""
+Observer: TypeAlias = Callable[[Any, Step], None]
+"""Called as ``(ctx, step)`` after each step."""
 StepCheck: TypeAlias = Callable[[Implementation, E_, E_], E_]
 """Called as ``(implementation, before, after)``; returns what goes on."""
+
+
+class _Manager(pluggy.PluginManager):
+    """Looks closer at what is marked alone; pluggy's look at all attributes costs 1 ms a plugin."""
+
+    def parse_hookimpl_opts(self, plugin: Any, name: str) -> Any:
+        """The options of an implementation; None for any other attribute."""
+        marked = hasattr(getattr(type(plugin), name, None), f"{PROJECT}_impl")
+        return super().parse_hookimpl_opts(plugin, name) if marked else None
 
 
 class Bus:
@@ -79,7 +84,7 @@ class Bus:
         self.observers: list[Observer] = []
         self._deadlines = {name: spec.deadline for name, spec in HOOKS.items()}
         self._deadlines.update(deadlines or {})
-        self._manager = pluggy.PluginManager(PROJECT)
+        self._manager = _Manager(PROJECT)
         self._manager.add_hookspecs(HookSpecs)
         self._ranks: dict[str, int] = {}
         self._guards: set[str] = set()
@@ -160,7 +165,8 @@ class Bus:
         found: list[tuple[str, E_]] = []
         for impl in self._live(hook, ctx):
             result = await self._step(impl, ctx, event, (kind,), many=True)
-            found += [(impl.plugin, item) for item in listed(result) if isinstance(item, kind)]
+            items = [i for i in listed(result) if isinstance(i, kind) and not misshapen(i)]
+            found += [(impl.plugin, item) for item in items]
         self.signals.send(hook, event, ctx)
         return found
 
@@ -238,7 +244,9 @@ class Bus:
     async def _middleware(self, impl: Implementation, ctx: Any, event: Any) -> Any:
         try:
             made = await self.attempt(impl, ctx, event)
-        except FAULTS as error:
+        except BaseException as error:
+            if not is_fault(error):
+                raise
             self._failed(impl, ctx, error)
             raise AroundFault(impl.plugin, impl.spec.name, error) from error
         if made is not None and not callable(made):
@@ -267,20 +275,21 @@ class Bus:
                 result = await middleware(event, call_next)
                 if not isinstance(result, kind):
                     raise wrong_type(result, kind)
+                if (wrong := misshapen(result)) is not None:
+                    raise wrong
                 return result
-            except FAULTS as error:
+            except BaseException as error:
                 failure = error
                 # The same object coming out is the inner call's own failure passing through.
-                if any(error is known for known in raised) or isinstance(error, AroundFault):
+                meant = isinstance(error, (AroundFault, ProviderError))
+                known = meant or any(error is one for one in raised)
+                if known or not is_fault(error):
                     raise
                 self._failed(impl, ctx, error)
                 raise AroundFault(impl.plugin, impl.spec.name, error) from error
             finally:
-                seconds = perf_counter() - start
-                impl.calls += 1
-                impl.seconds += seconds
-                for observer in self.observers:
-                    observer(impl, ctx, event, result, seconds, failure)
+                if self.observers:
+                    self._ran(impl, ctx, event, result, start, failure)
 
         return call
 
@@ -288,6 +297,21 @@ class Bus:
         """Call a synchronous ``register_*`` hook; ``register(plugin)`` gives its callable."""
         for impl in self._table[hook]:
             self.gather_one(impl, register(impl.plugin))
+
+    def registered(self, kind: type[E_]) -> list[tuple[str, E_]]:
+        """Every check, job, route or reviewer that is registered, with its plugin's name."""
+        found: list[tuple[str, E_]] = []
+
+        def register(plugin: str) -> Callable[[Any], None]:
+            def add(part: Any) -> None:
+                if not isinstance(part, kind):
+                    raise wrong_type(part, kind)
+                found.append((plugin, part))
+
+            return add
+
+        self.gather(f"register_{kind.__name__.lower()}s", register)
+        return found
 
     def gather_one(self, impl: Implementation, register: Callable[..., None]) -> None:
         """One plugin's part of :meth:`gather`."""
@@ -297,7 +321,9 @@ class Bus:
             impl.function(register)
         except PluginRefused:
             raise
-        except FAULTS as error:
+        except BaseException as error:
+            if not is_fault(error):
+                raise
             self._failed(impl, None, error)
         finally:
             self.watchdog.end(before)
@@ -324,38 +350,69 @@ class Bus:
         failure: BaseException | None = None
         result: Any = None
         try:
-            result = await self.attempt(impl, ctx, event)
-            for item in () if kinds is None else listed(result) if many else (result,):
-                if item is not None and not isinstance(item, kinds or ()):
-                    raise WrongPart(result, wrong_type(item, *kinds or ()))
+            result = await self.attempt(impl, ctx, event, start)
+            if result is not None and kinds is not None:
+                for item in listed(result) if many else (result,):
+                    if item is not None and not isinstance(item, kinds):
+                        raise WrongPart(result, wrong_type(item, *kinds))
+                    if (wrong := misshapen(item)) is not None:
+                        raise WrongPart(result, wrong)
             if ctx is not None and ctx.strikes:
                 ctx.strikes.pop(impl.plugin, None)
-        except FAULTS as error:
-            kept = error.value if isinstance(error, WrongPart) and many else None
-            failure = error.error if isinstance(error, WrongPart) else error
+        except BaseException as error:
+            if not is_fault(error):
+                raise
+            value, failure = error.args if isinstance(error, WrongPart) else (None, error)
             self._failed(impl, ctx, failure)
             reason = f"the guard {impl.plugin} failed, so the answer is no: {describe(failure)}"
-            result = Deny(reason) if closed else kept
-        seconds = perf_counter() - start
-        impl.calls += 1
-        impl.seconds += seconds
-        for observer in self.observers:
-            observer(impl, ctx, event, result, seconds, failure)
+            result = Deny(reason) if closed else value if many else None
+        if self.observers:
+            self._ran(impl, ctx, event, result, start, failure)
         return result
 
-    async def attempt(self, impl: Implementation, ctx: Any, event: Any) -> Any:
+    def _ran(
+        self,
+        impl: Implementation,
+        ctx: Any,
+        event: Any,
+        result: Any,
+        start: float,
+        failure: BaseException | None,
+    ) -> None:
+        spec, seconds = impl.spec, perf_counter() - start
+        step = Step(spec.name, impl.plugin, spec.kind, event, result, start, seconds, failure)
+        self.told(ctx, step)
+
+    def told(self, ctx: Any, step: Step) -> None:
+        """Show a step to who watches; a watcher that fails does not harm it."""
+        for observer in self.observers:
+            try:
+                observer(ctx, step)
+            except Exception as error:
+                log.warning("an observer of %s failed", step.hook, exc_info=error)
+
+    async def attempt(
+        self, impl: Implementation, ctx: Any, event: Any, start: float | None = None
+    ) -> Any:
         """One implementation's result, under watch and deadline; a failure is raised."""
         deadline = self._deadlines[impl.spec.name]
         watchdog = self.watchdog
         # A hook without a deadline of its own may still not block the event loop for ever.
-        before = watchdog.begin(impl, perf_counter() + (deadline or 30.0))
+        limit = deadline or STEP_LIMIT
+        before = watchdog.begin(impl, (start or perf_counter()) + limit)
         try:
             result = impl.call(None if ctx is None else ctx.of(impl.plugin), event)
+            if type(result) is CoroutineType:
+                try:
+                    waiting_for = result.send(None)
+                except StopIteration as stop:
+                    return stop.value
+                result = go_on(result, waiting_for, watchdog, impl, limit)
+            elif result is None or not hasattr(result, "__await__"):
+                return result
         finally:
             watchdog.end(before)
-        if result is None or not (type(result) is CoroutineType or hasattr(result, "__await__")):
-            return result
-        return await drive(result, deadline, watchdog, impl)
+        return await in_time(result, deadline)
 
     def _failed(self, impl: Implementation, ctx: Any, error: BaseException) -> None:
         hook = impl.spec.name

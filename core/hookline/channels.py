@@ -33,9 +33,8 @@ class Channels:
 
     def add(self, channel: Channel, plugin: str) -> None:
         """Add a plugin's channel. Raises ``ValueError`` if its name is taken."""
-        if channel.name in self._channels:
-            other = self._channels[channel.name][0]
-            raise ValueError(f"plugin {other} brings a channel {channel.name} already")
+        if other := self._channels.get(channel.name):
+            raise ValueError(f"plugin {other[0]} brings a channel {channel.name} already")
         self._channels[channel.name] = (plugin, channel)
 
     def remove(self, plugin: str) -> None:
@@ -44,15 +43,14 @@ class Channels:
 
     def get(self, name: str) -> Channel | None:
         """The channel, if a plugin brought it."""
-        pair = self._channels.get(name)
-        return pair[1] if pair else None
+        return self._channels.get(name, ("", None))[1]
 
     def __iter__(self) -> Iterator[Channel]:
         return iter([channel for _, channel in self._channels.values()])
 
 
 class Outbox:
-    """Delivers replies: in order within a chat, again and again until confirmed."""
+    """Delivers replies: in order within a chat, again and again until a network confirms them."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -71,12 +69,12 @@ class Outbox:
             return
         lock = self._locks.setdefault((channel_name, chat_id), asyncio.Lock())
         async with lock:
-            rows = await self._runtime.journal.open_outbox(channel_name)
-            for row in rows:
-                if row["chat_id"] == chat_id:
-                    await self._send(channel, row)
+            for row in await self._runtime.journal.open_outbox(channel_name):
+                if row["chat_id"] == chat_id and not await self._send(channel, row):
+                    return
 
-    async def _send(self, channel: Channel, row: Mapping[str, Any]) -> None:
+    async def _send(self, channel: Channel, row: Mapping[str, Any]) -> bool:
+        """Whether it was delivered; where nobody is there to read it, it waits for a chat."""
         session = Session(row["session_id"], row["channel"], row["chat_id"], None, row["created"])
         reply = reply_from_json(row["body"], session, row["id"])
         wait = 1.0
@@ -88,8 +86,11 @@ class Outbox:
             except Exception as error:
                 log.warning("channel %s: %s; trying again in %g s", channel.name, error, wait)
                 await self._runtime.journal.set_outbox(reply.id, "pending", due=clock.now() + wait)
+                if not channel.network:
+                    return False
                 await asyncio.sleep(wait)
                 wait = min(wait * 2, LONGEST_WAIT)
         crash.point("after-send")
         await self._runtime.journal.set_outbox(reply.id, "sent", delivered_id=delivered)
         self._runtime.bus.signals.send("reply_sent", reply)
+        return True

@@ -10,7 +10,8 @@ from hookline_hookspecs import Command, Inbound, command
 from hookline_hookspecs.parts import COMMAND_MARK
 
 from .context import TurnContext
-from .prompt import tokens
+from .implementations import describe, is_fault, words
+from .text import clean
 
 if TYPE_CHECKING:
     from .runtime import Runtime
@@ -60,22 +61,23 @@ async def run_command(
     ctx: TurnContext, plugin: str, command: Command, args: str, inbound: Inbound
 ) -> str:
     """The command's answer; a fault of its plugin is told, not raised."""
+    ctx.command = inbound
+    if command.operator_only and not ctx.operator:
+        return f"{command.name} is for the operator."
+    seen: Any = ctx if plugin == CORE else ctx.of(plugin)
     try:
-        if plugin == CORE:
-            result: Any = command.run(ctx, args, inbound)  # type: ignore[call-arg, arg-type]
-        else:
-            result = command.run(ctx.of(plugin), args)
+        result: Any = command.run(seen, args)
         if inspect.isawaitable(result):
             result = await result
-    except (Exception, SystemExit) as error:
-        if ctx.runtime.strict:
+    except BaseException as error:
+        if ctx.runtime.strict or not is_fault(error):
             raise
-        return f"{command.name} failed: {error}"
-    return str(result) if result else ""
+        return f"{command.name} failed: {words(error) or describe(error)}"
+    return clean(str(result)) if result else ""
 
 
 class CoreCommands:
-    """The commands of core. Each receives ``(ctx, args, inbound)``."""
+    """The commands of core. Each receives ``(ctx: TurnContext, args)``."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -90,7 +92,7 @@ class CoreCommands:
                 self._runtime.commands.add(Command(name, doc, run, **options), CORE)
 
     @command("/help", immediate=True)
-    def help(self, _ctx: TurnContext, _args: str, _inbound: Inbound) -> str:
+    def help(self, _ctx: TurnContext, _args: str) -> str:
         """Show the commands."""
         lines = []
         for one in self._runtime.commands.all():
@@ -99,18 +101,18 @@ class CoreCommands:
         return "\n".join(lines)
 
     @command("/new", aliases=("/reset",))
-    async def new(self, ctx: TurnContext, _args: str, _inbound: Inbound) -> str:
+    async def new(self, ctx: TurnContext, _args: str) -> str:
         """End this session and begin a new one."""
         await self._runtime.sessions.end(ctx.state)
         return "New session."
 
     @command("/stop", immediate=True)
-    def stop(self, _ctx: TurnContext, _args: str, inbound: Inbound) -> str:
+    def stop(self, ctx: TurnContext, _args: str) -> str:
         """Stop the running turn."""
-        return "Stopping." if self._runtime.intake.stop_turn(inbound) else "Nothing is running."
+        return "Stopping." if self._runtime.intake.stop_turn(ctx.inbound) else "Nothing is running."
 
     @command("/model")
-    async def model(self, ctx: TurnContext, args: str, _inbound: Inbound) -> str:
+    async def model(self, ctx: TurnContext, args: str) -> str:
         """Show the model, or choose another: /model provider/model."""
         current = ctx.state.model or self._runtime.default_model()
         if not args:
@@ -126,61 +128,19 @@ class CoreCommands:
         await self._runtime.sessions.touched(ctx.state)
         return f"Model: {args}"
 
-    @command("/status", immediate=True)
-    def status(self, ctx: TurnContext, _args: str, _inbound: Inbound) -> str:
-        """Show the session and what is running."""
-        state = ctx.state
-        doing = "a turn is running" if state.running else "idle"
-        title = f" ({state.record.title})" if state.record.title else ""
-        return (
-            f"Session {state.record.id}{title}: {len(state.history)} messages, {doing}\n"
-            f"Model: {state.model or self._runtime.default_model()}\nWorkspace: {state.workspace}"
-        )
-
-    @command("/usage")
-    async def usage(self, ctx: TurnContext, _args: str, _inbound: Inbound) -> str:
-        """Show the tokens this session has used."""
-        rows = await self._runtime.journal.usage(ctx.state.record.id)
-        if not rows:
-            return "No model call yet."
-        return "\n".join(
-            f"{row['model']} ({row['purpose']}): {row['requests']} calls, {row['input']} in "
-            f"({row['cache_read']} read from the cache, {row['cache_write']} written), "
-            f"{row['output']} out"
-            for row in rows
-        )
-
-    @command("/context")
-    def context(self, ctx: TurnContext, _args: str, _inbound: Inbound) -> str:
-        """Show what fills the model's window, in estimated tokens."""
-        state = ctx.state
-        said = sum(len(str(e.message.to_dict())) for e in state.history)
-        sidecars = sum(len(e.message.context) for e in state.history)
-        return (
-            f"System prompt: {tokens(state.stable.system)}\n"
-            f"Tools: {tokens(state.stable.tools_json())}\n"
-            f"History: {said // 4} in {len(state.history)} messages\n"
-            f"Context blocks: {sidecars // 4}"
-        )
-
-    @command("/compact", aliases=("/compress",))
-    def compact(self, _ctx: TurnContext, _args: str, _inbound: Inbound) -> str:
-        """Shorten the history."""
-        return "No plugin that compacts is on."
-
     @command("/retry")
-    async def retry(self, ctx: TurnContext, _args: str, inbound: Inbound) -> Inbound | str:
+    async def retry(self, ctx: TurnContext, _args: str) -> str:
         """Take the last turn back and run its message again."""
         text = next((e.message.text for e in ctx.state.history if _is_last(ctx, e)), None)
         if text is None:
             return "There is no turn to run again."
         await self._take_back(ctx)
-        return await self._runtime.intake.rerun(ctx.state, replace(inbound, text=text))
+        return await self._runtime.intake.rerun(ctx.state, replace(ctx.inbound, text=text))
 
     @command("/undo")
-    async def undo(self, ctx: TurnContext, _args: str, _inbound: Inbound) -> str:
+    async def undo(self, ctx: TurnContext, _args: str) -> str:
         """Take the last turn out of the conversation; files are not touched."""
-        if not ctx.state.history:
+        if not ctx.state.history or not ctx.state.history[-1].turn_id:
             return "There is no turn to undo."
         await self._take_back(ctx)
         return "The last turn is out of the conversation."
@@ -191,31 +151,20 @@ class CoreCommands:
         state.history = [entry for entry in state.history if entry.turn_id != turn_id]
         state.prefix.clear()
         await self._runtime.journal.undo_turn(state.record.id, turn_id)
+        await self._runtime.sessions.touched(state)
 
     @command("/title")
-    async def title(self, ctx: TurnContext, args: str, _inbound: Inbound) -> str:
+    async def title(self, ctx: TurnContext, args: str) -> str:
         """Show or set the session's title."""
         if args:
-            await self._runtime.journal.update_session(
-                "set_title", ctx.state.record.id, title=args[:200]
-            )
-            ctx.state.record = replace(ctx.state.record, title=args[:200])
+            await self._runtime.sessions.set_title(ctx.state.record.id, args)
         return f"Title: {ctx.state.record.title or 'none yet'}"
 
-    @command("/sessions")
-    async def sessions(self, _ctx: TurnContext, _args: str, inbound: Inbound) -> str:
-        """List this chat's sessions."""
-        rows = await self._runtime.journal.sessions(
-            inbound.channel, inbound.chat_id, "chat", limit=20
-        )
-        lines = [f"{row['id']}  {row['title'] or ''}  {row['turns']} turns" for row in rows]
-        return "\n".join(lines) or "No session yet."
-
     @command("/resume")
-    async def resume(self, ctx: TurnContext, args: str, inbound: Inbound) -> str:
+    async def resume(self, ctx: TurnContext, args: str) -> str:
         """Go back to a session of this chat: /resume ID."""
         rows = await self._runtime.journal.sessions(
-            inbound.channel, inbound.chat_id, "chat", limit=1000
+            ctx.inbound.channel, ctx.inbound.chat_id, "chat", limit=1000
         )
         found = [row["id"] for row in rows if args and row["id"].startswith(args)]
         if len(found) != 1:
@@ -225,37 +174,27 @@ class CoreCommands:
         return f"Session {found[0]}."
 
     @command("/queue", immediate=True)
-    async def queue(self, _ctx: TurnContext, args: str, inbound: Inbound) -> str:
+    async def queue(self, ctx: TurnContext, args: str) -> str:
         """Show what waits, or put a message into the queue: /queue TEXT."""
         if args:
-            return await self._runtime.intake.enqueue(replace(inbound, text=args))
-        return f"{self._runtime.intake.waiting(inbound)} messages wait."
+            return await self._runtime.intake.enqueue(replace(ctx.inbound, text=args))
+        return f"{self._runtime.intake.waiting(ctx.inbound)} messages wait."
 
     @command("/steer", immediate=True)
-    async def steer(self, _ctx: TurnContext, args: str, inbound: Inbound) -> str:
+    async def steer(self, ctx: TurnContext, args: str) -> str:
         """Speak into the running turn at its next step: /steer TEXT."""
         if not args:
             return "Write /steer and what the running turn should know."
-        if self._runtime.intake.steer(inbound, args):
+        if self._runtime.intake.steer(ctx.inbound, args):
             return "Told."
-        return await self._runtime.intake.enqueue(replace(inbound, text=args))
-
-    @command("/plugins", immediate=True)
-    def plugins(self, _ctx: TurnContext, _args: str, _inbound: Inbound) -> str:
-        """List the plugins and their states."""
-        lines = []
-        for loading in self._runtime.plugins.loadings.values():
-            if loading.state != "off" or loading.entry.named:
-                reason = f": {loading.reason}" if loading.reason else ""
-                lines.append(f"{loading.entry.name} {loading.state}{reason}")
-        return "\n".join(lines) or "No plugin is on."
+        return await self._runtime.intake.enqueue(replace(ctx.inbound, text=args))
 
     @command("/whoami", immediate=True)
-    def whoami(self, _ctx: TurnContext, _args: str, inbound: Inbound) -> str:
+    def whoami(self, ctx: TurnContext, _args: str) -> str:
         """Show who you are here."""
-        return f"{inbound.channel}:{inbound.user_id} in chat {inbound.chat_id}"
+        return f"{ctx.inbound.channel}:{ctx.inbound.user_id} in chat {ctx.inbound.chat_id}"
 
 
 def _is_last(ctx: TurnContext, entry: Any) -> bool:
     last = ctx.state.history[-1].turn_id
-    return bool(entry.turn_id == last and entry.message.role == "user")
+    return bool(last and entry.turn_id == last and entry.message.role == "user")

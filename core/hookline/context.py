@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from hookline_hookspecs.events import Inbound, Notice, Question, Session, Turn
-from hookline_hookspecs.host import Paths, Stash
+from hookline_hookspecs.events import Inbound, Notice, Question, Rewrite, Session, Turn
+from hookline_hookspecs.host import Access, Paths, Stash
+from hookline_hookspecs.messages import Message
 from hookline_hookspecs.tools import Tool
 
 if TYPE_CHECKING:
+    from .running import Running
     from .runtime import Runtime
     from .session import SessionState
-    from .turn import Running
 
+TERMINAL = "terminal"
 current: ContextVar[TurnContext | None] = ContextVar("hookline_context", default=None)
 """The context of the turn that the running task works for."""
 
@@ -22,7 +26,7 @@ current: ContextVar[TurnContext | None] = ContextVar("hookline_context", default
 class TurnContext:
     """The context of a turn, or of a session where no turn is under way."""
 
-    __slots__ = ("_views", "running", "runtime", "state", "tool")
+    __slots__ = ("_views", "command", "running", "runtime", "state", "tool")
 
     def __init__(
         self,
@@ -35,11 +39,24 @@ class TurnContext:
         self.state = state
         self.running = running
         self.tool = tool
+        self.command: Inbound | None = None
+        """The message that is a command, while that runs."""
         self._views: dict[str, PluginContext] = {}
 
     def with_tool(self, tool: Tool) -> TurnContext:
         """The same context for one tool call; calls may run side by side."""
         return TurnContext(self.runtime, self.state, self.running, tool)
+
+    @property
+    def at_work(self) -> Running:
+        """The turn under way, where there must be one."""
+        assert self.running is not None
+        return self.running
+
+    @property
+    def model(self) -> str:
+        """The turn's ``provider/model``, or the session's; empty where config decides."""
+        return self.running.model if self.running is not None else self.state.model
 
     @property
     def strikes(self) -> dict[str, int]:
@@ -61,9 +78,22 @@ class TurnContext:
     def turn(self) -> Turn:
         """The turn so far; an empty one between turns."""
         if self.running is not None:
-            return self.running.snapshot()
+            now = self.running.snapshot()
+            return now if self.command is None else replace(now, inbound=self.command)
+        return Turn("", self.state.record, self.inbound)
+
+    @property
+    def inbound(self) -> Inbound:
+        """The command's message, or one without words."""
         record = self.state.record
-        return Turn("", record, Inbound(record.channel, record.chat_id, "", "", ""))
+        return self.command or Inbound(record.channel, record.chat_id, "", "", "")
+
+    @property
+    def operator(self) -> bool:
+        """True in the terminal, and where the plugin that offers ``Access`` says so."""
+        access: Access | None = self.runtime.services.get(Access)
+        inbound = self.turn().inbound
+        return inbound.channel == TERMINAL or bool(access and access.is_operator(inbound))
 
     def notify(self, text: str, plugin: str = "core") -> None:
         """Tell the person a sentence beside the answer."""
@@ -114,6 +144,27 @@ class PluginContext:
     def log(self) -> logging.Logger:
         """The plugin's log."""
         return logging.getLogger(f"hookline.plugin.{self._plugin}")
+
+    @property
+    def model(self) -> str:
+        """The turn's ``provider/model``, or the session's."""
+        return self._base.model or self._base.runtime.default_model()
+
+    @property
+    def history(self) -> tuple[Message, ...]:
+        """The session's messages as they are sent."""
+        return self._base.state.messages()
+
+    async def rewrite(self, changes: Sequence[Rewrite]) -> tuple[Message, ...]:
+        """Replace parts of the history for good."""
+        from .history import rewrite
+
+        return await rewrite(self._base, changes)
+
+    @property
+    def operator(self) -> bool:
+        """True for the terminal and admins."""
+        return self._base.operator
 
     @property
     def interactive(self) -> bool:

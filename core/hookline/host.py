@@ -8,16 +8,14 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hookline_hookspecs.errors import Refused
-from hookline_hookspecs.events import Deny, Excerpt, Inbound, Lesson, ModelRequest, Session, Turn
-from hookline_hookspecs.host import Context, Http, Paths
+from hookline_hookspecs import Refused, Session, Step, Storage, Tool, Turn
+from hookline_hookspecs.events import Deny, Excerpt, Inbound, Lesson, ModelRequest
+from hookline_hookspecs.host import Channel, Context, Http, Paths
 from hookline_hookspecs.messages import Message
-from hookline_hookspecs.tools import Tool
 
 from . import clock
 from .context import PluginContext, TurnContext, current
 from .model_call import call_model
-from .storage import PluginStorage
 
 if TYPE_CHECKING:
     from .runtime import Runtime
@@ -39,6 +37,7 @@ class PluginSignals:
         def heard(event: object, ctx: TurnContext | None = None) -> Any:
             return receiver(event, ctx=ctx.of(self._plugin) if ctx is not None else None)
 
+        heard.plugin = self._plugin  # type: ignore[attr-defined]
         self._hub.connect(name, heard)
         self._connected.append((name, receiver, heard))
 
@@ -104,11 +103,13 @@ class PluginHost:
         self.services = PluginServices(runtime.services)
         self.log = logging.getLogger(f"hookline.plugin.{plugin}")
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._watchers: list[Callable[[TurnContext | None, Step], None]] = []
 
     @cached_property
-    def storage(self) -> PluginStorage:
+    def storage(self) -> Storage:
         """The plugin's own storage."""
-        return PluginStorage(self._runtime.store, self.plugin, self._package, self.home)
+        found: Storage = self._runtime.storage(self.plugin, self._package)
+        return found
 
     @property
     def paths(self) -> Paths:
@@ -153,9 +154,7 @@ class PluginHost:
         )
         response = await call_model(ctx, request)
         turn_id = ctx.running.id if ctx.running else ""
-        await runtime.journal.spend(
-            ctx.state.record.id, turn_id, response.model, "auxiliary", response.usage
-        )
+        await runtime.journal.spend(ctx.state.record.id, turn_id, "auxiliary", response)
         return response.text
 
     def spawn(self, coro: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
@@ -164,6 +163,11 @@ class PluginHost:
         self._tasks.add(task)
         task.add_done_callback(self._ended)
         return task
+
+    def adopt(self, task: asyncio.Task[Any]) -> None:
+        """A task that the plugin started by itself ends with the plugin too."""
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
@@ -184,6 +188,18 @@ class PluginHost:
         if isinstance(passed, Deny):
             raise Refused(passed.reason)
         return passed.text
+
+    def channels(self) -> list[Channel]:
+        """Every channel that the plugins have registered."""
+        return list(self._runtime.channels)
+
+    async def take_up(self) -> None:
+        """Go on with what a dead process left."""
+        await self._runtime.intake.take_up()
+
+    async def finish(self, seconds: float) -> None:
+        """Wait for the work that is under way, at most this long."""
+        await self._runtime.finish_background(seconds)
 
     async def receive(self, inbound: Inbound) -> bool:
         """Take an inbound message; True once it is stored, False if it was there already."""
@@ -209,6 +225,16 @@ class PluginHost:
             prompt, parent=base, session_id=session_id, tools=tools, system=system, kind=kind
         )
 
+    async def fork(
+        self, session_id: str, prompt: str, *, model: str | None = None, kind: str = "review"
+    ) -> Turn:
+        """Run a turn that goes on from a copy of a session."""
+        return await self._runtime.intake.run_fork(session_id, prompt, model, kind)
+
+    async def set_title(self, session_id: str, title: str) -> None:
+        """Give a session its title."""
+        await self._runtime.sessions.set_title(session_id, title)
+
     async def sessions(self, **filters: Any) -> list[Session]:
         """Stored sessions, newest first."""
         rows = await self._runtime.journal.sessions(**filters)
@@ -218,14 +244,35 @@ class PluginHost:
         """The stored messages of a session, without sidecars."""
         return await self._runtime.sessions.stored_messages(session_id)
 
+    def registered(self, kind: type[T]) -> list[tuple[str, T]]:
+        """What plugins have registered of a kind."""
+        return self._runtime.bus.registered(kind)
+
     def tools(self) -> Iterable[Tool]:
         """Every tool that is registered now."""
         return list(self._runtime.tools.values())
 
+    def window(self, model: str | None = None) -> int:
+        """The window of ``provider/model``, or of the turn's own model, in tokens."""
+        ctx = current.get()
+        return self._runtime.providers.window(model or (ctx.model if ctx is not None else ""))
+
+    def watch(self, observer: Callable[[Context | None, Step], None]) -> None:
+        """Show every step of every turn to ``observer``."""
+
+        def seen(ctx: TurnContext | None, step: Step) -> None:
+            observer(ctx.of(self.plugin) if ctx is not None else None, step)
+
+        self._watchers.append(seen)
+        self._runtime.bus.observers.append(seen)
+
     async def undo(self) -> None:
-        """Cancel the plugin's tasks and take back its signals and services."""
+        """Cancel the plugin's tasks and take back its signals, services and watchers."""
         self.signals.undo()
         self.services.undo()
+        for seen in self._watchers:
+            self._runtime.bus.observers.remove(seen)
+        self._watchers.clear()
         tasks = [task for task in self._tasks if task is not asyncio.current_task()]
         for task in tasks:
             task.cancel()

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 import inspect
 from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from functools import cache
 from typing import Any
 
 from hookline_hookspecs import HOOKS, HookSpec
 from hookline_hookspecs.hooks import PROJECT
 
+from .text import clean
 from .watchdog import HookTimeout
+
+LONGEST_REASON = 500
+"""Characters of an error that are shown; the log has the rest."""
 
 
 class PluginRefused(Exception):
@@ -18,30 +25,65 @@ class PluginRefused(Exception):
 
 
 class Implementation:
-    """One plugin's implementation of one hook, with how often it ran and for how long."""
+    """One plugin's implementation of one hook."""
 
-    __slots__ = ("call", "calls", "function", "plugin", "seconds", "spec")
+    __slots__ = ("call", "function", "plugin", "spec")
 
     def __init__(self, spec: HookSpec, plugin: str, function: Callable[..., Any]) -> None:
         self.spec = spec
         self.plugin = plugin
         self.function = function
-        self.calls = 0
-        self.seconds = 0.0
         self.call: Callable[[Any, Any], Any] = function
+
+
+def is_fault(error: BaseException) -> bool:
+    """True if code that raised ``error`` has failed, whatever the kind of the error.
+
+    False for what must go on: Ctrl-C, and a cancellation that somebody has asked for.
+    """
+    if isinstance(error, asyncio.CancelledError):
+        try:
+            task = asyncio.current_task()
+        except RuntimeError:  # no event loop
+            return True
+        return task is None or not task.cancelling()
+    return not isinstance(error, KeyboardInterrupt)
+
+
+def words(error: BaseException) -> str:
+    """``str(error)``; one that cannot say what it is says nothing."""
+    try:
+        return clean(str(error))
+    except Exception:
+        return ""
 
 
 def describe(error: BaseException, deadline: float | None = None) -> str:
     """An error as one line for people."""
     if isinstance(error, HookTimeout):
         return f"no answer within {deadline:g} s" if deadline else "it ran too long"
-    text = str(error).strip().split("\n")[0]
+    text = words(error).strip().split("\n")[0][:LONGEST_REASON]
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def wrong_type(value: object, *wanted: Any) -> TypeError:
     names = " or ".join(getattr(kind, "__name__", str(kind)) for kind in wanted)
     return TypeError(f"it returned {type(value).__name__} where {names} or None is wanted")
+
+
+@cache
+def _texts(kind: type) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(kind) if f.type == "str") if is_dataclass(kind) else ()
+
+
+def misshapen(value: object) -> TypeError | None:
+    """What is wrong with the first field that should hold text and does not."""
+    kind: Any = type(value)
+    for name in _texts(kind):
+        if not isinstance(part := getattr(value, name), str):
+            found = type(part).__name__
+            return TypeError(f"it returned {kind.__name__} with {found} as its {name}")
+    return None
 
 
 def adapt(
@@ -76,6 +118,13 @@ def check_hooks(plugin_name: str, plugin: object) -> None:
             raise PluginRefused(
                 f"{plugin_name} implements {hook} as a pluggy wrapper; use around_model or "
                 f"around_tool, which return middleware"
+            )
+        taken = inspect.signature(getattr(plugin, attribute)).parameters.values()
+        asked = [one.name for one in taken if one.default is one.empty]
+        if odd := [name for name in asked if name not in ("ctx", HOOKS[hook].event)]:
+            raise PluginRefused(
+                f"{plugin_name}: {hook} is called with ctx and {HOOKS[hook].event}, so it cannot "
+                f"take {odd[0]}; the names count"
             )
         if HOOKS[hook].sync and inspect.iscoroutinefunction(function):
             raise PluginRefused(f"{plugin_name}: {hook} is called synchronously; write `def`")

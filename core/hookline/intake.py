@@ -14,11 +14,12 @@ from hookline_hookspecs.messages import Block, ImageBlock, TextBlock
 
 from . import clock
 from .commands import is_command, run_command
-from .context import TurnContext, current
+from .context import TERMINAL, TurnContext, current
 from .journal import new_id
-from .sessions import TERMINAL, named
+from .running import Running, new_turn
+from .sessions import named
 from .text import clean
-from .turn import Running, new_turn, resume_turn, run_turn
+from .turn import resume_turn, run_turn
 
 if TYPE_CHECKING:
     from .runtime import Runtime
@@ -42,28 +43,18 @@ class Intake:
         self._runtime = runtime
         self._lanes: dict[str, Lane] = {}
         self._received: set[str] = set()
-        self._ends: set[asyncio.Task[Any]] = set()
-        self.chat_session: str | None = None
-        """The session that ``hookline chat`` continues."""
 
     async def receive(self, inbound: Inbound) -> bool:
         """Take a channel's message: stored for good when this returns; False for a repeated one."""
-        if self.chat_session is not None and inbound.session_id is None:
-            inbound = replace(inbound, session_id=self.chat_session)
         inbound = replace(inbound, text=clean(inbound.text))
-        inbox_id = await self._store(inbound, durable=True)
-        if inbox_id is None:
+        crash.point("after-receive")
+        inbox_id, write = self._runtime.journal.receive(inbound, durable=True)
+        if not await write:
             return False
+        self._received.add(inbox_id)
+        crash.point("after-commit")
         self._runtime.background(self._answer(inbound, inbox_id))
         return True
-
-    async def _store(self, inbound: Inbound, *, durable: bool) -> str | None:
-        crash.point("after-receive")
-        inbox_id = await self._runtime.journal.receive(inbound, durable=durable)
-        if inbox_id is not None:
-            self._received.add(inbox_id)
-        crash.point("after-commit")
-        return inbox_id
 
     async def _answer(self, inbound: Inbound, inbox_id: str | None) -> None:
         try:
@@ -106,6 +97,7 @@ class Intake:
         try:
             async with lane.gate:
                 lobby = self._runtime.idle_context(inbound.channel, inbound.chat_id)
+                await self._runtime.config_watch.look(lobby)
                 passed = await self._runtime.bus.gate("on_message", lobby, inbound)
                 if isinstance(passed, Deny):
                     return await self._no_turn(lobby, inbound, inbox_id, "denied", passed.reason)
@@ -142,20 +134,31 @@ class Intake:
     async def _own_and_work(
         self, lane: Lane, inbound: Inbound, inbox_id: str | None, mode: str
     ) -> Running:
-        async with self._runtime.sessions.enter(inbound) as state:
+        async with self._runtime.sessions.enter(inbound) as (state, known):
             lane.state = state
             try:
                 await self._recover(state, mode)
-                # What :meth:`submit` brings is stored by the session's owner: so an open message
-                # is a dead process's, and nobody works on one that still waits for its turn.
-                # Nobody is told that it was taken before the answer is there, which is durable;
-                # so it has to survive the death of the process and not a power cut.
-                inbox_id = inbox_id or await self._store(inbound, durable=False)
-                if inbox_id is None:
+                if inbox_id is None and known:
                     return new_turn(self._runtime.idle_context().state, inbound, None, mode)
+                inbox_id = inbox_id or await self._take(state, inbound)
                 return await self._work(state, inbound, inbox_id, mode)
             finally:
                 lane.state = None
+
+    async def _take(self, state: SessionState, inbound: Inbound) -> str:
+        """Store what :meth:`submit` brings; its turn waits for the write.
+
+        The session's owner does it: so an open message is a dead process's, and nobody works on
+        one that still waits for its turn. Nobody is told that it was taken before the answer is
+        there, which is durable; so it has to survive the death of the process, not a power cut.
+        """
+        crash.point("after-receive")
+        inbox_id, write = self._runtime.journal.receive(inbound, durable=False)
+        state.writes.append(write)
+        if crash.armed("after-commit"):
+            await write
+        crash.point("after-commit")
+        return inbox_id
 
     async def _turn(
         self, state: SessionState, inbound: Inbound, inbox_id: str | None, mode: str
@@ -192,7 +195,12 @@ class Intake:
         for inbox_id, inbound in await runtime.journal.open_inbox():
             mine = inbound.session_id in (record.id, named(record.id))
             if mine and inbox_id not in self._received:
-                self.after_reply(await self._work(state, inbound, inbox_id, mode))
+                lobby = self._runtime.idle_context(inbound.channel, inbound.chat_id)
+                passed = await self._runtime.bus.gate("on_message", lobby, inbound)
+                if isinstance(passed, Deny):
+                    await self._no_turn(lobby, inbound, inbox_id, "denied", passed.reason)
+                else:
+                    self.after_reply(await self._work(state, passed, inbox_id, mode))
         if record.channel == TERMINAL:
             rows = await runtime.journal.open_outbox(TERMINAL)
             state.unshown = [row for row in rows if row["session_id"] == record.id]
@@ -227,6 +235,7 @@ class Intake:
             await self._runtime.journal.post(running.sent)
         if inbox_id is not None:
             await self._runtime.journal.close_inbound(inbox_id, record.id or None)
+        await running.settle()
         return running
 
     async def _blocks(self, ctx: TurnContext, inbound: Inbound) -> list[Block]:
@@ -261,22 +270,17 @@ class Intake:
 
     def after_reply(self, running: Running) -> None:
         """The reply has left: run ``end_of_turn`` in the background."""
-        if running.stop in ("command", "denied"):
-            return
         ctx = TurnContext(self._runtime, running.state, running)
-        task = self._runtime.background(self._end_of_turn(ctx, running))
-        self._ends.add(task)
-        task.add_done_callback(self._ends.discard)
-
-    async def finish_ends(self, seconds: float) -> None:
-        """Wait for what plugins do after a turn, at most ``seconds``."""
-        if self._ends:
-            await asyncio.wait(list(self._ends), timeout=seconds)
+        self._runtime.background(self._end_of_turn(ctx, running))
 
     async def _end_of_turn(self, ctx: TurnContext, running: Running) -> None:
+        await running.settle()
+        if running.stop in ("command", "denied"):
+            return
         token = current.set(ctx)
         try:
             await self._runtime.bus.observe("end_of_turn", ctx, running.snapshot())
+            await self._runtime.keep_failures()
         finally:
             current.reset(token)
 
@@ -286,7 +290,8 @@ class Intake:
         shown = [row["id"] for row in running.state.unshown]
         running.state.unshown = []
         for reply_id in [*shown, running.sent.id] if running.sent is not None else shown:
-            await self._runtime.journal.set_outbox(reply_id, "sent")
+            # Not waited for: whoever is killed before it is stored shows the reply again.
+            running.later(self._runtime.journal.set_outbox(reply_id, "sent"))
         self._runtime.bus.signals.send("reply_sent", running.sent)
         self.after_reply(running)
 
@@ -334,6 +339,14 @@ class Intake:
         inbound = Inbound(channel, chat_id, user_id, new_id(), choice, session_id=named)
         return await self.receive(inbound)
 
+    async def run_fork(self, session_id: str, prompt: str, model: str | None, kind: str) -> Turn:
+        """A turn that goes on from a copy of a session; the caller has no part in it."""
+        state = await self._runtime.sessions.fork(session_id, model, kind)
+        async with self._runtime.sessions.own(state.record.id):
+            running = await self._nested(state, prompt, "no")
+        self._runtime.sessions.forget(state.record.id)
+        return running.snapshot()
+
     async def run_nested(
         self,
         prompt: str,
@@ -344,37 +357,36 @@ class Intake:
         system: str | None,
         kind: str,
     ) -> Turn:
-        """A turn of a session of its own: a sub-agent, scheduled work, a review."""
+        """A turn of a session of its own: a sub-agent, scheduled work."""
         base = parent.state.record if parent else None
-        channel, chat_id = (base.channel, base.chat_id) if base else ("terminal", "default")
         session_id = session_id or new_id()
-        inbound = Inbound(
-            channel,
-            chat_id,
-            "",
-            new_id(),
-            prompt,
-            received=clock.now(),
-            session_id=session_id,
-            system=system,
-        )
         mode = parent.running.mode if parent and parent.running else "no"
         async with self._runtime.sessions.own(session_id):
             state = await self._runtime.sessions.existing(
                 session_id
             ) or await self._runtime.sessions.create(
                 session_id,
-                channel,
-                chat_id,
+                base.channel if base else TERMINAL,
+                base.chat_id if base else "default",
                 kind=kind,
                 parent_id=base.id if base else None,
                 tools=tools,
                 model=parent.state.model if parent else None,
                 workspace=parent.state.workspace if parent else None,
             )
-            running = await self._turn(state, inbound, None, mode)
-        self.after_reply(running)
+            running = await self._nested(state, prompt, mode, system)
+        if parent is not None and parent.running is not None:
+            parent.running.usage += running.usage
         return running.snapshot()
+
+    async def _nested(
+        self, state: SessionState, prompt: str, mode: str, system: str | None = None
+    ) -> Running:
+        chat = (state.record.channel, state.record.chat_id)
+        inbound = Inbound(*chat, "", new_id(), prompt, system=system, session_id=state.record.id)
+        running = await self._turn(state, replace(inbound, received=clock.now()), None, mode)
+        self.after_reply(running)
+        return running
 
 
 _IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
@@ -386,10 +398,11 @@ def _key(inbound: Inbound) -> str:
 
 def _chosen(question: Question | None, text: str) -> str:
     """A number answers an open question with that choice's text."""
-    if question is None or not text.strip().rstrip(".").isdecimal():
+    number = text.strip().rstrip(".")
+    if question is None or not question.choices or not number.isdecimal() or len(number) > 9:
         return text
-    number = int(text.strip().rstrip("."))
-    return question.choices[number - 1] if 0 < number <= len(question.choices) else text
+    choices = (*question.choices, "Other")
+    return choices[int(number) - 1] if 0 < int(number) <= len(choices) else text
 
 
 def _file_line(item: Attachment) -> str:

@@ -7,15 +7,15 @@ for them at :meth:`Journal.settle` and where something is acknowledged.
 from __future__ import annotations
 
 import json
-import uuid
+import os
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from functools import cache
 from importlib.resources import files
 from typing import Any, TypeAlias
 
 from hookline_hookspecs.drivers import Connection, Migration, Store
-from hookline_hookspecs.events import Inbound, Reply, Session, ToolResult, Usage
+from hookline_hookspecs.events import Inbound, ModelResponse, Reply, Session, ToolResult, Usage
 from hookline_hookspecs.messages import Message, ToolCall
 
 from . import clock
@@ -54,7 +54,7 @@ def core_migrations(dialect: str) -> list[Migration]:
 
 def new_id() -> str:
     """A new identifier: 32 hexadecimal digits."""
-    return uuid.uuid4().hex
+    return os.urandom(16).hex()
 
 
 def dump(value: object) -> str:
@@ -85,13 +85,12 @@ class Journal:
 
     # Inbox
 
-    async def receive(self, inbound: Inbound, *, durable: bool) -> str | None:
-        """Store an inbound message; its id, or None if it was there already."""
+    def receive(self, inbound: Inbound, *, durable: bool) -> tuple[str, Awaitable[int]]:
+        """Store an inbound message: its id, and the write: 0 if it was there already."""
         row = {name: getattr(inbound, name) for name in _INBOX}
         row |= {"id": new_id(), "body": inbound_to_json(inbound)}
         row["received"] = inbound.received or clock.now()
-        stored = await self._all([("insert_inbox", row)], durable=durable)
-        return row["id"] if stored else None
+        return row["id"], self._all([("insert_inbox", row)], durable=durable)
 
     def close_inbound(self, inbox_id: str, session_id: str | None = None) -> Awaitable[int]:
         """An inbound message needs no further work."""
@@ -126,6 +125,11 @@ class Journal:
         rows = await self._rows("session", id=session_id)
         return rows[0] if rows else None
 
+    async def opening(self, session_id: str, name: str, inbound: Inbound) -> Mapping[str, Any]:
+        """What the session's new owner has to know (see the query); ``name`` is its stem."""
+        asked = {"channel": inbound.channel, "message_id": inbound.message_id}
+        return (await self._rows("opening", id=session_id, named=name, **asked))[0]
+
     async def active_session(self, channel: str, chat_id: str) -> str | None:
         """The chat's current session."""
         rows = await self._rows("active_session", channel=channel, chat_id=chat_id)
@@ -157,7 +161,7 @@ class Journal:
 
     def delete_session(self, session_id: str) -> Awaitable[int]:
         """Remove a session and all that was said in it."""
-        parts = ("steps", "messages", "sidecars", "turns", "outbox", "inbox")
+        parts = ("steps", "messages", "sidecars", "rewrites", "turns", "outbox", "inbox")
         names = [f"delete_session_{part}" for part in parts] + ["delete_session"]
         return self._all([(name, {"id": session_id}) for name in names])
 
@@ -165,16 +169,25 @@ class Journal:
         """Stored messages with their sidecars, oldest first."""
         return await self._rows("messages", session_id=session_id)
 
-    async def search(self, words: Iterable[str], limit: int) -> list[Mapping[str, Any]]:
-        """Messages that hold every word, newest first; letter case is ignored for ASCII."""
-        wanted = [word.casefold() for word in words]
-        if not wanted:
-            return []
-        longest = max(wanted, key=len)
-        masked = longest.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_")
-        rows = await self._rows("search_messages", pattern=f"%{masked}%", limit=limit * 20)
-        found = [r for r in rows if all(word in r["text"].casefold() for word in wanted)]
-        return found[:limit]
+    async def search(self, pattern: str, limit: int) -> list[Mapping[str, Any]]:
+        """Messages whose text is LIKE ``pattern`` (masked with a backslash), newest first."""
+        return await self._rows("search_messages", pattern=pattern, limit=limit)
+
+    # What went wrong
+
+    def plugin_failed(self, plugin: str, hook: str, reason: str) -> Awaitable[int]:
+        """Keep a plugin's failure, of the last twenty of each."""
+        row = {"plugin": plugin, "hook": hook, "reason": reason, "now": clock.now()}
+        return self._all([("insert_plugin_error", row), ("prune_plugin_errors", row)])
+
+    async def plugin_errors(self) -> list[Mapping[str, Any]]:
+        """The kept failures, newest first."""
+        return await self._rows("plugin_errors")
+
+    async def last_break(self, session_id: str) -> Mapping[str, Any] | None:
+        """The newest break of a session's prefix: a ``PrefixBreak`` as a mapping, and ``at``."""
+        rows = await self._rows("last_break", session_id=session_id)
+        return {**json.loads(rows[0]["broken"]), "at": rows[0]["created"]} if rows else None
 
     # Turns
 
@@ -185,13 +198,13 @@ class Journal:
         inbox_id: str | None,
         seq: int,
         message: Message,
-        creating: Statement | None,
+        first: Sequence[Statement] = (),
     ) -> Awaitable[int]:
-        """A turn starts with this user message and its sidecar, perhaps in a new session."""
+        """A turn starts with this user message and its sidecar, after what comes ``first``."""
         now = clock.now()
         turn = {"id": turn_id, "session_id": session_id, "inbox_id": inbox_id, "now": now}
         statements: list[Statement] = [
-            *([creating] if creating else ()),
+            *first,
             ("insert_turn", turn),
             ("touch_session", {"id": session_id, "now": now}),
             _message(session_id, turn_id, seq, message),
@@ -218,7 +231,7 @@ class Journal:
         seq: int,
         message: Message,
         steps: Iterable[tuple[ToolCall, bool]],
-        spent: tuple[str, Usage],
+        response: ModelResponse,
     ) -> Awaitable[int]:
         """A model's response: the message, its tool calls (with ``read_only``) and its cost."""
         statements = [_message(session_id, turn_id, seq, message)]
@@ -226,14 +239,14 @@ class Journal:
             row = {"turn_id": turn_id, "call_id": call.id, "seq": seq * 1000 + number}
             row |= {"name": call.name, "arguments": dump(call.arguments), "now": clock.now()}
             statements.append(("insert_step", {**row, "read_only": int(read_only)}))
-        statements.append(_usage(session_id, turn_id, spent[0], "turn", spent[1]))
+        statements.append(_usage(session_id, turn_id, "turn", response))
         return self._all(statements)
 
     def spend(
-        self, session_id: str, turn_id: str, model: str, purpose: str, usage: Usage
+        self, session_id: str, turn_id: str, purpose: str, response: ModelResponse
     ) -> Awaitable[int]:
         """What a model call outside of the history has cost."""
-        return self._all([_usage(session_id, turn_id, model, purpose, usage)])
+        return self._all([_usage(session_id, turn_id, purpose, response)])
 
     def start_step(self, turn_id: str, call_id: str) -> Awaitable[int]:
         """A tool that may change something is about to run."""
@@ -261,6 +274,7 @@ class Journal:
         inbox_id: str | None = None,
         reply: Reply | None = None,
         session_id: str,
+        warm_until: float,
     ) -> Awaitable[Mapping[str, Any] | None]:
         """A turn is over; its reply is in the outbox once this returns, power cut or not.
 
@@ -273,6 +287,7 @@ class Journal:
             statements.append(("set_inbox", done))
         if reply is not None:
             statements.append(_reply(reply, turn_id))
+        statements.append(("set_warm", {"id": session_id, "warm_until": warm_until}))
 
         def work(db: Connection) -> Mapping[str, Any] | None:
             for name, params in statements:
@@ -300,8 +315,22 @@ class Journal:
     def undo_turn(self, session_id: str, turn_id: str) -> Awaitable[int]:
         """Take a turn's messages out of the history."""
         where = {"session_id": session_id, "turn_id": turn_id}
-        names = ("delete_turn_sidecars", "delete_turn_messages")
-        return self._all([*((name, where) for name in names), ("undo_turn", {"id": turn_id})])
+        names = ("delete_turn_sidecars", "delete_turn_messages", "delete_turn_rewrites")
+        undone = ("undo_turn", {"id": turn_id})
+        return self._all([*((name, where) for name in names), undone, _touch(session_id)])
+
+    async def rewrites(self, session_id: str) -> list[Mapping[str, Any]]:
+        """What parts of a history were replaced by, in the order of their making."""
+        return await self._rows("rewrites", session_id=session_id)
+
+    def rewrite(
+        self, session_id: str, rows: Iterable[Mapping[str, Any]], turn_id: str
+    ) -> Awaitable[int]:
+        """Replace parts of a history; of the sidecars only those of ``turn_id`` stay."""
+        where = {"session_id": session_id}
+        statements: list[Statement] = [("drop_sidecars", {**where, "turn_id": turn_id})]
+        statements += [("insert_rewrite", {**where, **row, "now": clock.now()}) for row in rows]
+        return self._all([*statements, _touch(session_id)])
 
     async def usage(self, session_id: str) -> list[Mapping[str, Any]]:
         """A session's tokens by model and purpose."""
@@ -329,11 +358,12 @@ class Journal:
 
 
 _INBOX = ("channel", "message_id", "chat_id", "session_id")
+_PART, _USAGE = (tuple([field.name for field in fields(kind)]) for kind in (Part, Usage))
 _SESSION = ("id", "channel", "chat_id", "kind", "parent_id", "title", "created")
 
 
 def _stable(stable: StablePrompt) -> dict[str, str]:
-    parts = dump([asdict(part) for part in stable.parts])
+    parts = dump([{name: getattr(part, name) for name in _PART} for part in stable.parts])
     return {"system": stable.system, "tools": stable.tools_json(), "parts": parts}
 
 
@@ -343,13 +373,19 @@ def _message(session_id: str, turn_id: str, seq: int, message: Message) -> State
     return "insert_message", {**row, "body": body, "text": message.text, "now": clock.now()}
 
 
+def _touch(session_id: str) -> Statement:
+    return "touch_history", {"id": session_id, "now": clock.now()}
+
+
 def _sidecar(session_id: str, seq: int, text: str) -> Statement:
     return "set_sidecar", {"session_id": session_id, "seq": seq, "text": text}
 
 
-def _usage(session_id: str, turn_id: str, model: str, purpose: str, usage: Usage) -> Statement:
-    row = {"session_id": session_id, "turn_id": turn_id, "model": model, "purpose": purpose}
-    return "insert_usage", {**row, **asdict(usage), "now": clock.now()}
+def _usage(session_id: str, turn_id: str, purpose: str, response: ModelResponse) -> Statement:
+    row: dict[str, Any] = {"session_id": session_id, "turn_id": turn_id, "model": response.model}
+    broken = dump(asdict(response.broken)) if response.broken is not None else None
+    row |= {"purpose": purpose, "broken": broken, "now": clock.now()}
+    return "insert_usage", {**row, **{name: getattr(response.usage, name) for name in _USAGE}}
 
 
 def _reply(reply: Reply, turn_id: str | None) -> Statement:

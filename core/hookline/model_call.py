@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from hookline_hookspecs import Delta, Message, ModelRequest, ModelResponse, WireRequest, crash
-from hookline_hookspecs.drivers import DeltaSink
+from hookline_hookspecs import CachePrice, Delta, DeltaSink, Message, crash
+from hookline_hookspecs.events import ModelRequest, ModelResponse, PrefixBreak, Step, WireRequest
 
+from . import clock
 from .context import TurnContext
+from .journal import dump
 from .prompt import envelope
 
 if TYPE_CHECKING:
     from .implementations import Implementation
-    from .session import SessionState
 
 
 async def call_model(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
@@ -35,14 +36,30 @@ async def call_model(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
     async def send(asked: ModelRequest) -> ModelResponse:
         provider = ctx.runtime.providers.get(asked.model)
         wire = provider.render(asked)
-        guard = _PrefixKeeper(ctx.state, wire)
+        guard = _PrefixKeeper(ctx, wire)
         wire = await bus.pipeline("pre_send", ctx, wire, guard.step)
-        if asked.purpose == "turn":
-            guard.remember(asked.model, wire)
+        broken = guard.remember(asked.model, wire) if asked.purpose == "turn" else None
         if ctx.running is not None:
             await ctx.running.at("before-model")
-        response = await provider.send(wire, sink)
-        return response if response.model else replace(response, model=asked.model)
+        started = perf_counter()
+        failure: BaseException | None = None
+        response: ModelResponse | None = None
+        try:
+            response = await provider.send(wire, sink)
+            usage = response.usage.priced(getattr(provider, "cache_price", CachePrice()))
+            model = response.model or asked.model
+            response = replace(response, model=model, usage=usage, broken=broken)
+            if asked.purpose == "turn":
+                ctx.state.warm_until = clock.now() + wire.ttl
+            return response
+        except BaseException as error:
+            failure = error
+            raise
+        finally:
+            if bus.observers:
+                seconds = perf_counter() - started
+                step = Step("model", "core", "", wire, response, started, seconds, failure)
+                bus.told(ctx, step)
 
     return await bus.around("around_model", ctx, request, send, ModelResponse)
 
@@ -96,11 +113,7 @@ class _StableKeeper:
         if not self._applies or self._first or (after.system, after.tools) == self._kept:
             return after
         part = "system prompt" if after.system != self._kept[0] else "tools"
-        self._ctx.state.prefix["offender"] = (implementation.plugin, part)
-        self._ctx.notify(
-            f"Plugin {implementation.plugin} tried to change the {part} in the middle of the "
-            f"session; the change was not sent. It can change them when a session starts."
-        )
+        _name_offender(self._ctx, implementation.plugin, part)
         return replace(after, system=self._kept[0], tools=self._kept[1])
 
     async def freeze(self, request: ModelRequest) -> None:
@@ -112,49 +125,77 @@ class _StableKeeper:
             await self._ctx.runtime.sessions.refreeze(self._ctx.state, request)
 
 
-class _PrefixKeeper:
-    """Knows when bytes that were sent before are not sent again, and who changed them."""
+def _name_offender(ctx: TurnContext, plugin: str, part: str) -> None:
+    ctx.state.prefix["offender"] = (plugin, part)
+    ctx.notify(
+        f"Plugin {plugin} tried to change the {part} in the middle of the session; the change was "
+        f"not sent. It can change what a session sends when the session starts."
+    )
 
-    def __init__(self, state: SessionState, wire: WireRequest) -> None:
-        self._state = state
+
+class _PrefixKeeper:
+    """Keeps what was rendered of the stable tier, and knows when bytes that were sent before are
+    not sent again, and who changed them."""
+
+    def __init__(self, ctx: TurnContext, wire: WireRequest) -> None:
+        self._ctx = ctx
+        self._state = ctx.state
+        self._rendered = wire.stable
         self._culprit = "core"
 
     def step(
         self, implementation: Implementation, before: WireRequest, after: WireRequest
     ) -> WireRequest:
-        """Note the plugin that replaced a fragment."""
+        """Note the plugin that changed the prefix; the stable tier is put back."""
+        if after.stable != self._rendered:
+            after = replace(after, stable=self._rendered)
+            _name_offender(self._ctx, implementation.plugin, "stable prompt")
         kept = after.fragments[: len(before.fragments)] == before.fragments
-        if not kept or after.stable != before.stable:
+        if not kept or after.fields.get("system") != before.fields.get("system"):
             self._culprit = implementation.plugin
         return after
 
-    def remember(self, model: str, wire: WireRequest) -> None:
+    def remember(self, model: str, wire: WireRequest) -> PrefixBreak | None:
         """Compare with the last request to the same model and keep this one for the next."""
         prefix = self._state.prefix
-        last: Mapping[str, Any] = prefix.get(model) or {}
-        broken = _first_difference(last, wire)
-        if broken is not None:
-            prefix["broken"] = {"tier": broken, "plugin": self._culprit, "model": model}
-        prefix[model] = {"stable": wire.stable, "fragments": wire.fragments}
+        system = dump(wire.fields.get("system")).encode()
+        now = {**wire.stable, "system prompt of the call": system}, wire.fragments
+        last = prefix.get(model)
+        prefix[model] = now
+        place = _first_difference(last, now) if last is not None else None
+        if place is None:
+            return None
+        broken = PrefixBreak(place[0], self._culprit, *place[1:], model)
+        prefix["broken"] = broken
+        return broken
 
 
-def _first_difference(last: Mapping[str, Any], wire: WireRequest) -> str | None:
-    if not last:
+_Sent: TypeAlias = "tuple[dict[str, bytes], tuple[bytes, ...]]"
+
+
+def _first_difference(last: _Sent, now: _Sent) -> tuple[str, int, int] | None:
+    """Tier, number of the message and byte, or None if ``now`` only adds to ``last``."""
+    for tier in ("tools", "system", *now[0]):
+        old, new = last[0].get(tier, b""), now[0].get(tier, b"")
+        if old != new:
+            return tier, 0, _offset(old, new)
+    if now[1][: len(last[1])] == last[1]:
         return None
-    if dict(last["stable"]) != dict(wire.stable):
-        return "stable"
-    before: tuple[bytes, ...] = last["fragments"]
-    if wire.fragments[: len(before)] == before:
-        return None
-    pairs = enumerate(zip(before, wire.fragments, strict=False))
-    index = next((i for i, (old, new) in pairs if old != new), len(wire.fragments))
-    return f"history, message {index + 1}"
+    for number, old in enumerate(last[1], 1):
+        new = now[1][number - 1] if number <= len(now[1]) else b""
+        if old != new:
+            return "history", number, _offset(old, new)
+    return None
+
+
+def _offset(old: bytes, new: bytes) -> int:
+    pairs = enumerate(zip(old, new, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(old), len(new)))
 
 
 def turn_request(ctx: TurnContext, messages: tuple[Message, ...], *, final: bool) -> ModelRequest:
     """The next request of the turn; the ``final`` one asks for an answer without tools."""
-    state, running = ctx.state, ctx.running
-    assert running is not None
+    state, running = ctx.state, ctx.at_work
     params: dict[str, Any] = {"tool_choice": "none"} if final else {}
     return ModelRequest(
         model=running.model or ctx.runtime.default_model(),

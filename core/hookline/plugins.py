@@ -19,10 +19,9 @@ from hookline_hookspecs import API, HOOKS, Command, Plugin, Tool
 from hookline_hookspecs.parts import COMMAND_MARK
 from hookline_hookspecs.tools import TOOL_MARK
 
-from .bus import FAULTS
 from .config import Loaded, PluginEntry, SettingsError, validate_settings
 from .host import PluginHost
-from .implementations import PluginRefused, describe
+from .implementations import PluginRefused, describe, is_fault, words
 
 if TYPE_CHECKING:
     from .runtime import Runtime
@@ -83,14 +82,17 @@ class Plugins:
             self._runtime.bus.register(name, loading.plugin, rank)
             self._register_parts(loading)
             loading.state = "on"
-        except FAULTS as error:
+        except BaseException as error:
+            if not is_fault(error):
+                raise
             known = isinstance(error, (PluginRefused, SettingsError))
-            self._fail(loading, str(error) if known else describe(error), error)
+            self._fail(loading, words(error) if known else describe(error), error)
 
     def _make(self, loading: Loading, found: type[Plugin[Any]]) -> Plugin[Any]:
         name = loading.entry.name
         if not (inspect.isclass(found) and issubclass(found, Plugin)):
             raise PluginRefused(f"its entry point {found!r} is no subclass of Plugin")
+        _check_declared(found)
         if found.requires_api > API:
             wanted, have = (".".join(map(str, v)) for v in (found.requires_api, API))
             raise PluginRefused(
@@ -111,6 +113,7 @@ class Plugins:
                 self._add_tool(loading, Tool.from_function(method, **getattr(function, TOOL_MARK)))
             if hasattr(function, COMMAND_MARK):
                 command, options = getattr(function, COMMAND_MARK)
+                _check_command(command, method)
                 doc = (inspect.getdoc(function) or "").split("\n")[0]
                 self._add_command(loading, Command(command, doc, method, **options))
         adders: dict[str, Callable[[Any], None]] = {
@@ -180,7 +183,9 @@ class Plugins:
             try:
                 await bus.attempt(impl, None, loading.host)
                 await asyncio.sleep(0)  # What it has spawned starts, and can clean up after itself.
-            except FAULTS as error:
+            except BaseException as error:
+                if not is_fault(error):
+                    raise
                 await self._undo(loading)
                 reason = describe(error, bus.deadline("setup"))
                 self._fail(loading, f"setup: {reason}", error)
@@ -200,7 +205,9 @@ class Plugins:
             if impl.plugin in names and loading.is_set_up:
                 try:
                     await bus.attempt(impl, None, loading.host)
-                except FAULTS as error:
+                except BaseException as error:
+                    if not is_fault(error):
+                        raise
                     reason = describe(error, bus.deadline("teardown"))
                     log.warning("plugin %s failed in teardown: %s", impl.plugin, reason)
         for name in names:
@@ -278,6 +285,24 @@ def installed() -> dict[str, set[str]]:
     for entry_point in manager.list_entry_points():
         found.setdefault(entry_point.name, set()).add(entry_point.value)
     return found
+
+
+def _check_command(name: str, method: Callable[..., Any]) -> None:
+    try:
+        inspect.signature(method).bind(None, "")
+    except TypeError:
+        raise PluginRefused(f"command {name}: its method must take (self, ctx, args)") from None
+
+
+def _check_declared(found: type[Plugin[Any]]) -> None:
+    """Refuse a class whose own statements are not what they must be."""
+    version, needs = found.requires_api, found.requires
+    if not (isinstance(version, tuple) and [type(part) for part in version] == [int, int]):
+        raise PluginRefused(f"its requires_api is {version!r}; write two numbers, such as {API}")
+    if not (isinstance(needs, (tuple, list)) and all(isinstance(name, str) for name in needs)):
+        raise PluginRefused(f"its requires is {needs!r}; write a tuple of names of plugins")
+    if not (inspect.isclass(found.config_class) and hasattr(found.config_class, "model_fields")):
+        raise PluginRefused(f"its config_class is {found.config_class!r}; write a pydantic model")
 
 
 def _conflict(name: str) -> str:

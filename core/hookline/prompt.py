@@ -41,7 +41,7 @@ class StablePrompt:
 
     def tools_json(self) -> str:
         """The schemas as compact JSON."""
-        return "[" + ",".join([_tool_json(tool) for tool in self.tools]) + "]"
+        return "[" + ",".join([tool_json(tool) for tool in self.tools]) + "]"
 
     def digest(self) -> tuple[str, str]:
         """SHA-256 of the system prompt and of the tool schemas, in hexadecimal."""
@@ -52,24 +52,24 @@ _encoded: dict[int, tuple[ToolSchema, str]] = {}
 """A schema's JSON by its identity; the schema is kept, so that its id is not given away again."""
 
 
-def _tool_json(tool: ToolSchema) -> str:
+def tool_json(tool: ToolSchema) -> str:
+    """As :func:`schema_json`, kept for the next time."""
     known = _encoded.get(id(tool))
     if known is None:
         if len(_encoded) > 256:
             _encoded.clear()
-        text = json.dumps(asdict(tool), ensure_ascii=False, separators=(",", ":"))
-        known = _encoded[id(tool)] = (tool, text)
+        known = _encoded[id(tool)] = (tool, schema_json(tool))
     return known[1]
+
+
+def schema_json(tool: ToolSchema) -> str:
+    """A tool's schema as compact JSON, which is what it costs."""
+    return json.dumps(asdict(tool), ensure_ascii=False, separators=(",", ":"))
 
 
 def sha256(text: str) -> str:
     """SHA-256 of the UTF-8 text, in hexadecimal."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def tokens(text: str) -> int:
-    """An estimate of tokens: a quarter of the characters, rounded up."""
-    return -(-len(text) // 4)
 
 
 def core_sections(session: Session, workspace: str, operator: str | None) -> list[Section]:

@@ -10,6 +10,8 @@ from .config import ConfigError, Loaded, choose_model, provider_settings, split_
 from .drivers import find_driver
 
 GROUP = "hookline.providers"
+WINDOW = 128_000
+"""Tokens an unknown model's window counts as (FEATURES, compaction)."""
 
 
 class Providers:
@@ -25,13 +27,21 @@ class Providers:
 
     def get(self, model: str) -> Provider:
         """The provider of ``provider/model``. Raises ``BadRequest`` with what to do."""
-        name = split_model(model).provider
-        if name not in self._made:
-            try:
-                self._made[name] = self._make(name)
-            except ConfigError as error:
-                raise BadRequest(str(error)) from error
-        return self._made[name]
+        try:
+            self.check(model)
+        except ConfigError as error:
+            raise BadRequest(str(error)) from error
+        return self._made[split_model(model).provider]
+
+    def window(self, model: str) -> int:
+        """The window of ``provider/model`` in tokens, from the presets; else :data:`WINDOW`."""
+        try:
+            name, wanted = split_model(model or self.default_model())
+        except ConfigError:
+            return WINDOW
+        preset = self._loaded.presets.get(name)
+        known = {one.name: one.window for one in preset.models} if preset is not None else {}
+        return known.get(wanted) or WINDOW
 
     def add(self, name: str, provider: Provider) -> None:
         """Use a provider that no driver made."""

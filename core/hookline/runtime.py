@@ -7,15 +7,16 @@ import logging
 import os
 import time
 from collections.abc import Coroutine, Mapping
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from hookline_hookspecs.drivers import Store
-from hookline_hookspecs.errors import Refused
-from hookline_hookspecs.events import Session
+from hookline_hookspecs.errors import HooklineError, Refused
+from hookline_hookspecs.events import PluginFailure, Session
 from hookline_hookspecs.host import Paths
-from hookline_hookspecs.parts import Check
+from hookline_hookspecs.inspection import Inspection
 from hookline_hookspecs.tools import Tool
 
 from . import clock
@@ -23,9 +24,12 @@ from .bus import Bus
 from .channels import Channels, Outbox
 from .commands import Commands, CoreCommands
 from .config import Config, Loaded
+from .config_watch import ConfigWatch
 from .context import TurnContext
 from .drivers import find_driver
 from .home import make_home
+from .implementations import Implementation
+from .inspection import CoreInspection
 from .intake import Intake
 from .journal import Journal, core_migrations
 from .plugins import Plugins
@@ -33,10 +37,12 @@ from .prompt import StablePrompt
 from .providers import Providers
 from .session import SessionState
 from .sessions import Sessions
-from .storage import prepare_storage
 from .store.absent import AbsentStore
 
 log = logging.getLogger("hookline.runtime")
+OWN_CODE = str(Path(__file__).parent)
+FAILURES = 1000
+"""Different failures of plugins that are kept of one process."""
 
 
 class Runtime:
@@ -75,16 +81,20 @@ class Runtime:
         self.plugins = Plugins(self, loaded, classes or {})
         self.sessions = Sessions(self)
         self.intake = Intake(self)
+        self.config_watch = ConfigWatch(self)
         self.closing = False
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._failures: dict[PluginFailure, bool] = {}
 
     async def __aenter__(self) -> Runtime:
         make_home(self.home)
         await self.store.open()
         await self.store.migrate("core", core_migrations(self.store.dialect))
-        await prepare_storage(self.store)
         self.bus.watchdog.start()
+        asyncio.get_running_loop().set_task_factory(self._task)
         CoreCommands(self).register()
+        self.services[Inspection] = CoreInspection(self)
+        self.bus.signals.connect("plugin_failed", self._plugin_failed)
         self.plugins.load()
         await self.plugins.setup()
         return self
@@ -99,8 +109,21 @@ class Runtime:
         if "http" in self.__dict__:
             await self.http.aclose()
         await self.bus.signals.aclose()
+        with suppress(HooklineError):  # a store that is absent, broken or full
+            await self.keep_failures()
         self.bus.watchdog.stop()
         await self.store.close()
+        asyncio.get_running_loop().set_task_factory(None)
+
+    def _task(self, loop: Any, work: Any, **options: Any) -> asyncio.Task[Any]:
+        """A task; one that a plugin makes in a hook, by whatever means, ends with that plugin."""
+        task: asyncio.Task[Any] = asyncio.Task(work, loop=loop, **options)
+        running, code = self.bus.watchdog.running, getattr(work, "cr_code", None)
+        if isinstance(running, Implementation) and code is not None:
+            host = self.plugins.host(running.plugin)
+            if host is not None and not code.co_filename.startswith(OWN_CODE):
+                host.adopt(task)
+        return task
 
     @cached_property
     def store(self) -> Store:
@@ -112,12 +135,22 @@ class Runtime:
         """What is kept of sessions and turns."""
         return Journal(self.store)
 
+    def _plugin_failed(self, event: PluginFailure, **_rest: Any) -> None:
+        if len(self._failures) < FAILURES:
+            self._failures.setdefault(event, False)
+
+    async def keep_failures(self) -> None:
+        """Store which plugins failed, each failure once, for `hookline plugins list`."""
+        for event in [one for one, kept in self._failures.items() if not kept]:
+            self._failures[event] = True
+            await self.journal.plugin_failed(event.plugin, event.hook, event.reason)
+
     # What hooks and hosts ask for
 
     @cached_property
     def http(self) -> Any:
         """The guarded client (service ``http``). Raises ``Refused`` if it is not installed."""
-        return self._service("http")(**self.config.network.model_dump())
+        return self.service("http", "guards")(**self.config.network.model_dump())
 
     def default_model(self) -> str:
         """``provider/model``. Raises ``NoModel``."""
@@ -136,23 +169,22 @@ class Runtime:
 
     def _guard(self, workspace: Path) -> Paths:
         roots = self.config.paths.allowed_roots
-        guard: Paths = self._service("paths")(workspace, allowed_roots=roots, home=self.home)
+        guard: Paths = self.service("paths", "guards")(
+            workspace, allowed_roots=roots, home=self.home
+        )
         return guard
 
     @staticmethod
-    def _service(name: str) -> Any:
+    def service(name: str, dist: str) -> Any:
+        """What makes ``host.NAME``. Raises ``Refused`` where its package is not installed."""
         make = find_driver("hookline.services", name)
         if make is None:
-            raise Refused(f"host.{name} needs the package hookline-guards, which is not installed")
+            raise Refused(f"host.{name} needs the package hookline-{dist}, which is not installed")
         return make
 
-    def plugin_checks(self) -> list[tuple[str, Check]]:
-        """The plugins' checks for the doctor."""
-        found: list[tuple[str, Check]] = []
-        self.bus.gather(
-            "register_checks", lambda plugin: lambda check: found.append((plugin, check))
-        )
-        return found
+    def storage(self, plugin: str, package: str | None) -> Any:
+        """What a plugin keeps; ``package`` holds its SQL. Raises ``Refused`` as above."""
+        return self.service("storage", "storage")(self.store, plugin, package, self.home)
 
     def idle_context(self, channel: str = "", chat_id: str = "") -> TurnContext:
         """A context outside of any session."""

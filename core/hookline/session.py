@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Any
@@ -15,12 +15,15 @@ from .prompt import StablePrompt
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from .turn import Running
+    from .running import Running
 
 
 @dataclass(slots=True)
 class Entry:
-    """A message of the history, where it is stored and the turn it belongs to."""
+    """A message of the history, where it is stored and the turn it belongs to.
+
+    ``turn_id`` is empty for what stands for the messages of several turns.
+    """
 
     seq: int
     turn_id: str
@@ -33,7 +36,7 @@ class SessionState:
 
     ``model`` is empty where the session follows the config. ``version`` is what the store said
     when the history was read; another process that has worked on the session since leaves another
-    one.
+    one. ``writes`` are under way; the next turn waits for them.
     """
 
     record: Session
@@ -57,18 +60,17 @@ class SessionState:
     paths: Paths | None = None
     retry: Inbound | None = None
     unshown: list[Mapping[str, Any]] = field(default_factory=list)
+    writes: list[Awaitable[Any]] = field(default_factory=list)
     creating: tuple[str, Mapping[str, Any]] | None = None
     told_date: str | None = None
     told_workspace: str | None = None
-
-    @property
-    def next_seq(self) -> int:
-        """Where the next message goes."""
-        return self.history[-1].seq + 1 if self.history else 1
+    next_seq: int = 1
+    warm_until: float = 0.0
 
     def append(self, turn_id: str, message: Message) -> Entry:
         """Add a message to the history."""
         entry = Entry(self.next_seq, turn_id, message)
+        self.next_seq += 1
         self.history.append(entry)
         return entry
 

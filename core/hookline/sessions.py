@@ -6,32 +6,26 @@ import json
 import logging
 import re
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from hookline_hookspecs.events import (
-    SLOTS,
-    Inbound,
-    ModelRequest,
-    Question,
-    Section,
-    Session,
-    ToolSchema,
-)
-from hookline_hookspecs.messages import Message
-from hookline_hookspecs.tools import Tool
+from hookline_hookspecs import SLOTS, Inbound, Message, ModelRequest
+from hookline_hookspecs.events import PluginFailure, Question, Section, Session, ToolSchema
 
 from . import clock
-from .context import TurnContext
+from .context import TERMINAL, TurnContext
+from .history import read_history
+from .implementations import describe
 from .inbound import inbound_from_json
 from .journal import new_id, parts_from_json
-from .prompt import StablePrompt, assemble, core_sections
+from .prompt import StablePrompt, assemble, core_sections, tool_json
+from .questions import question_from_json, question_to_json
+from .running import Running
 from .session import SessionState, session_version
-from .turn import Running, question_from_json, question_to_json
 
 if TYPE_CHECKING:
     from .runtime import Runtime
@@ -43,7 +37,6 @@ SLACK = 64
 """How many more there may be before the oldest are let go, all at once."""
 WAIT_FOR_OWNER = 30.0
 """Seconds to wait for a session that another process works on."""
-TERMINAL = "terminal"
 _MADE = re.compile(r"\d{8}-[0-9a-f]{8}")
 
 
@@ -60,37 +53,37 @@ class Sessions:
         self._states: OrderedDict[str, SessionState] = OrderedDict()
 
     @asynccontextmanager
-    async def enter(self, inbound: Inbound) -> AsyncIterator[SessionState]:
+    async def enter(self, inbound: Inbound) -> AsyncIterator[tuple[SessionState, bool]]:
         """Own the session that ``inbound`` belongs to; a new one is begun where it must be.
+
+        Gives it and whether ``inbound`` has been received before.
 
         Raises:
             StoreError: another process kept the session for longer than 30 s.
         """
-        session_id = await self._locate(inbound)
-        async with self.own(session_id):
-            row = await self._runtime.journal.session(session_id)
-            if row is None:
-                yield await self.create(session_id, inbound.channel, inbound.chat_id)
+        journal, summary = self._runtime.journal, None
+        session_id = inbound.session_id or await self._locate(inbound)
+        while True:
+            async with self.own(session_id):
+                row = await journal.opening(session_id, named(session_id), inbound)
+                if row["id"] is None:
+                    chat = (inbound.channel, inbound.chat_id)
+                    state = await self.create(session_id, *chat, summary=summary)
+                elif row["ended"] is not None or self._over(state := await self._load(row)):
+                    following = row["successor"] or _successor(session_id, inbound)
+                    if row["ended"] is None:
+                        await self.end(state, following)
+                    elif not row["successor"]:
+                        await journal.end_session(session_id, following)
+                    session_id, summary = following, row["summary"]
+                    continue
+                state.recovered |= not row["left_over"]
+                yield state, bool(row["known"])
                 return
-            successor = _successor(session_id, inbound)
-            if row["ended"] is None:
-                state = await self._load(row)
-                if not self._over(state):
-                    yield state
-                    return
-                await self.end(state, successor)
-            else:
-                await self._runtime.journal.end_session(session_id, successor)
-        async with self.own(successor):
-            yield await self.existing(successor) or await self.create(
-                successor, inbound.channel, inbound.chat_id, summary=row["summary"]
-            )
 
-    @asynccontextmanager
-    async def own(self, session_id: str) -> AsyncIterator[None]:
+    def own(self, session_id: str) -> AbstractAsyncContextManager[None]:
         """Own a session among all processes."""
-        async with self._runtime.store.session_lock(session_id, WAIT_FOR_OWNER):
-            yield
+        return self._runtime.store.session_lock(session_id, WAIT_FOR_OWNER)
 
     async def _locate(self, inbound: Inbound) -> str:
         journal = self._runtime.journal
@@ -129,9 +122,8 @@ class Sessions:
         state.last_used = row["updated"]
         state.frozen = row["turns"] > 0
         state.told_workspace = row["workspace"]
-        for item in await self._runtime.journal.messages(record.id):
-            message = Message.from_dict(json.loads(item["body"]), item["context"] or "")
-            state.append(item["turn_id"], message).seq = item["seq"]
+        state.warm_until = row["warm_until"]
+        await read_history(self._runtime.journal, state)
         return state
 
     async def _keep(self, state: SessionState) -> None:
@@ -165,31 +157,17 @@ class Sessions:
         record = Session(
             session_id, channel, chat_id, None, clock.now(), parent_id=parent_id, kind=kind
         )
-        model = model or ""
         workspace = workspace or self.workspace(record)
-        state = SessionState(record, StablePrompt("", (), ()), model, workspace)
-        ctx = TurnContext(runtime, state)
-        own = core_sections(record, str(workspace), runtime.config.operator_message)
-        given = await runtime.bus.collect("system_prompt", ctx, record, Section)
-        for plugin, section in given:
-            if section.slot not in SLOTS:
-                log.warning("plugin %s: there is no prompt slot %r", plugin, section.slot)
-        state.stable = assemble(own, given, self._schemas(kind, tools))
+        state = SessionState(record, StablePrompt("", (), ()), model or "", workspace)
+        state.stable = await assembled(runtime, state, tools)
         state.summary = summary
         state.last_used = record.created
         state.told_workspace = str(workspace)
         state.creating = runtime.journal.new_session(
-            record, state.stable, model=model, workspace=str(workspace), summary=summary
+            record, state.stable, model=state.model, workspace=str(workspace), summary=summary
         )
-        state.recovered = _MADE.fullmatch(session_id) is not None  # nobody has known it before
         await self._keep(state)
         return state
-
-    def _schemas(self, kind: str, names: Sequence[str] | None) -> Iterable[ToolSchema]:
-        tools: Iterable[Tool] = self._runtime.tools.values()
-        for tool in tools:
-            if (kind == "chat" or not tool.main_only) and (names is None or tool.name in names):
-                yield tool.schema
 
     async def store(self, state: SessionState) -> None:
         """Store a new session now; a turn does it with its first message."""
@@ -208,6 +186,33 @@ class Sessions:
         await self._runtime.bus.observe("end_of_session", ctx, state.record)
         await self._runtime.journal.end_session(state.record.id, successor)
         self.forget(state.record.id)
+
+    async def fork(self, session_id: str, model: str | None, kind: str) -> SessionState:
+        """A new session that begins with the prompt and the history of a stored one.
+
+        Raises ``LookupError`` if there is none; its own rows hold what is added alone.
+        """
+        if await self._runtime.journal.session(session_id) is None:
+            raise LookupError(f"there is no session {session_id}")
+        old = await self.peek(session_id)
+        record = replace(old.record, id=new_id(), created=clock.now(), parent_id=session_id)
+        record = replace(record, kind=kind, title=None, resumed=False)
+        state = replace(old, record=record, model=model or old.model, frozen=True, started=False)
+        state.history = [replace(entry) for entry in old.history]
+        state.prefix, state.stashes, state.strikes, state.off = dict(old.prefix), {}, {}, set()
+        state.running, state.question, state.steering, state.writes = None, None, [], []
+        state.creating = self._runtime.journal.new_session(
+            record, old.stable, model=state.model, workspace=str(state.workspace), summary=None
+        )
+        await self._keep(state)
+        return state
+
+    async def set_title(self, session_id: str, title: str) -> None:
+        """Give a session its title, at most 200 characters."""
+        title = title[:200]
+        await self._runtime.journal.update_session("set_title", session_id, title=title)
+        if (state := self.loaded(session_id)) is not None:
+            state.record = replace(state.record, title=title)
 
     async def find(self, inbound: Inbound) -> str | None:
         """The id of the session that ``inbound`` belongs to, if it is stored."""
@@ -274,8 +279,8 @@ class Sessions:
         configured = self._runtime.config.workspace
         if record.channel == TERMINAL or configured != ".":
             return Path(configured).expanduser().resolve()
-        chat = quote(record.chat_id, safe="")
-        folder = self._runtime.home / "chats" / record.channel / chat / "work"
+        channel, chat = (folder_name(name) for name in (record.channel, record.chat_id))
+        folder = self._runtime.home / "chats" / channel / chat / "work"
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         return folder
 
@@ -302,11 +307,37 @@ async def preview(runtime: Runtime) -> StablePrompt:
     """The stable prompt that a new session in the terminal would get; nothing is stored."""
     record = Session("preview", TERMINAL, "default", None, clock.now())
     workspace = runtime.sessions.workspace(record)
-    state = SessionState(record, StablePrompt("", (), ()), "", workspace)
+    return await assembled(runtime, SessionState(record, StablePrompt("", (), ()), "", workspace))
+
+
+async def assembled(
+    runtime: Runtime, state: SessionState, tools: Sequence[str] | None = None
+) -> StablePrompt:
+    """The stable prompt of a new session, of core's sections and the plugins'."""
+    record = state.record
+    own = core_sections(record, str(state.workspace), runtime.config.operator_message)
     ctx = TurnContext(runtime, state)
-    own = core_sections(record, str(workspace), runtime.config.operator_message)
     given = await runtime.bus.collect("system_prompt", ctx, record, Section)
-    return assemble(own, given, [tool.schema for tool in runtime.tools.values()])
+    for plugin, section in given:
+        if section.slot not in SLOTS:
+            log.warning("plugin %s: there is no prompt slot %r", plugin, section.slot)
+    return assemble(own, given, offered(runtime, record.kind, tools))
+
+
+def offered(
+    runtime: Runtime, kind: str = "chat", names: Sequence[str] | None = None
+) -> Iterator[ToolSchema]:
+    """The schemas of the tools that a session gets; one that cannot be made is left out."""
+    for tool in runtime.tools.values():
+        if (kind == "chat" or not tool.main_only) and (names is None or tool.name in names):
+            try:
+                tool_json(tool.schema)
+                yield tool.schema
+            except Exception as error:
+                reason = f"its tool {tool.name} has no schema: {describe(error)}"
+                failure = PluginFailure(tool.plugin, "register_tools", reason)
+                runtime.bus.signals.send("plugin_failed", failure)
+                log.warning("plugin %s: %s", tool.plugin, reason)
 
 
 def _successor(session_id: str, inbound: Inbound) -> str:
@@ -316,6 +347,11 @@ def _successor(session_id: str, inbound: Inbound) -> str:
     stem = named(session_id)
     number = 1 if stem == session_id else int(session_id.rpartition("~")[2])
     return f"{stem}~{number + 1}"
+
+
+def folder_name(name: str) -> str:
+    """A channel or chat as the name of a folder: percent-encoded, dots alone too."""
+    return quote(name, safe="") if name.strip(".") else name.replace(".", "%2E") or "_"
 
 
 def named(session_id: str) -> str:

@@ -10,6 +10,8 @@ from typing import Any
 
 import blinker
 
+from .implementations import describe, is_fault
+
 log = logging.getLogger("hookline.signals")
 
 
@@ -19,6 +21,7 @@ class SignalHub:
     def __init__(self) -> None:
         self._space = blinker.Namespace()
         self._tasks: set[asyncio.Future[Any]] = set()
+        self._calling: set[Any] = set()
 
     def connect(self, name: str, receiver: Callable[..., Any]) -> None:
         """Subscribe; the hub keeps the receiver alive."""
@@ -39,12 +42,19 @@ class SignalHub:
         if found is None or not found.receivers:
             return
         for receiver in list(found.receivers_for(blinker.ANY)):
+            if receiver in self._calling:
+                continue  # it hears what it has sent itself: that would never end
+            self._calling.add(receiver)
             try:
                 result = receiver(event, ctx=ctx)
                 if inspect.isawaitable(result):
-                    self._keep(name, asyncio.ensure_future(result))
-            except (Exception, SystemExit) as error:
-                log.warning("a receiver of signal %s failed: %s", name, error, exc_info=error)
+                    self._keep(name, receiver, asyncio.ensure_future(result))
+            except BaseException as error:
+                if not is_fault(error):
+                    raise
+                self._failed(name, receiver, error)
+            finally:
+                self._calling.discard(receiver)
 
     async def aclose(self) -> None:
         """Cancel what asynchronous receivers still do."""
@@ -53,12 +63,17 @@ class SignalHub:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _keep(self, name: str, task: asyncio.Future[Any]) -> None:
+    @staticmethod
+    def _failed(name: str, receiver: Any, error: BaseException) -> None:
+        plugin, reason = getattr(receiver, "plugin", "core"), describe(error)
+        log.warning("plugin %s: a receiver of signal %s failed: %s", plugin, name, reason)
+
+    def _keep(self, name: str, receiver: Any, task: asyncio.Future[Any]) -> None:
         self._tasks.add(task)
 
         def done(finished: asyncio.Future[Any]) -> None:
             self._tasks.discard(finished)
             if not finished.cancelled() and (error := finished.exception()) is not None:
-                log.warning("a receiver of signal %s failed: %s", name, error, exc_info=error)
+                self._failed(name, receiver, error)
 
         task.add_done_callback(done)

@@ -19,24 +19,8 @@ STEP_LIMIT = 30.0
 """Seconds one step may block the event loop in a hook that has no deadline."""
 
 
-async def drive(
-    awaitable: Awaitable[Any], deadline: float | None, watchdog: Watchdog, what: object
-) -> Any:
+async def in_time(awaitable: Awaitable[Any], deadline: float | None) -> Any:
     """The result of ``awaitable``. Raises ``HookTimeout`` past ``deadline`` seconds."""
-    if not isinstance(awaitable, types.CoroutineType):
-        return await _in_time(awaitable, deadline)
-    limit = deadline or STEP_LIMIT
-    before = watchdog.begin(what, perf_counter() + limit)
-    try:
-        waiting_for = awaitable.send(None)
-    except StopIteration as stop:
-        return stop.value
-    finally:
-        watchdog.end(before)
-    return await _in_time(_rest(awaitable, waiting_for, watchdog, what, limit), deadline)
-
-
-async def _in_time(awaitable: Awaitable[Any], deadline: float | None) -> Any:
     try:
         async with asyncio.timeout(deadline) as clock:
             return await awaitable
@@ -47,10 +31,13 @@ async def _in_time(awaitable: Awaitable[Any], deadline: float | None) -> Any:
 
 
 @types.coroutine
-def _rest(
+def go_on(
     coroutine: Any, waiting_for: Any, watchdog: Watchdog, what: object, limit: float
 ) -> Generator[Any, Any, Any]:
-    """Hand what the coroutine waits for to the loop, and what comes back to the coroutine."""
+    """What is left of a coroutine whose first step waits for ``waiting_for``.
+
+    Hands what it waits for to the loop, and what comes back to it; each step is watched.
+    """
     while True:
         try:
             value = yield waiting_for

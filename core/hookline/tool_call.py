@@ -12,13 +12,13 @@ from time import perf_counter
 from typing import Any
 
 from hookline_hookspecs.errors import HooklineError, Refused, ToolError
-from hookline_hookspecs.events import Answer, Ask, Deny, Question, ToolResult
+from hookline_hookspecs.events import Answer, Ask, Deny, Question, Step, ToolResult
 from hookline_hookspecs.messages import ToolCall
 from hookline_hookspecs.tools import Tool
 
 from .bus import AroundFault
 from .context import TurnContext
-from .implementations import describe
+from .implementations import describe, is_fault
 from .text import clean
 
 log = logging.getLogger("hookline.tools")
@@ -81,11 +81,10 @@ async def run_call(ctx: TurnContext, call: ToolCall) -> ToolResult:
     result = await ctx.runtime.bus.pipeline(
         "post_tool", ctx, result, finish=lambda changed: _finished(replace(changed, call=call))
     )
-    assert ctx.running is not None
-    ctx.running.finish(ctx.runtime.journal, result)
+    ctx.at_work.finish(ctx.runtime.journal, result)
     if tool is None or not tool.read_only:
-        await ctx.running.settle()
-    await ctx.running.at("after-tool")
+        await ctx.at_work.settle()
+    await ctx.at_work.at("after-tool")
     return result
 
 
@@ -159,9 +158,7 @@ async def _judge(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResult | N
 
 
 async def _approval(ctx: TurnContext, call: ToolCall, ask: Ask, plugin: str) -> ToolResult | None:
-    running = ctx.running
-    assert running is not None
-    if running.mode == "yes":
+    if ctx.at_work.mode == "yes":
         return None
     question = Question(
         text=f"Allow {call.name}? {ask.reason}",
@@ -175,7 +172,7 @@ async def _approval(ctx: TurnContext, call: ToolCall, ask: Ask, plugin: str) -> 
     if answer in CHOICES[:-1]:
         return None
     reason = ask.reason.rstrip(".")
-    if answer is None and running.mode == "no":
+    if answer is None and ctx.at_work.mode == "no":
         why = f"{reason}; nobody is there to approve it. Find another way, or stop and say so."
     else:
         why = f"{reason}; the person did not approve it. Do not try it again in another form."
@@ -184,28 +181,39 @@ async def _approval(ctx: TurnContext, call: ToolCall, ask: Ask, plugin: str) -> 
 
 
 async def _execute(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResult:
-    assert ctx.running is not None
     if not tool.read_only:
-        await ctx.runtime.journal.start_step(ctx.running.id, call.id)
-    await ctx.running.at("before-tool")
+        await ctx.runtime.journal.start_step(ctx.at_work.id, call.id)
+    await ctx.at_work.at("before-tool")
     start = perf_counter()
     arguments: dict[str, Any] = dict(call.arguments)
     if tool.wants_context:
         arguments["ctx"] = ctx.of(tool.plugin)
+    result = await _outcome(ctx, tool, call, arguments)
+    seconds = perf_counter() - start
+    if ctx.runtime.bus.observers:
+        ctx.runtime.bus.told(ctx, Step("tool", "core", "", call, result, start, seconds))
+    return replace(result, seconds=seconds)
+
+
+async def _outcome(
+    ctx: TurnContext, tool: Tool, call: ToolCall, arguments: dict[str, Any]
+) -> ToolResult:
     try:
         if tool.is_async:
             value = await tool.run(**arguments)
         else:
             value = await asyncio.to_thread(_plain, tool, arguments)
-        await ctx.running.at("mid-tool")
+        await ctx.at_work.at("mid-tool")
     except (Refused, PermissionError) as error:
         return _failure(call, f"Denied: {error}")
     except HooklineError as error:
         return _failure(call, f"Error: {error}")
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
+        if not is_fault(error):
+            raise
         log.warning("tool %s failed", tool.name, exc_info=error)
         return _failure(call, f"Error: {tool.name} failed: {describe(error)}")
-    return replace(_result(call, value), seconds=perf_counter() - start)
+    return _result(call, value)
 
 
 def _plain(tool: Tool, arguments: dict[str, Any]) -> Any:

@@ -3,138 +3,43 @@
 from __future__ import annotations
 
 import asyncio
-import json
+import copy
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from hookline_hookspecs import crash
+from hookline_hookspecs import Block, ContextBlock, crash
 from hookline_hookspecs.errors import ProviderError
-from hookline_hookspecs.events import (
-    ContextBlock,
-    Failure,
-    Inbound,
-    ModelResponse,
-    Question,
-    Reply,
-    Stop,
-    ToolResult,
-    Turn,
-    Usage,
-)
-from hookline_hookspecs.host import Stash
-from hookline_hookspecs.messages import Block, Message, TextBlock, ToolCall, ToolResultBlock
+from hookline_hookspecs.events import Failure, ModelResponse, Question, Reply, ToolResult, Turn
+from hookline_hookspecs.messages import Message, TextBlock, ToolCall, ToolResultBlock
 
 from . import clock
 from .bus import AroundFault
 from .context import TurnContext, current
+from .history import forget_cold_context
 from .implementations import describe
 from .journal import new_id
 from .model_call import call_model, turn_request
 from .prompt import envelope
+from .questions import numbered
 from .session import notices, session_version
 from .text import clean, clean_arguments
 from .tool_call import run_calls
 
 if TYPE_CHECKING:
-    from .journal import Journal
+    from .running import Running
     from .runtime import Runtime
-    from .session import Entry, SessionState
 
 log = logging.getLogger("hookline.turn")
 STOPPED = "Interrupted: the person stopped the turn; the outcome of this call is unknown"
 UNKNOWN = (
     "Interrupted: the process died while this ran; the outcome is unknown, check before you go on"
 )
-MODES = ("ask", "yes", "no")
-"""How a verdict Ask is settled: ask a person, grant it, deny it."""
 
 
 class EmptyAnswer(ProviderError):
     """The model said nothing, twice."""
-
-
-@dataclass(slots=True)
-class Running:
-    """A turn under way. ``finished`` holds the results of the newest response's calls."""
-
-    id: str
-    state: SessionState
-    inbound: Inbound
-    inbox_id: str | None
-    mode: str
-    model: str
-    number_of_calls: int = 0
-    blocks: tuple[ContextBlock, ...] = ()
-    entries: list[Entry] = field(default_factory=list)
-    results: list[ToolResult] = field(default_factory=list)
-    finished: dict[str, ToolResult] = field(default_factory=dict)
-    unsettled: list[Awaitable[Any]] = field(default_factory=list)
-    usage: Usage = field(default_factory=Usage)
-    reply: str = ""
-    question: Question | None = None
-    stop: Stop = ""
-    error: Failure | None = None
-    iterations: int = 0
-    sent: Reply | None = None
-    stashes: dict[str, Stash] = field(default_factory=dict)
-    task: asyncio.Task[Any] | None = None
-    stopping: bool = False
-    lost: BaseException | None = None
-
-    @property
-    def user_entry(self) -> Entry:
-        """The message that began the turn."""
-        return self.entries[0]
-
-    def snapshot(self) -> Turn:
-        """The turn so far, for hooks."""
-        return Turn(
-            id=self.id,
-            session=self.state.record,
-            inbound=self.inbound,
-            messages=tuple([entry.message for entry in self.entries]),
-            tool_calls=tuple(self.results),
-            reply=self.reply,
-            usage=self.usage,
-            stop=self.stop,
-            iterations=self.iterations,
-        )
-
-    def say(self, message: Message) -> Entry:
-        """Add a message to the turn and the history."""
-        entry = self.state.append(self.id, message)
-        self.entries.append(entry)
-        return entry
-
-    def finish(self, journal: Journal, result: ToolResult) -> None:
-        """A call has its result; the journal hears of it now and is waited for later."""
-        self.finished[result.call.id] = result
-        asked = question_to_json(result.data) if isinstance(result.data, Question) else None
-        self.later(journal.finish_step(self.id, self.state.record.id, result, asked))
-
-    def later(self, write: Awaitable[Any]) -> None:
-        """A write that is under way; :meth:`settle` waits for it."""
-        self.unsettled.append(write)
-
-    async def settle(self) -> None:
-        """Wait until every write so far is committed.
-
-        Raises the first error, now and ever after: a turn that has lost a step is not continued.
-        """
-        writes, self.unsettled = self.unsettled, []
-        for outcome in await asyncio.gather(*writes, return_exceptions=True):
-            if isinstance(outcome, BaseException):
-                self.lost = self.lost or outcome
-        if self.lost is not None:
-            raise self.lost
-
-    async def at(self, point: str) -> None:
-        """Pass a crash point; a process that dies here dies with everything so far journalled."""
-        if crash.armed(point):
-            await self.settle()
-        crash.point(point)
 
 
 async def run_turn(runtime: Runtime, running: Running, blocks: Sequence[Block]) -> Turn:
@@ -143,6 +48,7 @@ async def run_turn(runtime: Runtime, running: Running, blocks: Sequence[Block]) 
     state = running.state
 
     async def begin() -> None:
+        forgotten = forget_cold_context(state)
         await runtime.bus.observe("start_of_turn", ctx, running.snapshot())
         found = await runtime.bus.collect("pre_prompt", ctx, running.snapshot(), ContextBlock)
         running.blocks = (*notices(state), *(block for _, block in found))
@@ -152,7 +58,12 @@ async def run_turn(runtime: Runtime, running: Running, blocks: Sequence[Block]) 
         creating, state.creating = state.creating, None
         running.later(
             runtime.journal.begin_turn(
-                running.id, state.record.id, running.inbox_id, entry.seq, user, creating
+                running.id,
+                state.record.id,
+                running.inbox_id,
+                entry.seq,
+                user,
+                first=[*([creating] if creating else ()), *forgotten],
             )
         )
 
@@ -192,8 +103,7 @@ async def resume_turn(
 
 async def _carry(ctx: TurnContext, begin: Callable[[], Awaitable[None]]) -> Turn:
     """Begin, loop, end: whatever happens in between, the turn ends and history stays whole."""
-    running = ctx.running
-    assert running is not None
+    running = ctx.at_work
     running.task = asyncio.current_task()
     ctx.state.running = running
     token = current.set(ctx)
@@ -213,8 +123,7 @@ async def _carry(ctx: TurnContext, begin: Callable[[], Awaitable[None]]) -> Turn
 
 async def _work(ctx: TurnContext, begin: Callable[[], Awaitable[None]]) -> bool:
     """Everything up to the reply; True if the turn was cancelled from outside of it."""
-    running = ctx.running
-    assert running is not None
+    running = ctx.at_work
     try:
         await begin()
         if running.question is None and not running.reply:
@@ -255,8 +164,7 @@ def _uncancel(task: asyncio.Task[Any] | None) -> None:
 
 
 async def _failed(ctx: TurnContext, error: BaseException) -> None:
-    running = ctx.running
-    assert running is not None
+    running = ctx.at_work
     if not isinstance(error, Exception):
         raise error
     if isinstance(error, ProviderError):
@@ -267,15 +175,14 @@ async def _failed(ctx: TurnContext, error: BaseException) -> None:
         running.error = Failure("internal", str(error) or describe(error), error)
         if ctx.runtime.strict:
             running.error = Failure("internal", describe(error), error)
-    running.stop = "error"
+    running.stop = "budget" if running.error.kind == "budget" else "error"
     running.reply = running.error.text
     await ctx.runtime.bus.observe("on_error", ctx, running.error)
 
 
 async def _loop(ctx: TurnContext) -> None:
     """Ask the model, run what it calls, until it answers."""
-    runtime, running, state = ctx.runtime, ctx.running, ctx.state
-    assert running is not None
+    runtime, running, state = ctx.runtime, ctx.at_work, ctx.state
     limit = runtime.config.max_iterations
     while True:
         final = running.iterations >= limit
@@ -285,7 +192,7 @@ async def _loop(ctx: TurnContext) -> None:
         calls = () if final else response.message.tool_calls
         message = _kept(response, calls)
         await _journal_response(ctx, message, calls, response)
-        await runtime.bus.observe("post_model", ctx, response)
+        await runtime.bus.observe("post_model", ctx, _shown(response))
         if response.stop == "pause" and not calls and running.iterations < limit:
             continue
         if final:
@@ -303,21 +210,17 @@ async def _loop(ctx: TurnContext) -> None:
 
 async def _ask(ctx: TurnContext, request: Any) -> ModelResponse:
     """One response with something in it; an empty one is asked for once more."""
-    running = ctx.running
-    assert running is not None
+    running = ctx.at_work
     for _attempt in range(2):
         response = await call_model(ctx, request)
-        response = _distinct(response, {result.call.id for result in running.results})
+        said = [entry.message for entry in running.entries]
+        response = _distinct(response, {c.id for message in said for c in message.tool_calls})
         running.usage = running.usage + response.usage
         if response.text.strip() or response.message.tool_calls or response.stop == "pause":
             return response
         if response.stop == "refusal":
             return replace(response, blocks=(TextBlock("The model refused to answer."),))
-        running.later(
-            ctx.runtime.journal.spend(
-                ctx.state.record.id, running.id, response.model, "turn", response.usage
-            )
-        )
+        running.later(ctx.runtime.journal.spend(ctx.state.record.id, running.id, "turn", response))
     raise EmptyAnswer(
         f"{request.model} returned an empty answer twice; try again, or choose another model"
     )
@@ -340,6 +243,11 @@ def _distinct(response: ModelResponse, used: set[str]) -> ModelResponse:
     return replace(response, blocks=tuple(blocks))
 
 
+def _shown(response: ModelResponse) -> ModelResponse:
+    """A copy, so that nobody changes the arguments of what is about to run."""
+    return replace(response, blocks=tuple(copy.deepcopy(block) for block in response.blocks))
+
+
 def _kept(response: ModelResponse, calls: Sequence[ToolCall]) -> Message:
     if calls or not response.message.tool_calls:
         return response.message
@@ -350,8 +258,7 @@ def _kept(response: ModelResponse, calls: Sequence[ToolCall]) -> Message:
 async def _journal_response(
     ctx: TurnContext, message: Message, calls: Sequence[ToolCall], response: ModelResponse
 ) -> None:
-    runtime, running, state = ctx.runtime, ctx.running, ctx.state
-    assert running is not None
+    runtime, running, state = ctx.runtime, ctx.at_work, ctx.state
     await running.settle()  # long since done; nothing may follow a message that was not stored
     entry = running.say(message)
     steps = []
@@ -359,9 +266,7 @@ async def _journal_response(
         tool = runtime.tools.get(call.name)
         steps.append((call, tool is not None and tool.read_only))
     running.later(
-        runtime.journal.respond(
-            state.record.id, running.id, entry.seq, message, steps, (response.model, response.usage)
-        )
+        runtime.journal.respond(state.record.id, running.id, entry.seq, message, steps, response)
     )
     # What only reads may be run again, so it need not wait until its journal is on disk.
     if not all(read_only for _, read_only in steps):
@@ -371,8 +276,7 @@ async def _journal_response(
 
 async def _answer_calls(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
     """Run what has no result yet and say all results, in the order of the calls."""
-    running = ctx.running
-    assert running is not None
+    running = ctx.at_work
     try:
         open_calls = [call for call in calls if call.id not in running.finished]
         await run_calls(ctx, open_calls)
@@ -385,16 +289,14 @@ async def _answer_calls(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
 
 def _say_steering(ctx: TurnContext) -> None:
     """What was said into the turn after its last step begins another step."""
-    running, state = ctx.running, ctx.state
-    assert running is not None
+    running, state = ctx.at_work, ctx.state
     texts, state.steering = state.steering, []
     entry = running.say(Message("user", tuple(TextBlock(text) for text in texts)))
     running.later(ctx.runtime.journal.say(state.record.id, running.id, entry.seq, entry.message))
 
 
 def _say_results(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
-    runtime, running, state = ctx.runtime, ctx.running, ctx.state
-    assert running is not None
+    runtime, running, state = ctx.runtime, ctx.at_work, ctx.state
     for call in calls:
         if call.id not in running.finished:
             running.finish(runtime.journal, ToolResult(call, STOPPED, ok=False))
@@ -412,8 +314,7 @@ def _say_results(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
 
 async def _end(ctx: TurnContext) -> None:
     """Store the reply and the end of the turn, then let the background hooks run."""
-    runtime, running, state = ctx.runtime, ctx.running, ctx.state
-    assert running is not None
+    runtime, running, state = ctx.runtime, ctx.at_work, ctx.state
     await _close_history(ctx)
     reply = Reply(
         state.record,
@@ -439,6 +340,7 @@ async def _end(ctx: TurnContext) -> None:
         error=running.error.text if running.error else None,
         inbox_id=running.inbox_id,
         reply=None if state.record.kind != "chat" else reply,
+        warm_until=state.warm_until,
     )
     state.version = session_version(row)
     state.last_used = clock.now()
@@ -446,8 +348,7 @@ async def _end(ctx: TurnContext) -> None:
 
 async def _close_history(ctx: TurnContext) -> None:
     """Make sure that the history may be continued: the last message is the assistant's."""
-    runtime, running, state = ctx.runtime, ctx.running, ctx.state
-    assert running is not None
+    runtime, running, state = ctx.runtime, ctx.at_work, ctx.state
     try:
         await running.settle()
     except Exception as error:
@@ -460,32 +361,3 @@ async def _close_history(ctx: TurnContext) -> None:
         text = running.reply if running.question is None else numbered(running.question)
         entry = running.say(Message.assistant(text or "(no answer)"))
         await runtime.journal.say(state.record.id, running.id, entry.seq, entry.message)
-
-
-def numbered(question: Question) -> str:
-    """A question as text: its choices numbered, ``Other`` last."""
-    if not question.choices:
-        return question.text
-    choices = [*question.choices, "Other"]
-    lines = [f"{number}. {choice}" for number, choice in enumerate(choices, 1)]
-    return "\n".join([question.text, *lines])
-
-
-def question_to_json(question: Question | None) -> str | None:
-    """A pending question for the store."""
-    if question is None:
-        return None
-    return json.dumps({"text": question.text, "choices": question.choices}, ensure_ascii=False)
-
-
-def question_from_json(text: str | None) -> Question | None:
-    """The pending question that was stored."""
-    if not text:
-        return None
-    data = json.loads(text)
-    return Question(data["text"], tuple(data["choices"]))
-
-
-def new_turn(state: SessionState, inbound: Inbound, inbox_id: str | None, mode: str) -> Running:
-    """A turn that is about to begin."""
-    return Running(new_id(), state, inbound, inbox_id, mode, inbound.model or state.model)

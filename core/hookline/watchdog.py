@@ -30,7 +30,8 @@ class Watchdog:
     """Watches one event loop's thread. ``begin`` and ``end`` are cheap: two attribute stores."""
 
     def __init__(self) -> None:
-        self._running: object = None
+        self.running: object = None
+        """What is running now, if it is a plugin's."""
         self._until = 0.0
         self._target = 0
         self._stop = threading.Event()
@@ -42,14 +43,14 @@ class Watchdog:
 
         Returns what was watched before; hooks may call hooks.
         """
-        before = (self._running, self._until)
+        before = (self.running, self._until)
         self._until = until
-        self._running = what
+        self.running = what
         return before
 
     def end(self, before: Watched) -> None:
         """What was running has returned; what called it is watched again."""
-        self._running, self._until = before
+        self.running, self._until = before
 
     def start(self) -> None:
         """Watch the calling thread. Does nothing when already started."""
@@ -85,7 +86,7 @@ class Watchdog:
                 self._interrupt()
 
     def _is_late(self) -> bool:
-        return self._running is not None and time.perf_counter() > self._until
+        return self.running is not None and time.perf_counter() > self._until
 
     def _interrupt(self) -> None:
         if self._previous is not None:

@@ -8,19 +8,21 @@
 # ruff: isort: off
 from .drivers import Connection, DeltaSink, Migration, Provider, ProviderSettings, Store
 from .errors import (
-    AuthError, BadRequest, ContextTooLong, HooklineError, NetworkError, Overloaded,
+    AuthError, BadRequest, ContextTooLong, HooklineError, NetworkError, OverBudget, Overloaded,
     ProviderError, RateLimited, Refused, StoreError, ToolError,
 )
 from .events import (
-    SLOTS, Answer, Ask, Attachment, Audio, ContextBlock, Delta, Deny, Excerpt, Failure,
-    Fragment, Inbound, Lesson, Marker, ModelRequest, ModelResponse, Notice, PluginFailure,
-    Question, Reply, Section, Session, ToolResult, ToolSchema, Turn, Usage, Verdict,
-    WireRequest,
+    SLOTS, Answer, Ask, Attachment, Audio, CachePrice, Compacted, ContextBlock, Delta, Deny,
+    Excerpt, Failure, Fragment, Inbound, Lesson, Marker, ModelRequest, ModelResponse, Notice,
+    PluginFailure, PrefixBreak, Question, Reply, Rewrite, Section, Session, Step, ToolResult,
+    ToolSchema, Turn, Usage, Verdict, WireRequest,
 )
 from .hooks import HOOKS, SIGNALS, HookSpec, HookSpecs, Kind, MaybeAwaitable, hookimpl
 from .host import (
-    Channel, Context, Hit, Host, Http, HttpResponse, Paths, Stash, Storage, Transaction,
+    Access, ArtifactKeeper, Channel, Context, Hit, Host, Http, HttpResponse, Paths,
+    Stash, Storage, Transaction,
 )
+from .inspection import Inspection, StablePrompt
 from .messages import (
     Block, ImageBlock, Message, TextBlock, ThinkingBlock, ToolCall, ToolResultBlock,
 )
@@ -29,16 +31,17 @@ from .plugin import API, NoConfig, Plugin
 from .tools import Tool, tool
 
 __all__ = [
-    "API", "HOOKS", "SIGNALS", "SLOTS", "Answer", "Ask", "Attachment", "Audio", "AuthError",
-    "BadRequest", "Block", "Channel", "Check", "CheckResult", "Command", "Connection",
-    "Context", "ContextBlock", "ContextTooLong", "Delta", "DeltaSink", "Deny", "Excerpt",
-    "Failure", "Fragment", "Hit", "HookSpec", "HookSpecs", "HooklineError", "Host", "Http",
-    "HttpResponse", "ImageBlock", "Inbound", "Job", "Kind", "Lesson", "Marker",
-    "MaybeAwaitable", "Message", "Migration", "ModelRequest", "ModelResponse",
-    "NetworkError", "NoConfig", "Notice", "Overloaded", "Paths", "Plugin", "PluginFailure",
-    "Provider", "ProviderError", "ProviderSettings", "Question", "RateLimited", "Refused",
-    "Reply", "Reviewer", "Route", "Section", "Session", "Stash", "Storage", "Store",
-    "StoreError", "TextBlock", "ThinkingBlock", "Tool", "ToolCall", "ToolError",
-    "ToolResult", "ToolResultBlock", "ToolSchema", "Transaction", "Turn", "Usage",
+    "API", "HOOKS", "SIGNALS", "SLOTS", "Access", "Answer", "ArtifactKeeper", "Ask",
+    "Attachment", "Audio", "AuthError", "BadRequest", "Block", "CachePrice", "Channel", "Check",
+    "CheckResult", "Command", "Compacted", "Connection", "Context", "ContextBlock",
+    "ContextTooLong", "Delta", "DeltaSink", "Deny", "Excerpt", "Failure", "Fragment", "Hit",
+    "HookSpec", "HookSpecs", "HooklineError", "Host", "Http", "HttpResponse", "ImageBlock",
+    "Inbound", "Inspection", "Job", "Kind", "Lesson", "Marker", "MaybeAwaitable", "Message",
+    "Migration", "ModelRequest", "ModelResponse", "NetworkError", "NoConfig", "Notice",
+    "OverBudget", "Overloaded", "Paths", "Plugin", "PluginFailure", "PrefixBreak", "Provider",
+    "ProviderError", "ProviderSettings", "Question", "RateLimited", "Refused", "Reply",
+    "Reviewer", "Rewrite", "Route", "Section", "Session", "StablePrompt", "Stash", "Step",
+    "Storage", "Store", "StoreError", "TextBlock", "ThinkingBlock", "Tool", "ToolCall",
+    "ToolError", "ToolResult", "ToolResultBlock", "ToolSchema", "Transaction", "Turn", "Usage",
     "Verdict", "WireRequest", "command", "hookimpl", "tool",
 ]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-from .events import Delta, ModelRequest, ModelResponse, WireRequest
+from .events import CachePrice, Delta, ModelRequest, ModelResponse, WireRequest
 
 T = TypeVar("T")
 DeltaSink: TypeAlias = Callable[[Delta], None]
@@ -38,6 +38,8 @@ class Provider(Protocol):
     """
 
     name: str
+    cache_price: CachePrice
+    """What its input costs where it was read from the cache or written to it."""
 
     def render(self, request: ModelRequest) -> WireRequest:
         """The request in this provider's encoding.

@@ -10,8 +10,8 @@ class HooklineError(Exception):
 class ProviderError(HooklineError):
     """A model provider could not answer.
 
-    ``kind`` is one of ``auth rate overloaded context bad_request network``; ``retry_after`` is in
-    seconds where the provider said so.
+    ``kind`` is one of ``auth rate overloaded context bad_request network budget``;
+    ``retry_after`` is in seconds where the provider said so.
     """
 
     kind = "bad_request"
@@ -55,6 +55,12 @@ class NetworkError(ProviderError):
     """The provider could not be reached, or the stream broke off."""
 
     kind = "network"
+
+
+class OverBudget(ProviderError):
+    """A plugin that watches the spending has stopped the call (``around_model``)."""
+
+    kind = "budget"
 
 
 class ToolError(HooklineError):

@@ -7,26 +7,16 @@ fields, never as new arguments.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from .messages import Block, ImageBlock, Message, ToolCall
 
 Slot: TypeAlias = Literal[
     "identity", "guidance", "operator", "memory", "user", "skills", "context", "date", "channel"
 ]
-SLOTS: tuple[Slot, ...] = (
-    "identity",
-    "guidance",
-    "operator",
-    "memory",
-    "user",
-    "skills",
-    "context",
-    "date",
-    "channel",
-)
+SLOTS: tuple[Slot, ...] = get_args(Slot)
 """The slots of the stable prompt, in the order in which they are sent."""
 
 
@@ -87,23 +77,47 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
+class CachePrice:
+    """What a token of input costs, as a multiple of a fresh one.
+
+    The default is Anthropic's price list; ``write_1h`` is for what is kept for an hour.
+    """
+
+    read: float = 0.1
+    write: float = 1.25
+    write_1h: float = 2.0
+
+
+@dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one or more model calls. ``input`` includes what was read from the cache."""
+    """Tokens of one or more model calls.
+
+    ``input`` includes what was read from and written to the cache; ``cache_write`` includes
+    ``cache_write_1h``, which is kept for an hour. ``input_cost`` is what the input cost in units
+    of one fresh token of input; without a cache it would be ``input``.
+    """
 
     input: int = 0
     cache_read: int = 0
     cache_write: int = 0
     output: int = 0
     reasoning: int = 0
+    cache_write_1h: int = 0
+    input_cost: float = 0.0
+
+    @property
+    def fresh(self) -> int:
+        """Tokens of input that were neither read from the cache nor written to it."""
+        return self.input - self.cache_read - self.cache_write
+
+    def priced(self, price: CachePrice) -> Usage:
+        """The same tokens with their ``input_cost``."""
+        short = self.cache_write - self.cache_write_1h
+        written = short * price.write + self.cache_write_1h * price.write_1h
+        return replace(self, input_cost=self.fresh + self.cache_read * price.read + written)
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.input + other.input,
-            self.cache_read + other.cache_read,
-            self.cache_write + other.cache_write,
-            self.output + other.output,
-            self.reasoning + other.reasoning,
-        )
+        return Usage(*[getattr(self, name) + getattr(other, name) for name in self.__slots__])
 
 
 Stop: TypeAlias = Literal[
@@ -258,7 +272,8 @@ class WireRequest:
     """A rendered request: top-level ``fields``, encoded ``fragments`` and cache ``markers``.
 
     ``stable`` holds the encoded ``tools`` and ``system`` parts. ``fragments`` are the messages in
-    order. Replacing an old fragment is allowed and recorded as a break of the prefix.
+    order. Replacing an old fragment is allowed and recorded as a break of the prefix; ``stable``
+    stays as it was rendered. ``ttl`` is for how many seconds the provider keeps what is sent.
     """
 
     provider: str
@@ -268,6 +283,23 @@ class WireRequest:
     stable: Mapping[str, bytes] = field(default_factory=dict)
     model: str = ""
     session_id: str = ""
+    ttl: float = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixBreak:
+    """Bytes that were sent before were not sent again, so that the cache was missed.
+
+    ``tier`` is ``system``, ``tools`` or ``history``, ``plugin`` who changed it (``core`` if
+    nobody did), ``message`` the number of the message from 1 (0 in the stable tier) and
+    ``offset`` the first byte of it that differs.
+    """
+
+    tier: str
+    plugin: str
+    message: int
+    offset: int
+    model: str
 
 
 ModelStop: TypeAlias = Literal[
@@ -277,13 +309,17 @@ ModelStop: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class ModelResponse:
-    """What a model answered. ``raw`` is the provider's own object, or None."""
+    """What a model answered. ``raw`` is the provider's own object, or None.
+
+    ``broken`` tells what kept the request from being a continuation of the one before.
+    """
 
     blocks: tuple[Block, ...]
     stop: ModelStop
     usage: Usage = Usage()
     raw: Any = None
     model: str = ""
+    broken: PrefixBreak | None = None
 
     @property
     def message(self) -> Message:
@@ -294,6 +330,24 @@ class ModelResponse:
     def text(self) -> str:
         """The text blocks, joined by blank lines."""
         return self.message.text
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """Messages ``start`` to ``stop`` (exclusive) of the history become ``messages``."""
+
+    start: int
+    stop: int
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """A history has been shortened (signal ``compacted``); counts of messages."""
+
+    session: Session
+    before: int
+    after: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,7 +381,7 @@ class Lesson:
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Text from a file, hint, skill or reference that a model is about to read."""
+    """Text from a file, hint, skill, reference or web page that a model is about to read."""
 
     kind: str
     source: str
@@ -370,6 +424,25 @@ class PluginFailure:
     hook: str
     reason: str
     off: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a turn that has been made, for who watches (``host.watch``).
+
+    ``hook`` is the hook that ``plugin`` implements; for core's own work it is ``model`` (``event``
+    a :class:`WireRequest`, ``result`` a :class:`ModelResponse`) or ``tool`` (a call and its
+    result). ``started`` is ``time.perf_counter()``.
+    """
+
+    hook: str
+    plugin: str
+    kind: str
+    event: Any
+    result: Any
+    started: float
+    seconds: float
+    failure: BaseException | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeAlias, TypeVar
 
-from .events import Inbound, Question, Reply, Session, Turn
+from .events import Inbound, Question, Reply, Rewrite, Session, Step, Turn
 
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import AsyncGenerator, Container
+    from contextlib import AbstractAsyncContextManager
 
     from .messages import Message
     from .tools import Tool
@@ -27,10 +29,10 @@ class Transaction(Protocol):
     """A running transaction; its methods are synchronous. ``name`` is a query of the plugin's
     ``sql`` folder; a raising function rolls everything back."""
 
-    def fetch(self, name: str, **params: Any) -> list[Row]:
+    def fetch(self, name: str, /, **params: Any) -> list[Row]:
         """The rows of the named query."""
 
-    def execute(self, name: str, **params: Any) -> int:
+    def execute(self, name: str, /, **params: Any) -> int:
         """Run the named statement; the number of rows it touched."""
 
 
@@ -76,7 +78,8 @@ class Storage(Protocol):
     """A plugin's own storage.
 
     Tables come from ``migrations/NNNN_name.sql`` beside the plugin's module (their names start
-    with the plugin's), queries from ``sql/*.sql`` (``-- name: recent_facts``).
+    with the plugin's), queries from ``sql/*.sql`` (``-- name: recent_facts``,
+    ``-- name: add_fact!`` for a write).
     """
 
     @property
@@ -91,10 +94,10 @@ class Storage(Protocol):
     def search(self) -> SearchIndex:
         """Full text over the plugin's documents."""
 
-    async def fetch(self, name: str, **params: Any) -> list[Row]:
+    async def fetch(self, name: str, /, **params: Any) -> list[Row]:
         """The rows of a named query."""
 
-    async def execute(self, name: str, **params: Any) -> int:
+    async def execute(self, name: str, /, **params: Any) -> int:
         """Run a named statement; the number of rows it touched."""
 
     async def transact(self, work: Callable[[Transaction], T]) -> T:
@@ -102,7 +105,7 @@ class Storage(Protocol):
 
 
 class HttpResponse(Protocol):
-    """A response whose body has been read, within the limits."""
+    """A response whose body has been read, within the limits, or of :meth:`Http.stream`."""
 
     @property
     def status(self) -> int:
@@ -118,21 +121,37 @@ class HttpResponse(Protocol):
 
     @property
     def body(self) -> bytes:
-        """The decoded body."""
+        """The decompressed body; empty while it is streamed."""
+
+    def chunks(self) -> AsyncGenerator[bytes, None]:
+        """The decompressed body in pieces of 1 MiB at most, as it comes. Raises as
+        :meth:`Http.get` does."""
 
 
 class Http(Protocol):
-    """A client for URLs that a model or a user can choose. Private addresses are refused."""
+    """A client for URLs that a model or a user can choose. Private addresses are refused.
+
+    Options of a request: ``headers``; ``params``, added to the query; ``content`` (bytes) or
+    ``json`` as the body; ``timeout`` in seconds for the whole call, redirects and body included
+    (15); ``max_bytes`` of the body, decompressed (5,000,000), over which it fails; ``before``, an
+    async function that is awaited with the URL of every hop, redirects included, before it is
+    asked for, and whose exception ends the call.
+    """
 
     def judge(self, url: str) -> str | None:
         """Why ``url`` would be refused as far as its text tells, or None; looks nothing up."""
 
     async def get(self, url: str, **options: Any) -> HttpResponse:
-        """GET ``url`` with ``headers`` and ``params``. Raises ``Refused`` for what is not
-        allowed and another ``HooklineError`` for what did not work, with sentences."""
+        """GET ``url`` and read the body. Raises ``Refused`` for what is not allowed and another
+        ``HooklineError`` for what did not work, with sentences; an HTTP status raises nothing."""
 
     async def request(self, method: str, url: str, **options: Any) -> HttpResponse:
-        """Any method; ``content`` (bytes), ``json``, ``headers``, ``params``."""
+        """As :meth:`get`, with any method."""
+
+    def stream(
+        self, method: str, url: str, **options: Any
+    ) -> AbstractAsyncContextManager[HttpResponse]:
+        """As :meth:`request`, but the body is read by the block, through ``chunks``."""
 
 
 class Paths(Protocol):
@@ -151,8 +170,9 @@ class Paths(Protocol):
     def open_read(self, path: Path) -> BinaryIO:
         """Open a regular file for reading, without a race after :meth:`resolve`."""
 
-    def walk(self, root: Path) -> Iterator[Path]:
-        """The files below ``root`` that may be read."""
+    def walk(self, root: Path, *, skip: Container[str] = (), limit: int = 100000) -> Iterator[Path]:
+        """The files below ``root`` that may be read, without folders named in ``skip``. Ends
+        after ``limit`` directory entries."""
 
 
 class Signals(Protocol):
@@ -182,31 +202,20 @@ class Services(Protocol):
 
 
 class Config(Protocol):
-    """The effective core configuration, read-only."""
+    """The effective core configuration, read-only.
 
-    @property
-    def model(self) -> str | None:
-        """``provider/model``, None where the environment decides."""
+    ``model`` is ``provider/model``, None where the environment decides; ``auxiliary_model`` the one
+    for titles, summaries and reviews, None = the session's; ``fallback_models`` in their order;
+    ``workspace`` where tools work; ``max_iterations`` the most model calls in one turn; ``trace``
+    whether turns are traced.
+    """
 
-    @property
-    def auxiliary_model(self) -> str | None:
-        """The model for titles, summaries and reviews; None = the session's."""
-
-    @property
-    def fallback_models(self) -> list[str]:
-        """Models to fall back to, in order."""
-
-    @property
-    def workspace(self) -> str:
-        """Where tools work."""
-
-    @property
-    def max_iterations(self) -> int:
-        """Model calls in one turn at most."""
-
-    @property
-    def trace(self) -> bool:
-        """Whether turns are traced."""
+    model: str | None
+    auxiliary_model: str | None
+    fallback_models: list[str]
+    workspace: str
+    max_iterations: int
+    trace: bool
 
 
 class Host(Protocol):
@@ -270,6 +279,16 @@ class Host(Protocol):
     async def learn(self, text: str, source: str, kind: str) -> str:
         """``text`` after the gate ``pre_learn``. Raises ``Refused`` with the reason."""
 
+    def channels(self) -> list[Channel]:
+        """Every channel that the plugins have registered."""
+
+    async def take_up(self) -> None:
+        """Go on with what a dead process left: unfinished turns, messages that wait, replies that
+        were not delivered. For the one process that runs the channels, once they are up."""
+
+    async def finish(self, seconds: float) -> None:
+        """Wait for the work that is under way, at most this long."""
+
     async def receive(self, inbound: Inbound) -> bool:
         """Take an inbound message: stored when this returns. False: it was there already."""
 
@@ -288,14 +307,40 @@ class Host(Protocol):
     ) -> Turn:
         """Run a turn of its own session (sub-agent, scheduled work) through the same path."""
 
+    async def fork(
+        self, session_id: str, prompt: str, *, model: str | None = None, kind: str = "review"
+    ) -> Turn:
+        """Run a turn that goes on from a copy of a session, which stays as it is.
+
+        It sends the session's own prefix, so that this is read from the provider's cache, and
+        then ``prompt``; ``model`` is the ``provider/model`` that the prefix was sent to, if it
+        was not the session's. The turn belongs to a new session of this ``kind`` whose parent is
+        ``session_id``. Every hook sees it; nobody can be asked in it. Raises ``LookupError`` if
+        there is no such session.
+        """
+
+    async def set_title(self, session_id: str, title: str) -> None:
+        """Give a session its title, at most 200 characters."""
+
     async def sessions(self, **filters: Any) -> list[Session]:
         """Stored sessions, newest first: ``channel``, ``chat_id``, ``limit``."""
 
     async def messages(self, session_id: str) -> list[Message]:
         """The stored messages of a session, without sidecars."""
 
+    def registered(self, kind: type[T]) -> list[tuple[str, T]]:
+        """Every :class:`Job`, :class:`Route`, :class:`Reviewer` or :class:`Check` that the
+        plugins register, with each plugin's name."""
+
     def tools(self) -> Iterable[Tool]:
         """Every tool that is registered now."""
+
+    def window(self, model: str | None = None) -> int:
+        """The window of ``provider/model``, or of the turn's own model, in tokens; 128,000 where it
+        is not known."""
+
+    def watch(self, observer: Callable[[Context | None, Step], None]) -> None:
+        """Show every step of every turn to ``observer``, until the plugin is torn down."""
 
 
 class Stash(dict[str, Any]):
@@ -339,6 +384,28 @@ class Context(Protocol):
         """The plugin's log."""
 
     @property
+    def model(self) -> str:
+        """The turn's ``provider/model``, or the session's. Raises ``HooklineError`` kin if none
+        is configured."""
+
+    @property
+    def history(self) -> tuple[Message, ...]:
+        """The session's messages as they are sent, with the context blocks that are replayed."""
+
+    async def rewrite(self, changes: Sequence[Rewrite]) -> tuple[Message, ...]:
+        """Replace parts of :attr:`history` for good and return the new one.
+
+        The originals stay in the store for search and export. Runs ``pre_compact`` first, drops
+        the context blocks of earlier turns and sends ``compacted``. Parts may not overlap; a
+        part becomes as many messages as it had or fewer, and the running turn's own user
+        message stays. Raises ``ValueError`` otherwise.
+        """
+
+    @property
+    def operator(self) -> bool:
+        """True in the terminal, and where the plugin that offers :class:`Access` says so."""
+
+    @property
     def interactive(self) -> bool:
         """True if a person can be asked in this turn."""
 
@@ -355,6 +422,21 @@ class Context(Protocol):
 
     async def ask(self, question: Question) -> str | None:
         """Put a question to a person now; None if nobody can answer."""
+
+
+class Access(Protocol):
+    """Who may do what on network channels; offered by a plugin."""
+
+    def is_operator(self, inbound: Inbound) -> bool:
+        """True for an admin's message in a chat where nobody else reads."""
+
+
+class ArtifactKeeper(Protocol):
+    """Who keeps large texts for the model's tool ``fetch_artifact``; offered by a plugin."""
+
+    async def keep(self, ctx: Context, text: str) -> str:
+        """Keep ``text`` for the chat of ``ctx`` and return its id; an equal one has the same.
+        Raises ``StoreError``."""
 
 
 class Channel(Protocol):

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
+    from .events import Session
     from .host import Context
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound="Callable[[Any, Any, str], str | Awaitable[str | None] | None]")
 COMMAND_MARK = "hookline_command"
 
 CommandRun: TypeAlias = Callable[["Context", str], "str | Awaitable[str | None] | None"]
@@ -72,7 +73,8 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Background work, run every ``every`` seconds while a long-running process is up."""
+    """Background work, run when ``every`` seconds have passed since it was begun last, by any
+    process on the home; ``at_start``: once in each process too."""
 
     name: str
     run: Callable[[], Awaitable[None]]
@@ -91,14 +93,23 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Reviewer:
-    """A part of the background review.
+    """A part of the background review, which runs when any reviewer is due.
 
-    ``instruction`` is what the fork is asked, ``tools`` the names it may call, ``due(ctx)`` says
-    whether there is something new to review after this turn.
+    It is due after a turn of which ``due(ctx)`` says so. Where thresholds are given one of them
+    must be reached as well: ``turns`` messages of a person, or ``iterations`` responses that call
+    tools, since one of its ``tools`` that writes was used; or, at the end of a session, ``at_end``
+    messages that were not reviewed. When any reviewer is due, a copy of the session is asked the
+    ``instruction`` of every reviewer that has something new; it may call their ``tools``, at most
+    ``max_calls`` times. ``run(session)`` is called as well, of a reviewer that works by itself; it
+    needs no instruction.
     """
 
     name: str
-    instruction: str
-    tools: tuple[str, ...]
-    due: Callable[[Context], bool | Awaitable[bool]]
+    instruction: str = ""
+    tools: tuple[str, ...] = ()
+    due: Callable[[Context], bool | Awaitable[bool]] | None = None
+    turns: int | None = None
+    iterations: int | None = None
+    at_end: int | None = None
+    run: Callable[[Session], Awaitable[None]] | None = None
     max_calls: int = 8

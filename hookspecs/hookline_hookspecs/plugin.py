@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import typing
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
 from pydantic import BaseModel
+from typing_extensions import TypeVar  # Python's own has defaults from 3.13 on.
 
 if TYPE_CHECKING:
     import logging
@@ -30,7 +31,7 @@ class NoConfig(BaseModel):
     """The configuration of a plugin that has none."""
 
 
-C = TypeVar("C", bound=BaseModel)
+C = TypeVar("C", bound=BaseModel, default=NoConfig)
 
 
 class Plugin(_Hooks, Generic[C]):

@@ -67,6 +67,10 @@ class Tool:
             raise ValueError(
                 f"{name!r} is no tool name: a letter, then up to 63 letters, digits, _ or -"
             )
+        for option in set(options) - set(ToolOptions.__annotations__):
+            near = difflib.get_close_matches(option, ToolOptions.__annotations__, 1)
+            hint = f"did you mean {near[0]}?" if near else "see ToolOptions"
+            raise ValueError(f"tool {name}: there is no option {option!r}; {hint}")
         self.name = name
         self.description = inspect.cleandoc(description)
         self.run = run

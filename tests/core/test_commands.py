@@ -10,6 +10,7 @@ import pytest
 from hookline.testing import calls
 from hookline_hookspecs import Plugin, Section, Session, command, hookimpl, tool
 from hookline_hookspecs.plugin import NoConfig
+from hookline_inspect import Inspect
 
 Make = Callable[..., Any]
 
@@ -85,17 +86,17 @@ def test_a_command_that_fails_tells_and_the_app_runs(harness: Make) -> None:
 
 
 def test_help_lists_every_command_with_its_first_line(harness: Make) -> None:
-    h = harness(Notes)
+    h = harness(Inspect, Notes)
     lines = h.send("/help").text.splitlines()
     names = {line.split(":")[0].split(" ")[0] for line in lines}
-    core = "/help /new /stop /model /status /usage /context /compact /retry /undo /title /sessions"
-    assert names >= {*core.split(), "/resume", "/queue", "/steer", "/plugins", "/whoami"}
+    core = "/help /new /stop /model /retry /undo /title /resume /queue /steer /whoami"
+    assert names >= {*core.split(), "/status", "/usage", "/context", "/sessions", "/plugins"}
     assert "/standup (/su): Say what is up." in lines
     assert "/new (/reset): End this session and begin a new one." in lines
 
 
 def test_whoami_and_plugins(harness: Make) -> None:
-    h = harness(Notes)
+    h = harness(Inspect, Notes)
     assert h.send("/whoami").text == "terminal:tester in chat default"
     assert "notes on" in h.send("/plugins").text
 
@@ -104,7 +105,7 @@ def test_whoami_and_plugins(harness: Make) -> None:
 
 
 def test_status_usage_and_context_before_and_after_a_turn(harness: Make) -> None:
-    h = harness(Notes, model=[[calls("look")], "a"])
+    h = harness(Inspect, Notes, model=[[calls("look")], "a"])
     assert h.send("/usage").text == "No model call yet."
     h.send("x")
     status = h.send("/status").text
@@ -116,13 +117,13 @@ def test_status_usage_and_context_before_and_after_a_turn(harness: Make) -> None
 
 
 def test_title(harness: Make, tmp_path: Path) -> None:
-    first = harness(Notes, home=tmp_path / "one", model=["a"])
+    first = harness(Inspect, Notes, home=tmp_path / "one", model=["a"])
     first.send("x")
     assert first.send("/title").text == "Title: none yet"
     assert first.send("/title A fine day").text == "Title: A fine day"
     assert "Session test (A fine day)" in first.send("/status").text
     first.close()
-    h = harness(Notes, home=tmp_path / "one")
+    h = harness(Inspect, Notes, home=tmp_path / "one")
     assert h.send("/title").text == "Title: A fine day"
 
 
@@ -203,7 +204,7 @@ def test_new_begins_a_session_with_a_fresh_prompt(harness: Make) -> None:
 
 
 def test_sessions_and_resume_in_a_chat(harness: Make) -> None:
-    h = harness(Notes, model=["a", "b", "c", "d"])
+    h = harness(Inspect, Notes, model=["a", "b", "c", "d"])
     old = h.send("x", session=None).turn.session.id
     h.send("/new", session=None)
     new = h.send("y", session=None).turn.session.id

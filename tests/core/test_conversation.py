@@ -384,7 +384,8 @@ NUMBERED = "Which?\n1. Red\n2. Green\n3. Other"
 
 
 @pytest.mark.parametrize(
-    ("said", "meant"), [("2", "Green"), (" 1. ", "Red"), ("7", "7"), ("0", "0"), ("Blue", "Blue")]
+    ("said", "meant"),
+    [("2", "Green"), (" 1. ", "Red"), ("3", "Other"), ("7", "7"), ("0", "0"), ("Blue", "Blue")],
 )
 def test_a_question_ends_the_turn_and_a_number_answers_it(
     harness: Make, said: str, meant: str

@@ -259,7 +259,7 @@ def test_hook_register_checks(harness: Make) -> None:
             raise ValueError
 
     h = harness(Ill, Doctor, strict=False)
-    assert h.runtime.plugin_checks() == [("doctor", check)]
+    assert h.checks() == [("doctor", check)]
 
 
 def test_hook_register_jobs(harness: Make) -> None:

@@ -274,7 +274,7 @@ def test_a_run_grants_what_asks_at_most_and_never_what_is_denied(
 
 def test_a_command_passes_the_gate_and_no_other_hook_of_a_turn(harness: Make) -> None:
     h = make(harness)
-    assert h.send("/status").stop == "command"
+    assert h.send("/whoami").stop == "command"
     assert FIRED == ["on_message"]
     assert h.send("/title A").stop == "command"
     assert not set(FIRED) & TURN
@@ -422,3 +422,47 @@ async def test_the_signal_reply_sent_follows_a_reply_in_a_channel(harness: Make)
     await h.channel.replies(1)
     await settled(h)
     assert [reply.text for reply in heard] == ["a"]
+
+
+# A copy of a session
+
+
+async def forked(h: Any, prompt: str = "look back", session: str = "test") -> Turn:
+    await h.aopen()
+    turn: Turn = await h.plugin(Tools).host.fork(session, prompt)
+    await settled(h)
+    return turn
+
+
+def test_a_fork_goes_on_from_what_was_sent_and_is_guarded(harness: Make) -> None:
+    review = [[calls("danger"), calls("careful"), calls("look")], "seen"]
+    h = make(harness, model=[*ONE, *review])
+    h.send("go")
+    FIRED.clear()
+    RAN.clear()
+    turn = h.run(forked(h))
+    assert (turn.reply, turn.session.kind, turn.session.parent_id) == ("seen", "review", "test")
+    danger, careful, look = (r.text for r in turn.tool_calls)
+    assert (danger, look) == (DENIED, "a view")
+    assert careful.startswith("Denied: ")
+    assert RAN == ["look"]
+    assert set(FIRED) == TURN | {"start_of_session", "pre_read", "on_question"}
+    last, fork = h.model.requests[1], h.model.requests[2]
+    assert (fork.system, fork.tools) == (last.system, last.tools)
+    assert fork.messages[: len(last.messages)] == last.messages
+
+
+def test_a_fork_leaves_its_session_alone(harness: Make, tmp_path: Path) -> None:
+    h = make(harness, home=tmp_path / "one", model=[*ONE, *SEVERAL, "after"])
+    h.send("go")
+    before = h.run(h.plugin(Tools).host.messages("test"))
+    h.run(forked(h))
+    assert h.run(h.plugin(Tools).host.messages("test")) == before
+    h.send("and now")
+    assert [m.role for m in h.model.requests[-1].messages] == [*(m.role for m in before), "user"]
+
+
+def test_there_is_no_fork_of_a_session_that_is_not_there(harness: Make) -> None:
+    h = make(harness)
+    with pytest.raises(LookupError, match="there is no session nowhere"):
+        h.run(forked(h, session="nowhere"))

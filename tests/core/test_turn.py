@@ -15,6 +15,7 @@ from hookline.prompt import envelope
 from hookline.testing import calls
 from hookline_hookspecs import (
     AuthError,
+    CachePrice,
     ContextBlock,
     ContextTooLong,
     Message,
@@ -23,6 +24,7 @@ from hookline_hookspecs import (
     NetworkError,
     Overloaded,
     Plugin,
+    PrefixBreak,
     RateLimited,
     Reply,
     Section,
@@ -292,9 +294,7 @@ def test_a_replaced_old_fragment_is_sent_and_recorded_with_its_plugin(harness: M
     assert "broken" not in prefix
     h.send("z")
     assert h.model.wires[-1].fragments[0] == b'"gone"'
-    assert prefix["broken"] == {"tier": "history, message 1", "plugin": "rewrites"} | {
-        "model": "test/model"
-    }
+    assert prefix["broken"] == PrefixBreak("history", "rewrites", 1, 0, "test/model")
 
 
 def test_ephemeral_system_text_is_sent_for_one_turn_and_not_stored(harness: Make) -> None:
@@ -568,9 +568,10 @@ def test_usage_is_summed_over_the_turn(harness: Make) -> None:
     usage = Usage(input=100, cache_read=90, cache_write=5, output=7, reasoning=3)
     asks = ModelResponse((ToolCall("c", "look", {}),), "tools", usage)
     h = harness(Tools, model=[asks, ModelResponse((TextBlock("a"),), "end", usage)])
-    assert h.send("x").usage == usage + usage
-    said = h.send("/usage").text
-    assert "test/model (turn): 2 calls, 200 in (180 read" in said
+    assert h.send("x").usage == (usage + usage).priced(CachePrice())
+    (row,) = h.run(h.runtime.journal.usage("test"))
+    counted = {name: row[name] for name in ("purpose", "requests", "input", "cache_read")}
+    assert counted == {"purpose": "turn", "requests": 2, "input": 200, "cache_read": 180}
 
 
 # Deltas
@@ -623,4 +624,6 @@ def test_the_auxiliary_model_is_not_streamed_and_not_in_the_history(harness: Mak
     assert [m.text for m in history(h)] == ["x", "hi"]
     assert h.model.requests[0].model == "test/small"
     assert h.model.requests[0].system == "Be short."
-    assert "test/small (auxiliary): 1 calls" in h.send("/usage").text
+    rows = h.run(h.runtime.journal.usage("test"))
+    spent = {row["model"]: (row["purpose"], row["requests"]) for row in rows}
+    assert spent == {"test/model": ("turn", 1), "test/small": ("auxiliary", 1)}

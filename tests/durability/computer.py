@@ -95,7 +95,9 @@ class Computer:
 
     def _environment(self, extra: Mapping[str, str]) -> dict[str, str]:
         base = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "LANG": "C.UTF-8"}
-        return base | {"HOOKLINE_HOME": str(self.home)} | self.env | dict(extra)
+        # `titles` would ask the model once more, after a session's second message.
+        own = {"HOOKLINE_HOME": str(self.home), "HOOKLINE_PLUGINS__TITLES": "false"}
+        return base | own | self.env | dict(extra)
 
     def messages(self, session: str) -> list[dict[str, Any]]:
         """The messages of a session as they are stored, each with its ``turn``."""

@@ -7,13 +7,15 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial, wraps
 from typing import Annotated, Any
 
 import typer
 
-from . import configuration, inspection, run_command, sessions
+from . import configuration, doctor, run_command
 from . import plugins as plugin_commands
-from .shared import INTERRUPTED, USAGE, err
+from .run_command import REVIEW_SECONDS
+from .shared import FAILED, INTERRUPTED, USAGE, err, stop
 
 app = typer.Typer(
     name="hookline",
@@ -38,31 +40,27 @@ def start(
         typer.echo(f"hookline {__version__}")
         raise typer.Exit
     if ctx.invoked_subcommand is None:
-        if sys.stdin.isatty() and sys.stdout.isatty():
-            run_command.chat()
-        else:
-            typer.echo(ctx.get_help())
+        typer.echo(ctx.get_help())
 
 
 app.command("run")(run_command.run)
-app.command("chat")(run_command.chat)
-app.command("gateway")(run_command.gateway)
-app.command("hooks")(inspection.hooks)
-app.command("prompt")(inspection.prompt)
-app.command("doctor")(inspection.doctor)
+app.command("doctor")(doctor.doctor)
 app.add_typer(plugin_commands.app, name="plugins")
 app.add_typer(configuration.app, name="config")
-app.add_typer(sessions.app, name="sessions")
-OWN = frozenset(
-    {"run", "chat", "gateway", "hooks", "prompt", "doctor", "plugins", "config", "sessions"}
-)
+OWN = frozenset({"run", "doctor", "plugins", "config"})
+_groups = {"plugins": plugin_commands.app}
+"""The groups that plugins may add commands to, by name; others are made as they are named."""
 
 
 def run(arguments: Sequence[str]) -> None:
     """Run ``hookline`` with these arguments and exit."""
     rest = _take_home(list(arguments))
-    first = next((word for word in rest if not word.startswith("-")), None)
-    if first not in OWN and rest != ["--version"]:
+    if not rest and sys.stdin.isatty() and sys.stdout.isatty():
+        rest = ["chat"]
+    words = [word for word in rest if not word.startswith("-")]
+    own = words[:1] and words[0] in OWN
+    whole = words[:1] != ["plugins"] or (words[1:2] and words[1] in plugin_commands.OWN)
+    if not (own and whole) and rest != ["--version"]:
         _add_plugin_commands()
     try:
         code = app(rest, standalone_mode=False)
@@ -121,39 +119,50 @@ def _add_plugin_commands() -> None:
     runtime = Runtime(loaded, home())
     runtime.plugins.load()
 
-    def adder(plugin: str) -> Any:
-        def register(name: str, command: Any, *, help: str = "") -> None:  # noqa: A002
-            _add(plugin, name, command, help)
-
-        return register
-
-    runtime.bus.gather("register_cli", adder)
+    runtime.bus.gather("register_cli", lambda plugin: partial(_add, plugin))
 
 
-def _add(plugin: str, name: str, command: Any, text: str) -> None:
-    if name in OWN:
-        raise ValueError(f"hookline {name} is a command of core")
+def _add(plugin: str, name: str, command: Any, *, help: str = "") -> None:  # noqa: A002
+    group, _, last = name.rpartition(" ")
+    taken = last in plugin_commands.OWN if group == "plugins" else group in OWN
+    if name in OWN or taken:
+        raise ValueError(f"hookline {name} is not free for a plugin's command")
+    if not callable(command):
+        raise ValueError(f"hookline {name} is {command!r}, which cannot be called")
+    parent = _group(group) if group else app
     if isinstance(command, typer.Typer):
-        app.add_typer(command, name=name, help=text or None)
+        parent.add_typer(command, name=last, help=help or None)
     elif inspect.iscoroutinefunction(command):
-        app.command(name, help=text or None)(_in_runtime(plugin, command))
+        parent.command(last, help=help or None)(_in_runtime(plugin, name, command))
     else:
-        app.command(name, help=text or None)(command)
+        parent.command(last, help=help or None)(command)
 
 
-def _in_runtime(plugin: str, command: Any) -> Any:
-    """An ``async`` command as a plain one: the method of the plugin that is set up."""
-    import functools
+def _group(name: str) -> typer.Typer:
+    if name not in _groups:
+        made = _groups[name] = typer.Typer(no_args_is_help=True)
+        app.add_typer(made, name=name, help=f"Commands for {name}.")
+    return _groups[name]
 
-    from .shared import with_runtime
 
-    @functools.wraps(command)
+def _in_runtime(plugin: str, name: str, command: Any) -> Any:
+    """An ``async`` command as a plain one: what the plugin registers once it is set up.
+
+    An option ``model`` is the config's ``model`` for this call.
+    """
+    from .shared import load_config, with_runtime
+
+    @wraps(command)
     def plain(**options: Any) -> None:
         async def work(runtime: Any) -> None:
-            loading = runtime.plugins.loadings.get(plugin)
-            live = getattr(loading.plugin, command.__name__, command) if loading else command
-            await live(**options)
+            live: dict[str, Any] = {}
+            loading = runtime.plugins.loadings[plugin]
+            if loading.plugin is None:
+                stop(f"plugin {plugin} is not on: {loading.reason}", FAILED)
+            loading.plugin.register_cli(lambda name, found, **_rest: live.update({name: found}))
+            await live[name](**options)
+            await runtime.finish_background(REVIEW_SECONDS)
 
-        with_runtime(work)
+        with_runtime(work, load_config({"model": options.get("model")}))
 
     return plain

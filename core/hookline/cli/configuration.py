@@ -34,34 +34,22 @@ def show(json: Json = False) -> None:
 @app.command()
 def check() -> None:
     """Check config.yaml; exit code 2 if something must be mended."""
-    from hookline.config import SettingsError, validate_settings
-    from hookline.plugins import find_class
+    from hookline.runtime import Runtime
 
-    loaded = load_config()
-    problems = list(loaded.provider_errors.values())
-    for entry in loaded.plugins.values():
-        if entry.error:
-            problems.append(entry.error)
-        elif entry.enabled and entry.named:
-            try:
-                found = find_class(entry.name)
-                if found is not None:
-                    _, warnings = validate_settings(
-                        found.config_class, entry, loaded.path, loaded.lines
-                    )
-                    for warning in warnings:
-                        err(f"hookline: warning: {warning}")
-            except SettingsError as error:
-                problems.append(str(error))
-            except (Exception, SystemExit) as error:
-                problems.append(f"plugin {entry.name}: {error}")
+    runtime = Runtime(load_config(), home())
+    runtime.plugins.load()
+    problems = list(runtime.loaded.provider_errors.values())
+    for loading in runtime.plugins.loadings.values():
+        if loading.state == "failed":
+            problems.append(loading.reason)
+        for warning in loading.warnings:
+            err(f"hookline: warning: {warning}")
     for problem in problems:
         err(f"hookline: {problem}")
     if problems:
         raise SystemExit(2)
-    out(
-        f"{loaded.path}: fine" if loaded.path.exists() else f"{loaded.path}: absent, defaults apply"
-    )
+    path = runtime.loaded.path
+    out(f"{path}: fine" if path.exists() else f"{path}: absent, defaults apply")
 
 
 @app.command()

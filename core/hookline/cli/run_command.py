@@ -1,24 +1,33 @@
-"""``hookline run``, ``chat`` and ``gateway``."""
+"""``hookline run``."""
 
 from __future__ import annotations
 
 import asyncio
 import getpass
 import sys
-from dataclasses import asdict
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .shared import DONE, FAILED, INTERRUPTED, USAGE, Stop, err, load_config, stop, with_runtime
+from .shared import (
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    Stop,
+    err,
+    load_config,
+    own_stdout,
+    stop,
+    with_runtime,
+)
 
 if TYPE_CHECKING:
     from hookline_hookspecs import Attachment
 
-    from hookline.config import Loaded
+    from hookline.running import Running
     from hookline.runtime import Runtime
-    from hookline.turn import Running
 
 REVIEW_SECONDS = 60.0
 """How long ``run`` waits for background work after the answer (CONTRACT)."""
@@ -34,26 +43,16 @@ def run(
     system: Annotated[str | None, typer.Option(help="System text for this turn only.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Events, one JSON object a line.")] = False,
     no_wait: Annotated[bool, typer.Option("--no-wait", help="Leave reviews for later.")] = False,
+    trace: Annotated[bool, typer.Option("--trace", help="Record it for hookline trace.")] = False,
 ) -> None:
     """Run one turn and print the answer."""
+    from hookline.commands import is_command
     from hookline.text import clean
 
     from .show_turn import JsonLines, Plain
 
     text = clean(sys.stdin.buffer.read().decode("utf-8", "replace") if prompt == "-" else prompt)
     show = JsonLines() if json else Plain()
-    try:
-        if not text.strip():
-            stop("the prompt is empty; write what to do, or - to read it from stdin")
-        if session is not None and not _good_id(session):
-            stop("a session's id is 1 to 200 printable characters without a slash")
-        attachments = [_picture(path) for path in image or ()]
-        loaded = load_config({"model": model})
-        _check_model(loaded)
-    except Stop as error:
-        show.refused(error.text)
-        raise
-    mode = "yes" if yes else "no" if no_input or not sys.stdin.isatty() or prompt == "-" else "ask"
 
     async def work(runtime: Runtime) -> int:
         from hookline_hookspecs import Inbound
@@ -62,6 +61,9 @@ def run(
         from hookline.journal import new_id
         from hookline.sessions import new_session_id
 
+        tell_plugins(runtime)
+        if not is_command(text):
+            runtime.providers.check(runtime.default_model())
         show.connect(runtime)
         inbound = Inbound(
             channel="terminal",
@@ -69,7 +71,7 @@ def run(
             user_id=getpass.getuser(),
             message_id=new_id(),
             text=text,
-            attachments=tuple(attachments),
+            attachments=attachments,
             received=now(),
             session_id=session or new_session_id(),
             system=clean(system) if system else None,
@@ -80,30 +82,36 @@ def run(
         show.finished(running)
         await runtime.intake.delivered(running)
         if not no_wait:
-            await runtime.intake.finish_ends(REVIEW_SECONDS)
+            await runtime.finish_background(REVIEW_SECONDS)
         return _exit_code(running)
 
     try:
-        raise SystemExit(with_runtime(work, loaded))
+        if not text.strip():
+            stop("the prompt is empty; write what to do, or - to read it from stdin")
+        if session is not None and not _good_id(session):
+            stop("a session's id is 1 to 200 printable characters without a slash")
+        attachments = tuple([_picture(path) for path in image or ()])
+        asks_nobody = no_input or not sys.stdin.isatty() or prompt == "-"
+        mode = "yes" if yes else "no" if asks_nobody else "ask"
+        with own_stdout():
+            loaded = load_config({"model": model, "trace": trace or None})
+            raise SystemExit(with_runtime(work, loaded))
     except Stop as error:
         show.refused(error.text)
         raise
 
 
+def tell_plugins(runtime: Runtime) -> None:
+    """Warn of plugins that are not on although they should be, and of settings nobody knows."""
+    for name, loading in runtime.plugins.loadings.items():
+        if loading.state in ("failed", "missing"):
+            err(f"hookline: warning: plugin {name} is not on: {loading.reason}")
+        for warning in loading.warnings:
+            err(f"hookline: warning: {warning}")
+
+
 def _good_id(session: str) -> bool:
     return 0 < len(session) <= 200 and session.isprintable() and "/" not in session
-
-
-def _check_model(loaded: Loaded) -> None:
-    """End with exit code 2 if no model can answer."""
-    from hookline.config import ConfigError
-    from hookline.providers import Providers
-
-    providers = Providers(loaded)
-    try:
-        providers.check(providers.default_model())
-    except ConfigError as error:
-        stop(str(error))
 
 
 def _exit_code(running: Running) -> int:
@@ -124,10 +132,8 @@ def _stop_on_interrupt(runtime: Runtime, inbound: Any) -> None:
         if not runtime.intake.stop_turn(inbound) and main is not None:
             main.cancel()
 
-    try:
+    with suppress(NotImplementedError, RuntimeError):
         loop.add_signal_handler(signal.SIGINT, interrupted)
-    except (NotImplementedError, RuntimeError):
-        return
 
 
 def _picture(path: Path) -> Attachment:
@@ -143,76 +149,16 @@ def _picture(path: Path) -> Attachment:
     return Attachment(path.resolve(), mime, path.name, path.stat().st_size)
 
 
+_PICTURES = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF87a": "image/gif",
+    b"GIF89a": "image/gif",
+}
+
+
 def picture_mime(head: bytes) -> str | None:
     """The type of a picture by its first bytes, or None."""
-    if head.startswith(b"\x89PNG\r\n\x1a\n"):
-        return "image/png"
-    if head.startswith(b"\xff\xd8\xff"):
-        return "image/jpeg"
-    if head[:6] in (b"GIF87a", b"GIF89a"):
-        return "image/gif"
-    return "image/webp" if head[:4] == b"RIFF" and head[8:12] == b"WEBP" else None
-
-
-def chat(
-    session: Annotated[str | None, typer.Option(help="Continue or create this session.")] = None,
-    model: Annotated[str | None, typer.Option(help="provider/model.")] = None,
-) -> None:
-    """Talk in the terminal."""
-    loaded = load_config({"model": model})
-    _check_model(loaded)
-
-    async def work(runtime: Runtime) -> int:
-        from hookline.sessions import new_session_id
-
-        channel = runtime.channels.get("terminal")
-        if channel is None:
-            stop("chat needs the plugin terminal: pip install hookline-terminal")
-        runtime.intake.chat_session = session or new_session_id()
-        await channel.start()
-        try:
-            await channel.wait()
-        finally:
-            await channel.stop()
-        await runtime.intake.finish_ends(REVIEW_SECONDS)
-        err(f"Continue with: hookline chat --session {runtime.intake.chat_session}")
-        return DONE
-
-    raise SystemExit(with_runtime(work, loaded))
-
-
-def gateway() -> None:
-    """Run every channel that is on until a signal."""
-    loaded = load_config()
-    _check_model(loaded)
-
-    async def work(runtime: Runtime) -> int:
-        import signal
-
-        channels = [c for c in runtime.channels if c.network]
-        if not channels:
-            stop("no channel is on; switch one on under plugins: in config.yaml", USAGE)
-        ended = asyncio.Event()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, ended.set)
-        for channel in channels:
-            await channel.start()
-        err("ready")
-        await runtime.intake.take_up()
-        await ended.wait()
-        for channel in channels:
-            await channel.stop()
-        await runtime.finish_background(30.0)
-        return DONE
-
-    raise SystemExit(with_runtime(work, loaded))
-
-
-def result_line(running: Running) -> dict[str, Any]:
-    """The fields of the last JSON line."""
-    return {
-        "text": running.reply,
-        "usage": asdict(running.usage),
-        "tool_calls": len(running.results),
-        "stop": running.stop,
-    }
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return "image/webp"
+    return next((mime for start, mime in _PICTURES.items() if head.startswith(start)), None)

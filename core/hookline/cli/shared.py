@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TextIO, TypeVar
 
 import typer
 
@@ -34,10 +36,25 @@ def home() -> Path:
     return find_home()
 
 
+_stdout: list[TextIO] = []
+
+
+@contextmanager
+def own_stdout() -> Iterator[None]:
+    """Keep stdout for :func:`out`; what plugins print goes to stderr meanwhile."""
+    _stdout.append(sys.stdout)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        _stdout.pop()
+
+
 def out(text: str) -> None:
     """A line to stdout."""
-    sys.stdout.write(text if text.endswith("\n") else text + "\n")
-    sys.stdout.flush()
+    stream = _stdout[-1] if _stdout else sys.stdout
+    stream.write(text if text.endswith("\n") else text + "\n")
+    stream.flush()
 
 
 def err(text: str) -> None:
@@ -91,6 +108,8 @@ def with_runtime(work: Callable[[Runtime], Awaitable[T]], loaded: Loaded | None 
 
     async def main() -> T:
         async with Runtime(config, home()) as runtime:
+            gc.freeze()  # what a start has made stays; the collector need not look at it again
+            gc.enable()
             return await work(runtime)
 
     try:
@@ -131,17 +150,6 @@ def quiet_logging() -> None:
     root = logging.getLogger("hookline")
     root.handlers[:] = [handler]
     root.propagate = False
-
-
-def confirmed(question: str, yes: bool) -> None:
-    """Ask before something is deleted; without a terminal ``--yes`` is needed."""
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        stop(f"{question} There is no terminal to ask on; add --yes if you mean it.")
-    err(f"{question} [y/N] ")
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        stop("nothing was done.", FAILED)
 
 
 def table(rows: list[list[Any]]) -> str:

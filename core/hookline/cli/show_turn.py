@@ -12,8 +12,10 @@ from hookline import clock
 from .shared import err, out, out_json
 
 if TYPE_CHECKING:
+    from hookline.running import Running
     from hookline.runtime import Runtime
-    from hookline.turn import Running
+
+USAGE = ("input", "cache_read", "cache_write", "output", "reasoning")
 
 
 def unshown(running: Running) -> list[str]:
@@ -23,7 +25,8 @@ def unshown(running: Running) -> list[str]:
 
 
 class Plain:
-    """The answer goes to stdout; progress to stderr on a terminal, notices always."""
+    """The answer goes to stdout; progress to stderr on a terminal, notices always. Nobody sees
+    reviews."""
 
     def __init__(self) -> None:
         self._progress = sys.stderr.isatty()
@@ -34,11 +37,12 @@ class Plain:
         if self._progress:
             runtime.bus.signals.connect("post_model", self._calls)
 
-    def _notice(self, event: Any, **_rest: Any) -> None:
-        err(f"[{event.plugin}] {event.text}")
+    def _notice(self, event: Any, ctx: Any) -> None:
+        if ctx is None or ctx.state.record.kind != "review":
+            err(f"[{event.plugin}] {event.text}")
 
-    def _calls(self, event: Any, **_rest: Any) -> None:
-        for call in event.message.tool_calls:
+    def _calls(self, event: Any, ctx: Any) -> None:
+        for call in event.message.tool_calls if ctx.state.record.kind != "review" else ():
             shown = json.dumps(call.arguments, ensure_ascii=False)
             err(f"· {call.name} {shown if len(shown) < 100 else shown[:99] + '…'}")
 
@@ -61,6 +65,8 @@ class JsonLines:
     def __init__(self) -> None:
         self._session: str | None = None
         self._turn: str | None = None
+        self._asked: str | None = None
+        self._over = False
 
     def connect(self, runtime: Runtime) -> None:
         """Listen to everything that has a line."""
@@ -78,6 +84,8 @@ class JsonLines:
             self._session = ctx.state.record.id
         if ctx is not None and ctx.running is not None:
             self._turn = ctx.running.id
+        if self._over:  # background work; the result is the last line
+            return
         line = {"type": type_, "session": self._session, "turn": self._turn, "ts": clock.now()}
         out_json({**line, **fields})
 
@@ -94,12 +102,16 @@ class JsonLines:
         self._line("tool_result", ctx, **fields, text=event.text)
 
     def _question(self, event: Any, ctx: Any) -> None:
+        # A plugin may ask the others in its own name; it is one question.
+        if event.call is not None and event.call.id == self._asked:
+            return
+        self._asked = event.call.id if event.call is not None else None
         self._line("question", ctx, text=event.text, choices=list(event.choices))
 
     def refused(self, text: str) -> None:
         """There is no answer: say so in lines too."""
         self._line("error", None, kind="config", text=text)
-        empty = {"input": 0, "cache_read": 0, "cache_write": 0, "output": 0, "reasoning": 0}
+        empty = dict.fromkeys(USAGE, 0)
         self._line("result", None, text=text, usage=empty, tool_calls=0, stop="error")
 
     def finished(self, running: Running) -> None:
@@ -110,6 +122,7 @@ class JsonLines:
         if running.question is not None:
             choices = list(running.question.choices)
             self._line("question", None, text=running.question.text, choices=choices)
-        from .run_command import result_line
-
-        self._line("result", None, **result_line(running))
+        fields: dict[str, Any] = {"usage": {name: getattr(running.usage, name) for name in USAGE}}
+        fields |= {"tool_calls": len(running.results), "stop": running.stop}
+        self._line("result", None, text=running.reply, **fields)
+        self._over = True

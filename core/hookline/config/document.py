@@ -50,6 +50,8 @@ def read_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise ConfigError(f"{path}:{line}: not UTF-8; save the file as UTF-8.") from None
+    except NotADirectoryError:
+        raise ConfigError(f"the home {path.parent} is no folder; choose another --home.") from None
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}.") from None
 

@@ -120,7 +120,8 @@ def load_text(
 @cache
 def _defaults() -> tuple[dict[str, Preset], tuple[str, ...]]:
     """The presets and the standard plugins of defaults.yaml, both in order."""
-    data = yaml.safe_load(files(__package__).joinpath("defaults.yaml").read_text("utf-8"))
+    text = files(__package__).joinpath("defaults.yaml").read_text("utf-8")
+    data = yaml.load(text, Loader=yaml.CSafeLoader)
     presets = {name: Preset.model_validate(preset) for name, preset in data["presets"].items()}
     return presets, tuple(data["standard"])
 

@@ -59,6 +59,12 @@ class SessionConfig(_Section):
     """Days that end a session in any case."""
 
 
+def _address(url: str) -> str:
+    if url and not url.startswith(("http://", "https://")):
+        raise ValueError("an address that starts with http:// or https://")
+    return url
+
+
 class ProviderConfig(_Section):
     """One provider of models. Keys besides these are options of its driver."""
 
@@ -66,7 +72,7 @@ class ProviderConfig(_Section):
 
     driver: str | None = None
     """What speaks to it; null = the preset's, or openai for a provider with an address."""
-    base_url: str | None = None
+    base_url: Annotated[str, AfterValidator(_address)] | None = None
     """Its address; null = the preset's."""
     api_key: SecretStr | None = None
     """Null = the preset's variable."""

@@ -1,16 +1,10 @@
 """The hooks: one typed method for each, with its kind, deadline and meaning."""
 
+# fmt: off
+# ruff: isort: off
 from .boot import BootHooks
 from .kinds import (
-    COMBINED,
-    FAILURE_POLICY,
-    GUARDS,
-    HOOKS,
-    PROJECT,
-    HookSpec,
-    Kind,
-    MaybeAwaitable,
-    hookimpl,
+    COMBINED, FAILURE_POLICY, GUARDS, HOOKS, PROJECT, HookSpec, Kind, MaybeAwaitable, hookimpl,
 )
 from .mind import MindHooks
 from .session import SessionHooks
@@ -25,7 +19,6 @@ class HookSpecs(BootHooks, SessionHooks, TurnHooks, MindHooks):
     """Every hook, as pluggy and type checkers see it."""
 
 
-# fmt: off
 __all__ = [
     "COMBINED", "FAILURE_POLICY", "GUARDS", "HOOKS", "PROJECT", "SIGNALS", "HookSpec",
     "HookSpecs", "Kind", "MaybeAwaitable", "hookimpl",

@@ -1,5 +1,8 @@
 """Hooks of start and end, and the synchronous ``register_*`` hooks."""
 
+# Specs have no body; what they say stands in their docstrings.
+# mypy: disable-error-code="empty-body"
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -29,7 +32,6 @@ class BootHooks:
 
         Raising undoes the plugin completely and marks it ``failed`` with the reason.
         """
-        raise NotImplementedError
 
     @spec("observe", 30)
     def teardown(self, host: Host) -> MaybeAwaitable[None]:
@@ -37,7 +39,6 @@ class BootHooks:
 
         Called only if ``setup`` succeeded. Tasks, signals and services are removed by core.
         """
-        raise NotImplementedError
 
     @spec("collect", 5, sync=True)
     def register_tools(self, register: Callable[[Tool], None]) -> None:
@@ -45,39 +46,35 @@ class BootHooks:
 
         Two tools of one name: the second is refused and both plugins are named.
         """
-        raise NotImplementedError
 
     @spec("collect", 5, sync=True)
     def register_commands(self, register: Callable[[Command], None]) -> None:
         """At start, for slash commands; ``@command`` on a method is enough otherwise."""
-        raise NotImplementedError
 
     @spec("collect", 5, sync=True)
     def register_cli(self, register: RegisterCli) -> None:
-        """When the command line is built, before ``setup``: ``register(name, command)``."""
-        raise NotImplementedError
+        """When the command line is built, before ``setup``: ``register(name, command)``.
+
+        ``command`` is a function with typed parameters or a Typer app; ``plugins NAME`` becomes a
+        command of the group ``hookline plugins``.
+        """
 
     @spec("collect", 5, sync=True)
     def register_channels(self, register: Callable[[Channel], None]) -> None:
         """At start, for ways people reach the agent."""
-        raise NotImplementedError
 
     @spec("collect", 5, sync=True)
     def register_routes(self, register: Callable[[Route], None]) -> None:
         """At start, for HTTP routes that a web plugin serves."""
-        raise NotImplementedError
 
     @spec("collect", 5, sync=True)
     def register_checks(self, register: Callable[[Check], None]) -> None:
         """When ``hookline doctor`` runs."""
-        raise NotImplementedError
 
     @spec("collect", 5, sync=True)
     def register_jobs(self, register: Callable[[Job], None]) -> None:
-        """At start of a long-running process, for work that repeats."""
-        raise NotImplementedError
+        """When it is looked for due work (plugin ``jobs``), for work that repeats."""
 
     @spec("collect", 5, sync=True)
     def register_reviewers(self, register: Callable[[Reviewer], None]) -> None:
-        """At start, for parts of the background review."""
-        raise NotImplementedError
+        """After each turn, for parts of the background review (plugin ``review``)."""

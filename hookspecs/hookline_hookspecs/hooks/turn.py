@@ -1,5 +1,8 @@
 """Hooks of a turn, from the message to the reply, in the order in which they fire."""
 
+# Specs have no body; what they say stands in their docstrings.
+# mypy: disable-error-code="empty-body"
+
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
@@ -34,7 +37,6 @@ class TurnHooks:
     @spec("observe", 10)
     def start_of_turn(self, ctx: Context, turn: Turn) -> MaybeAwaitable[None]:
         """When a turn begins, before anything is asked of a model."""
-        raise NotImplementedError
 
     @spec("collect", 30)
     def pre_prompt(
@@ -45,12 +47,10 @@ class TurnHooks:
         It is sent after the person's own words in one ``<context>`` element, escaped, kept beside
         the message and never in it.
         """
-        raise NotImplementedError
 
     @spec("pipeline", 120)
     def pre_model(self, ctx: Context, request: ModelRequest) -> MaybeAwaitable[ModelRequest | None]:
         """Before each model call: change the provider-neutral request (compaction, settings)."""
-        raise NotImplementedError
 
     @spec("pipeline", 5)
     def pre_send(self, ctx: Context, wire: WireRequest) -> MaybeAwaitable[WireRequest | None]:
@@ -58,7 +58,6 @@ class TurnHooks:
 
         A changed old fragment is recorded as a break of the cached prefix, with your name.
         """
-        raise NotImplementedError
 
     @spec("around", None)
     def around_model(
@@ -68,12 +67,10 @@ class TurnHooks:
 
         It may change the request (another ``provider/model`` too), call again, or answer itself.
         """
-        raise NotImplementedError
 
     @spec("observe", 10)
     def post_model(self, ctx: Context, response: ModelResponse) -> MaybeAwaitable[None]:
         """After each model response, once it is journalled."""
-        raise NotImplementedError
 
     @spec("veto", 5)
     def pre_tool(self, ctx: Context, call: ToolCall) -> MaybeAwaitable[Verdict | None]:
@@ -82,7 +79,6 @@ class TurnHooks:
         All guards are asked and the strictest verdict wins. A guard that fails denies.
         ``ctx.tool`` is the tool.
         """
-        raise NotImplementedError
 
     @spec("around", None)
     def around_tool(self, ctx: Context, call: ToolCall) -> MaybeAwaitable[ToolMiddleware | None]:
@@ -90,7 +86,6 @@ class TurnHooks:
 
         A call that you change goes through ``pre_tool`` and its approval again.
         """
-        raise NotImplementedError
 
     @spec("pipeline", 10)
     def post_tool(self, ctx: Context, result: ToolResult) -> MaybeAwaitable[ToolResult | None]:
@@ -99,12 +94,10 @@ class TurnHooks:
         ``replace(result, text=…)`` changes what the model reads; ``notes`` are appended last and
         never cut.
         """
-        raise NotImplementedError
 
     @spec("observe", None, background=True)
     def end_of_turn(self, ctx: Context, turn: Turn) -> MaybeAwaitable[None]:
         """After the reply has left, in the background: reviews, titles, statistics."""
-        raise NotImplementedError
 
     @spec("pipeline", 120)
     def pre_reply(self, ctx: Context, reply: Reply) -> MaybeAwaitable[Reply | None]:
@@ -113,7 +106,6 @@ class TurnHooks:
         While a plugin implements it, streaming is withheld, because what was shown is never
         taken back; ``adds_to_reply_only = True`` on the plugin says that it only adds.
         """
-        raise NotImplementedError
 
     @spec("first", 300)
     def on_question(self, ctx: Context, question: Question) -> MaybeAwaitable[str | None]:
@@ -122,4 +114,3 @@ class TurnHooks:
         Approvals come with the choices ``Once``, ``This session``, ``Always``, ``Deny``; silence
         is a refusal.
         """
-        raise NotImplementedError

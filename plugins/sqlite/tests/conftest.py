@@ -1,28 +1,26 @@
-"""An open store in a temporary home, and a way to run Python in a process of its own."""
+"""The home of the test kit's store, and a way to run Python in a process of its own."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 import textwrap
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hookline_sqlite import SqliteStore
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    return tmp_path / "home"
+def store_url() -> str:
+    """This driver, whatever store the rest of a run is about."""
+    return "sqlite"
 
 
 @pytest.fixture
-async def store(home: Path) -> AsyncIterator[SqliteStore]:
-    store = SqliteStore("sqlite", home)
-    await store.open()
-    yield store
-    await store.close()
+def home(store_home: Path) -> Path:
+    """Where the fixture ``store`` of the test kit keeps its database."""
+    return store_home
 
 
 Spawn = Callable[..., "subprocess.Popen[str]"]
@@ -35,14 +33,12 @@ def spawn() -> Iterator[Spawn]:
     frame = """
 import asyncio, sys
 from pathlib import Path
-from hookline_sqlite import SqliteStore
+from hookline.testing import open_store
 from hookline_hookspecs.drivers import Migration
 {body}
 async def start():
-    store = SqliteStore("sqlite", Path(sys.argv[1]))
-    await store.open()
-    await main(store, *sys.argv[2:])
-    await store.close()
+    async with open_store(Path(sys.argv[1])) as store:
+        await main(store, *sys.argv[2:])
 asyncio.run(start())
 """
 

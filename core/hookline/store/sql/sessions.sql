@@ -7,6 +7,17 @@ VALUES (:id, :channel, :chat_id, :kind, :parent_id, :title, :model, :system, :to
 -- name: session
 SELECT * FROM sessions WHERE id = :id;
 
+-- What whoever has just taken a session needs to know: its row (id is null if it is not stored),
+-- whether a dead process has left something in it, and whether a message was received before.
+-- name: opening
+SELECT s.*,
+       (EXISTS (SELECT 1 FROM turns WHERE session_id = w.wanted AND state = 'running')
+        OR EXISTS (SELECT 1 FROM inbox WHERE state <> 'done' AND session_id IN (w.wanted, :named))
+        OR EXISTS (SELECT 1 FROM outbox WHERE state <> 'sent' AND channel = 'terminal'
+                   AND session_id = w.wanted)) AS left_over,
+       EXISTS (SELECT 1 FROM inbox WHERE channel = :channel AND message_id = :message_id) AS known
+FROM (SELECT :id AS wanted) w LEFT JOIN sessions s ON s.id = w.wanted;
+
 -- name: active_session
 SELECT id FROM sessions
 WHERE channel = :channel AND chat_id = :chat_id AND kind = 'chat' AND ended IS NULL
@@ -65,3 +76,24 @@ ORDER BY m.created DESC LIMIT :limit;
 
 -- name: set_stable!
 UPDATE sessions SET system = :system, tools = :tools, parts = :parts WHERE id = :id;
+
+-- name: touch_history!
+UPDATE sessions SET updated = :now WHERE id = :id;
+
+-- name: set_warm!
+UPDATE sessions SET warm_until = :warm_until WHERE id = :id;
+
+-- name: delete_session_rewrites!
+DELETE FROM rewrites WHERE session_id = :id;
+
+-- name: insert_plugin_error!
+INSERT INTO plugin_errors (plugin, hook, reason, created) VALUES (:plugin, :hook, :reason, :now)
+ON CONFLICT (plugin, hook, reason) DO UPDATE SET created = excluded.created;
+
+-- name: prune_plugin_errors!
+DELETE FROM plugin_errors WHERE plugin = :plugin AND created < COALESCE(
+    (SELECT created FROM plugin_errors WHERE plugin = :plugin
+     ORDER BY created DESC LIMIT 1 OFFSET 19), 0);
+
+-- name: plugin_errors
+SELECT plugin, hook, reason, created AS at FROM plugin_errors ORDER BY created DESC;

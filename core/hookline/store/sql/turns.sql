@@ -7,7 +7,8 @@ ON CONFLICT (channel, message_id) DO NOTHING;
 UPDATE inbox SET state = :state, session_id = COALESCE(:session_id, session_id) WHERE id = :id;
 
 -- name: open_inbox
-SELECT * FROM inbox WHERE state <> 'done' ORDER BY received, id;
+-- What is taken has a turn, which is finished by itself.
+SELECT * FROM inbox WHERE state NOT IN ('done', 'taken') ORDER BY received, id;
 
 -- name: prune_inbox!
 DELETE FROM inbox WHERE state = 'done' AND received < :before;
@@ -48,6 +49,22 @@ DELETE FROM messages WHERE session_id = :session_id AND turn_id = :turn_id;
 DELETE FROM sidecars WHERE session_id = :session_id AND seq IN
     (SELECT seq FROM messages WHERE session_id = :session_id AND turn_id = :turn_id);
 
+-- name: drop_sidecars!
+DELETE FROM sidecars WHERE session_id = :session_id AND seq NOT IN
+    (SELECT seq FROM messages WHERE session_id = :session_id AND turn_id = :turn_id);
+
+-- name: insert_rewrite!
+INSERT INTO rewrites (session_id, number, first, last, turn_id, bodies, created)
+VALUES (:session_id,
+        (SELECT COALESCE(MAX(number), 0) + 1 FROM rewrites WHERE session_id = :session_id),
+        :first, :last, :turn_id, :bodies, :now);
+
+-- name: rewrites
+SELECT first, last, turn_id, bodies FROM rewrites WHERE session_id = :session_id ORDER BY number;
+
+-- name: delete_turn_rewrites!
+DELETE FROM rewrites WHERE session_id = :session_id AND turn_id = :turn_id;
+
 -- name: set_sidecar!
 INSERT INTO sidecars (session_id, seq, text) VALUES (:session_id, :seq, :text)
 ON CONFLICT (session_id, seq) DO UPDATE SET text = excluded.text;
@@ -68,20 +85,27 @@ WHERE turn_id = :turn_id AND call_id = :call_id;
 SELECT * FROM steps WHERE turn_id = :turn_id ORDER BY seq;
 
 -- name: insert_usage!
-INSERT INTO usage (session_id, turn_id, model, purpose, input, cache_read, cache_write, output,
-                   reasoning, created)
-VALUES (:session_id, :turn_id, :model, :purpose, :input, :cache_read, :cache_write, :output,
-        :reasoning, :now);
+INSERT INTO usage (session_id, turn_id, model, purpose, input, cache_read, cache_write,
+                   cache_write_1h, input_cost, output, reasoning, broken, created)
+VALUES (:session_id, :turn_id, :model, :purpose, :input, :cache_read, :cache_write,
+        :cache_write_1h, :input_cost, :output, :reasoning, :broken, :now);
 
 -- name: session_usage
 SELECT model, purpose, COUNT(*) AS requests, SUM(input) AS input, SUM(cache_read) AS cache_read,
-       SUM(cache_write) AS cache_write, SUM(output) AS output, SUM(reasoning) AS reasoning
+       SUM(cache_write) AS cache_write, SUM(input_cost) AS input_cost, SUM(output) AS output,
+       SUM(reasoning) AS reasoning
 FROM usage WHERE session_id = :session_id GROUP BY model, purpose ORDER BY model, purpose;
+
+-- name: last_break
+SELECT broken, created FROM usage WHERE session_id = :session_id AND broken IS NOT NULL
+ORDER BY created DESC LIMIT 1;
 
 -- name: turn_usage
 SELECT COUNT(*) AS requests, COALESCE(SUM(input), 0) AS input,
        COALESCE(SUM(cache_read), 0) AS cache_read, COALESCE(SUM(cache_write), 0) AS cache_write,
-       COALESCE(SUM(output), 0) AS output, COALESCE(SUM(reasoning), 0) AS reasoning
+       COALESCE(SUM(output), 0) AS output, COALESCE(SUM(reasoning), 0) AS reasoning,
+       COALESCE(SUM(cache_write_1h), 0) AS cache_write_1h,
+       COALESCE(SUM(input_cost), 0) AS input_cost
 FROM usage WHERE turn_id = :turn_id AND purpose = 'turn';
 
 -- name: insert_outbox!

@@ -174,13 +174,15 @@ def read_usage(usage: Any) -> Usage:
     """Token counts; ``input`` takes in what was read from and written to the cache."""
     read = _count(usage, "cache_read_input_tokens")
     written = _count(usage, "cache_creation_input_tokens")
-    details = usage.get("output_tokens_details") if isinstance(usage, Mapping) else None
+    counts = usage if isinstance(usage, Mapping) else {}
+    details, kept = counts.get("output_tokens_details"), counts.get("cache_creation")
     return Usage(
         input=_count(usage, "input_tokens") + read + written,
         cache_read=read,
         cache_write=written,
         output=_count(usage, "output_tokens"),
         reasoning=_count(details, "thinking_tokens"),
+        cache_write_1h=min(written, _count(kept, "ephemeral_1h_input_tokens")),
     )
 
 

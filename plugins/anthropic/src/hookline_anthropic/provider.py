@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from hookline_hookspecs import DeltaSink, ModelRequest, ModelResponse, ProviderSettings, WireRequest
+from hookline_hookspecs import (
+    CachePrice,
+    DeltaSink,
+    ModelRequest,
+    ModelResponse,
+    ProviderSettings,
+    WireRequest,
+)
 
 from .answer import read_message
 from .body import join_body
@@ -18,6 +25,8 @@ class AnthropicProvider:
     Rendering needs no SDK and no network; the SDK is imported and its one client made when the
     first request is sent. Retries are the SDK's own.
     """
+
+    cache_price = CachePrice()
 
     def __init__(self, settings: ProviderSettings) -> None:
         """Check the settings.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 
 from hookline_hookspecs import (
+    CachePrice,
     DeltaSink,
     Fragment,
     Message,
@@ -19,6 +20,8 @@ from .client import Client
 from .dialects import DIALECTS, Dialect
 from .options import Options, max_tokens_field, reasoning_field
 
+CACHED = 600.0
+"""Seconds for which a prefix is counted as cached (DESIGN §5); servers promise nothing exact."""
 STABLE_KEPT = 64
 """How many sessions' encoded tools and system texts are kept at hand."""
 
@@ -29,6 +32,9 @@ class OpenAIProvider:
     Raises:
         ValueError: a setting is of the wrong type or out of range; the text names its key.
     """
+
+    cache_price = CachePrice(read=0.1, write=1.0, write_1h=1.0)
+    """Writing is free; reading is a tenth, as OpenAI's and DeepSeek's present models have it."""
 
     def __init__(self, settings: ProviderSettings) -> None:
         self.name = settings.name
@@ -60,6 +66,7 @@ class OpenAIProvider:
             stable=stable,
             model=request.model,
             session_id=request.session_id,
+            ttl=CACHED,
         )
 
     async def send(self, wire: WireRequest, on_delta: DeltaSink | None) -> ModelResponse:

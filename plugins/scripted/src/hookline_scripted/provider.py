@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hookline_hookspecs import (
+    CachePrice,
     Delta,
     DeltaSink,
     ModelRequest,
@@ -36,6 +37,8 @@ class ScriptedProvider:
     A file is read when first asked for and again when it has changed on disk; its steps are then
     all unused again. Progress belongs to this object and is shared by its sessions.
     """
+
+    cache_price = CachePrice()
 
     def __init__(self, settings: ProviderSettings) -> None:
         """No setting is needed; key and base URL are ignored."""

@@ -1,7 +1,8 @@
 """The SQLite store: one file under home, a thread that writes and a thread that reads.
 
 Reached by config ``store: sqlite`` through the entry point group ``hookline.stores``. Writes that
-wait at the same moment share one transaction and so one flush to disk (group commit).
+wait at the same moment share one transaction and so one flush to disk (group commit). One that
+nobody waits for yet is held back for `LINGER` seconds, to go with those that follow.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ import asyncio
 import hashlib
 import logging
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, ExitStack, closing, suppress
 from importlib.metadata import version
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -36,6 +38,24 @@ log = logging.getLogger("hookline.store")
 BATCH_LIMIT = 256
 """Most writes in one transaction, so that other processes get their turn."""
 
+LINGER = 0.002
+"""Seconds for which a write that nobody waits for is held back. To commit it at once would cost a
+transaction of its own, and the writing thread would take the interpreter from the event loop
+just when that sends a request."""
+
+
+class _Outcome(asyncio.Future[T]):
+    """What a write will have come to. Who waits for it has the writing thread called at once."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
+        super().__init__(loop=loop)
+        self._call = call
+
+    def __await__(self) -> Generator[Any, None, T]:
+        if not self.done():
+            self._call()
+        return (yield from super().__await__())
+
 
 class _Job(Generic[T]):
     """A function on its way to a thread, and its outcome on the way back."""
@@ -57,12 +77,8 @@ class _Job(Generic[T]):
         except BaseException as error:
             self.error = error
 
-    def settle(self) -> None:
-        """Hand the outcome back to the event loop that asked."""
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            self.loop.call_soon_threadsafe(self._resolve)
-
-    def _resolve(self) -> None:
+    def resolve(self) -> None:
+        """Tell the outcome to who waits for it, on the event loop that asked."""
         if self.future.done():
             if self.error:
                 log.warning("A database function that nobody waited for failed: %s", self.error)
@@ -70,6 +86,18 @@ class _Job(Generic[T]):
             self.future.set_exception(self.error)
         else:
             self.future.set_result(self._value)  # type: ignore[arg-type]
+
+
+def _settle(jobs: Iterable[_Job[Any]]) -> None:
+    """Hand outcomes back to the event loops that asked; a loop is woken once for many."""
+    for loop, group in groupby(jobs, key=lambda job: job.loop):
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(_resolve, tuple(group))
+
+
+def _resolve(jobs: Iterable[_Job[Any]]) -> None:
+    for job in jobs:
+        job.resolve()
 
 
 class SqliteStore:
@@ -84,6 +112,8 @@ class SqliteStore:
         self._connect = connect
         self._migrator = Migrator(home, version("hookline-sqlite"))
         self._waiting: list[_Job[Any]] = []  # each stays in it until it has been committed
+        self._calling: tuple[asyncio.AbstractEventLoop, asyncio.TimerHandle] | None = None
+        self._synchronous = ""  # what the writing connection was last told
         self._open = False
         self._lock_file: ranges.LockFile | None = None
 
@@ -103,6 +133,7 @@ class SqliteStore:
         with ExitStack() as stack:
             self._writer = stack.enter_context(closing(SqliteConnection(self._path, self._connect)))
             prepare(self._writer)
+            self._synchronous = ""
             self._reader = stack.enter_context(closing(SqliteConnection(self._path, self._connect)))
             self._reader.execute("PRAGMA query_only = ON")
             # The writing thread hands reads to the reading one, so it has to end first.
@@ -114,6 +145,7 @@ class SqliteStore:
         """Finish what was asked for and disconnect."""
         if self._open:
             self._open = False
+            self._call_writer()
             if self._lock_file is not None:
                 self._lock_file.close()
             await asyncio.to_thread(self._started.close)
@@ -123,6 +155,7 @@ class SqliteStore:
         self._expect_open()
         job = _Job(work)
         if self._waiting:
+            self._call_writer()
             self._writes.submit(self._reads.submit, self._read, job)
         else:
             self._reads.submit(self._read, job)
@@ -132,13 +165,24 @@ class SqliteStore:
         """Hand over a writing function; see the protocol. Cancelling the result undoes nothing."""
         self._expect_open()
         job = _Job(work, "FULL" if durable else "NORMAL")
+        job.future = _Outcome(job.loop, self._call_writer)
         self._waiting.append(job)
-        self._writes.submit(self._write_waiting)
+        if self._calling is None or self._calling[0] is not job.loop:
+            self._calling = (job.loop, job.loop.call_later(LINGER, self._call_writer))
         return job.future
+
+    def _call_writer(self) -> None:
+        """Let the writing thread take what waits, if it has not been told of it."""
+        if self._calling is not None:
+            self._calling[1].cancel()
+            self._calling = None
+            for _ in range(0, len(self._waiting), BATCH_LIMIT):
+                self._writes.submit(self._write_waiting)
 
     async def migrate(self, component: str, steps: Sequence[Migration]) -> None:
         """Bring a component's tables up to date; see the protocol."""
         if await self.read(lambda connection: due(connection, component, steps)):
+            self._call_writer()
             run = self._writes.submit(self._migrator.run, self._writer, component, steps)
             await asyncio.wrap_future(run)
 
@@ -172,10 +216,10 @@ class SqliteStore:
         except StoreError as error:
             job.error = error
         self._reader.rollback()
-        job.settle()
+        _settle([job])
 
     def _write_waiting(self) -> None:
-        """Run what waits now. Asked for once a write, so one that comes late finds nothing."""
+        """Run what waits now. An earlier call may have done it already."""
         jobs = self._waiting[:BATCH_LIMIT]
         try:
             if jobs:
@@ -185,14 +229,16 @@ class SqliteStore:
             for job in jobs:
                 job.error = job.error or StoreError(str(error))
         del self._waiting[: len(jobs)]
-        for job in jobs:
-            job.settle()
+        _settle(jobs)
 
     def _commit(self, jobs: Sequence[_Job[Any]]) -> None:
         """Run ``jobs`` in one transaction; one that fails takes back only what it did itself."""
         execute = self._writer.execute
         self._writer.rollback()  # of a batch whose own rollback failed
-        execute(f"PRAGMA synchronous = {min(job.synchronous for job in jobs)}")  # FULL < NORMAL
+        synchronous = min(job.synchronous for job in jobs)  # FULL < NORMAL
+        if synchronous != self._synchronous:
+            execute(f"PRAGMA synchronous = {synchronous}")
+            self._synchronous = synchronous
         execute("BEGIN IMMEDIATE")
         for job in jobs:
             execute("SAVEPOINT work")

@@ -1,8 +1,8 @@
-"""Hookline plugin ``terminal``: chat in the terminal, approvals by key, and ``hookline init``.
+"""Hookline plugin ``terminal``: ``hookline chat``, approvals by key, and ``hookline init``.
 
 Reached by the entry point ``hookline_terminal:Terminal``. :mod:`.channel` is the channel; it talks
-through :mod:`.interactive` on a terminal and through :mod:`.plain` in a pipe. :mod:`.setup` is
-``hookline init``.
+through :mod:`.interactive` on a terminal and through :mod:`.plain` in a pipe. :mod:`.chat` is
+``hookline chat``, :mod:`.setup` is ``hookline init``.
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ class Terminal(Plugin[TerminalConfig]):
 
     @hookimpl
     def register_cli(self, register: RegisterCli) -> None:
-        """``hookline init``."""
+        """``hookline chat`` and ``hookline init``."""
+        from .chat import chat_on
+
+        register("chat", chat_on(self.host, self._channel), help="Talk in the terminal.")
         register("init", self.init, help="Set up: model, key, config.yaml and .env.")
 
     @hookimpl

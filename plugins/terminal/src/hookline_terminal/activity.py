@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 CHANNEL = "terminal"
 LONGEST = 100
 """Characters of a line about a tool call."""
-_SHOWN_KINDS = frozenset({"chat", "agent"})
-"""Sessions whose work a person follows: their own, and sub-agents. Reviews work unseen."""
+_SHOWN_KINDS = frozenset({"chat", "agent", "none"})
+"""Sessions whose work a person follows: their own, sub-agents, and what happens before a session is
+known. Reviews work unseen."""
 
 
 def plugin_view(ctx: Any) -> Context | None:

@@ -44,13 +44,15 @@ class TerminalChannel:
         self._host = host
         self._config = config
         self._front: Front | None = None
+        self.session: str | None = None
+        """The session that the chat continues or begins."""
         self._connected: list[tuple[str, Any]] = []
         self._task: asyncio.Task[None] | None = None
         self._one_at_a_time = asyncio.Lock()
 
     async def start(self) -> None:
         """Begin to read."""
-        conversation = Conversation(self._host)
+        conversation = Conversation(self._host, self.session)
         self._front = self._choose(conversation)
         for receivers in (conversation.receivers, self._front.receivers):
             for signal, receiver in receivers.items():

@@ -18,10 +18,14 @@ LEAVE = frozenset({"/exit", "/quit"})
 
 
 class Conversation:
-    """Sends messages in and knows from the signals which of them are being worked on."""
+    """Sends messages in and knows from the signals which of them are being worked on.
 
-    def __init__(self, host: Host) -> None:
+    ``session`` is the session they belong to; without it, the one that was last talked in.
+    """
+
+    def __init__(self, host: Host, session: str | None = None) -> None:
         self._host = host
+        self._session = session
         self._user = _user()
         self._own: set[str] = set()
         self._failed: set[str] = set()
@@ -39,7 +43,13 @@ class Conversation:
             "on_message": self._passed,
             "start_of_turn": self._started,
             "on_error": self._went_wrong,
+            "settled": self._settled,
         }
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether a turn is running while the reply of one before it is still on its way."""
+        return len(self.turns & self._own) > 1
 
     async def say(self, text: str) -> str:
         """Send a message of the person in; its id."""
@@ -50,6 +60,7 @@ class Conversation:
             message_id=uuid.uuid4().hex,
             text=text,
             received=self._host.now(),
+            session_id=self._session,
         )
         self._opened(message.message_id)
         await self._host.receive(message)
@@ -70,13 +81,20 @@ class Conversation:
     def answered(self, reply: Reply) -> None:
         """The reply was shown."""
         if reply.in_reply_to is not None:
-            self.open.discard(reply.in_reply_to)
-            self.turns.discard(reply.in_reply_to)
-        self.changed.set()
+            self._closed(reply.in_reply_to)
 
     def _opened(self, message_id: str) -> None:
         self._own.add(message_id)
         self.open.add(message_id)
+
+    def _closed(self, message_id: str) -> None:
+        self.open.discard(message_id)
+        self.turns.discard(message_id)
+        self.changed.set()
+
+    def _settled(self, inbound: Inbound, ctx: Any = None) -> None:
+        """A message needs no further work, whether or not it had a reply."""
+        self._closed(inbound.message_id)
 
     def _passed(self, inbound: Inbound, ctx: Any = None) -> None:
         """A message is on its way: ours, or one that ``/queue`` made of ours."""

@@ -11,8 +11,9 @@ import shutil
 import signal
 import sys
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import Delta, Host, ModelResponse, Notice, Question, Reply, ToolResult, Turn
@@ -52,19 +53,39 @@ class Interactive:
         self._stopped: set[str] = set()
         """Messages whose turns were told to stop; a second Ctrl-C is not for them."""
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._held: deque[Callable[[], None]] = deque()
+        """What the running turn has shown while the reply of the one before it was on its way."""
         if hasattr(sys.stdout, "reconfigure"):
             sys.stdout.reconfigure(errors="replace")
 
     @property
     def receivers(self) -> dict[str, Any]:
         """What it shows."""
-        return {
+        shown: dict[str, Callable[..., None]] = {
             "start_of_turn": self._started,
             "delta": self._delta,
             "post_model": self._responded,
             "post_tool": self._result,
             "notice": self._notice,
         }
+        told = {signal: self._in_order(receiver) for signal, receiver in shown.items()}
+        return {**told, "settled": self._catch_up}
+
+    def _in_order(self, receiver: Callable[..., None]) -> Callable[..., None]:
+        """The receiver, called when all that was said before is on the screen.
+
+        A reply leaves when its turn has ended, and by then the next turn may have begun.
+        """
+
+        def receive(event: object, ctx: Any = None) -> None:
+            self._held.append(partial(receiver, event, ctx=ctx))
+            self._catch_up()
+
+        return receive
+
+    def _catch_up(self, _event: object = None, ctx: Any = None) -> None:
+        while self._held and not self._conversation.is_behind:
+            self._held.popleft()()
 
     # The input loop
 
@@ -176,6 +197,7 @@ class Interactive:
         for item in reply.attachments:
             self._say(attachment_line(item), PLAIN)
         talk.answered(reply)
+        self._catch_up()
         self._screen.redraw()
 
     def _started(self, turn: Turn, ctx: Any = None) -> None:

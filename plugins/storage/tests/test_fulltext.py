@@ -10,15 +10,16 @@ from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 import pytest
-from hookline.storage import PluginStorage, prepare_storage
-from hookline_sqlite import SqliteStore
+from hookline.testing import open_store
+from hookline_hookspecs import Store
+from hookline_storage.storage import PluginStorage, prepare_storage
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 T = TypeVar("T")
 
 
-async def found(store: SqliteStore, text: str, query: str) -> list[str]:
+async def found(store: Store, text: str, query: str) -> list[str]:
     """The texts of the hits for ``query`` where ``text`` is one of two documents."""
     index = PluginStorage(store, "p", None, store.location().parent).search
     await index.put("1", text)
@@ -45,13 +46,13 @@ async def found(store: SqliteStore, text: str, query: str) -> list[str]:
         ("semi;colon -- comment", "; -- comment"),
     ],
 )
-async def test_what_a_person_types_finds_it(store: SqliteStore, text: str, query: str) -> None:
+async def test_what_a_person_types_finds_it(store: Store, text: str, query: str) -> None:
     await prepare_storage(store)
     assert await found(store, text, query) == [text]
 
 
 @pytest.mark.parametrize("query", ["", "   ", '"', "++ -- **", "()", "\0", "„“", "\ud800"])
-async def test_a_query_without_words_finds_nothing(store: SqliteStore, query: str) -> None:
+async def test_a_query_without_words_finds_nothing(store: Store, query: str) -> None:
     await prepare_storage(store)
     assert store.search_query(query) == ""
     assert await found(store, "some text", query) == []
@@ -60,12 +61,12 @@ async def test_a_query_without_words_finds_nothing(store: SqliteStore, query: st
 @pytest.mark.parametrize(
     ("text", "query"), [("编程语言", "程编"), ("one two", "one three"), ("words", "word")]
 )
-async def test_what_is_not_there_is_not_found(store: SqliteStore, text: str, query: str) -> None:
+async def test_what_is_not_there_is_not_found(store: Store, text: str, query: str) -> None:
     await prepare_storage(store)
     assert await found(store, text, query) == []
 
 
-async def test_better_documents_come_first_with_higher_scores(store: SqliteStore) -> None:
+async def test_better_documents_come_first_with_higher_scores(store: Store) -> None:
     await prepare_storage(store)
     index = PluginStorage(store, "p", None, store.location().parent).search
     await index.put("long", "apple " + "filler words here " * 50)
@@ -77,7 +78,7 @@ async def test_better_documents_come_first_with_higher_scores(store: SqliteStore
     assert [hit.key for hit in await index.query("apple", limit=1)] == ["short"]
 
 
-async def test_a_document_is_replaced_and_deleted_by_its_key(store: SqliteStore) -> None:
+async def test_a_document_is_replaced_and_deleted_by_its_key(store: Store) -> None:
     await prepare_storage(store)
     index = PluginStorage(store, "p", None, store.location().parent).search
     await index.put("k", "first")
@@ -89,16 +90,12 @@ async def test_a_document_is_replaced_and_deleted_by_its_key(store: SqliteStore)
     assert await index.query("second") == []
 
 
-def in_a_store(work: Callable[[SqliteStore], Awaitable[T]]) -> T:
+def in_a_store(work: Callable[[Store], Awaitable[T]]) -> T:
     async def run() -> T:
         with TemporaryDirectory() as folder:
-            store = SqliteStore("sqlite", Path(folder))
-            await store.open()
-            try:
+            async with open_store(Path(folder)) as store:
                 await prepare_storage(store)
                 return await work(store)
-            finally:
-                await store.close()
 
     return asyncio.run(run())
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hookline.storage import PluginStorage, prepare_storage
+from hookline_hookspecs import Store
 from hookline_hookspecs.errors import StoreError
 from hookline_hookspecs.host import Transaction
-from hookline_sqlite import SqliteStore
+from hookline_storage.storage import PluginStorage, prepare_storage
 
 MIGRATION = """
 CREATE TABLE my_facts_fact (id INTEGER PRIMARY KEY, text TEXT NOT NULL);
@@ -58,14 +58,14 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
 
 
 @pytest.fixture
-async def ready(store: SqliteStore) -> SqliteStore:
+async def ready(store: Store) -> Store:
     await prepare_storage(store)
     await prepare_storage(store)
     return store
 
 
 @pytest.fixture
-def facts(ready: SqliteStore, home: Path, package: Callable[..., str]) -> PluginStorage:
+def facts(ready: Store, home: Path, package: Callable[..., str]) -> PluginStorage:
     name = package(
         "my_facts_package",
         {
@@ -77,7 +77,7 @@ def facts(ready: SqliteStore, home: Path, package: Callable[..., str]) -> Plugin
     return PluginStorage(ready, "my-facts", name, home)
 
 
-async def test_values_are_json_private_and_sorted(ready: SqliteStore, home: Path) -> None:
+async def test_values_are_json_private_and_sorted(ready: Store, home: Path) -> None:
     one, other = (PluginStorage(ready, name, None, home).kv for name in ("one", "other"))
     value = {"list": [1, 2.5, None, True], "text": "é\ud800"}
     await one.set("b%", value)
@@ -148,7 +148,7 @@ async def test_first_use_by_many_tasks_at_once(facts: PluginStorage) -> None:
     ],
 )
 async def test_a_plugin_may_make_only_what_starts_with_its_name(
-    ready: SqliteStore, home: Path, package: Callable[..., str], statement: str
+    ready: Store, home: Path, package: Callable[..., str], statement: str
 ) -> None:
     sql = f"CREATE TABLE my_bad_t (n);\n{statement};"
     name = package("my_bad_package", {"migrations/0001_bad.sql": sql})
@@ -160,14 +160,14 @@ async def test_a_plugin_may_make_only_what_starts_with_its_name(
 
 
 async def test_a_migration_with_a_bad_file_name_is_named(
-    ready: SqliteStore, home: Path, package: Callable[..., str]
+    ready: Store, home: Path, package: Callable[..., str]
 ) -> None:
     name = package("odd_package", {"migrations/first.sql": "SELECT 1"})
     with pytest.raises(StoreError, match=r"first\.sql is no migration; call it like 0001_"):
         await PluginStorage(ready, "odd", name, home).execute("x")
 
 
-async def test_the_folder_is_made_when_it_is_asked_for(ready: SqliteStore, home: Path) -> None:
+async def test_the_folder_is_made_when_it_is_asked_for(ready: Store, home: Path) -> None:
     storage = PluginStorage(ready, "notes", None, home)
     assert not (home / "plugins" / "notes").exists()
     assert storage.dir == home / "plugins" / "notes"
@@ -175,7 +175,7 @@ async def test_the_folder_is_made_when_it_is_asked_for(ready: SqliteStore, home:
 
 
 async def test_usage_and_purge_know_exactly_what_is_the_plugins(
-    facts: PluginStorage, ready: SqliteStore, home: Path, package: Callable[..., str]
+    facts: PluginStorage, ready: Store, home: Path, package: Callable[..., str]
 ) -> None:
     await facts.execute("add_fact", text="one")
     await facts.execute("tag", fact=1, tag="t")
@@ -204,7 +204,7 @@ async def test_usage_and_purge_know_exactly_what_is_the_plugins(
 
 
 async def test_purge_works_when_the_plugin_is_no_longer_installed(
-    facts: PluginStorage, ready: SqliteStore, home: Path
+    facts: PluginStorage, ready: Store, home: Path
 ) -> None:
     await facts.execute("add_fact", text="one")
     await PluginStorage(ready, "my-facts", None, home).purge()
@@ -213,7 +213,7 @@ async def test_purge_works_when_the_plugin_is_no_longer_installed(
 
 
 async def test_tables_that_a_migration_renamed_or_dropped_are_followed(
-    ready: SqliteStore, home: Path, package: Callable[..., str]
+    ready: Store, home: Path, package: Callable[..., str]
 ) -> None:
     sql = """
     CREATE TABLE odd_a (n); CREATE TABLE odd_b (n); CREATE TABLE odd_c (n);

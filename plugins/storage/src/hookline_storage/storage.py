@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import json
+import logging
 import re
 import shutil
 import time
@@ -18,6 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
+from weakref import WeakSet
 
 from hookline_hookspecs.drivers import Connection, Migration, Store
 from hookline_hookspecs.errors import StoreError
@@ -25,8 +27,10 @@ from hookline_hookspecs.host import Hit, Row, Transaction
 
 T = TypeVar("T")
 
-SQL = Path(__file__).parent / "store" / "storage"
-"""Core's part: the table ``kv`` and its queries."""
+SQL = Path(__file__).parent / "sql"
+"""What every plugin's storage shares: the table ``kv`` and its queries."""
+_ready: WeakSet[Store] = WeakSet()
+"""Stores whose shared table is there."""
 
 TABLES = ""
 """The ``plugin`` of values that list what each plugin has made: names of tables and views in the
@@ -42,9 +46,12 @@ _STATEMENT = re.compile(
 """A statement that makes, renames or removes something, after comments."""
 
 
-async def prepare_storage(store: Store) -> None:
-    """Make the table that the plugins' storages share. Raises ``StoreError``."""
-    await store.migrate("storage", _migrations(SQL / "migrations", store.dialect))
+async def prepare_storage(store: Store) -> Store:
+    """``store``, with the table that the plugins' storages share. Raises ``StoreError``."""
+    if store not in _ready:
+        await store.migrate("storage", _migrations(SQL / "migrations", store.dialect))
+        _ready.add(store)
+    return store
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,25 +89,29 @@ def _record(db: Connection, plugin: str, objects: Mapping[str, str]) -> None:
 
 
 class _KeyValue:
-    """Implements ``KeyValue`` over the core table ``kv``."""
+    """Implements ``KeyValue`` over the table ``kv``."""
 
     def __init__(self, store: Store, plugin: str) -> None:
         self._store = store
         self._plugin = plugin
 
     async def get(self, key: str, default: Any = None) -> Any:
-        return await self._store.read(lambda db: _get(db, self._plugin, key, default))
+        store = await prepare_storage(self._store)
+        return await store.read(lambda db: _get(db, self._plugin, key, default))
 
     async def set(self, key: str, value: Any) -> None:
         text = json.dumps(value)
-        await self._store.write(lambda db: _put(db, self._plugin, key, text), durable=True)
+        store = await prepare_storage(self._store)
+        await store.write(lambda db: _put(db, self._plugin, key, text), durable=True)
 
     async def delete(self, key: str) -> None:
         row = {"plugin": self._plugin, "key": key}
-        await self._store.write(lambda db: db.execute(_sql()["delete_value"], row), durable=True)
+        store = await prepare_storage(self._store)
+        await store.write(lambda db: db.execute(_sql()["delete_value"], row), durable=True)
 
     async def keys(self, prefix: str = "") -> list[str]:
-        rows = await self._store.read(lambda db: _values(db, self._plugin))
+        store = await prepare_storage(self._store)
+        rows = await store.read(lambda db: _values(db, self._plugin))
         return sorted(row["key"] for row in rows if row["key"].startswith(prefix))
 
 
@@ -111,10 +122,10 @@ class _Transaction:
         self._connection = connection
         self._find = find
 
-    def fetch(self, name: str, **params: Any) -> list[Row]:
+    def fetch(self, name: str, /, **params: Any) -> list[Row]:
         return self._connection.fetch(self._find(name), params)
 
-    def execute(self, name: str, **params: Any) -> int:
+    def execute(self, name: str, /, **params: Any) -> int:
         return self._connection.execute(self._find(name), params)
 
 
@@ -130,6 +141,7 @@ class _Search:
     async def _ready(self) -> Mapping[str, str]:
         """The statements, once the table is there."""
         if not self._sql:
+            await prepare_storage(self._store)
             sql = self._store.search_statements(self._table)
             await self._store.write(lambda db: db.execute(sql["create"]))
             await self._store.write(lambda db: _record(db, self._plugin, {self._table: "TABLE"}))
@@ -176,7 +188,7 @@ class PluginStorage:
         self._dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         return self._dir
 
-    async def fetch(self, name: str, **params: Any) -> list[Row]:
+    async def fetch(self, name: str, /, **params: Any) -> list[Row]:
         """The rows of a named query; one with ``RETURNING`` may write."""
         await self._prepare()
         sql = self._find(name)
@@ -184,7 +196,7 @@ class PluginStorage:
         run = self._store.write if writes else self._store.read
         return await run(lambda db: db.fetch(sql, params))
 
-    async def execute(self, name: str, **params: Any) -> int:
+    async def execute(self, name: str, /, **params: Any) -> int:
         """Run a named statement; the number of rows it touched."""
         return await self.transact(lambda transaction: transaction.execute(name, **params))
 
@@ -205,6 +217,7 @@ class PluginStorage:
             files = sum(path.lstat().st_size for path in self._dir.rglob("*") if path.is_file())
             return StorageUsage(rows, len(values), sum(values) + files)
 
+        await prepare_storage(self._store)
         return await self._store.read(look)
 
     async def purge(self) -> None:
@@ -217,6 +230,7 @@ class PluginStorage:
             db.execute(_sql()["purge_values"], {"plugin": self._plugin})
             db.execute(_sql()["purge_migrations"], {"component": f"plugin {self._plugin}"})
 
+        await prepare_storage(self._store)
         await self._store.write(remove, durable=True)
         self._queries = None
         self.search = _Search(self._store, self._plugin, f"{self._prefix}search")
@@ -234,6 +248,7 @@ class PluginStorage:
         async with self._preparing:
             if self._queries is not None:
                 return
+            await prepare_storage(self._store)
             file = importlib.import_module(self._package).__file__ if self._package else None
             folder, dialect = Path(file or "nowhere").parent, self._store.dialect
             if file and (steps := _migrations(folder / "migrations", dialect)):
@@ -283,6 +298,8 @@ def _load(folder: Path, dialect: str) -> dict[str, str]:
     """The named queries of a folder; those in the dialect's folder replace their namesakes."""
     import aiosql
 
+    # A write without the mark `!` works as well here, so its advice is noise on stderr.
+    logging.getLogger("aiosql").setLevel(logging.ERROR)
     queries: dict[str, str] = {}
     for path in [*sorted(folder.glob("*.sql")), *sorted((folder / dialect).glob("*.sql"))]:
         found = aiosql.from_path(path, "sqlite3", mandatory_parameters=False, encoding="utf-8")

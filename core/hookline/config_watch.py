@@ -1,0 +1,78 @@
+"""Notices a changed ``config.yaml`` in a long-running process.
+
+What is switched off stops at the next message, since an emergency must not wait; everything else
+is told, because it needs a restart.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from .config import ConfigError, Loaded, PluginEntry, load
+from .context import TurnContext
+
+if TYPE_CHECKING:
+    from .runtime import Runtime
+
+log = logging.getLogger("hookline.config")
+
+
+class ConfigWatch:
+    """Compares the file with what was read of it last."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._read = runtime.loaded
+        self._stamp = self._look_at_file()
+
+    async def look(self, ctx: TurnContext) -> None:
+        """Switch off what the file switches off now, and tell the rest."""
+        stamp = self._look_at_file()
+        if stamp == self._stamp:
+            return
+        self._stamp, path = stamp, self._read.path
+        try:
+            now = load(self._runtime.home, self._read.env)
+        except ConfigError as error:
+            self._tell(ctx, f"{error} What was read of {path} before stays in force.")
+            return
+        before, self._read = self._read, now
+        for name, loading in self._runtime.plugins.loadings.items():
+            entry = now.plugins.get(name, PluginEntry(name, enabled=False))
+            stood = name in now.plugins or loading.entry.line is not None
+            if loading.state == "on" and stood and not entry.enabled and not entry.error:
+                await self._runtime.plugins.switch_off(name)
+                self._tell(ctx, f"Plugin {name} is off now, as {path} says.")
+        changed = _changed(before, now)
+        if changed:
+            self._tell(ctx, f"{path} has changed; restart to apply {', '.join(changed)}.")
+
+    def _look_at_file(self) -> tuple[int, int, int] | None:
+        try:
+            found = self._read.path.stat()
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size, found.st_ino
+
+    def _tell(self, ctx: TurnContext, text: str) -> None:
+        log.warning(text)
+        ctx.notify(text)
+
+
+def _changed(before: Loaded, now: Loaded) -> list[str]:
+    """The keys that need a restart; not those which the command line has set."""
+    keys = [
+        key
+        for key in type(now.config).model_fields
+        if getattr(before.config, key) != getattr(now.config, key)
+        and before.lines.get((key,)) != "the command line"
+    ]
+    for name in {**before.plugins, **now.plugins}:
+        one, other = (
+            loaded.plugins.get(name, PluginEntry(name, enabled=False)) for loaded in (before, now)
+        )
+        settings = one.settings != other.settings or one.error != other.error
+        if other.enabled and (settings or not one.enabled):
+            keys.append(f"plugins.{name}")
+    return keys

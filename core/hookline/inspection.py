@@ -1,0 +1,142 @@
+"""What core tells about itself (service ``Inspection``)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any
+
+from hookline_hookspecs import HOOKS, StoreError
+from hookline_hookspecs.inspection import StablePrompt as Shown
+
+from .config import effective
+from .plugins import GROUP, Loading, hooks_of
+from .prompt import schema_json
+from .sessions import preview
+
+if TYPE_CHECKING:
+    from .runtime import Runtime
+
+
+class CoreInspection:
+    """Implements ``Inspection`` over a runtime."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._journal = runtime.journal
+        self.usage = self._journal.usage
+        self.last_break = self._journal.last_break
+        self.search = self._journal.search
+        self.sessions = self._journal.sessions
+        self.default_model = runtime.providers.default_model
+        self.check_model = runtime.providers.check
+
+    def hooks(self) -> Mapping[str, list[str]]:
+        """Who implements each hook."""
+        bus = self._runtime.bus
+        return {name: [impl.plugin for impl in bus.implementations(name)] for name in HOOKS}
+
+    async def plugins(self) -> list[dict[str, Any]]:
+        """Every plugin that config names or that is installed."""
+        errors: dict[str, list[Mapping[str, Any]]] = {}
+        with suppress(StoreError):  # no store is installed, so nothing was kept
+            for row in await self._journal.plugin_errors():
+                errors.setdefault(row["plugin"], []).append(row)
+        dists = {ep.name: ep.dist for ep in entry_points(group=GROUP)}
+        loadings = self._runtime.plugins.loadings
+        known = [n for n, one in loadings.items() if n in dists or one.entry.named]
+        names = dict.fromkeys([*known, *sorted(dists)])
+        rows = [self._row(name, loadings.get(name), dists.get(name)) for name in names]
+        for row in rows:
+            row["errors"] = errors.get(row["name"], [])
+            if row["errors"] and not row["reason"]:
+                last = row["errors"][0]
+                row["reason"] = f"last failure: {last['hook']}: {last['reason']}"
+        return rows
+
+    def _row(self, name: str, loading: Loading | None, dist: Any) -> dict[str, Any]:
+        meta = dist.metadata if dist else {}  # each look at it parses the file again
+        row = {"name": name, "dist": meta.get("Name"), "version": meta.get("Version")}
+        if loading is None:
+            reason = "installed, not named in config.yaml"
+            return {**row, "kind": "third-party", "state": "off", "reason": reason, "hooks": []}
+        return row | {
+            "kind": "standard" if loading.entry.standard else "third-party",
+            "state": loading.state,
+            "reason": loading.reason,
+            "hooks": hooks_of(loading.plugin) if loading.plugin else [],
+            "home_page": _home_page(meta) if dist else None,
+            "summary": meta.get("Summary"),
+            "warnings": loading.warnings,
+        }
+
+    def plugin_details(self, name: str) -> dict[str, Any]:
+        """What a plugin brings and its settings."""
+        loading = self._runtime.plugins.loadings.get(name)
+        if loading is None:
+            return {}
+        plugin, settings = loading.plugin, effective(self._runtime.loaded).get("plugins", {})
+        return {
+            "tools": [(tool.name, schema_json(tool.schema)) for tool in loading.tools],
+            "commands": [command.name for command in loading.commands],
+            "settings": settings.get(name, {}),
+            "schema": plugin.config_class.model_json_schema() if plugin else {},
+        }
+
+    def config_problems(self) -> list[str]:
+        """What is wrong with the config."""
+        loaded = self._runtime.loaded
+        return [*loaded.warnings, *loaded.provider_errors.values()]
+
+    def store_location(self) -> str:
+        """Where the data is."""
+        return str(self._runtime.store.location())
+
+    async def storage_used(self, plugin: str) -> Any:
+        """What a plugin keeps."""
+        return await self._runtime.storage(plugin, None).usage()
+
+    async def purge(self, plugin: str) -> None:
+        """Remove everything a plugin has stored."""
+        await self._runtime.storage(plugin, None).purge()
+
+    async def prompt(self, session_id: str | None) -> Shown | None:
+        """The stable prompt of a session, or of a new one."""
+        runtime = self._runtime
+        if session_id is None:
+            stable = await preview(runtime)
+        elif (state := await runtime.sessions.existing(session_id)) is not None:
+            stable = state.stable
+        else:
+            return None
+        parts = tuple((part.plugin, part.slot, part.text) for part in stable.parts)
+        owners = {name: tool.plugin for name, tool in runtime.tools.items()}
+        tools, text = stable.tools, stable.tools_json()
+        return Shown(stable.system, tools, text, parts, owners, stable.digest())
+
+    async def transcript(self, session_id: str) -> list[dict[str, Any]] | None:
+        """The stored messages of a session."""
+        if await self._journal.session(session_id) is None:
+            return None
+        rows = await self._journal.messages(session_id)
+        return [
+            {
+                "seq": r["seq"],
+                "turn": r["turn_id"],
+                **json.loads(r["body"]),
+                "created": r["created"],
+            }
+            for r in rows
+        ]
+
+    async def delete_session(self, session_id: str) -> None:
+        """Delete a session and all that was said in it."""
+        async with self._runtime.sessions.own(session_id):
+            await self._journal.delete_session(session_id)
+
+
+def _home_page(meta: Any) -> str | None:
+    urls = meta.get_all("Project-URL") or [""]
+    return meta.get("Home-page") or urls[0].rpartition(", ")[2] or None
