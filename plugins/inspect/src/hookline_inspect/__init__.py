@@ -1,0 +1,164 @@
+"""Everything that shows what Hookline does: hooks, prompt, plugins, sessions, usage, traces.
+
+The commands are in ``commands``, imported when the command line is built. Turns are recorded in
+``recorder`` where tracing is on; where it is off nothing is watched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from hookline_hookspecs import Check, Context, Host, Plugin, Turn, command, hookimpl
+from hookline_hookspecs.hooks.boot import RegisterCli
+from pydantic import BaseModel, Field
+
+if TYPE_CHECKING:
+    from .commands import Commands
+    from .recorder import Recorder, Recording
+
+__all__ = ["Inspect"]
+
+
+class InspectConfig(BaseModel):
+    """How much is kept of traces."""
+
+    trace_turns: int = Field(200, ge=1, description="traced turns that are kept")
+    trace_bytes: int = Field(2_000_000, ge=10_000, description="bytes of all traces together")
+    trace_steps: int = Field(1000, ge=10, description="steps of one turn that are recorded")
+    trace_chars: int = Field(300, ge=20, description="characters of a reason that are kept")
+
+
+class Inspect(Plugin[InspectConfig]):
+    """Adds the commands that show, and records turns where tracing is on."""
+
+    _recorder: Recorder | None = None
+
+    @hookimpl
+    def register_cli(self, register: RegisterCli) -> None:
+        """Register ``hooks``, ``prompt``, ``sessions``, ``trace``, ``plugins info|purge``."""
+        named = self._commands()
+        register("hooks", named.hooks, help="Every hook, and who implements it.")
+        register("prompt", named.prompt, help="The exact stable prompt, and what it costs.")
+        register("sessions", named.sessions, help="See, search, export and delete conversations.")
+        register("trace", named.trace, help="What happened in a turn, step by step.")
+        register("plugins info", named.info, help="Everything about one plugin.")
+        register("plugins purge", named.purge, help="Remove everything a plugin has stored.")
+
+    @hookimpl
+    def register_checks(self, register: Callable[[Check], None]) -> None:
+        """The doctor's checks of core's own affairs."""
+        from .checks import core_checks
+
+        for check in core_checks(self.host):
+            register(check)
+
+    def _commands(self) -> Commands:
+        from .commands import Commands
+
+        return Commands(self.host)
+
+    # Core takes the options from ``Commands`` and calls the method of that name here.
+
+    async def hooks(self, **options: Any) -> None:
+        """``hookline hooks``."""
+        await self._commands().hooks(**options)
+
+    async def prompt(self, **options: Any) -> None:
+        """``hookline prompt``."""
+        await self._commands().prompt(**options)
+
+    async def sessions(self, **options: Any) -> None:
+        """``hookline sessions``."""
+        await self._commands().sessions(**options)
+
+    async def trace(self, **options: Any) -> None:
+        """``hookline trace``."""
+        await self._commands().trace(**options)
+
+    async def info(self, **options: Any) -> None:
+        """``hookline plugins info``."""
+        await self._commands().info(**options)
+
+    async def purge(self, **options: Any) -> None:
+        """``hookline plugins purge``."""
+        await self._commands().purge(**options)
+
+    @command("/status", immediate=True)
+    def slash_status(self, ctx: Context, args: str) -> str:
+        """Show the session and what is running."""
+        from .slash import status
+
+        return status(ctx)
+
+    @command("/sessions")
+    async def slash_sessions(self, ctx: Context, args: str) -> str:
+        """List this chat's sessions."""
+        from .slash import sessions
+
+        return await sessions(ctx)
+
+    @command("/plugins", immediate=True)
+    async def slash_plugins(self, ctx: Context, args: str) -> str:
+        """List the plugins and their states."""
+        from .slash import plugins
+
+        return await plugins(ctx)
+
+    @command("/usage")
+    async def slash_usage(self, ctx: Context, args: str) -> str:
+        """Show the tokens this session has used, and what its input cost."""
+        from .usage import usage
+
+        return await usage(ctx)
+
+    @command("/context")
+    async def slash_context(self, ctx: Context, args: str) -> str:
+        """Show what fills the model's window, in estimated tokens."""
+        from .usage import context
+
+        return await context(ctx)
+
+    @hookimpl
+    def setup(self, host: Host) -> None:
+        """Watch every step, where tracing is on."""
+        if host.config.trace:
+            from .recorder import Recorder
+
+            self._recorder = Recorder(self.config.trace_steps, self.config.trace_chars)
+            host.watch(self._recorder.observe)
+            host.signals.connect("end_of_turn", self._after_the_end)
+
+    @hookimpl(tryfirst=True)
+    async def end_of_turn(self, ctx: Context, turn: Turn) -> None:
+        """Keep the trace before what takes long; what follows is added after it."""
+        if self._recorder is not None:
+            recording = self._recorder.ended(ctx)
+            if recording is not None:
+                await self._keep(recording)
+
+    async def _after_the_end(self, turn: Turn, ctx: Context) -> None:
+        if self._recorder is not None:
+            recording = self._recorder.close(turn.id)
+            if recording is not None:
+                await self._keep(recording)
+
+    @hookimpl
+    async def teardown(self, host: Host) -> None:
+        """Keep what the end of the process would lose."""
+        if self._recorder is not None:
+            for recording in self._recorder.close_all():
+                await self._keep(recording)
+
+    async def _keep(self, recording: Recording) -> None:
+        from .traces import keep
+        from .tree import tree_of
+
+        row = {
+            "turn_id": recording.turn_id,
+            "session_id": recording.session.id,
+            "kind": recording.session.kind,
+            "started": recording.at,
+        }
+        limits = (self.config.trace_turns, self.config.trace_bytes)
+        await keep(self.host, row, tree_of(recording), *limits)

@@ -1,0 +1,101 @@
+"""``hookline plugins info NAME``."""
+
+from __future__ import annotations
+
+import difflib
+import json as jsonlib
+from collections.abc import Iterable, Mapping
+from typing import Any, NoReturn
+
+from hookline_hookspecs import HOOKS, HooklineError, Host, Inspection
+
+from .output import confirm, out, out_json, stop, table, tokens
+from .service import inspection
+from .sessions import when
+
+NOTHING = {"tables": {}, "values": 0, "bytes": 0}
+
+
+async def show(host: Host, name: str, json: bool) -> None:
+    """Everything about one plugin, installed or named in config.yaml."""
+    core = inspection(host)
+    plugins = {row["name"]: row for row in await core.plugins()}
+    if name not in plugins:
+        _no_plugin(name, plugins)
+    found = _described(plugins[name] | core.plugin_details(name))
+    found["storage"] = await _storage(core, name)
+    if json:
+        out_json(found)
+    else:
+        _print(found)
+
+
+async def purge(host: Host, name: str, yes: bool) -> None:
+    """Remove everything that a plugin has stored, whether or not it is still installed."""
+    core = inspection(host)
+    plugins = [row["name"] for row in await core.plugins()]
+    if name not in plugins and not any((await _storage(core, name)).values()):
+        _no_plugin(name, plugins)
+    if not yes:
+        confirm(f"Remove everything that plugin {name} has stored in {host.home}?")
+    await core.purge(name)
+    out(f"What {name} stored is gone.")
+
+
+def _no_plugin(name: str, plugins: Iterable[str]) -> NoReturn:
+    near = difflib.get_close_matches(name, list(plugins), 1)
+    hint = f" did you mean {near[0]}?" if near else ""
+    stop(f"there is no plugin {name};{hint} `hookline plugins list` shows those there are")
+
+
+async def _storage(core: Inspection, name: str) -> dict[str, Any]:
+    try:
+        used = await core.storage_used(name)
+    except HooklineError:
+        return dict(NOTHING)  # without the package of the storage, nothing has been stored
+    return {"tables": dict(used.tables), "values": used.values, "bytes": used.bytes}
+
+
+def _described(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The row of ``Inspection.plugins`` in the shape that is shown."""
+    tools = [f"{name} ({tokens(schema)} tokens)" for name, schema in row.get("tools", ())]
+    hooks = [f"{hook} ({HOOKS[hook].kind})" for hook in row["hooks"]]
+    return {**row, "hooks": hooks, "tools": tools}
+
+
+def _print(found: Mapping[str, Any]) -> None:
+    apart = ("settings", "schema", "storage", "errors")
+    for key, value in found.items():
+        if key not in apart:
+            listed = ", ".join(map(str, value)) or "none" if isinstance(value, list) else value
+            out(f"{key}: {'' if listed is None else listed}".rstrip())
+    out(f"storage: {_kept(found['storage'])}")
+    errors = [[when(one["at"]), one["hook"], one["reason"]] for one in found["errors"]]
+    out("errors: none" if not errors else f"errors:\n{table(['at', 'hook', 'reason'], errors)}")
+    if rows := _settings(found):
+        out(f"settings:\n{table(['key', 'value', 'default', 'what'], rows)}")
+
+
+def _kept(storage: Mapping[str, Any]) -> str:
+    tables = [f"{name} ({rows} rows)" for name, rows in storage["tables"].items()]
+    return ", ".join([*tables, f"{storage['values']} values", f"{storage['bytes']} bytes"])
+
+
+def _settings(found: Mapping[str, Any]) -> list[list[str]]:
+    """Key, present value, default and description of every setting; secrets come masked."""
+    schema, settings = found.get("schema") or {}, found.get("settings")
+    given = settings if isinstance(settings, dict) else {}
+    fields = {key: {} for key in given} | schema.get("properties", {})
+    return [
+        [
+            key,
+            _value(given.get(key, field.get("default"))),
+            _value(field.get("default")),
+            field.get("description", ""),
+        ]
+        for key, field in fields.items()
+    ]
+
+
+def _value(value: Any) -> str:
+    return "" if value is None else jsonlib.dumps(value, ensure_ascii=False, default=str)

@@ -1,0 +1,74 @@
+"""``hookline prompt [--session ID]``: the stable tier, what each part costs, what broke it."""
+
+from __future__ import annotations
+
+import json as jsonlib
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from hookline_hookspecs import Host, StablePrompt, ToolSchema
+
+from .output import out, out_json, table, tokens
+from .service import inspection
+from .sessions import no_session, when
+
+
+async def show(host: Host, session: str | None, json: bool) -> None:
+    """The prompt of a stored session, or of a new one in the terminal."""
+    core = inspection(host)
+    stable = await core.prompt(session)
+    if stable is None:
+        no_session(session or "")
+    found = _described(stable)
+    if session is not None:
+        found["last_break"] = await core.last_break(session)
+    if json:
+        out_json(found)
+        return
+    out(found["system"])
+    rows = [[p["plugin"], p["section"], p["chars"], p["tokens"]] for p in found["by_plugin"]]
+    out("\n" + table(["plugin", "section", "characters", "tokens"], rows))
+    sums = found["tokens"]
+    out(
+        f"\nsystem {sums['system']} + tools {sums['tools']} = {sums['total']} tokens "
+        "(characters / 4)"
+    )
+    out(f"SHA-256 system {found['sha256']['system']}\nSHA-256 tools  {found['sha256']['tools']}")
+    if session is not None:
+        out(_broken(found["last_break"]))
+
+
+def _described(stable: StablePrompt) -> dict[str, Any]:
+    by_plugin = [_cost(plugin, slot, text) for plugin, slot, text in stable.parts]
+    by_plugin += [
+        _cost(stable.owners.get(tool.name, "(gone)"), f"tool {tool.name}", _schema(tool))
+        for tool in stable.tools
+    ]
+    system, tools = tokens(stable.system), tokens(stable.tools_json)
+    return {
+        "system": stable.system,
+        "tools": [asdict(tool) for tool in stable.tools],
+        "sha256": {"system": stable.sha256[0], "tools": stable.sha256[1]},
+        "tokens": {"system": system, "tools": tools, "total": system + tools},
+        "by_plugin": by_plugin,
+    }
+
+
+def _cost(plugin: str, section: str, text: str) -> dict[str, Any]:
+    return {"plugin": plugin, "section": section, "chars": len(text), "tokens": tokens(text)}
+
+
+def _schema(tool: ToolSchema) -> str:
+    return jsonlib.dumps(asdict(tool), ensure_ascii=False, separators=(",", ":"))
+
+
+def _broken(found: Mapping[str, Any] | None) -> str:
+    """What broke the prefix last, as a sentence."""
+    if found is None:
+        return "Nothing has broken the prefix: what was sent before was sent again, byte for byte."
+    place = f"message {found['message']}" if found["tier"] == "history" else f"the {found['tier']}"
+    return (
+        f"The prefix was broken last at {when(found['at'])} by {found['plugin']}: {place}, from "
+        f"byte {found['offset']} on, sent to {found['model']}."
+    )

@@ -1,0 +1,141 @@
+"""``hookline sessions list|show|search|export|delete``."""
+
+from __future__ import annotations
+
+import json as jsonlib
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NoReturn
+
+from hookline_hookspecs import Host
+
+from .output import confirm, out, out_json, stop, table
+from .service import inspection
+from .traces import forget_session
+
+FIELDS = ("id", "title", "channel", "chat", "created", "updated", "turns")
+LISTED, FOUND = 50, 20
+"""How many sessions and messages are shown where nobody says."""
+MARGIN = 20
+"""How many times more messages are looked at than shown."""
+SHOWN = 160
+"""Characters of a found message that are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What was said after ``hookline sessions ACTION``."""
+
+    words: list[str]
+    limit: int | None
+    yes: bool
+    json: bool
+
+    def session(self) -> str:
+        """The one session that is meant."""
+        if len(self.words) != 1:
+            stop("name one session, by its id; `hookline sessions list` shows those there are")
+        return self.words[0]
+
+
+def no_session(session_id: str) -> NoReturn:
+    """End with the sentence for an id that nothing is stored under."""
+    stop(f"there is no session {session_id}; `hookline sessions list` shows those there are")
+
+
+def when(seconds: float) -> str:
+    """Unix time as a person reads it, in the local time zone."""
+    return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M")
+
+
+async def list_(host: Host, given: Given) -> None:
+    """Stored sessions, newest first."""
+    if given.words:
+        stop("`sessions list` takes no id; `hookline sessions show ID` shows one session")
+    stored = await inspection(host).sessions(limit=given.limit or LISTED)
+    rows = [{**row, "chat": row["chat_id"]} for row in stored]
+    if given.json:
+        out_json([{field: row[field] for field in FIELDS} for row in rows])
+        return
+    cells = [[row["id"], row["title"], row["turns"], when(row["updated"])] for row in rows]
+    out(table(["id", "title", "turns", "last used"], cells) if rows else "No session yet.")
+
+
+async def show(host: Host, given: Given) -> None:
+    """What was said in a session."""
+    session_id = given.session()
+    messages = await _messages(host, session_id)
+    if given.json:
+        stored = await inspection(host).sessions(limit=1_000_000)
+        title = next((row["title"] for row in stored if row["id"] == session_id), None)
+        out_json({"id": session_id, "title": title, "messages": messages})
+        return
+    for message in messages:
+        for block in message["blocks"]:
+            out(f"[{message['role']}] {_block_text(block)}")
+
+
+async def export(host: Host, given: Given) -> None:
+    """Every stored message of a session, one JSON object a line."""
+    for message in await _messages(host, given.session()):
+        out_json(message)
+
+
+async def search(host: Host, given: Given) -> None:
+    """Messages that hold every word, newest first."""
+    if not given.words:
+        stop("`sessions search` needs the words to look for")
+    rows = await _holding(host, " ".join(given.words).casefold().split(), given.limit or FOUND)
+    if given.json:
+        out_json([dict(row) for row in rows])
+        return
+    for row in rows:
+        text = " ".join(row["text"].split())
+        out(f"{row['session_id']}  {when(row['created'])}  [{row['role']}] {text[:SHOWN]}")
+
+
+async def _holding(host: Host, words: list[str], limit: int) -> list[Mapping[str, Any]]:
+    """The database looks for the longest word; letter case is ignored there for ASCII alone."""
+    if not words:
+        return []
+    longest = max(words, key=len)
+    masked = longest.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_")
+    rows = await inspection(host).search(f"%{masked}%", limit * MARGIN)
+    return [r for r in rows if all(word in r["text"].casefold() for word in words)][:limit]
+
+
+async def delete(host: Host, given: Given) -> None:
+    """Delete a session, all that was said in it, and its traces."""
+    session_id = given.session()
+    await _messages(host, session_id)
+    if not given.yes:
+        confirm(f"Delete session {session_id}?")
+    await inspection(host).delete_session(session_id)
+    await forget_session(host, session_id)
+    out(f"Session {session_id} is gone.")
+
+
+ACTIONS: Mapping[str, Callable[[Host, Given], Awaitable[None]]] = {
+    "list": list_,
+    "show": show,
+    "search": search,
+    "export": export,
+    "delete": delete,
+}
+"""The actions by the word that a person writes."""
+
+
+async def _messages(host: Host, session_id: str) -> list[dict[str, Any]]:
+    found = await inspection(host).transcript(session_id)
+    if found is None:
+        no_session(session_id)
+    return found
+
+
+def _block_text(block: Mapping[str, Any]) -> str:
+    if block["type"] == "tool_call":
+        return f"→ {block['name']} {jsonlib.dumps(block['arguments'], ensure_ascii=False)}"
+    if block["type"] == "tool_result":
+        return f"← {block['text']}"
+    return str(block.get("text") or f"({block['type']})")

@@ -1,0 +1,82 @@
+"""``hookline trace [SESSION] [--turn N]``."""
+
+from __future__ import annotations
+
+import json as jsonlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from hookline_hookspecs import Host
+
+from . import traces
+from .output import FAILED, out, out_json, stop
+from .service import inspection
+from .sessions import no_session, when
+
+HOW = (
+    "switch tracing on with `trace: true` in config.yaml, or for one turn with "
+    "`hookline run --trace`"
+)
+
+
+async def show(host: Host, session: str | None, turn: int | None, json: bool) -> None:
+    """The tree of a turn: the last of the latest session, or the one that is named."""
+    session_id = session or await traces.latest_session(host)
+    if session_id is None:
+        stop(f"no turn has been traced yet; {HOW}", FAILED)
+    kept = await traces.of_session(host, session_id)
+    numbers = await _numbers(host, session_id, bool(kept))
+    found = _chosen(session_id, kept, numbers, turn)
+    tree = jsonlib.loads(found["tree"])
+    if json:
+        out_json(tree)
+        return
+    number = numbers.get(found["turn_id"])
+    named = f"turn {number}" if number else "a turn that was taken back"
+    out(f"Session {session_id}, {named}, {when(found['started'])}: {_line(tree)}")
+    for line in _lines(tree, ""):
+        out(line)
+
+
+async def _numbers(host: Host, session_id: str, traced: bool) -> dict[str, int]:
+    """The number of each turn of the session, from 1, by its id."""
+    messages = await inspection(host).transcript(session_id)
+    if messages is None and not traced:
+        no_session(session_id)
+    ids = dict.fromkeys(message["turn"] for message in messages or ())
+    return {turn_id: number for number, turn_id in enumerate(ids, 1)}
+
+
+def _chosen(
+    session_id: str, kept: list[Mapping[str, Any]], numbers: Mapping[str, int], turn: int | None
+) -> Mapping[str, Any]:
+    if not kept:
+        stop(f"no turn of session {session_id} was traced; {HOW}", FAILED)
+    if turn is None:
+        return kept[-1]
+    by_number = {numbers.get(row["turn_id"]): row for row in kept}
+    if turn not in by_number:
+        there = ", ".join(str(number) for number in by_number if number) or "none"
+        stop(f"there is no trace of turn {turn} of session {session_id}; those there are: {there}")
+    return by_number[turn]
+
+
+def _lines(tree: traces.Tree, margin: str) -> Iterator[str]:
+    for child in tree["children"]:
+        last = child is tree["children"][-1]
+        yield f"{margin}{'└─' if last else '├─'} {child['type']} {_named(child)}: {_line(child)}"
+        yield from _lines(child, margin + ("   " if last else "│  "))
+
+
+def _named(tree: traces.Tree) -> str:
+    return tree["name"] if tree["type"] == "model" else f"{tree['name']} ({tree['plugin']})"
+
+
+def _line(tree: traces.Tree) -> str:
+    """Time, change, verdict and reason of a step."""
+    parts = [f"{tree['ms']:.1f} ms"]
+    if (changed := tree["changed"]) is not None:
+        names = ", ".join(changed["fields"])
+        parts.append(f"changed {names} (−{changed['removed']} +{changed['added']} characters)")
+    parts += [part for part in (tree["verdict"], tree["reason"]) if part]
+    return ", ".join(parts)

@@ -1,0 +1,51 @@
+"""The slash commands ``/status``, ``/sessions`` and ``/plugins``."""
+
+from __future__ import annotations
+
+from hookline_hookspecs import Context, Refused
+
+from .service import inspection
+from .usage import model_of
+
+LISTED = 20
+"""Sessions that ``/sessions`` shows at most."""
+READ = 1000
+"""Sessions among which it looks for them: those of sub-agents are left out."""
+
+
+def status(ctx: Context) -> str:
+    """The session, whether a turn is running in it, its model and workspace."""
+    session = ctx.session
+    doing = "a turn is running" if ctx.turn.id else "idle"
+    title = f" ({session.title})" if session.title else ""
+    model = model_of(ctx) or "none is configured"
+    return (
+        f"Session {session.id}{title}: {len(ctx.history)} messages, {doing}\n"
+        f"Model: {model}\nWorkspace: {_workspace(ctx)}"
+    )
+
+
+def _workspace(ctx: Context) -> str:
+    try:
+        return str(ctx.paths.workspace)
+    except Refused:  # the package of the guards is not installed
+        return ctx.host.config.workspace
+
+
+async def sessions(ctx: Context) -> str:
+    """The sessions of the chat at hand, newest first."""
+    here = ctx.session
+    rows = await inspection(ctx.host).sessions(here.channel, here.chat_id, limit=READ)
+    chats = [row for row in rows if row["kind"] == "chat"][:LISTED]
+    lines = [f"{row['id']}  {row['title'] or ''}  {row['turns']} turns" for row in chats]
+    return "\n".join(lines) or "No session yet."
+
+
+async def plugins(ctx: Context) -> str:
+    """Every plugin that config names or that is on, with its state and the reason."""
+    lines = []
+    for row in await inspection(ctx.host).plugins():
+        if row["state"] != "off" or "settings" in row:
+            reason = f": {row['reason']}" if row["reason"] else ""
+            lines.append(f"{row['name']} {row['state']}{reason}")
+    return "\n".join(lines) or "No plugin is on."

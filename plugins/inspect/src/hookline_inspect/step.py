@@ -1,0 +1,160 @@
+"""A step as it is remembered: small, without secrets, and without the events themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from hookline_hookspecs import (
+    Answer,
+    Ask,
+    Context,
+    ContextBlock,
+    Deny,
+    ModelResponse,
+    Question,
+    Section,
+    Step,
+    ToolCall,
+    ToolResult,
+)
+
+from .changes import change, size
+from .masking import masked, masked_values
+
+ANSWERED = "it answered by itself; nothing inside of it ran"
+
+
+@dataclass(slots=True)
+class Seen:
+    """One step. Times are seconds of ``time.perf_counter``; ``call`` is the tool call's id."""
+
+    type: str
+    name: str
+    plugin: str
+    started: float
+    ended: float
+    task: int
+    call: str | None = None
+    tool: str = ""
+    owner: str = ""
+    changed: dict[str, Any] | None = None
+    verdict: str | None = None
+    reason: str | None = None
+
+
+def see(ctx: Context, step: Step, inner: Step | None, task: int, chars: int) -> Seen:
+    """What is kept of ``step``; ``inner`` is the newest step around a call in the same task."""
+    kind = step.hook if step.plugin == "core" and step.hook in ("model", "tool") else "hook"
+    call = _call(step.event)
+    seen = Seen(kind, step.hook, step.plugin, step.started, step.started + step.seconds, task)
+    if call is not None:
+        seen.call, seen.tool = call.id, call.name
+        seen.owner = ctx.tool.plugin if ctx.tool is not None else ""
+    if kind == "model":
+        _model(seen, step)
+    elif kind == "tool":
+        seen.name, seen.plugin = seen.tool, seen.owner or step.plugin
+        _tool(seen, step, chars)
+    else:
+        seen.changed = _changed(step, inner)
+        seen.verdict, reason = _verdict(step, inner)
+        seen.reason = masked(reason, chars) if reason else None
+    if step.failure is not None and seen.verdict is None:
+        seen.verdict = "stopped" if not isinstance(step.failure, Exception) else "failed"
+        seen.reason = masked(_failure(step.failure), chars)
+    return seen
+
+
+def _call(event: Any) -> ToolCall | None:
+    if isinstance(event, ToolCall):
+        return event
+    if isinstance(event, ToolResult | Question):
+        return event.call
+    return None
+
+
+def _model(seen: Seen, step: Step) -> None:
+    response = step.result
+    seen.name = step.event.model or step.event.provider
+    if isinstance(response, ModelResponse):
+        used, broken = response.usage, response.broken
+        seen.name, seen.verdict = response.model or seen.name, response.stop
+        seen.reason = (
+            f"{used.input} in ({used.cache_read} read, {used.cache_write} written, "
+            f"{used.fresh} fresh), {used.output} out"
+        )
+        if broken is not None:
+            seen.reason += f"; {broken.plugin} broke the prefix ({broken.tier})"
+
+
+def _tool(seen: Seen, step: Step, chars: int) -> None:
+    """The arguments; of what failed, the words too."""
+    seen.reason = masked_values(step.event.arguments, chars)
+    if isinstance(step.result, ToolResult) and not step.result.ok:
+        seen.verdict, seen.reason = "failed", masked(step.result.text, chars)
+
+
+def _changed(step: Step, inner: Step | None) -> dict[str, Any] | None:
+    event, result = step.event, step.result
+    if step.kind == "collect":
+        return _contributed(result)
+    if step.kind == "around":
+        return _around(step, inner)
+    if result is None or type(result) is not type(event):
+        return None
+    return change(event, result)
+
+
+def _contributed(result: Any) -> dict[str, Any] | None:
+    """What was added to the prompt, by tag or slot."""
+    parts = result if isinstance(result, list | tuple) else (result,)
+    added: dict[str, int] = {}
+    for part in parts:
+        if isinstance(part, ContextBlock | Section):
+            name = part.tag if isinstance(part, ContextBlock) else part.slot
+            held = size(part.text) + (size(part.items) if isinstance(part, ContextBlock) else 0)
+            added[name] = added.get(name, 0) + held
+    if not any(added.values()):
+        return None
+    return {"fields": list(added), "removed": 0, "added": sum(added.values())}
+
+
+def _around(step: Step, inner: Step | None) -> dict[str, Any] | None:
+    """What middleware made of the event on its way in, and of the result on its way out."""
+    if inner is None or inner.started < step.started or step.result is None:
+        return None
+    found = []
+    if type(inner.event) is type(step.event):
+        found.append(change(step.event, inner.event))
+    if type(inner.result) is type(step.result):
+        found.append(change(inner.result, step.result))
+    kept = [one for one in found if one is not None]
+    if not kept:
+        return None
+    return {
+        "fields": [name for one in kept for name in one["fields"]],
+        "removed": sum(one["removed"] for one in kept),
+        "added": sum(one["added"] for one in kept),
+    }
+
+
+def _verdict(step: Step, inner: Step | None) -> tuple[str | None, str]:
+    match step.result:
+        case Deny(reason):
+            return "deny", reason
+        case Ask(reason):
+            return "ask", reason
+        case Answer():
+            return "answer", ""
+        case str(text) if step.kind == "first":
+            return "answer", text
+    enclosed = inner is not None and inner.started >= step.started
+    if step.kind == "around" and step.result is not None and not enclosed:
+        return "answer", ANSWERED
+    return None, ""
+
+
+def _failure(error: BaseException) -> str:
+    text = str(error)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,0 +1,61 @@
+"""Where traces are kept: the plugin's own table, read without making it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from hookline_hookspecs import Host, Refused, Transaction
+
+from .service import inspection
+
+Tree: TypeAlias = dict[str, Any]
+"""A step: ``type name plugin ms changed verdict reason children``."""
+TABLE = "inspect_traces"
+
+
+async def keep(host: Host, row: Mapping[str, Any], tree: Tree, turns: int, most: int) -> None:
+    """Store a turn's tree and forget the oldest beyond ``turns`` traces or ``most`` bytes."""
+    text = _json(tree)
+    if len(text.encode()) > most:
+        text = _json({**tree, "children": [], "reason": "the trace was too large to be kept"})
+    size = len(text.encode())
+
+    def work(transaction: Transaction) -> None:
+        transaction.execute("put_trace", **row, tree=text, bytes=size)
+        transaction.execute("prune_traces", turns=turns, bytes=most)
+
+    await host.storage.transact(work)
+
+
+async def any_kept(host: Host) -> bool:
+    """True if there is a table of traces; looking for one does not make it."""
+    try:
+        used = await inspection(host).storage_used(host.plugin)
+    except Refused:
+        return False  # the package of the storage is not installed
+    return TABLE in used.tables
+
+
+async def latest_session(host: Host) -> str | None:
+    """The session of the newest trace; one of a sub-agent only if there is no other."""
+    rows = await host.storage.fetch("latest_session") if await any_kept(host) else []
+    return rows[0]["session_id"] if rows else None
+
+
+async def of_session(host: Host, session_id: str) -> list[Mapping[str, Any]]:
+    """The session's traces, oldest first: ``turn_id started tree``, the tree as JSON."""
+    if not await any_kept(host):
+        return []
+    return await host.storage.fetch("session_traces", session_id=session_id)
+
+
+async def forget_session(host: Host, session_id: str) -> None:
+    """Forget the traces of a session."""
+    if await any_kept(host):
+        await host.storage.execute("forget_session", session_id=session_id)
+
+
+def _json(tree: Tree) -> str:
+    return json.dumps(tree, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,235 @@
+"""``hookline hooks``, ``prompt``, ``plugins info|purge`` and ``sessions``."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hookline_hookspecs import HOOKS, ModelRequest, Plugin, Section, Session, Turn, hookimpl, tool
+from hookline_hookspecs.plugin import NoConfig
+from hookline_inspect import Inspect
+from pydantic import BaseModel, Field, SecretStr
+
+Make = Callable[..., Any]
+Run = Callable[..., Any]
+
+
+class NotesConfig(BaseModel):
+    token: SecretStr = Field(SecretStr(""), description="opens the door")
+    depth: int = Field(3, description="how deep it looks")
+
+
+class Notes(Plugin[NotesConfig]):
+    @hookimpl
+    def system_prompt(self, ctx: Any, session: Session) -> Section:
+        return Section("memory", "Remember the wombats.")
+
+    @hookimpl
+    async def start_of_turn(self, ctx: Any, turn: Turn) -> None:
+        if turn.inbound.text == "store":
+            await self.host.storage.kv.set("one", "v" * 10)
+
+    @hookimpl
+    def pre_prompt(self, ctx: Any, turn: Turn) -> None:
+        if turn.inbound.text == "break":
+            raise ValueError("it is broken")
+
+    @tool(read_only=True)
+    def look(self) -> str:
+        """Look."""
+        return "seen"
+
+
+# hooks
+
+
+def test_hooks_stand_in_the_order_of_their_calls(harness: Make, data: Run, refused: Run) -> None:
+    class Other(Plugin[NoConfig]):
+        @hookimpl
+        def pre_prompt(self, ctx: Any, turn: Turn) -> None:
+            return None
+
+    h = harness(Inspect, Notes, Other)
+    rows = data(h, "hooks")
+    assert [row["name"] for row in rows] == list(HOOKS)
+    assert data(h, "hooks", name="pre_prompt") == [
+        {"name": "pre_prompt", "kind": "collect", "deadline": 30, "impls": ["notes", "other"]}
+    ]
+    assert refused(h, "hooks", name="pre_promt") == (
+        2,
+        "hookline: there is no hook pre_promt; did you mean pre_prompt?\n",
+    )
+
+
+def test_hooks_as_a_table(harness: Make, run: Run) -> None:
+    lines = run(harness(Inspect, Notes), "hooks", name="around_tool").splitlines()
+    assert [line.split()[:3] for line in lines] == [
+        ["hook", "kind", "deadline"],
+        ["around_tool", "around", "none"],
+    ]
+
+
+# prompt
+
+
+def test_the_prompt_and_what_each_part_costs(harness: Make, data: Run, run: Run) -> None:
+    h = harness(Inspect, Notes)
+    found = data(h, "prompt")
+    assert "Remember the wombats." in found["system"]
+    assert found["sha256"]["system"] == hashlib.sha256(found["system"].encode()).hexdigest()
+    parts = {(p["plugin"], p["section"]): (p["chars"], p["tokens"]) for p in found["by_plugin"]}
+    assert parts["notes", "memory"] == (21, 6)
+    assert ("notes", "tool look") in parts
+    assert found["tokens"]["total"] == found["tokens"]["system"] + found["tokens"]["tools"]
+    text = run(h, "prompt")
+    assert text.startswith(found["system"])
+    assert found["sha256"]["tools"] in text
+
+
+def test_what_broke_the_prefix_last(harness: Make, data: Run, run: Run, refused: Run) -> None:
+    class Rewrites(Plugin[NoConfig]):
+        @hookimpl
+        def pre_send(self, ctx: Any, wire: Any) -> Any:
+            first, *others = wire.fragments
+            change = len(others) == 2
+            return replace(wire, fragments=(first.upper(), *others)) if change else None
+
+    h = harness(Inspect, Rewrites, model=["a", "b"])
+    h.send("x")
+    assert data(h, "prompt", session="test")["last_break"] is None
+    assert "Nothing has broken the prefix" in run(h, "prompt", session="test")
+    h.send("y")
+    broken = data(h, "prompt", session="test")["last_break"]
+    assert (broken["tier"], broken["plugin"], broken["message"]) == ("history", "rewrites", 1)
+    text = run(h, "prompt", session="test")
+    assert f"by rewrites: message 1, from byte {broken['offset']} on" in text
+    assert refused(h, "prompt", session="no")[0] == 2
+
+
+def test_the_prompt_of_a_session_is_the_one_it_sent(harness: Make, data: Run) -> None:
+    h = harness(Inspect, Notes, model=["a"])
+    h.send("x")
+    request: ModelRequest = h.model.last
+    assert data(h, "prompt", session="test")["system"] == request.system
+
+
+# plugins info, plugins purge
+
+
+def test_info_tells_everything_about_a_plugin(harness: Make, data: Run, run: Run) -> None:
+    settings = {"notes": {"token": "hunter2", "depth": 5}}
+    h = harness(Inspect, Notes, model=["a", "b"], config=settings, strict=False)
+    h.send("store")
+    h.send("break")
+    found = data(h, "info", name="notes")
+    assert (found["name"], found["state"]) == ("notes", "on")
+    assert "pre_prompt (collect)" in found["hooks"]
+    (cost,) = found["tools"]
+    assert cost.startswith("look (")
+    assert cost.endswith(" tokens)")
+    assert set(found["schema"]["properties"]) == {"token", "depth"}
+    assert found["storage"]["values"] == 1
+    assert found["storage"]["bytes"] >= 10
+    (error,) = found["errors"]
+    assert (error["hook"], "it is broken" in error["reason"]) == ("pre_prompt", True)
+    text = run(h, "info", name="notes")
+    assert "how deep it looks" in text
+    assert "it is broken" in text
+    assert "hunter2" not in text + json.dumps(found)
+
+
+def test_info_makes_nothing(harness: Make, data: Run) -> None:
+    h = harness(Inspect, Notes)
+    nothing = {"tables": {}, "values": 0, "bytes": 0}
+    assert data(h, "info", name="notes")["storage"] == nothing
+    assert not (h.home / "plugins" / "notes").exists()
+
+
+def test_info_of_a_plugin_that_is_not_there(harness: Make, refused: Run) -> None:
+    code, sentence = refused(harness(Inspect, Notes), "info", name="nots")
+    assert code == 2
+    assert "there is no plugin nots; did you mean notes?" in sentence
+
+
+def test_purge_needs_a_yes(harness: Make, data: Run, run: Run, refused: Run) -> None:
+    h = harness(Inspect, Notes, model=["a"])
+    h.send("store")
+    code, sentence = refused(h, "purge", name="notes")
+    assert (code, "--yes" in sentence) == (2, True)
+    assert data(h, "info", name="notes")["storage"]["values"] == 1
+    assert run(h, "purge", name="notes", yes=True) == "What notes stored is gone.\n"
+    assert data(h, "info", name="notes")["storage"]["values"] == 0
+
+
+# sessions
+
+
+@pytest.mark.parametrize(
+    ("action", "words"),
+    [("list", ["x"]), ("show", []), ("export", ["a", "b"]), ("delete", []), ("search", [])],
+)
+def test_sessions_says_what_an_action_needs(
+    harness: Make, refused: Run, action: str, words: list[str]
+) -> None:
+    code, sentence = refused(harness(Inspect), "sessions", action=action, words=words)
+    assert code == 2
+    assert "sessions" in sentence
+
+
+@pytest.mark.parametrize("action", ["show", "export", "delete"])
+def test_sessions_that_are_not_there(harness: Make, refused: Run, action: str) -> None:
+    code, sentence = refused(harness(Inspect), "sessions", action=action, words=["no"], yes=True)
+    assert (code, sentence.startswith("hookline: there is no session no;")) == (2, True)
+
+
+def test_a_fresh_home_has_no_session(harness: Make, run: Run) -> None:
+    assert run(harness(Inspect), "sessions", action="list") == "No session yet.\n"
+
+
+def test_limits_and_several_words(harness: Make, data: Run, run: Run) -> None:
+    h = harness(Inspect, model=["a", "b"])
+    h.send("one aardvark walks", session="one")
+    h.send("two aardvarks walk", session="two")
+    assert len(data(h, "sessions", action="list", limit=1)) == 1
+    found = data(h, "sessions", action="search", words=["walk", "two"])
+    assert [row["session_id"] for row in found] == ["two"]
+    assert "[user] two aardvarks walk" in run(h, "sessions", action="search", words=["aardvarks"])
+
+
+def test_a_message_cannot_break_a_line_or_steer_the_terminal(harness: Make, run: Run) -> None:
+    text = "a\u2028b\x1b[2Jc\x85d"
+    h = harness(Inspect, model=["ok"])
+    h.send(text)
+    exported = run(h, "sessions", action="export", words=["test"])
+    assert len(exported.splitlines()) == 2
+    assert json.loads(exported.split("\n")[0])["blocks"][0]["text"] == h.model.last.messages[0].text
+    assert "\x1b" not in run(h, "sessions", action="show", words=["test"])
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_a_reader_that_has_seen_enough_is_no_error(encoding: str, tmp_path: Path) -> None:
+    script = (
+        "from hookline_inspect.output import out, out_json\n"
+        "for _ in range(20000): out('✓ grüße'); out_json({'a': '✓😀'})"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", script],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={"PYTHONIOENCODING": encoding},
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    line = process.stdout.readline()
+    process.stdout.close()
+    assert json.loads(line) == {"a": "✓😀"}
+    assert process.stderr is not None
+    assert (process.wait(), process.stderr.read()) == (0, b"")
+    process.stderr.close()

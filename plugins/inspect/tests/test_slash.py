@@ -1,0 +1,127 @@
+"""``/usage``, ``/context``, ``/status``, ``/sessions`` and ``/plugins``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from hookline_hookspecs import (
+    ContextBlock,
+    ImageBlock,
+    ModelResponse,
+    Plugin,
+    TextBlock,
+    Turn,
+    Usage,
+    hookimpl,
+)
+from hookline_hookspecs.plugin import NoConfig
+from hookline_inspect import Inspect
+
+Make = Callable[..., Any]
+READ = Usage(input=1000, cache_read=800, cache_write=100, output=7)
+"""Costs 100 fresh + 0.1 × 800 + 1.25 × 100 = 305 tokens of input by the default prices."""
+
+
+def answer(usage: Usage) -> ModelResponse:
+    return ModelResponse((TextBlock("a"),), "end", usage)
+
+
+def cells(text: str, name: str) -> tuple[int, float]:
+    found = re.search(rf"^{name} +(\d+) +([\d.]+) %$", text, re.MULTILINE)
+    assert found, text
+    return int(found[1]), float(found[2])
+
+
+def test_usage_counts_by_model_and_tells_what_the_cache_saved(harness: Make) -> None:
+    h = harness(Inspect, model=[answer(READ), answer(READ), answer(Usage(input=10, output=1))])
+    assert h.send("/usage").text == "No model call yet."
+    h.send("x")
+    h.send("y")
+    h.send("/model test/other")
+    h.send("z")
+    lines = h.send("/usage").text.splitlines()
+    assert lines[0] == (
+        "test/model (turn): 2 calls, 2000 in (1600 read from the cache, 200 written, 200 fresh), "
+        "14 out"
+    )
+    assert lines[1].startswith("test/other (turn): 1 calls, 10 in (0 read from the cache")
+    assert lines[2] == (
+        "The input cost as much as 620 fresh tokens; without cache 2010: 69 % saved."
+    )
+
+
+def test_usage_says_so_where_the_cache_cost_more(harness: Make) -> None:
+    h = harness(Inspect, model=[answer(Usage(input=100, cache_write=100))])
+    h.send("x")
+    assert h.send("/usage").text.endswith("125 fresh tokens; without cache 100: 25 % more.")
+
+
+def test_context_tells_what_fills_the_window(harness: Make) -> None:
+    class Reminds(Plugin[NoConfig]):
+        @hookimpl
+        def pre_prompt(self, ctx: Any, turn: Turn) -> ContextBlock:
+            return ContextBlock("notices", "n" * 4000)
+
+    h = harness(Inspect, Reminds, model=["a"])
+    assert "History in 0 messages" in h.send("/context").text
+    h.send("x" * 8000)
+    text = h.send("/context").text
+    assert 2000 < cells(text, "History in 2 messages")[0] < 2100
+    count, percent = cells(text, "Context blocks")
+    assert 1000 < count < 1050
+    assert percent == round(100 * count / 128_000, 1)
+    assert text.endswith("Window of test/model: 128000 tokens")
+    parts = ("System prompt", "Tools", "History in 2 messages", "Context blocks")
+    assert cells(text, "Together")[0] == sum(cells(text, name)[0] for name in parts)
+
+
+def test_a_picture_is_no_text(harness: Make) -> None:
+    picture = ModelResponse((TextBlock("a"), ImageBlock("image/png", "A" * 40_000)), "end")
+    h = harness(Inspect, model=[picture])
+    h.send("x")
+    assert cells(h.send("/context").text, "History in 2 messages")[0] < 200
+
+
+def test_status_of_a_session_that_is_being_worked_on(harness: Make) -> None:
+    class Asks(Plugin[NoConfig]):
+        @hookimpl
+        async def start_of_turn(self, ctx: Any, turn: Turn) -> None:
+            seen.append((await h.asend("/status")).text)
+
+    seen: list[str] = []
+    h = harness(Inspect, Asks, model=["a"])
+    h.send("x")
+    assert "0 messages, a turn is running" in seen[0]
+    assert f"Workspace: {h.workspace}" in seen[0]
+    assert "2 messages, idle\nModel: test/model" in h.send("/status").text
+
+
+def test_sessions_are_those_of_the_chat_without_sub_agents(harness: Make) -> None:
+    class Delegates(Plugin[NoConfig]):
+        @hookimpl
+        async def start_of_turn(self, ctx: Any, turn: Turn) -> None:
+            if ctx.session.kind == "chat":
+                await self.host.run_turn("do it", parent=ctx)
+
+    h = harness(Inspect, Delegates, model=["a"] * 4)
+    assert h.send("/sessions", session="one").text.count("turns") <= 1
+    h.send("x", session="one")
+    h.send("x", session="two")
+    lines = h.send("/sessions", session="two").text.splitlines()
+    assert [line.split()[0] for line in lines] == ["two", "one"]
+
+
+def test_plugins_lists_states_and_reasons(harness: Make) -> None:
+    class Broken(Plugin[NoConfig]):
+        @hookimpl
+        def setup(self, host: Any) -> None:
+            raise ValueError("no such file")
+
+    h = harness(Inspect, Broken, strict=False)
+    lines = h.send("/plugins").text.splitlines()
+    assert "inspect on" in lines
+    (broken,) = [line for line in lines if line.startswith("broken ")]
+    assert broken.startswith("broken failed: ")
+    assert "no such file" in broken

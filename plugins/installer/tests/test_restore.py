@@ -1,0 +1,67 @@
+"""``hookline plugins install`` alone, and the word of what is gone that leads to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .conftest import Desk
+
+
+def test_what_an_upgrade_removed_is_told_and_comes_back(with_pip: Desk) -> None:
+    """At the recorded version, though there is a newer one."""
+    with_pip.put(with_pip.plugin("back", "1.0"), recorded="acme-back")
+    assert with_pip.plugins("install").out.startswith("Everything that plugins.lock records")
+    with_pip.plugin("back", "2.0")
+    with_pip.remove("acme_back")
+    row = with_pip.doctor()
+    assert (row["ok"], row["fix"]) == (False, "hookline plugins install")
+    assert "plugin back (acme-back 1.0)" in row["detail"]
+    done = with_pip.plugins("install", "--yes")
+    assert done.code == 0, done.err
+    assert "acme-back 1.0 is back." in done.out
+    assert with_pip.version("acme-back") == "1.0"
+    assert "Plugin back is on." in done.out
+    assert with_pip.lock()["acme-back"]["spec"] == "acme-back"
+
+
+def test_another_version_comes_where_the_recorded_one_is_gone(with_uv: Desk) -> None:
+    with_uv.plugin("moved", "1.5")
+    with_uv.record("acme-moved", "1.0", "acme-moved", ["moved"])
+    with_uv.config("plugins:\n  moved: false\n")
+    assert with_uv.plugins("install").code == 2
+    done = with_uv.plugins("install", "--yes")
+    assert done.code == 0, done.err
+    assert with_uv.lock()["acme-moved"]["version"] == with_uv.version("acme-moved") == "1.5"
+    assert "moved: false" in with_uv.switched()
+    assert "hookline plugins enable moved" in done.err
+
+
+def test_one_that_cannot_come_back_does_not_keep_the_others(
+    with_uv: Desk, source: Callable[[Path], Path]
+) -> None:
+    folder = source(with_uv.folder / "source")
+    with_uv.record("acme-source", "0.3", str(folder), ["source"], editable=str(folder))
+    with_uv.record("acme-lostwheel", "1", "/nowhere/acme_lostwheel-1-py3-none-any.whl", [])
+    done = with_uv.plugins("install", "--yes")
+    assert done.code == 1
+    assert "acme-lostwheel cannot be brought back" in done.err
+    assert "acme-source 0.3 is back." in done.out
+    assert with_uv.version("acme-source") == "0.3"
+    with_uv.remove("acme_source")
+
+
+def test_a_lock_cannot_smuggle_an_option_in(with_uv: Desk) -> None:
+    with_uv.record("acme-evil", "1", "--index-url=http://127.0.0.1:1/", [])
+    done = with_uv.plugins("install", "--yes")
+    assert done.code == 1
+    assert "would be an option of pip" in done.err
+
+
+def test_with_nothing_recorded_there_is_nothing_to_do(with_nothing: Desk) -> None:
+    done = with_nothing.plugins("install")
+    assert done.code == 0
+    assert "records nothing" in done.out
+    assert not with_nothing.home.exists()

@@ -1,0 +1,103 @@
+"""``hookline plugins new NAME [--directory DIR]``."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import sys
+from collections.abc import Mapping
+from datetime import date
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, NoReturn, TextIO
+
+import typer
+
+from .naming import BadName, Names, named
+from .repository import NoPlace, render, write
+
+FAILED, USAGE = 1, 2
+"""Exit codes, as everywhere in Hookline."""
+
+
+def new(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Such as weather; it becomes hookline-weather.")
+    ],
+    directory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIR", help="The repository's folder, new or empty; else ./hookline-NAME."
+        ),
+    ] = None,
+) -> None:
+    """Make a repository for a plugin of your own: code, tests, README, lint, types and CI."""
+    try:
+        names = named(name)
+        folder = _folder(names, directory)
+        texts = render(names, date.today().year)
+        _write(folder, texts)
+    except (BadName, NoPlace) as error:
+        _stop(str(error), USAGE)
+    _say(sys.stdout, _farewell(names, folder, len(texts)))
+
+
+def _folder(names: Names, directory: str | None) -> Path:
+    if directory is None:
+        return Path(names.dist)
+    if not directory.strip():
+        raise NoPlace("--directory needs the name of a folder")
+    try:
+        return Path(directory).expanduser()
+    except RuntimeError:
+        raise NoPlace(f"--directory {directory} is in the home of nobody known here") from None
+
+
+def _write(folder: Path, texts: Mapping[str, str]) -> None:
+    try:
+        write(folder, texts)
+    except OSError as error:
+        where = error.filename or folder
+        _stop(f"{where} could not be made: {error.strerror or error}; nothing was left", FAILED)
+
+
+def _farewell(names: Names, folder: Path, files: int) -> str:
+    """What was made, and the commands that come next, as they work on this machine."""
+    commands = [
+        *([f"cd {shlex.quote(str(folder))}"] if folder.resolve() != Path.cwd() else []),
+        _install_command(),
+        f"{_python()} -m pytest",
+        f"hookline plugins enable {names.plugin}",
+    ]
+    made = f"Made {names.dist}: {files} files in {folder}. Next:"
+    return "\n".join([made, "", *(f"  {command}" for command in commands), ""])
+
+
+def _install_command() -> str:
+    """What installs into the Python that runs, which may have no pip, or one without groups."""
+    if find_spec("pip") is None and shutil.which("uv"):
+        return f"uv pip install --python {_python()} -e . --group dev"
+    return f"{_python()} -m pip install -e . mypy pytest ruff"
+
+
+def _python() -> str:
+    """The Python that runs: by its short name, if that is what a shell would find."""
+    found = shutil.which("python")
+    # The folders are compared: the files are often links to one Python outside.
+    known = found is not None and _folder_of(found) == _folder_of(sys.executable)
+    return "python" if known else shlex.quote(sys.executable)
+
+
+def _folder_of(program: str) -> Path:
+    return Path(program).parent.resolve()
+
+
+def _stop(text: str, code: int) -> NoReturn:
+    _say(sys.stderr, f"hookline: {text}\n")
+    raise SystemExit(code)
+
+
+def _say(stream: TextIO, text: str) -> None:
+    """Write what the stream's encoding has no letters for as escapes."""
+    encoding = stream.encoding or "utf-8"
+    stream.write(text.encode(encoding, "backslashreplace").decode(encoding))

@@ -1,0 +1,60 @@
+"""What is generated is as good as it claims: its own tests pass, lint and format have no word."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from hookline_scaffold.naming import named
+from hookline_scaffold.repository import render, write
+
+NAMES = ("weather", "my-weather", "web2-4u", "context", "test-kit", "z-z", "w", "w" * 40, "w" * 63)
+
+
+@pytest.fixture(scope="module")
+def repositories(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a repository for each name."""
+    folder = tmp_path_factory.mktemp("repositories")
+    for name in NAMES:
+        write(folder / name, render(named(name), 2026))
+        installed(folder / name)
+    return folder
+
+
+def installed(repository: Path) -> None:
+    """Lay beside the package what an installer would, so that its entry point is found."""
+    project = tomllib.loads((repository / "pyproject.toml").read_text("utf-8"))["project"]
+    ((group, table),) = project["entry-points"].items()
+    ((name, value),) = table.items()
+    info = repository / "src" / f"{project['name'].replace('-', '_')}-0.1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: 0.1.0\n", "utf-8"
+    )
+    (info / "entry_points.txt").write_text(f"[{group}]\n{name} = {value}\n", "utf-8")
+
+
+def run(folder: Path, *words: str) -> str:
+    """What a module prints that is run as a program in a folder; fails with it."""
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": "src", "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", *words], cwd=folder, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("words", [("check", "--no-cache"), ("format", "--check", "--no-cache")])
+def test_lint_and_format_are_clean_for_every_name(repositories: Path, words: tuple[str]) -> None:
+    assert run(repositories, "ruff", *words, ".")
+
+
+@pytest.mark.parametrize("name", ["weather", "w" * 63])
+def test_its_tests_pass_as_generated(repositories: Path, name: str) -> None:
+    told = run(repositories / name, "pytest", "-p", "no:cacheprovider")
+    assert " passed" in told
+    assert "skipped" not in told

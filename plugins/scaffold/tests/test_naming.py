@@ -1,0 +1,48 @@
+"""Whatever a person writes is either refused with a sentence or gives names that work."""
+
+from __future__ import annotations
+
+import keyword
+import re
+import tomllib
+
+from hookline_scaffold.naming import BadName, Names, named
+from hookline_scaffold.repository import FILES, render
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+NEARLY = st.from_regex(r"[a-z][a-z0-9]{0,70}(-[a-z0-9]{1,20}){0,4}", fullmatch=True)
+
+
+def tried(text: str) -> Names | BadName:
+    """What a name comes to."""
+    try:
+        return named(text)
+    except BadName as refused:
+        return refused
+
+
+@given(st.one_of(st.text(), NEARLY))
+@example("z-z")
+@example("c" * 63)
+@example("base-model")
+@example("value-error")
+def test_a_name_works_or_is_refused(text: str) -> None:
+    names = tried(text)
+    if isinstance(names, BadName):
+        assert str(names).isascii()
+        assert len(str(names)) < 400
+        return
+    assert text in (names.plugin, names.dist)
+    assert re.fullmatch(r"hookline(-[a-z0-9]+)+", names.dist)
+    assert names.module.isidentifier()
+    assert names.class_name.isidentifier()
+    assert not keyword.iskeyword(names.class_name)
+    assert re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,63}", names.tool)
+    assert names.tool.isidentifier()
+    made = render(names, 2026)
+    assert len(made) == len(FILES)
+    for path, content in made.items():
+        if path.endswith(".py"):
+            compile(content, path, "exec")
+    assert tomllib.loads(made["pyproject.toml"])["project"]["name"] == names.dist

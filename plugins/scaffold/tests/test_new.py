@@ -1,0 +1,275 @@
+"""``hookline plugins new`` as a person meets it: names, folders, and what is left after a fault."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from hookline.testing import PluginContract
+from hookline_scaffold import Scaffold
+from typer.testing import CliRunner
+
+New = Callable[..., Any]
+LONGEST = "w" * 63
+REPOSITORY = {
+    *("pyproject.toml", "README.md", "LICENSE", ".gitignore", ".github/workflows/ci.yml"),
+    *("tests/test_plugin.py", "src/hookline_weather/__init__.py", "src/hookline_weather/py.typed"),
+}
+
+
+class TestContract(PluginContract):
+    """What every plugin keeps."""
+
+    plugin = Scaffold
+
+
+def below(folder: Path) -> set[str]:
+    """The files below a folder."""
+    return {f.relative_to(folder).as_posix() for f in folder.rglob("*") if f.is_file()}
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty current folder."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def new(harness: Any, here: Path) -> New:
+    """The registered command, run in the current folder."""
+    registered: dict[str, Any] = {}
+
+    def register(name: str, command: Any, *, help: str = "") -> None:  # noqa: A002
+        registered[name] = command
+
+    harness(Scaffold).plugin(Scaffold).register_cli(register)
+    app = typer.Typer()
+    app.command()(registered["plugins new"])
+    return lambda *words: CliRunner().invoke(app, [*words])
+
+
+def test_it_makes_a_whole_repository_and_says_what_comes_next(new: New, here: Path) -> None:
+    done = new("weather")
+    assert done.exit_code == 0, done.output
+    assert below(here) == {f"hookline-weather/{path}" for path in REPOSITORY}
+    lines = [line.strip() for line in done.stdout.splitlines() if line.startswith("  ")]
+    assert lines[0] == "cd hookline-weather"
+    assert " pip install " in lines[1]
+    assert lines[2].endswith(" -m pytest")
+    assert lines[3] == "hookline plugins enable weather"
+    left = [f for f in here.rglob("*") if f.is_file() and "%%" in f.read_text("utf-8")]
+    assert not left
+
+
+@pytest.mark.parametrize(
+    ("written", "name", "module", "class_name"),
+    [
+        ("weather", "weather", "hookline_weather", "Weather"),
+        ("hookline-weather", "weather", "hookline_weather", "Weather"),
+        ("my-weather", "my-weather", "hookline_my_weather", "MyWeather"),
+        ("web2-4u", "web2-4u", "hookline_web2_4u", "Web24u"),
+        ("context", "context", "hookline_context", "HooklineContext"),
+        ("none", "none", "hookline_none", "HooklineNone"),
+        ("test-kit", "test-kit", "hookline_test_kit", "HooklineTestKit"),
+        (LONGEST, LONGEST, f"hookline_{LONGEST}", LONGEST.capitalize()),
+    ],
+)
+def test_the_names_that_follow(
+    new: New, here: Path, written: str, name: str, module: str, class_name: str
+) -> None:
+    done = new(written)
+    assert done.exit_code == 0, done.output
+    repository = here / f"hookline-{name}"
+    project = tomllib.loads((repository / "pyproject.toml").read_text("utf-8"))["project"]
+    assert project["name"] == f"hookline-{name}"
+    assert project["entry-points"] == {"hookline.plugins": {name: f"{module}:{class_name}"}}
+    source = (repository / "src" / module / "__init__.py").read_text("utf-8")
+    assert f"class {class_name}(Plugin[Config]):" in source
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("", "empty"),
+        ("hookline-", "empty"),
+        ("Weather", "did you mean weather?"),
+        ("my_weather", "did you mean my-weather?"),
+        ("1st", "a letter first"),
+        ("my--weather", "single dashes"),
+        ("weather-", "did you mean weather?"),
+        ("../weather", "did you mean weather?"),
+        ("a/b", "a-b"),
+        ("a\\b", "a-b"),
+        ("weather\n", "did you mean weather?"),
+        ("weather.py", "did you mean weather-py?"),
+        ("w\u0435ather", "CYRILLIC SMALL LETTER IE"),
+        ("ｗeather", "FULLWIDTH LATIN SMALL LETTER W"),
+        ("weather\u0663", "ARABIC-INDIC DIGIT THREE"),
+        ("weather\u200b", "ZERO WIDTH SPACE"),
+        (LONGEST + "w", "64 characters"),
+        ("x" * 5000, "5000 characters"),
+        ("class", "a word of Python"),
+        ("async", "a word of Python"),
+        ("on", "YAML"),
+        ("null", "YAML"),
+        ("hookline", "Hookline's own name"),
+        ("hookline-hookline-weather", "Hookline's own name"),
+        ("json", "standard library"),
+        ("email", "standard library"),
+        ("pytest", "a module 'pytest' is installed"),
+        ("hookspecs", "a module 'hookline_hookspecs' is installed"),
+        ("scaffold", "hookline-scaffold has a plugin 'scaffold' already"),
+        ("sqlite", "already"),
+    ],
+)
+def test_a_bad_name_is_refused_with_a_sentence(new: New, here: Path, name: str, told: str) -> None:
+    done = new("--", name)
+    assert done.exit_code == 2
+    assert done.stderr.startswith("hookline: ")
+    assert told in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert len(done.stderr) < 400
+    assert list(here.parent.rglob("*weather*")) == []
+    assert list(here.iterdir()) == []
+
+
+def test_a_plugin_of_hookline_is_taken_though_not_installed(
+    new: New, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named = ["typer>=0.29", 'hookline-gardening>=0.1; extra == "standard"']
+    monkeypatch.setattr("hookline_scaffold.naming.requires", lambda dist: named)
+    done = new("gardening")
+    assert done.exit_code == 2
+    assert "'gardening' is a plugin of Hookline's own" in done.stderr
+
+
+def test_what_is_installed_is_taken_and_what_lies_here_is_not(
+    new: New, here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "acme_weather.py").write_text("raise SystemExit('imported')", "utf-8")
+    (here / "weather").mkdir()
+    monkeypatch.syspath_prepend(str(site))
+    monkeypatch.syspath_prepend(str(here))
+    assert new("acme-weather").exit_code == 2
+    assert new("weather").exit_code == 0
+
+
+@pytest.mark.parametrize("directory", ["plugin", "deep/down/plugin", "with space"])
+def test_a_folder_can_be_chosen(new: New, here: Path, directory: str) -> None:
+    done = new("weather", "--directory", directory)
+    assert done.exit_code == 0, done.output
+    assert below(here / directory) == REPOSITORY
+    quoted = f"'{directory}'" if " " in directory else directory
+    assert f"  cd {quoted}\n" in done.stdout
+
+
+def test_an_empty_folder_is_filled_and_may_be_the_current_one(new: New, here: Path) -> None:
+    done = new("weather", "--directory", ".")
+    assert done.exit_code == 0, done.output
+    assert below(here) == REPOSITORY
+    assert "  cd " not in done.stdout
+
+
+@pytest.mark.parametrize("directory", ["", " ", "~nobody-of-this-name/weather"])
+def test_no_folder_is_a_sentence(new: New, here: Path, directory: str) -> None:
+    done = new("weather", "--directory", directory)
+    assert done.exit_code == 2
+    assert "--directory" in done.stderr
+    assert list(here.iterdir()) == []
+
+
+@pytest.mark.parametrize("kept", ["notes.txt", ".git", "README.md"])
+def test_a_folder_with_something_in_it_is_left_alone(new: New, here: Path, kept: str) -> None:
+    file = here / "hookline-weather" / kept
+    file.parent.mkdir()
+    file.write_text("mine", "utf-8")
+    done = new("weather")
+    assert done.exit_code == 2
+    assert "hookline-weather is not empty" in done.stderr
+    assert below(here) == {f"hookline-weather/{kept}"}
+    assert file.read_text("utf-8") == "mine"
+
+
+def test_a_second_run_changes_nothing(new: New, here: Path) -> None:
+    new("weather")
+    mine = here / "hookline-weather" / "README.md"
+    mine.write_text("mine", "utf-8")
+    assert new("weather").exit_code == 2
+    assert mine.read_text("utf-8") == "mine"
+
+
+def test_a_file_or_a_dead_link_in_the_way_is_left_alone(new: New, here: Path) -> None:
+    (here / "hookline-weather").write_text("mine", "utf-8")
+    (here / "link").symlink_to(here / "nowhere")
+    for words in (["weather"], ["weather", "--directory", "link"]):
+        done = new(*words)
+        assert done.exit_code == 2
+        assert "is there and is no folder" in done.stderr
+    assert below(here) == {"hookline-weather"}
+    assert not (here / "nowhere").exists()
+
+
+def test_a_parent_that_is_a_file_is_a_sentence(new: New, here: Path) -> None:
+    (here / "file").write_text("mine", "utf-8")
+    done = new("weather", "--directory", "file/plugin")
+    assert done.exit_code == 1
+    assert done.stderr.startswith("hookline: file")
+    assert below(here) == {"file"}
+
+
+def run(here: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    """A Python program in a process of its own, with a home where the plugin is on."""
+    home = here.parent / "home"
+    home.mkdir(exist_ok=True)
+    (home / "config.yaml").write_text("plugins: {scaffold: true}\n", "utf-8")
+    environment = {"HOOKLINE_HOME": str(home), "PATH": os.environ["PATH"]}
+    return subprocess.run(
+        [sys.executable, *command], cwd=here, env=environment, capture_output=True, text=True
+    )
+
+
+def test_the_command_line_has_it(here: Path) -> None:
+    command = ("-m", "hookline", "plugins", "new", "weather")
+    done = run(here, *command)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert below(here / "hookline-weather") == REPOSITORY
+    again = run(here, *command)
+    assert (again.returncode, again.stdout) == (2, "")
+    assert again.stderr.startswith("hookline: the folder hookline-weather is not empty")
+
+
+LIMITED = """
+import resource, sys, typer
+from hookline_scaffold.command import new
+limit = int(sys.argv.pop(1))
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+typer.run(new)
+"""
+"""The command where a file may grow to so many bytes, which fails as a full disk does."""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the size of files")
+@pytest.mark.parametrize("most_bytes", [20, 1300])
+@pytest.mark.parametrize("directory", ["new", "deep/new", "empty"])
+def test_a_fault_half_way_leaves_nothing(here: Path, most_bytes: int, directory: str) -> None:
+    (here / "empty").mkdir()
+    before = set(here.rglob("*"))
+    words = ("-c", LIMITED, str(most_bytes), "weather", "--directory", directory)
+    done = run(here, *words)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        f"hookline: {directory} could not be made: File too large; nothing was left\n"
+    )
+    assert set(here.rglob("*")) == before

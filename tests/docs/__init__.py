@@ -1,0 +1,1 @@
+"""What the documentation says, done word for word."""

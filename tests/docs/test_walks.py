@@ -1,0 +1,15 @@
+"""The pages that one follows from top to bottom, with their commands and what these print."""
+
+from __future__ import annotations
+
+import pytest
+
+from docs.newcomer import Newcomer
+from docs.pages import blocks
+
+WALKS = ("authors/first-plugin.md", "authors/publishing.md", "switching-plugins.md")
+
+
+@pytest.mark.parametrize("page", WALKS)
+def test_a_page_works_as_it_says(newcomer: Newcomer, page: str) -> None:
+    newcomer.follow(blocks(page))
