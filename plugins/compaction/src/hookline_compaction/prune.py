@@ -1,0 +1,34 @@
+"""Old tool results become stubs that say what was there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from hookline_hookspecs import Block, Message, Rewrite, ToolResultBlock
+
+NAME_CHARS = 64
+"""How much of a tool's name a stub shows; a model may have made the name up."""
+
+
+def prune(history: Sequence[Message], where: Iterable[int], min_chars: int) -> list[Rewrite]:
+    """One change for each message of ``where`` that holds a result of ``min_chars`` or more."""
+    changes = []
+    for index in where:
+        message = history[index]
+        names = {call.id: call.name for call in history[index - 1].tool_calls} if index else {}
+        blocks = tuple(_stub(block, names, min_chars) for block in message.blocks)
+        if blocks != message.blocks:
+            changes.append(Rewrite(index, index + 1, (replace(message, blocks=blocks),)))
+    return changes
+
+
+def _stub(block: Block, names: dict[str, str], min_chars: int) -> Block:
+    if not isinstance(block, ToolResultBlock):
+        return block
+    if len(block.text) < min_chars and not block.images:
+        return block
+    name = names.get(block.call_id, "")[:NAME_CHARS] or "a tool"
+    pictures = f" and {len(block.images)} picture(s)" if block.images else ""
+    text = f"[Old result of {name} left out: {len(block.text)} characters{pictures}]"
+    return ToolResultBlock(block.call_id, text, block.ok)

@@ -1,0 +1,82 @@
+"""What stands in a conversation for the part that was summarised, and how it is known again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from hookline_hookspecs import Block, ImageBlock, Message, TextBlock, ToolResultBlock
+
+EARLIER = "[Summary of the earlier conversation]"
+WORK = "[Summary of the work on the message above, so far]"
+ACKNOWLEDGED = "Understood. I go on from this summary."
+GO_ON = "[Go on from this summary.]"
+
+_HEADINGS = (EARLIER, WORK)
+_PIN = re.compile(r"^[ \t]*PIN:", re.MULTILINE)
+
+
+def summary_in(block: Block) -> str | None:
+    """The summary that a block holds, without its heading."""
+    if isinstance(block, TextBlock):
+        for heading in _HEADINGS:
+            if block.text.startswith(heading):
+                return block.text[len(heading) :].strip()
+    return None
+
+
+def is_own(block: Block) -> bool:
+    """True for a block that this plugin wrote in an earlier pass."""
+    return summary_in(block) is not None or block in (TextBlock(ACKNOWLEDGED), TextBlock(GO_ON))
+
+
+def has_results(message: Message) -> bool:
+    """True for a message that answers tool calls."""
+    return any(isinstance(block, ToolResultBlock) for block in message.blocks)
+
+
+def said(message: Message) -> tuple[Block, ...]:
+    """What a person said in a message: texts and pictures, without results and summaries."""
+    if message.role != "user":
+        return ()
+    return tuple(
+        block
+        for block in message.blocks
+        if isinstance(block, TextBlock | ImageBlock) and not is_own(block)
+    )
+
+
+def is_pinned(message: Message) -> bool:
+    """True if the person marked the message: a line of it starts with ``PIN:``."""
+    texts = (block.text for block in said(message) if isinstance(block, TextBlock))
+    return any(_PIN.search(text) for text in texts)
+
+
+def pinned(messages: Iterable[Message]) -> list[Block]:
+    """What is said in the pinned ones of ``messages``."""
+    return [block for message in messages if is_pinned(message) for block in said(message)]
+
+
+def instructions(messages: Iterable[Message]) -> list[Block]:
+    """Everything that is said in ``messages``."""
+    return [block for message in messages for block in said(message)]
+
+
+def stand_in(
+    heading: str, summary: str, kept: Sequence[Block], before: str | None, after: str | None
+) -> tuple[Message, ...]:
+    """Messages that hold a summary and what is ``kept`` verbatim.
+
+    ``before`` and ``after`` are the roles of the neighbours, None at the end of the history;
+    roles alternate across both seams.
+    """
+    text = TextBlock(f"{heading}\n\n{summary.strip()}")
+    if before != "user":
+        messages = [Message("user", (text, *kept))]
+    elif kept or after == "assistant":
+        messages = [Message("assistant", (text,)), Message("user", (TextBlock(GO_ON), *kept))]
+    else:
+        messages = [Message("assistant", (text,))]
+    if messages[-1].role == after == "user":
+        messages.append(Message.assistant(ACKNOWLEDGED))
+    return tuple(messages)

@@ -1,0 +1,90 @@
+"""What the auxiliary model reads: the part to be summarised, as plain text that fits."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+
+from hookline_hookspecs import (
+    Block,
+    ImageBlock,
+    Message,
+    TextBlock,
+    ThinkingBlock,
+    ToolCall,
+    ToolResultBlock,
+)
+
+from .spill import cut
+from .standin import is_own, summary_in
+
+EXCERPTS = (4_000, 1_500, 600, 250, 100)
+"""Characters shown of one text; the next smaller ones where the whole does not fit."""
+
+
+@cache
+def instruction() -> str:
+    """The system prompt for the summary."""
+    return Path(__file__).with_name("summary.md").read_text("utf-8").strip()
+
+
+def prompt(messages: Sequence[Message], focus: str, tokens: int, room: int) -> str:
+    """The request for a summary of ``messages`` in at most ``tokens``, within ``room`` characters.
+
+    Summaries of earlier passes come first and are never cut.
+    """
+    parts = []
+    earlier = [text for m in messages for b in m.blocks if (text := summary_in(b)) is not None]
+    if earlier:
+        parts.append(_element("earlier-summary", "\n\n".join(earlier)))
+    if focus.strip():
+        parts.append(f"Keep in view above all: {focus.strip()}")
+    # Three words are about four tokens; half of the allowance keeps clear of being cut off.
+    parts.append(f"Write at most {tokens * 3 // 8} words.")
+    left = room - sum(map(len, parts))
+    return "\n\n".join([_element("conversation", _fitting(messages, max(left, 1_000))), *parts])
+
+
+def _element(tag: str, text: str) -> str:
+    return f"<{tag}>\n{text}\n</{tag}>"
+
+
+def _fitting(messages: Sequence[Message], room: int) -> str:
+    for excerpt in EXCERPTS:
+        text = "\n".join(_lines(messages, excerpt))
+        if len(text) <= room:
+            return text
+    return cut(text, room, "this part of the conversation did not fit")
+
+
+def _lines(messages: Iterable[Message], excerpt: int) -> Iterable[str]:
+    names: dict[str, str] = {}
+    for message in messages:
+        for block in message.blocks:
+            if isinstance(block, ToolCall):
+                names[block.id] = block.name
+            line = "" if is_own(block) else _line(block, message.role, names, excerpt)
+            if line:
+                yield line
+
+
+def _line(block: Block, role: str, names: dict[str, str], excerpt: int) -> str:
+    match block:
+        case TextBlock(text):
+            return f"{role}: {_excerpt(text, excerpt)}" if text.strip() else ""
+        case ToolCall():
+            arguments = json.dumps(block.arguments, ensure_ascii=False, default=str)
+            return f"{role} calls {block.name}: {_excerpt(arguments, excerpt)}"
+        case ToolResultBlock():
+            name = names.get(block.call_id, "a tool")
+            return f"result of {name}: {_excerpt(block.text, excerpt)}"
+        case ImageBlock():
+            return f"{role}: (a picture)"
+        case ThinkingBlock():
+            return ""
+
+
+def _excerpt(text: str, room: int) -> str:
+    return text if len(text) <= room else cut(text, room, "an excerpt")

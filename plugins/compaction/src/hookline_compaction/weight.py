@@ -1,0 +1,109 @@
+"""How much a message weighs: the characters of it that are sent, and what stands for pictures."""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from hookline_hookspecs import (
+    Block,
+    ImageBlock,
+    Message,
+    ModelRequest,
+    TextBlock,
+    ThinkingBlock,
+    ToolCall,
+    ToolResultBlock,
+    ToolSchema,
+)
+
+CHARS_PER_TOKEN = 4
+"""The estimate that holds until a provider has counted."""
+
+IMAGE_CHARS = 6_400
+"""A picture: 1,600 tokens, the most that Anthropic counts for one it does not scale down."""
+
+KEPT = 64
+"""Sessions whose histories stay weighed."""
+
+_KEY = "hookline-compaction"
+
+
+def weigh(message: Message) -> int:
+    """The characters of a message as it is sent, its context blocks included."""
+    known = message.wire.get(_KEY)
+    if known is None:
+        # A message never changes, and a session may have thousands, so each is weighed once.
+        known = message.wire[_KEY] = len(message.context) + weigh_blocks(message.blocks)
+    return int(known)
+
+
+def weigh_blocks(blocks: Iterable[Block]) -> int:
+    """The characters of some blocks."""
+    return sum(map(_weigh_block, blocks))
+
+
+def _weigh_block(block: Block) -> int:
+    match block:
+        case TextBlock(text):
+            return len(text)
+        case ThinkingBlock():
+            return len(block.text) + len(block.redacted or "")
+        case ToolCall():
+            return len(block.name) + _json_length(block.arguments)
+        case ToolResultBlock():
+            return len(block.text) + IMAGE_CHARS * len(block.images)
+        case ImageBlock():
+            return IMAGE_CHARS
+
+
+def _json_length(value: Any) -> int:
+    return len(json.dumps(value, ensure_ascii=False, default=str))
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """Messages, the characters of all of them, and of the heaviest."""
+
+    messages: tuple[Message, ...] = ()
+    total: int = 0
+    heaviest: int = 0
+
+
+class Scales:
+    """Weighs whole requests; remembers what the newest set of tools weighs, and the histories of
+    recent sessions, of which only what is new is weighed."""
+
+    def __init__(self) -> None:
+        self._tools: tuple[tuple[ToolSchema, ...], int] = ((), 0)
+        self._known: OrderedDict[str, Weighed] = OrderedDict()
+
+    def messages(self, request: ModelRequest) -> Weighed:
+        """The weight of the request's messages."""
+        known = self._known.pop(request.session_id, Weighed())
+        # The same objects are equal at a glance, so this looks through thousands in no time.
+        if request.messages[: len(known.messages)] != known.messages:
+            known = Weighed()
+        new = [weigh(message) for message in request.messages[len(known.messages) :]]
+        total, heaviest = known.total + sum(new), max(known.heaviest, *new, 0)
+        found = self._known[request.session_id] = Weighed(request.messages, total, heaviest)
+        if len(self._known) > KEPT:
+            self._known.popitem(last=False)
+        return found
+
+    def fixed(self, request: ModelRequest) -> int:
+        """The characters of system prompt and tools."""
+        if self._tools[0] is not request.tools:
+            self._tools = request.tools, sum(map(_weigh_tool, request.tools))
+        return len(request.system) + len(request.ephemeral) + self._tools[1]
+
+    def request(self, request: ModelRequest) -> int:
+        """The characters of the whole request."""
+        return self.fixed(request) + self.messages(request).total
+
+
+def _weigh_tool(tool: ToolSchema) -> int:
+    return len(tool.name) + len(tool.description) + _json_length(dict(tool.parameters))

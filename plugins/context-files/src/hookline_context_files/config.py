@@ -1,0 +1,26 @@
+"""The settings of the plugin, under ``plugins: context-files:`` in ``config.yaml``."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, Field, model_validator
+
+
+class ContextFilesConfig(BaseModel):
+    """How much of the files goes into the prompt. Characters are code points."""
+
+    context_max_chars: int = Field(
+        8_000, ge=1, description="Characters of project, global and per-chat files together."
+    )
+    soul_max_chars: int = Field(8_000, ge=1, description="Characters of SOUL.md.")
+    head_share: float = Field(
+        0.7, ge=0, le=1, description="Share of its room that the start of a long file gets."
+    )
+    tail_share: float = Field(
+        0.2, ge=0, le=1, description="Share of its room that the end of a long file gets."
+    )
+
+    @model_validator(mode="after")
+    def _shares_fit(self) -> ContextFilesConfig:
+        if self.head_share + self.tail_share > 1:
+            raise ValueError("head_share and tail_share together are more than 1; lower one")
+        return self

@@ -1,0 +1,87 @@
+"""The text of one file: decoded from its bytes, and cut to the room it gets."""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass
+
+MARKS: tuple[tuple[bytes, str], ...] = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+"""Byte order marks; UTF-32's comes first because UTF-16's is its beginning."""
+
+
+class NotText(ValueError):
+    """The bytes are no text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """The parts of its room that the start and the end of a long text get, from 0 to 1."""
+
+    head: float
+    tail: float
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text of ``length`` code points under the name ``label``.
+
+    Of a long one only the ``start`` and the ``end`` are kept, as many characters of each as it
+    can be given at most.
+    """
+
+    label: str
+    length: int
+    start: str
+    end: str
+
+    @classmethod
+    def of(cls, label: str, text: str, most: int) -> Document:
+        """``text``, of which at most ``most`` characters will be shown."""
+        return cls(label, len(text), text[:most], text[-most:])
+
+    def cut(self, room: int, shares: Shares) -> str:
+        """The whole text if it fits in ``room`` characters, else its start and its end.
+
+        Between them a marker says how many characters were left out. It is part of the room: in
+        a small one start and end give way to it, in one smaller still only the marker is left.
+        """
+        if self.length <= room:
+            return self.start
+        head, tail = int(room * shares.head), int(room * shares.tail)
+        spare = max(0, room - len(_marker(self.length)))
+        if head + tail > spare:
+            head, tail = _scaled(head, tail, spare)
+        marker = _marker(self.length - head - tail)
+        return self.start[:head] + marker + self.end[len(self.end) - tail :]
+
+
+def _marker(left_out: int) -> str:
+    return f"\n[… {left_out} characters left out …]\n"
+
+
+def _scaled(head: int, tail: int, room: int) -> tuple[int, int]:
+    smaller = tail * room // (head + tail)
+    return room - smaller, smaller
+
+
+def decoded(data: bytes) -> str:
+    """The text of a whole file, without white space around it; lines end in ``\\n``.
+
+    Bytes that do not fit the encoding become U+FFFD.
+
+    Raises:
+        NotText: the file is binary, which NUL characters tell.
+    """
+    encoding, mark = next(
+        ((name, mark) for mark, name in MARKS if data.startswith(mark)), ("utf-8", b"")
+    )
+    text = data[len(mark) :].decode(encoding, "replace")
+    if "\0" in text:
+        raise NotText
+    return text.replace("\r\n", "\n").replace("\r", "\n").strip()

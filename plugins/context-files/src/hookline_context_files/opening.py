@@ -1,0 +1,119 @@
+"""Opening files: what is a plain file of its folder, and what a link leads to.
+
+A link, wherever it stands on the way, is followed only where ``ctx.paths`` allows it.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+from hookline_hookspecs import Paths, Refused
+
+from .document import Document, NotText, decoded
+
+LARGEST = 10_000_000
+"""Bytes of the largest file that is read."""
+
+# A pipe must not make the opening wait, nor a terminal become the process's own.
+_PLAIN = os.O_RDONLY | sum(
+    getattr(os, name, 0)
+    for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY")
+)
+
+
+class Unreadable(Exception):
+    """A file that is there and cannot be used; the text says which and why, for the person."""
+
+
+class Opener:
+    """Reads the files of one session.
+
+    paths: the guard of the session's workspace.
+    most: characters of one text that will be shown at most.
+    """
+
+    def __init__(self, paths: Paths, most: int) -> None:
+        self._paths = paths
+        self._most = most
+
+    def guarded(self, file: Path, label: str) -> Document | None:
+        """A file of the workspace; None if there is none, or nothing in it.
+
+        Raises:
+            Unreadable: ``ctx.paths`` refuses it, or it cannot be read as a text.
+        """
+        return self._read(file, label, guarded=self._paths)
+
+    def own(self, file: Path, label: str) -> Document | None:
+        """A file that stands outside of the workspace by intention, such as ``SOUL.md``.
+
+        It is opened where it is a plain file on a way without links (``file`` begins with a
+        resolved folder), else it is like one of the workspace. Result and errors as for
+        :meth:`guarded`.
+        """
+        plain = os.path.realpath(file) == str(file)
+        return self._read(file, label, guarded=None if plain else self._paths)
+
+    def names(self, folder: Path, ending: str) -> list[str]:
+        """The names in a folder that have this ending in any case, hidden ones aside, sorted.
+
+        Raises:
+            Unreadable: the folder cannot be listed, or is reached by a link that leads out.
+        """
+        try:
+            if os.path.realpath(folder) != str(folder):
+                folder = self._paths.resolve(str(folder))
+            found = os.listdir(folder)  # noqa: PTH208
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except (Refused, OSError, ValueError) as error:
+            raise Unreadable(f"{shown(folder.name)} was not looked into: {_why(error)}") from error
+        wanted = (n for n in found if n.lower().endswith(ending) and not n.startswith("."))
+        return sorted(wanted, key=os.fsencode)
+
+    def _read(self, file: Path, label: str, guarded: Paths | None) -> Document | None:
+        try:
+            if file.is_dir():
+                return None
+            with _plain(file) if guarded is None else _checked(guarded, file) as stream:
+                data = stream.read(LARGEST + 1)
+            if len(data) > LARGEST:
+                raise Unreadable(f"{label} was left out: it has more than {LARGEST} bytes.")
+            text = decoded(data)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except NotText:
+            raise Unreadable(f"{label} was left out: it is binary, not text.") from None
+        except (Refused, OSError, ValueError) as error:
+            raise Unreadable(f"{label} was left out: {_why(error)}") from error
+        return Document.of(label, text, self._most) if text else None
+
+
+def shown(name: str) -> str:
+    """A file's name in one line of text that can be stored: what cannot be printed is replaced."""
+    text = os.fsencode(name).decode("utf-8", "replace")
+    return "".join(char if char.isprintable() else "\ufffd" for char in text)
+
+
+def _checked(paths: Paths, file: Path) -> BinaryIO:
+    return paths.open_read(paths.resolve(str(file)))
+
+
+def _plain(file: Path) -> BinaryIO:
+    handle = os.open(file, _PLAIN)
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError("it is a link, a device, a socket or a pipe")
+        return os.fdopen(handle, "rb")
+    except BaseException:
+        os.close(handle)
+        raise
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.strerror}."
+    return f"{error}"

@@ -1,0 +1,123 @@
+"""The plugin: what the files say becomes the sections ``identity`` and ``context``."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from hookline_hookspecs import (
+    Check,
+    CheckResult,
+    Context,
+    Paths,
+    Plugin,
+    Refused,
+    Section,
+    Session,
+    hookimpl,
+)
+
+from .config import ContextFilesConfig
+from .document import Document, Shares
+from .opening import Opener
+from .sharing import share
+from .sources import Finder
+
+INTRODUCTION = "# Context files\nKept by the person or the project; follow what fits the task."
+KIND = "context"
+"""The kind under which the files pass the gate ``pre_read``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the disk holds for a session. ``complaints`` are sentences for the person."""
+
+    soul: Document | None
+    files: Sequence[Document]
+    complaints: Sequence[str]
+
+
+class ContextFiles(Plugin[ContextFilesConfig]):
+    """Puts ``SOUL.md``, the project's file and the chat's files into the stable prompt."""
+
+    @hookimpl
+    async def system_prompt(self, ctx: Context, session: Session) -> list[Section] | None:
+        """The sections; none for a sub-agent, which gets its task and nothing else."""
+        if session.kind == "agent" or session.parent_id is not None:
+            return None
+        found = await asyncio.to_thread(self._find, ctx.paths, session)
+        for complaint in found.complaints:
+            ctx.notify(complaint)
+        sections, blocked = await self._identity(found.soul)
+        texts = [*blocked, *await self._texts(found.files)]
+        if texts:
+            sections.append(Section("context", "\n\n".join([INTRODUCTION, *texts])))
+        return sections
+
+    @hookimpl
+    def register_checks(self, register: Callable[[Check], None]) -> None:
+        """The doctor looks at the files that a new session in the terminal would get."""
+        register(Check("context files", self._check))
+
+    def _check(self) -> CheckResult:
+        terminal = Session("", "terminal", "default", None, 0.0)
+        found = self._find(self.host.paths, terminal)
+        if found.complaints:
+            fix = "Mend or remove what is named; a link's target may need paths.allowed_roots."
+            return CheckResult(False, " ".join(found.complaints), fix)
+        count = len(found.files) + (found.soul is not None)
+        return CheckResult(True, f"{count} context file(s) for the terminal can be read")
+
+    def _find(self, paths: Paths, session: Session) -> Found:
+        home = self.host.home
+        souls = Finder(Opener(paths, self.config.soul_max_chars))
+        others = Finder(Opener(paths, self.config.context_max_chars))
+        soul = souls.soul(home)
+        files = others.project(paths.workspace) + others.kept(home, session)
+        return Found(soul, files, souls.complaints + others.complaints)
+
+    async def _identity(self, soul: Document | None) -> tuple[list[Section], list[str]]:
+        """The section of ``SOUL.md``, and what to say if it was refused."""
+        if soul is None:
+            return [], []
+        most = self.config.soul_max_chars
+        try:
+            passed = await self._passed(soul, most, most)
+        except Refused as error:
+            return [], [_blocked(soul, error)]
+        return [Section("identity", passed.cut(most, self._shares))], []
+
+    async def _texts(self, files: Sequence[Document]) -> list[str]:
+        """The files under their headings; the characters of the files alone are counted."""
+        budget = self.config.context_max_chars
+        passed = []
+        for file, room in zip(files, share([f.length for f in files], budget), strict=False):
+            try:
+                passed.append(await self._passed(file, room, budget))
+            except Refused as error:
+                passed.append(Document.of(file.label, _blocked(file, error), budget))
+        # Shared again, because a gate may put longer words in place of others.
+        rooms = share([file.length for file in passed], budget)
+        texts = [
+            f"## {file.label}\n{file.cut(room, self._shares)}"
+            for file, room in zip(passed, rooms, strict=False)
+            if file.length
+        ]
+        if left_out := len(files) - len(rooms):
+            texts.append(f"[… {left_out} more files left out …]")
+        return texts
+
+    @property
+    def _shares(self) -> Shares:
+        return Shares(self.config.head_share, self.config.tail_share)
+
+    async def _passed(self, file: Document, room: int, most: int) -> Document:
+        """``file``, cut to ``room``, after the gate; at most ``most`` characters of it will be
+        shown. Raises ``Refused``."""
+        text = await self.host.read(file.cut(room, self._shares), file.label, KIND)
+        return Document.of(file.label, text.strip(), most)
+
+
+def _blocked(file: Document, error: Refused) -> str:
+    return f"[{file.label} is blocked: {' '.join(str(error).split())}]"

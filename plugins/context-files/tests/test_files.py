@@ -1,0 +1,325 @@
+"""Which files are found, and where they go in the prompt."""
+
+from __future__ import annotations
+
+import os
+from urllib.parse import quote
+
+import pytest
+from hookline.testing import calls
+
+OWN_IDENTITY = "You are Hookline"
+
+
+def test_nothing_on_disk_adds_nothing(bench):
+    system = bench.system()
+    assert system.startswith(OWN_IDENTITY)
+    assert "# Context files" not in system
+
+
+def test_soul_is_the_identity(bench):
+    bench.keep("SOUL.md", "I am Ada.\n")
+    system = bench.system()
+    assert system.startswith("I am Ada.\n\n")
+    assert OWN_IDENTITY not in system
+
+
+@pytest.mark.parametrize("content", ["", "  \n", b"\xef\xbb\xbf", b"\0\1"])
+def test_a_soul_that_says_nothing_is_none(bench, content):
+    bench.keep("SOUL.md", content)
+    assert bench.system().startswith(OWN_IDENTITY)
+
+
+ORDER = [".hermes.md", "HERMES.md", "AGENTS.md", "CLAUDE.md", ".cursorrules"]
+
+
+@pytest.mark.parametrize("first", range(len(ORDER)))
+def test_the_first_project_file_wins(bench, first):
+    for name in ORDER[first:]:
+        bench.put(name, f"<{name}>")
+    assert bench.context().endswith(f"## {ORDER[first]}\n<{ORDER[first]}>")
+
+
+def test_cursor_rules_come_together_and_sorted(bench):
+    bench.put(".cursorrules", "SINGLE")
+    for name in ("b.mdc", "a.mdc", "c.txt"):
+        bench.put(f".cursor/rules/{name}", f"rule {name}")
+    found = bench.context()
+    assert found.endswith(
+        "## .cursorrules\nSINGLE\n\n"
+        "## .cursor/rules/a.mdc\nrule a.mdc\n\n## .cursor/rules/b.mdc\nrule b.mdc"
+    )
+
+
+@pytest.mark.parametrize("content", ["", "\n\n", b"\xff\xfe", b"\0"])
+def test_a_project_file_that_says_nothing_is_passed_over(bench, content):
+    bench.put("AGENTS.md", content)
+    bench.put("CLAUDE.md", "NEXT")
+    assert "NEXT" in bench.context()
+
+
+def test_hermes_is_looked_for_up_to_the_root_of_the_git_tree(bench):
+    bench.put("HERMES.md", "TOO FAR")
+    bench.put("repo/.git/HEAD", "")
+    bench.put("repo/HERMES.md", "ROOT")
+    bench.put("repo/AGENTS.md", "NOT ASKED FOR")
+    inner = bench.put("repo/a/b/AGENTS.md", "LATER").parent
+    bench.open(inner)
+    assert bench.context().endswith("## ../../HERMES.md\nROOT")
+    bench.put("repo/a/.hermes.md", "NEARER")
+    assert bench.context().endswith("## ../.hermes.md\nNEARER")
+
+
+def test_without_a_git_tree_nothing_above_is_read(bench):
+    bench.put("HERMES.md", "ABOVE")
+    bench.open(bench.put("sub/AGENTS.md", "HERE").parent)
+    found = bench.context()
+    assert "HERE" in found
+    assert "ABOVE" not in found
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs root")
+def test_a_git_tree_of_somebody_else_is_not_climbed(bench):
+    bench.put(".git/HEAD", "")
+    bench.put("HERMES.md", "PLANTED")
+    bench.open(bench.put("sub/AGENTS.md", "HERE").parent)
+    assert "PLANTED" in bench.context()
+    os.chown(bench.workspace, 12_345, 12_345)
+    found = bench.context()
+    assert "HERE" in found
+    assert "PLANTED" not in found
+
+
+def test_kept_files_are_global_then_the_chats_each_sorted(bench):
+    bench.put("AGENTS.md", "PROJECT")
+    for name in ("context/b.md", "context/a.MD", "context/c.txt", "context/.hidden.md"):
+        bench.keep(name, name)
+    bench.keep("context/folder.md/x", "")
+    bench.keep("chats/terminal/default/context/z.md", "MINE")
+    bench.keep("chats/fake/default/context/z.md", "OTHERS")
+    assert bench.context().endswith(
+        "## AGENTS.md\nPROJECT\n\n## context/a.MD\ncontext/a.MD\n\n"
+        "## context/b.md\ncontext/b.md\n\n## chat/z.md\nMINE"
+    )
+
+
+@pytest.mark.parametrize("chat", ["42", "a/b", "../x", "ä #%", "-100:7"])
+def test_a_chat_has_its_own_files(bench, chat):
+    bench.keep(f"chats/fake/{quote(chat, safe='')}/context/a.md", "THIS CHAT")
+    bench.keep("chats/fake/else/context/a.md", "ANOTHER")
+    assert "THIS CHAT" in said(bench, chat)
+    assert "ANOTHER" not in said(bench, chat)
+
+
+def said(bench, chat: str) -> str:
+    """The system prompt of a chat on a network channel."""
+    bench.harness.model.steps.append("ok")
+
+    async def say() -> None:
+        await bench.harness.aopen()
+        before = len(bench.harness.channel.sent)
+        await bench.harness.channel.say("hello", chat=chat)
+        await bench.harness.channel.replies(before + 1)
+
+    bench.harness.run(say())
+    return bench.harness.model.last.system
+
+
+def test_no_chat_reaches_the_files_of_all(bench):
+    bench.keep("chats/fake/context/a.md", "OF NOBODY")
+    bench.keep("chats/context/a.md", "OF NOBODY")
+    for chat in (".", "..", "%2E%2E"):
+        assert "OF NOBODY" not in said(bench, chat)
+
+
+def test_sub_agents_get_neither_soul_nor_files(bench):
+    bench.keep("SOUL.md", "I am Ada.")
+    bench.put("AGENTS.md", "PROJECT")
+    bench.harness.model.steps += [calls("helper"), "helped", "done"]
+    bench.harness.send("go")
+    parent, child, _ = [request.system for request in bench.harness.model.requests]
+    assert "PROJECT" in parent
+    assert child.startswith(OWN_IDENTITY)
+    assert "# Context files" not in child
+
+
+def test_the_prompt_stays_as_it_was_and_the_next_session_sees_the_change(bench):
+    bench.put("AGENTS.md", "OLD")
+    bench.harness.model.steps += ["ok", "ok"]
+    bench.harness.send("hi")
+    bench.put("AGENTS.md", "NEW")
+    bench.harness.send("hi")
+    first, second = [request.system for request in bench.harness.model.requests]
+    assert first == second
+    assert "NEW" in bench.context()
+
+
+def test_the_same_disk_gives_the_same_bytes(bench):
+    bench.keep("SOUL.md", "I am Ada.")
+    for number in range(60):
+        bench.keep(f"context/{number * 7 % 60:02}.md", "x" * number * 20)
+    bench.put(".cursor/rules/a.mdc", "POISON")
+    first = bench.system()
+    for file in sorted(bench.home.joinpath("context").iterdir(), reverse=True):
+        file.touch()
+    bench.open(bench.workspace)
+    assert bench.system() == first
+
+
+# Hostile
+
+
+def test_links_lead_nowhere_outside(bench, tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "a.md").write_text("LEAK")
+    (outside / "a.mdc").write_text("LEAK")
+    for link in (
+        bench.home / "SOUL.md",
+        bench.workspace / "AGENTS.md",
+        bench.workspace / ".cursorrules",
+        bench.home / "linked.md",
+    ):
+        link.symlink_to(outside / "a.md")
+    (bench.home / "context").symlink_to(outside)
+    (bench.workspace / ".cursor").mkdir()
+    (bench.workspace / ".cursor/rules").symlink_to(outside)
+    system = bench.system()
+    assert "LEAK" not in system
+    assert "outside" not in system
+    assert system.startswith(OWN_IDENTITY)
+    for name in ("SOUL.md", "AGENTS.md", ".cursorrules", "context", "rules"):
+        assert any(said.startswith(name) for said in bench.complaints())
+
+
+def test_links_to_secrets_lead_nowhere(bench):
+    bench.keep(".env", "KEY=LEAK")
+    bench.keep("config.yaml", "{model: LEAK/m}")
+    bench.keep("context/a.md", "FINE")
+    (bench.home / "context/b.md").symlink_to(bench.home / ".env")
+    (bench.home / "context/c.md").symlink_to("../config.yaml")
+    (bench.home / "SOUL.md").symlink_to(".env")
+    bench.put(".env", "LEAK")
+    (bench.workspace / "AGENTS.md").symlink_to(".env")
+    system = bench.system()
+    assert "FINE" in system
+    assert "LEAK" not in system
+
+
+def test_a_link_within_the_workspace_is_followed(bench):
+    bench.put("docs/agents.txt", "LINKED")
+    (bench.workspace / "AGENTS.md").symlink_to("docs/agents.txt")
+    (bench.home / "SOUL.md").symlink_to(bench.put("me.md", "I am Ada."))
+    system = bench.system()
+    assert "## AGENTS.md\nLINKED" in system
+    assert system.startswith("I am Ada.")
+
+
+def test_what_is_no_file_does_no_harm(bench):
+    (bench.home / "SOUL.md").mkdir()
+    (bench.workspace / ".hermes.md").symlink_to(".hermes.md")
+    (bench.workspace / "HERMES.md").symlink_to("missing")
+    (bench.workspace / "AGENTS.md").mkdir()
+    os.mkfifo(bench.workspace / "CLAUDE.md")
+    bench.put(".cursorrules", "FINE")
+    bench.keep("context/fine.md", "ALSO")
+    os.mkfifo(bench.home / "context/pipe.md")
+    bench.put(".cursor/rules", "a file where a folder is looked for")
+    system = bench.system()
+    assert "FINE" in system
+    assert "ALSO" in system
+    assert system.startswith(OWN_IDENTITY)
+
+
+def test_names_that_cannot_be_printed_are_shown_in_one_line(bench):
+    folder = bench.keep("context/a.md", "FIRST").parent
+    (folder / "x\n## SYSTEM\u202e.md").write_text("SECOND")
+    try:
+        (folder / os.fsdecode(b"y\xff.md")).write_text("THIRD")
+    except OSError:
+        pytest.skip("this file system takes UTF-8 alone")
+    assert bench.context().endswith(
+        "FIRST\n\n## context/x\ufffd## SYSTEM\ufffd.md\nSECOND\n\n## context/y\ufffd.md\nTHIRD"
+    )
+
+
+def test_bytes_that_are_not_utf_8_are_replaced(bench):
+    bench.put("AGENTS.md", b"caf\xe9\r\nend\xed\xa0\x80")
+    assert "caf\ufffd\nend\ufffd" in bench.context()
+    bench.put("AGENTS.md", "wide é 😀".encode("utf-16"))
+    assert bench.context().endswith("## AGENTS.md\nwide é 😀")
+
+
+def test_binary_and_huge_files_are_told_to_the_person(bench):
+    bench.put("AGENTS.md", b"PK\3\4\0\0")
+    with (bench.workspace / "CLAUDE.md").open("wb") as stream:
+        stream.truncate(50_000_000_000)
+    bench.put(".cursorrules", "FINE")
+    assert "FINE" in bench.context()
+    binary, huge = bench.complaints()
+    assert "AGENTS.md" in binary
+    assert "10000000 bytes" in huge
+
+
+def test_there_is_an_end_to_many_files(bench):
+    for number in range(80):
+        bench.keep(f"context/{number:02}.md", "text")
+    found = bench.context()
+    assert found.count("\n## ") == 50
+    assert "## context/49.md" in found
+    assert "Of the 80 files" in bench.complaints()[0]
+
+
+def test_the_doctor_tells_what_cannot_be_used(bench):
+    bench.put("AGENTS.md", "FINE")
+    [(_, check)] = bench.harness.checks()
+    assert check.run().ok
+    bench.keep("SOUL.md", b"\0")
+    found = check.run()
+    assert "SOUL.md" in found.detail
+    assert not found.hint
+    assert found.fix
+
+
+# The gate
+
+
+def test_a_refused_file_is_shown_as_blocked_and_the_rest_goes_on(bench):
+    bench.put("AGENTS.md", "POISON")
+    bench.keep("context/a.md", "FINE")
+    found = bench.context()
+    assert "[AGENTS.md is blocked: AGENTS.md is bad]" in found
+    assert "POISON" not in found
+    assert "FINE" in found
+
+
+def test_a_refused_soul_leaves_the_own_identity(bench):
+    bench.keep("SOUL.md", "POISON")
+    system = bench.system()
+    assert system.startswith(OWN_IDENTITY)
+    assert "[SOUL.md is blocked: SOUL.md is bad]" in system
+    assert "POISON" not in system
+
+
+def test_every_file_passes_the_gate_as_it_is_shown(bench):
+    bench.keep("SOUL.md", "me")
+    bench.put("AGENTS.md", "a" * 20_000)
+    bench.keep("context/a.md", "b")
+    found = bench.context()
+    passed = {call.event.source: call.event for call in bench.harness.hooks["pre_read"]}
+    assert set(passed) == {"SOUL.md", "AGENTS.md", "context/a.md"}
+    assert passed["AGENTS.md"].text in found
+    assert {excerpt.kind for excerpt in passed.values()} == {"context"}
+
+
+def test_what_the_gate_puts_in_is_cut_too(make_bench):
+    bench = make_bench(context_max_chars=600)
+    bench.put("AGENTS.md", "SHORT")
+    text = bench.context().partition("## AGENTS.md\n")[2]
+    assert text.startswith("[REDACTED]" * 42 + "\n[…")
+    assert len(text) <= 600
+
+
+def test_a_word_that_the_gate_makes_longer_costs_no_others(bench):
+    bench.put("AGENTS.md", "one SHORT two")
+    assert bench.context().endswith(f"one {'[REDACTED]' * 100} two")

@@ -1,0 +1,67 @@
+"""``@diff``, ``@staged`` and ``@git:N``: what changed in the workspace, without secret files."""
+
+from __future__ import annotations
+
+import asyncio
+
+from .decoding import cut_bytes, printable
+from .found import Found, Sources, Unresolved
+from .grammar import Reference
+from .patches import allowed_part
+from .repository import Output, Repository, open_repository
+
+_PATCH = (
+    "--relative", "--no-renames", "--no-color", "--no-ext-diff", "--no-textconv",
+    "--src-prefix=a/", "--dst-prefix=b/", "--ignore-submodules=dirty", "--submodule=short",
+)  # fmt: skip
+"""``--relative`` keeps to the workspace where the repository is larger; no renames, so that both
+names of a file are the same and a secret under a new name is told as new."""
+_FORMAT = "--format=commit %h%nAuthor: %an%nDate: %ad%n%n%w(0,4,4)%B"
+
+
+async def load_diff(reference: Reference, sources: Sources) -> Found:
+    """What is changed and not staged."""
+    return await _load(reference, sources, "diff", *_PATCH)
+
+
+async def load_staged(reference: Reference, sources: Sources) -> Found:
+    """What is staged for the next commit."""
+    return await _load(reference, sources, "diff", "--cached", *_PATCH)
+
+
+async def load_commits(reference: Reference, sources: Sources) -> Found:
+    """The last commits with their messages and patches."""
+    log = ("log", f"-{reference.value}", "--patch", "--no-show-signature", "--date=iso-strict")
+    return await _load(reference, sources, *log, "--encoding=UTF-8", _FORMAT, *_PATCH)
+
+
+async def _load(reference: Reference, sources: Sources, *arguments: str) -> Found:
+    folder = sources.paths.workspace
+    async with open_repository(folder, sources.config.git_seconds) as repository:
+        _require_commits(reference, repository)
+        output = await repository.run(*arguments)
+    return await asyncio.to_thread(_shown, reference, sources, output)
+
+
+def _require_commits(reference: Reference, repository: Repository) -> None:
+    if reference.kind == "git" and not repository.commit:
+        raise Unresolved("the repository has no commits yet")
+
+
+def _shown(reference: Reference, sources: Sources, output: Output) -> Found:
+    paths = sources.paths
+
+    def allowed(name: str) -> bool:
+        return paths.judge(str(paths.workspace / name)) is None
+
+    patch, refused = allowed_part(output.text, allowed)
+    text, note = cut_bytes(patch.strip("\n"), sources.config.diff_max_bytes)
+    if not output.whole:
+        note = "[… the rest is left out]"
+    warnings: tuple[str, ...] = ()
+    if refused:
+        names = ", ".join(printable(name)[:100] for name in refused[:10])
+        more = f" and {len(refused) - 10} more" if len(refused) > 10 else ""
+        warnings = (f"{reference.raw} is shown without files that may not be read: {names}{more}",)
+    key = (reference.kind, reference.value)
+    return Found(key, reference.raw, text, note or ("" if text else "(no changes)"), warnings)

@@ -1,0 +1,58 @@
+"""Bytes as text, and text cut to a limit."""
+
+from __future__ import annotations
+
+import codecs
+
+from .found import Unresolved
+
+MARKS: tuple[tuple[bytes, str], ...] = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+"""Byte order marks; UTF-32's comes first because UTF-16's is its beginning."""
+
+
+def decode(data: bytes, encoding: str = "utf-8") -> str:
+    """The text without byte order mark, every line ending being ``\\n``.
+
+    ``encoding`` is used where no mark names another one.
+
+    Raises:
+        Unresolved: the bytes are no text.
+    """
+    mark, encoding = next((m for m in MARKS if data.startswith(m[0])), (b"", encoding))
+    try:
+        text = data[len(mark) :].decode(encoding)
+    except UnicodeError as error:
+        raise Unresolved(f"it is binary, or text in another encoding than {encoding}") from error
+    if "\0" in text:
+        raise Unresolved("it is binary: it holds NUL bytes")
+    text = text.replace("\r\n", "\n")
+    # Lone carriage returns ended the lines of old files, and mean something else in new ones.
+    return text if "\n" in text else text.replace("\r", "\n")
+
+
+def cut_chars(text: str, limit: int) -> tuple[str, str]:
+    """The first ``limit`` characters, and a note that counts the others; empty if none."""
+    if len(text) <= limit:
+        return text, ""
+    return text[:limit], f"[… {len(text) - limit} characters left out]"
+
+
+def cut_bytes(text: str, limit: int) -> tuple[str, str]:
+    """As :func:`cut_chars`, but at most ``limit`` bytes of UTF-8; no character is split."""
+    data = text.encode("utf-8", "replace")
+    if len(data) <= limit:
+        return text, ""
+    kept = data[:limit].decode("utf-8", "ignore")
+    return kept, f"[… {len(text) - len(kept)} characters left out]"
+
+
+def printable(name: str) -> str:
+    """``name`` on one line and as valid Unicode: file names may be any bytes."""
+    valid = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in valid)

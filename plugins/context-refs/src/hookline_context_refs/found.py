@@ -1,0 +1,38 @@
+"""What became of a reference: the text found, or why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from hookline_hookspecs import HooklineError, Http, Paths
+
+from .config import ContextRefsConfig
+
+
+class Unresolved(HooklineError):
+    """Nothing can be attached; the text says why and goes on after ``… is not attached: ``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The text of a reference, cut to its limit.
+
+    ``key`` is equal for references to the same thing, ``source`` names it for the gate
+    ``pre_read``, ``note`` tells what was left out, ``warnings`` go to the person as well.
+    """
+
+    key: Hashable
+    source: str
+    text: str
+    note: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where references are looked up: guarded files, guarded URLs, and the limits."""
+
+    paths: Paths
+    http: Http
+    config: ContextRefsConfig

@@ -1,0 +1,109 @@
+"""The grammar of references: from a person's text to what it refers to. Looks at nothing else.
+
+A reference begins at the start, after white space or after an opening bracket, and ends before
+white space; closing punctuation at its end belongs to the sentence. A name in double quotes may
+hold spaces and ends at the closing quote.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Kind: TypeAlias = Literal["file", "folder", "diff", "staged", "git", "url"]
+
+MAX_COMMITS = 1_000
+"""Commits that one ``@git:N`` may name; what is shown of them is cut long before."""
+_CLOSING = ",.;:!?)]}" + "，。；：！？）］｝、」』】〉》"
+"""Not part of a reference at its end: FEATURES' own and what stands for them in CJK text."""
+_OPENING = r"(\[{（［｛「『【〈《"
+_REFERENCE = re.compile(
+    rf"(?<![^\s\ufeff{_OPENING}])@(?:"
+    r'(?P<quoted>file|folder|url):"(?P<name>[^"\r\n]*+)"(?P<range>:(?=[0-9-])[0-9]*-?[0-9]*)?'
+    r"|(?P<named>file|folder|url|git):(?P<value>\S*)"
+    r"|(?P<plain>diff|staged)(?P<rest>\S*))"
+)
+_RANGE = re.compile(r"(?=[0-9-])[0-9]*-?[0-9]*")
+_DOTS = re.compile(r"\.{1,2}(?!\.)")
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Something that a message refers to.
+
+    ``raw`` is the reference as it was written, without closing punctuation; ``value`` a path, a
+    URL or a number of commits; ``lines`` the first and the last line of a file, from 1. ``problem``
+    is a sentence where the reference cannot mean anything.
+    """
+
+    kind: Kind
+    value: str
+    raw: str
+    lines: tuple[int, int] | None = None
+    problem: str = ""
+
+
+def references(text: str) -> list[Reference]:
+    """The references in ``text``, in order, each once. Takes time linear in its length."""
+    found: dict[object, Reference] = {}
+    for match in _REFERENCE.finditer(text):
+        reference = _read(match)
+        if reference is not None:
+            key = (reference.kind, reference.value, reference.lines, reference.problem)
+            found.setdefault(key, reference)
+    return list(found.values())
+
+
+def _read(match: re.Match[str]) -> Reference | None:
+    kind: Kind
+    if kind := match["quoted"]:  # type: ignore[assignment]
+        lines = (match["range"] or "")[1:] if kind == "file" else ""
+        raw = f'@{kind}:"{match["name"]}"' + (f":{lines}" if lines else "")
+        return _of(kind, match["name"], raw, lines)
+    if kind := match["plain"]:  # type: ignore[assignment]
+        return None if match["rest"].strip(_CLOSING) else Reference(kind, "", f"@{kind}")
+    kind = match["named"]  # type: ignore[assignment]
+    value = match["value"].rstrip(_CLOSING)
+    if not value and kind != "git" and (dots := _DOTS.match(match["value"])):
+        value = dots[0]  # `@folder:.` is a folder, not the end of a sentence.
+    raw = f"@{kind}:{value}"
+    path, colon, lines = value.rpartition(":")
+    if kind == "file" and path and colon and _RANGE.fullmatch(lines):
+        return _of(kind, path, raw, lines)
+    return _of(kind, value, raw, "")
+
+
+def _of(kind: Kind, value: str, raw: str, lines: str) -> Reference:
+    """The reference with its range read, or with the problem that it has."""
+    if not value:
+        example = {"git": "3", "url": "https://example.org"}.get(kind, "path")
+        return Reference(kind, value, raw, problem=f"write what it names as in @{kind}:{example}")
+    if kind == "git":
+        return _commits(value, raw)
+    if kind == "url" and not value.lower().startswith(("http://", "https://")):
+        return Reference(kind, value, raw, problem="only http:// and https:// can be fetched")
+    if not lines:
+        return Reference(kind, value, raw)
+    first, dash, last = lines.partition("-")
+    if not first or (dash and not last):
+        problem = "the range lacks a number; write :10 or :10-20"
+        return Reference(kind, value, raw, problem=problem)
+    start, end = _number(first), _number(last or first)
+    if start < 1 or end < start:
+        why = "lines are counted from 1" if start < 1 else "the range ends before it begins"
+        return Reference(kind, value, raw, (start, end), f"{why}; write :10 or :10-20")
+    return Reference(kind, value, raw, (start, end))
+
+
+def _commits(value: str, raw: str) -> Reference:
+    if re.fullmatch("[0-9]+", value) and 1 <= _number(value) <= MAX_COMMITS:
+        return Reference("git", str(_number(value)), raw)
+    problem = f"write the number of commits, from 1 to {MAX_COMMITS}, as in @git:3"
+    return Reference("git", value, raw, problem=problem)
+
+
+def _number(digits: str) -> int:
+    """The number, or one larger than any line; Python itself refuses 4,301 digits."""
+    significant = digits.lstrip("0")
+    return int(significant or "0") if len(significant) <= 12 else 10**12

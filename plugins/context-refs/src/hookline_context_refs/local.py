@@ -1,0 +1,126 @@
+"""``@file`` and ``@folder``: what lies in the workspace, through the guarded paths."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from hookline_hookspecs import Paths
+
+from .decoding import cut_chars, decode, printable
+from .found import Found, Sources, Unresolved
+from .grammar import Reference
+
+NOT_ENTERED = frozenset({"node_modules", "__pycache__", "venv"})
+"""Folders whose content is listed only where they are named themselves; hidden ones too."""
+SCANNED = 20_000
+"""Entries that one ``@folder`` looks at."""
+
+
+async def load_file(reference: Reference, sources: Sources) -> Found:
+    """The text of a file, or of some of its lines. Raises ``Unresolved``."""
+    return await asyncio.to_thread(_file, reference, sources)
+
+
+async def load_folder(reference: Reference, sources: Sources) -> Found:
+    """The entries of a folder and of those below it, nearest first where not all fit."""
+    return await asyncio.to_thread(_folder, reference, sources)
+
+
+def _file(reference: Reference, sources: Sources) -> Found:
+    real = _existing(reference, sources.paths)
+    if real.is_dir():
+        raise Unresolved(f"it is a folder; write @folder:{reference.value}")
+    limit = sources.config.file_max_bytes
+    with sources.paths.open_read(real) as stream:
+        data = _read(stream.fileno(), limit + 1)
+    if len(data) > limit:
+        raise Unresolved(f"it is larger than {limit} bytes; let the model read it in parts")
+    text, warnings = _lines(decode(data), reference)
+    shown, note = cut_chars(text, sources.config.file_max_chars)
+    key = ("file", real, reference.lines)
+    return Found(key, reference.value, shown, note or ("" if data else "(empty file)"), warnings)
+
+
+def _read(handle: int, limit: int) -> bytes:
+    """At most ``limit`` bytes, even of a file that grows meanwhile."""
+    pieces: list[bytes] = []
+    while limit > 0 and (piece := os.read(handle, limit)):
+        pieces.append(piece)
+        limit -= len(piece)
+    return b"".join(pieces)
+
+
+def _lines(text: str, reference: Reference) -> tuple[str, tuple[str, ...]]:
+    """The lines asked for, and what there is to say about them."""
+    if reference.lines is None:
+        return text, ()
+    first, last = reference.lines
+    lines = text.split("\n")
+    count = len(lines) if lines[-1] else len(lines) - 1
+    if first > count:
+        raise Unresolved(f"line {first} is past the end; the file has {count} lines")
+    shown = "\n".join(lines[first - 1 : min(last, count)])
+    if last <= count:
+        return shown, ()
+    return shown, (f"{reference.raw} ends at line {count}, the last one of the file",)
+
+
+def _existing(reference: Reference, paths: Paths) -> Path:
+    real = paths.resolve(reference.value)
+    if not real.exists():
+        raise Unresolved("it does not exist in the workspace")
+    return real
+
+
+def _folder(reference: Reference, sources: Sources) -> Found:
+    real = _existing(reference, sources.paths)
+    if not real.is_dir():
+        raise Unresolved(f"it is not a folder; write @file:{reference.value}")
+    names: list[str] = []
+    left_out = 0
+    limit = sources.config.folder_max_entries
+    for level in _levels(sources.paths, real):
+        room = limit - len(names)
+        names += level[:room]
+        left_out = len(level) - room
+        if left_out > 0:
+            break
+    note = f"[… at least {left_out} more entries left out]" if left_out > 0 else ""
+    text = "\n".join(sorted(names))
+    return Found(("folder", real), reference.value, text, note or ("" if names else "(empty)"))
+
+
+def _levels(paths: Paths, root: Path) -> Iterator[list[str]]:
+    """The entries of ``root``, then those of its folders, and so on; each level sorted."""
+    budget = SCANNED
+    folders = [root]
+    while folders and budget > 0:
+        names: list[str] = []
+        inner: list[Path] = []
+        for folder in folders:
+            for entry in _entries(folder, budget):
+                budget -= 1
+                if paths.judge(entry.path) is not None:
+                    continue
+                name = printable(Path(entry.path).relative_to(root).as_posix())
+                names.append(f"{name}/" if entry.is_dir() else name)
+                if entry.is_dir(follow_symlinks=False) and _is_entered(entry.name):
+                    inner.append(Path(entry.path))
+        yield sorted(names)
+        folders = inner
+
+
+def _is_entered(name: str) -> bool:
+    return not name.startswith(".") and name not in NOT_ENTERED
+
+
+def _entries(folder: Path, limit: int) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as found:
+            entries = [entry for _, entry in zip(range(limit), found, strict=False)]
+    except OSError:
+        return []  # Unreadable, or gone since.
+    return sorted(entries, key=lambda entry: entry.name)

@@ -1,0 +1,58 @@
+"""The plugin: one hook, which reads the person's own words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from hookline_hookspecs import Context, ContextBlock, Plugin, Turn, hookimpl
+
+from .config import ContextRefsConfig
+from .grammar import references
+
+if TYPE_CHECKING:
+    from .attaching import Attached
+
+TAG = "attached-context"
+"""The element of the turn's context that holds what was attached."""
+UNKNOWN_WINDOW = 128_000
+"""Tokens of a model's window where core does not tell."""
+
+
+class ContextRefs(Plugin[ContextRefsConfig]):
+    """Attaches what ``@file:…``, ``@folder:…``, ``@diff`` and the like name to the turn."""
+
+    @hookimpl
+    async def pre_prompt(self, ctx: Context, turn: Turn) -> ContextBlock | None:
+        """Attach what the person's own text refers to.
+
+        ``turn.inbound.text`` is that text alone: words of a voice message and what a channel adds
+        are not in it. In sessions of sub-agents and reviews no person speaks.
+        """
+        text = turn.inbound.text
+        if "@" not in text or turn.session.kind != "chat":
+            return None
+        found = references(text)
+        if not found:
+            return None
+        from .attaching import attach
+        from .found import Sources
+
+        sources = Sources(ctx.paths, self.host.http, self.config)
+        attached = await attach(found, sources, self.host, self._window(turn))
+        for warning in attached.warnings:
+            ctx.notify(warning)
+        return _block(attached)
+
+    def _window(self, turn: Turn) -> int:
+        """The model's window in tokens."""
+        ask: Callable[[str | None], int] | None = getattr(self.host, "window", None)
+        return ask(turn.inbound.model) if ask is not None else UNKNOWN_WINDOW
+
+
+def _block(attached: Attached) -> ContextBlock | None:
+    """One element a reference, named as it was written, after the warnings."""
+    if not attached.items and not attached.warnings:
+        return None
+    warnings = "\n".join(f"Warning: {warning}" for warning in attached.warnings)
+    return ContextBlock(TAG, warnings, tuple(attached.items), "reference")

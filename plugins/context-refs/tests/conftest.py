@@ -1,0 +1,68 @@
+"""A person who says something to the real core, and what the model is sent with it."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hookline_context_refs import ContextRefs
+
+_ITEM = re.compile(r'<reference name="([^"]*)">(.*?)</reference>', re.DOTALL)
+_BLOCK = re.compile(r"<attached-context>(.*)</attached-context>", re.DOTALL)
+
+
+class Desk:
+    """A workspace and a session on it; ``desk("words @file:a")`` is one turn."""
+
+    def __init__(self, make: Callable[..., Any], workspace: Path, *plugins: Any, **options: Any):
+        self.workspace = workspace
+        workspace.mkdir(parents=True, exist_ok=True)
+        plugins = (ContextRefs, *plugins)
+        self.harness = make(*plugins, workspace=workspace, model=["ok"] * 9, **options)
+
+    def put(self, name: str, content: str | bytes = "") -> Path:
+        path = self.workspace / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    def __call__(self, text: str) -> SimpleNamespace:
+        """``items`` by reference as written, ``warnings`` as the model reads them, ``notices`` as
+        the person does, ``context`` as it is sent, ``message`` what the person said."""
+        outcome = self.harness.send(text)
+        assert outcome.text == "ok"
+        message = self.harness.model.last.messages[-1]
+        context = message.context or ""
+        block = _BLOCK.search(context)
+        body = block[1] if block else ""
+        lines = _ITEM.sub("", body).split("\n")
+        return SimpleNamespace(
+            items={html.unescape(n): html.unescape(t) for n, t in _ITEM.findall(body)},
+            warnings=[html.unescape(line) for line in lines if line.startswith("Warning: ")],
+            notices=[n.text for n in outcome.notices if n.plugin == "context-refs"],
+            context=context,
+            message=message.text,
+        )
+
+
+@pytest.fixture
+def make_desk(harness: Callable[..., Any], tmp_path: Path) -> Callable[..., Desk]:
+    """Makes desks with plugins and settings of their own."""
+
+    def make(*plugins: Any, **options: Any) -> Desk:
+        workspace = options.pop("workspace", tmp_path / "work")
+        config = {"context-refs": options.pop("config", {})}
+        return Desk(harness, workspace, *plugins, config=config, **options)
+
+    return make
+
+
+@pytest.fixture
+def desk(make_desk: Callable[..., Desk]) -> Desk:
+    """A desk with the default settings."""
+    return make_desk()

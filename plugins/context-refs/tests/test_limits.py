@@ -1,0 +1,101 @@
+"""What all references of a message may take together, and the plugin's settings."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from hookline_context_refs import ContextRefs, ContextRefsConfig
+from pydantic import ValidationError
+
+
+def test_up_to_a_quarter_of_the_window_nothing_is_said(desk):
+    # 2 files of 64,000 characters are 32,000 tokens, a quarter of an unknown model's 128,000.
+    desk.put("a.txt", "a" * 64_000)
+    desk.put("b.txt", "b" * 64_000)
+    turn = desk("@file:a.txt @file:b.txt")
+    assert len(turn.items) == 2
+    assert turn.warnings == []
+
+
+def test_above_a_quarter_a_warning_is_given(desk):
+    desk.put("a.txt", "a" * 64_000)
+    desk.put("b.txt", "b" * 64_004)
+    turn = desk("@file:a.txt @file:b.txt")
+    assert len(turn.items) == 2
+    assert "25% of the model's window" in turn.warnings[0]
+    assert turn.notices
+
+
+def test_half_of_the_window_is_never_exceeded(desk):
+    names = "abcdef"
+    for name in names:
+        desk.put(f"{name}.txt", name * 64_000)
+    desk.put("small.txt", "s")
+    turn = desk(" ".join(f"@file:{name}.txt" for name in names))
+    assert list(turn.items) == [f"@file:{name}.txt" for name in "abcd"]
+    assert len(turn.context) / 4 < 65_000
+    refused = [warning for warning in turn.warnings if "not attached" in warning]
+    assert ["e.txt" in refused[0], "f.txt" in refused[1], len(refused)] == [True, True, 2]
+
+
+def test_characters_are_counted_as_they_are_sent(desk):
+    # Each `<` goes out as `&lt;`: 60,000 of them are 60,000 tokens of the 64,000 allowed.
+    desk.put("a.txt", "<" * 60_000)
+    desk.put("b.txt", "b" * 20_000)
+    turn = desk("@file:a.txt @file:b.txt")
+    assert list(turn.items) == ["@file:a.txt"]
+    assert "b.txt is not attached" in turn.warnings[0]
+
+
+def test_the_window_is_the_models(make_desk, monkeypatch):
+    desk = make_desk()
+    host = type(desk.harness.plugin(ContextRefs).host)
+    monkeypatch.setattr(host, "window", lambda self, model=None: 1_000, raising=False)
+    desk.put("a.txt", "a" * 1_996)
+    desk.put("b.txt", "b" * 10)
+    turn = desk("@file:a.txt @file:b.txt")
+    assert list(turn.items) == ["@file:a.txt"]
+    assert "window of 1000 tokens" in turn.warnings[0]
+
+
+def test_a_message_of_too_many_references(desk):
+    for number in range(60):
+        desk.put(f"{number}.txt", str(number))
+    turn = desk(" ".join(f"@file:{number}.txt" for number in range(60)))
+    assert list(turn.items) == [f"@file:{number}.txt" for number in range(50)]
+    assert "first 50 of 60" in turn.warnings[0]
+
+
+def test_the_limits_are_settings(make_desk):
+    desk = make_desk(config={"file_max_chars": 5, "folder_max_entries": 1, "file_max_bytes": 9})
+    desk.put("a.txt", "123456789")
+    desk.put("b.txt", "1234567890")
+    turn = desk("@file:a.txt @file:b.txt @folder:.")
+    assert turn.items == {
+        "@file:a.txt": "12345\n[… 4 characters left out]",
+        "@folder:.": "a.txt\n[… at least 1 more entries left out]",
+    }
+    assert "larger than 9 bytes" in turn.warnings[0]
+
+
+def test_every_setting_is_described_and_refuses_nonsense():
+    for name, field in ContextRefsConfig.model_fields.items():
+        assert field.description
+        with pytest.raises(ValidationError):
+            ContextRefsConfig(**{name: 0})
+
+
+def test_a_message_of_a_megabyte(desk):
+    turn = desk('@file:"x ' + "@file:a:1- (@diff) \0 @" * 50_000)
+    assert turn.items == {}
+    assert len(turn.warnings) == 3
+
+
+def test_importing_the_plugin_imports_nothing_heavy():
+    code = (
+        "import sys, hookline_context_refs; "
+        "sys.exit(bool({'markdownify', 'bs4', 'asyncio.subprocess'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,88 @@
+"""When a session's turns began and ended, and who has been told on: kept so that it outlives the
+process."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+
+from hookline_hookspecs import HooklineError, Session, Storage
+
+from .report import TurnCost
+from .rhythm import RECENT
+
+KEPT_DAYS = 90
+"""Days for which turns are kept: longer than a session may last."""
+FORGET_EVERY = 3600.0
+"""Seconds between two looks for turns of long ago."""
+
+
+@dataclass
+class Pace:
+    """One session. ``turns`` are ``[turn id, started, ended]``, oldest first, in Unix seconds;
+    ``told`` are the plugins whose breaks the person has heard of."""
+
+    turns: list[tuple[str, float, float]] = field(default_factory=list)
+    told: set[str] = field(default_factory=set)
+
+    def pauses(self) -> list[float]:
+        """Seconds from each turn's last answer to the beginning of the next."""
+        pairs = zip(self.turns, self.turns[1:], strict=False)
+        return [begun[1] - before[2] for before, begun in pairs]
+
+    def begin(self, turn_id: str, now: float) -> None:
+        """A turn begins; one that is taken up again has begun already."""
+        if all(turn_id != known for known, _, _ in self.turns):
+            self.turns.append((turn_id, now, now))
+            del self.turns[: -RECENT - 1]
+
+    def answered(self, turn_id: str, now: float) -> None:
+        """The turn's last answer so far came at ``now``."""
+        self.turns = [
+            (known, started, now if known == turn_id else ended)
+            for known, started, ended in self.turns
+        ]
+
+
+class Turns:
+    """The table of turns."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self._forgot = 0.0
+
+    async def read(self, session: Session) -> Pace:
+        """What is known of a session; nothing where nothing can be read."""
+        try:
+            rows = await self._storage.fetch("recent_turns", session_id=session.id, most=RECENT + 1)
+            broken = await self._storage.fetch("broken_turns", session_id=session.id)
+        except HooklineError:
+            return Pace()
+        turns = [(row["turn_id"], row["started"], row["ended"]) for row in reversed(rows)]
+        told = {one["plugin"] for row in broken for one in json.loads(row["broken"])}
+        return Pace(turns, told)
+
+    async def begin(self, turn_id: str, session: Session, now: float) -> None:
+        """Note that a turn has begun."""
+        await self._storage.execute(
+            "begin_turn", turn_id=turn_id, session_id=session.id, started=now
+        )
+
+    async def end(self, turn_id: str, cost: TurnCost, now: float) -> None:
+        """Note what a turn came to; forget those of long ago."""
+        usage = cost.usage
+        row = {
+            "turn_id": turn_id,
+            "ended": cost.ended,
+            "requests": cost.requests,
+            "input": usage.input,
+            "cache_read": usage.cache_read,
+            "cache_write": usage.cache_write,
+            "fresh": usage.fresh,
+            "input_cost": usage.input_cost,
+            "broken": json.dumps([asdict(one) for one in cost.breaks]),
+        }
+        await self._storage.execute("end_turn", **row)
+        if now - self._forgot > FORGET_EVERY:
+            self._forgot = now
+            await self._storage.execute("forget_turns", before=now - KEPT_DAYS * 86400)

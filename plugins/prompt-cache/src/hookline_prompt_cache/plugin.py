@@ -1,0 +1,200 @@
+"""The plugin: plans each request of a turn, and tells what the turn's input came to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from hookline_hookspecs import (
+    BadRequest,
+    CachePrice,
+    Context,
+    HooklineError,
+    Host,
+    ModelRequest,
+    ModelResponse,
+    Plugin,
+    Turn,
+    WireRequest,
+    hookimpl,
+)
+
+from .cache_key import FIELD, cache_key, refuses_key
+from .config import PromptCacheConfig
+from .estimate import Estimate
+from .pace import Pace, Turns
+from .plan import Mode, plan, takes_markers
+from .providers import smallest_prefix, takes_cache_key
+from .report import TurnCost, sentence
+from .rhythm import LONG, SHORT, rhythm
+
+
+@dataclass
+class _Sending:
+    """A request on its way. ``size`` is in bytes; ``keyed`` is the provider that got a key."""
+
+    purpose: str = "turn"
+    model: str = ""
+    size: int = 0
+    keyed: str = ""
+
+
+_sending: ContextVar[_Sending | None] = ContextVar("hookline_prompt_cache", default=None)
+"""The request that is being sent: a wire does not say what it is for."""
+
+
+Send: TypeAlias = Callable[[ModelRequest], Awaitable[ModelResponse]]
+MODES: dict[str, Mode] = {"5m": "5m", "1h": "split"}
+"""The mode that a rhythm asks for."""
+KEYLESS = "keyless"
+"""The stored value that lists the providers whose servers refused a key."""
+
+
+class PromptCache(Plugin[PromptCacheConfig]):
+    """Keeps what was sent before readable from the provider's cache."""
+
+    @hookimpl
+    def setup(self, host: Host) -> None:
+        """Begin with nothing known."""
+        self._turns: Turns | None = None
+        self._writing: set[asyncio.Task[Any]] = set()
+        self._keyless: set[str] | None = None
+        try:
+            self._turns = Turns(host.storage)
+        except HooklineError as error:
+            self.log.info("the rhythm of sessions is not kept: %s", error)
+
+    @hookimpl
+    async def teardown(self, host: Host) -> None:
+        """Let what is being written be written."""
+        await asyncio.gather(*self._writing, return_exceptions=True)
+
+    @hookimpl
+    async def start_of_turn(self, ctx: Context, turn: Turn) -> None:
+        """Note when the turn began; the rhythm decides for the whole turn."""
+        if not self.config.enabled:
+            return
+        known = ctx.stash.session
+        if "pace" not in known:
+            turns = self._turns if turn.session.resumed else None
+            known["pace"] = await turns.read(turn.session) if turns is not None else Pace()
+        pace: Pace = known["pace"]
+        now = ctx.host.now()
+        pace.begin(turn.id, now)
+        ctx.stash["ttl"] = rhythm(pace.pauses(), CachePrice())
+        if self._turns is not None:
+            self._write(ctx.host, self._turns.begin(turn.id, turn.session, now))
+
+    def _write(self, host: Host, work: Coroutine[Any, Any, None]) -> None:
+        # The turn need not wait for it: the model takes longer.
+        task = host.spawn(work, "note-turn")
+        self._writing.add(task)
+        task.add_done_callback(self._writing.discard)
+
+    @hookimpl
+    def around_model(self, ctx: Context, request: ModelRequest) -> Any:
+        """Tell ``pre_send`` what the request is for, and count what it cost."""
+        if not self.config.enabled:
+            return None
+
+        async def count(asked: ModelRequest, call_next: Send) -> ModelResponse:
+            sending = _Sending(asked.purpose)
+            token = _sending.set(sending)
+            try:
+                response = await self._answer(ctx, asked, call_next, sending)
+            finally:
+                _sending.reset(token)
+            if asked.purpose == "turn":
+                self._count(ctx, response, sending)
+            return response
+
+        return count
+
+    async def _answer(
+        self, ctx: Context, asked: ModelRequest, call_next: Send, sending: _Sending
+    ) -> ModelResponse:
+        """The answer; a server that does not know the cache key is asked again without it."""
+        try:
+            return await call_next(asked)
+        except BadRequest as error:
+            if not sending.keyed or not refuses_key(error):
+                raise
+            self.log.info("provider %s refuses %s; it gets none", sending.keyed, FIELD)
+            keyless = await self._without_key(ctx)
+            keyless.add(sending.keyed)
+            sending.keyed = ""
+            await self._keep_keyless(ctx, keyless)
+            return await call_next(asked)
+
+    def _count(self, ctx: Context, response: ModelResponse, sending: _Sending) -> None:
+        now = ctx.host.now()
+        ctx.stash.of(TurnCost).add(response, now)
+        known = ctx.stash.session
+        estimate: Estimate = known.setdefault("estimate", Estimate())
+        estimate.counted(sending.model, sending.size, response.usage.input)
+        pace: Pace = known.setdefault("pace", Pace())
+        pace.answered(ctx.turn.id, now)
+        broken = response.broken
+        if broken is not None and broken.plugin != "core" and broken.plugin not in pace.told:
+            pace.told.add(broken.plugin)
+            ctx.notify(sentence(broken))
+
+    @hookimpl
+    async def pre_send(self, ctx: Context, wire: WireRequest) -> WireRequest | None:
+        """Set the markers, or the cache key where the wire has no markers."""
+        sending = _sending.get() or _Sending()
+        if not self.config.enabled or sending.purpose == "auxiliary":
+            return None  # What is asked once is not worth keeping.
+        sending.model = wire.model
+        sending.size = sum(map(len, (*wire.stable.values(), *wire.fragments)))
+        if takes_markers(wire):
+            return self._marked(ctx, wire) if self.config.markers else None
+        if not await self._wants_key(ctx, wire):
+            return None
+        sending.keyed = wire.provider
+        return replace(wire, fields={**wire.fields, FIELD: cache_key(wire, ctx.session)})
+
+    def _marked(self, ctx: Context, wire: WireRequest) -> WireRequest:
+        mode: Mode = (
+            MODES[ctx.stash.get("ttl", "5m")] if self.config.ttl == "auto" else (self.config.ttl)
+        )
+        tokens = self.config.smallest_prefix or smallest_prefix(wire.model)
+        estimate: Estimate = ctx.stash.session.setdefault("estimate", Estimate())
+        markers = plan(wire, mode, estimate.size(wire.model, tokens))
+        long = any(marker.ttl == "1h" for marker in markers)
+        return replace(wire, markers=markers, ttl=LONG if long else SHORT)
+
+    async def _wants_key(self, ctx: Context, wire: WireRequest) -> bool:
+        wanted = self.config.cache_key
+        if wanted == "never" or FIELD in wire.fields:
+            return False
+        if wanted == "always":
+            return True
+        known = takes_cache_key(wire.provider)
+        return known and wire.provider not in await self._without_key(ctx)
+
+    async def _without_key(self, ctx: Context) -> set[str]:
+        """The providers whose servers refused a key, also in earlier processes."""
+        if self._keyless is None:
+            self._keyless = set()
+            with suppress(HooklineError):
+                self._keyless |= set(await ctx.host.storage.kv.get(KEYLESS, []))
+        return self._keyless
+
+    async def _keep_keyless(self, ctx: Context, keyless: set[str]) -> None:
+        with suppress(HooklineError):
+            await ctx.host.storage.kv.set(KEYLESS, sorted(keyless))
+
+    @hookimpl
+    async def end_of_turn(self, ctx: Context, turn: Turn) -> None:
+        """Note what the turn came to."""
+        cost = ctx.stash.of(TurnCost)
+        if not cost.requests:
+            return
+        self.log.info("turn %s of session %s: %s", turn.id, turn.session.id, cost.line())
+        if self._turns is not None:
+            await self._turns.end(turn.id, cost, ctx.host.now())

@@ -1,0 +1,31 @@
+"""What is known of models and providers, from ``providers.json``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+
+def smallest_prefix(model: str) -> int:
+    """Tokens of the shortest prefix that ``model`` caches: that of the longest name it holds.
+
+    From Anthropic's page on prompt caching. An unknown model counts as the least, because a marker
+    on a prefix that turns out to be too short costs nothing.
+    """
+    table: Mapping[str, int] = _data()["smallest_prefix"]
+    return table[max((name for name in table if name in model), key=len)]
+
+
+def takes_cache_key(provider: str) -> bool:
+    """True for the presets whose servers accept ``prompt_cache_key`` or pass over it."""
+    return provider in _data()["cache_key"]
+
+
+@cache
+def _data() -> Mapping[str, Any]:
+    text = files(__package__).joinpath("providers.json").read_text(encoding="utf-8")
+    data: Mapping[str, Any] = json.loads(text)
+    return data

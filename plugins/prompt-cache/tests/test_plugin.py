@@ -1,0 +1,281 @@
+"""The plugin in a session: the rhythm, the limits, the reports."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hookline.testing import Harness, ScriptedModel
+from hookline_hookspecs import (
+    BadRequest,
+    Context,
+    ContextBlock,
+    Fragment,
+    Marker,
+    ModelRequest,
+    Plugin,
+    Section,
+    Session,
+    WireRequest,
+    hookimpl,
+)
+from hookline_prompt_cache import PromptCache
+
+from .conftest import MarkedModel
+
+Wait = Callable[[float], None]
+MakeHarness = Callable[..., Harness]
+
+
+class Long(Plugin[Any]):
+    """Makes the stable tier long enough to be cached."""
+
+    @hookimpl
+    def system_prompt(self, ctx: Context, session: Session) -> Section:
+        return Section("guidance", "Be brief. " * 600)
+
+
+def talk(
+    harness: MakeHarness,
+    *plugins: type[Plugin[Any]],
+    config: dict[str, Any] | None = None,
+    **more: Any,
+) -> Harness:
+    model = more.pop("model", None) or MarkedModel(["ok"] * 20)
+    settings = {"prompt-cache": config or {}}
+    return harness(PromptCache, Long, *plugins, config=settings, model=model, **more)
+
+
+def ttls(h: Harness) -> list[set[str]]:
+    """The TTLs of each request's markers."""
+    return [{marker.ttl for marker in wire.markers} for wire in h.model.wires]
+
+
+def test_a_session_without_pauses_is_kept_for_five_minutes(harness: MakeHarness) -> None:
+    h = talk(harness)
+    for _ in range(4):
+        h.send("go on")
+    assert ttls(h) == [{"5m"}] * 4
+    assert [wire.ttl for wire in h.model.wires] == [300.0] * 4
+
+
+def test_pauses_of_minutes_have_it_kept_for_an_hour(harness: MakeHarness, wait: Wait) -> None:
+    h = talk(harness)
+    for _ in range(3):
+        h.send("go on")
+        wait(400)
+    assert ttls(h) == [{"5m"}, {"1h"}, {"1h"}]
+    assert [wire.ttl for wire in h.model.wires] == [300.0, 3600.0, 3600.0]
+
+
+def test_the_rhythm_outlives_the_process(harness: MakeHarness, wait: Wait) -> None:
+    first = talk(harness)
+    for _ in range(2):
+        first.send("go on")
+        wait(400)
+    first.close()
+    again = talk(harness, home=first.home)
+    again.send("go on")
+    assert ttls(again) == [{"1h"}]
+
+
+def test_pauses_that_no_hour_bridges_are_not_paid_for(harness: MakeHarness, wait: Wait) -> None:
+    h = talk(harness)
+    for _ in range(3):
+        h.send("go on")
+        wait(2 * 3600)
+    assert ttls(h) == [{"5m"}] * 3
+
+
+def test_one_pause_among_many_messages_is_no_rhythm(harness: MakeHarness, wait: Wait) -> None:
+    h = talk(harness)
+    for pause in (0, 0, 400, 0):
+        wait(pause)
+        h.send("go on")
+    assert ttls(h) == [{"5m"}] * 4
+
+
+def test_context_blocks_are_replayed_for_as_long_as_the_history_is_kept(
+    harness: MakeHarness, wait: Wait
+) -> None:
+    class Hint(Plugin[Any]):
+        @hookimpl
+        def pre_prompt(self, ctx: Context, turn: Any) -> Any:
+            return ContextBlock("hint", f"seen in turn {turn.inbound.text}")
+
+    h = talk(harness, Hint)
+    for number in range(3):
+        h.send(str(number))
+        wait(400)
+    sent = b"".join(h.model.wires[-1].fragments)
+    assert b"seen in turn 1" in sent  # kept for an hour
+    assert b"seen in turn 0" not in sent  # kept for five minutes, before a pause was known
+
+
+@pytest.mark.parametrize(("ttl", "seconds"), [("5m", 300.0), ("1h", 3600.0)])
+def test_the_ttl_can_be_fixed(harness: MakeHarness, wait: Wait, ttl: str, seconds: float) -> None:
+    h = talk(harness, config={"ttl": ttl})
+    for _ in range(3):
+        h.send("go on")
+        wait(400)
+    assert ttls(h) == [{ttl}] * 3
+    assert {wire.ttl for wire in h.model.wires} == {seconds}
+
+
+@pytest.mark.parametrize("config", [{"enabled": False}, {"markers": False}])
+def test_a_proxy_that_refuses_markers_gets_none(
+    harness: MakeHarness, config: dict[str, Any]
+) -> None:
+    h = talk(harness, config=config)
+    h.send("go on")
+    assert ttls(h) == [set()]
+
+
+def test_a_prefix_that_the_model_does_not_cache_is_not_marked(harness: MakeHarness) -> None:
+    h = harness(PromptCache, model=MarkedModel(["ok", "ok"]))
+    h.send("short")
+    h.send("word " * 1200)
+    assert ttls(h) == [set(), {"5m"}]
+
+
+def test_the_smallest_prefix_of_a_model_can_be_told(harness: MakeHarness) -> None:
+    h = talk(harness, config={"smallest_prefix": 100_000})
+    h.send("go on")
+    assert ttls(h) == [set()]
+
+
+def test_what_the_provider_counts_corrects_the_estimate(harness: MakeHarness) -> None:
+    """Some 4,000 bytes are 1,000 tokens by the rule, and 4,000 by this provider's count."""
+
+    class Dense(MarkedModel):
+        async def send(self, wire: WireRequest, on_delta: Any) -> Any:
+            response = await super().send(wire, on_delta)
+            return replace(response, usage=replace(response.usage, input=len(wire.fragments[0])))
+
+    h = harness(PromptCache, model=Dense(["ok", "ok"]))
+    h.send("x" * 2800)
+    h.send("go on")
+    assert ttls(h) == [set(), {"5m"}]
+
+
+def test_a_question_beside_the_turn_is_not_kept(harness: MakeHarness) -> None:
+    class Asks(Plugin[Any]):
+        @hookimpl
+        async def pre_prompt(self, ctx: Context, turn: Any) -> None:
+            await ctx.host.ask_model("word " * 2000, system="Summarise.")
+
+    h = talk(harness, Asks)
+    h.send("go on")
+    assert [request.purpose for request in h.model.requests] == ["auxiliary", "turn"]
+    assert ttls(h) == [set(), {"5m"}]
+
+
+def test_markers_that_a_plugin_has_set_stay(harness: MakeHarness) -> None:
+    class Marks(Plugin[Any]):
+        @hookimpl(tryfirst=True)
+        def pre_send(self, ctx: Context, wire: WireRequest) -> WireRequest:
+            return replace(wire, markers=(Marker("system", 0, "1h"),))
+
+    h = talk(harness, Marks)
+    h.send("go on")
+    assert h.model.wires[0].markers == (Marker("system", 0, "1h"), Marker(0, 0, "5m"))
+    assert h.model.wires[0].ttl == 3600.0
+
+
+class Breaks(Plugin[Any]):
+    """Changes what was sent, each time anew."""
+
+    @hookimpl
+    def pre_send(self, ctx: Context, wire: WireRequest) -> WireRequest:
+        old = wire.fragments[0]
+        assert isinstance(old, Fragment)
+        changed = Fragment(old.replace(b"hello", b"%05d" % len(wire.fragments)), old.cuts)
+        return replace(wire, fragments=(changed, *wire.fragments[1:]))
+
+
+def test_who_breaks_the_prefix_is_named_once(
+    harness: MakeHarness, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "hookline.plugin.prompt-cache")
+    h = talk(harness, Breaks)
+    outcomes = [h.send("hello") for _ in range(3)]
+    told = [notice for one in outcomes for notice in one.notices if notice.plugin == "prompt-cache"]
+    assert len(told) == 1
+    assert "Plugin breaks changed what had been sent before (history, message 1" in told[0].text
+    assert "prefix broken: history, message 1" in caplog.text
+    h.close()
+    again = talk(harness, Breaks, home=h.home)
+    assert not [one for one in again.send("hello").notices if one.plugin == "prompt-cache"]
+
+
+def test_what_a_turn_came_to_is_kept(harness: MakeHarness) -> None:
+    h = talk(harness)
+    usage = h.send("hello").usage
+    rows = h.run(
+        h.plugin(PromptCache).host.storage.fetch("recent_costs", session_id="test", most=5)
+    )
+    assert [
+        (row["requests"], row["input"], row["cache_read"], row["cache_write"], row["fresh"])
+        for row in rows
+    ] == [(1, usage.input, usage.cache_read, usage.cache_write, usage.fresh)]
+    assert rows[0]["input_cost"] == pytest.approx(usage.input_cost)
+
+
+# The OpenAI wire, which has no markers
+
+
+class Plain(ScriptedModel):
+    """A provider of a known name whose wire has no places for markers."""
+
+    def __init__(self, steps: Any, provider: str) -> None:
+        super().__init__(steps)
+        self._provider = provider
+
+    def render(self, request: ModelRequest) -> WireRequest:
+        return replace(super().render(request), provider=self._provider, ttl=600.0)
+
+
+def keys(h: Harness) -> list[Any]:
+    return [wire.fields.get("prompt_cache_key") for wire in h.model.wires]
+
+
+def test_the_openai_wire_gets_a_key_that_stays(harness: MakeHarness) -> None:
+    h = talk(harness, model=Plain(["ok"] * 3, "openai"))
+    h.send("one")
+    h.send("two")
+    h.send("three", session="another")
+    first, second, third = keys(h)
+    assert first == second == third  # one chat, one stable prompt
+    assert 0 < len(first) <= 64
+    assert {wire.ttl for wire in h.model.wires} == {600.0}
+    assert not any(wire.markers for wire in h.model.wires)
+
+
+@pytest.mark.parametrize(
+    ("provider", "setting", "sent"),
+    [
+        ("openai", "never", False),
+        ("somewhere", "auto", False),
+        ("somewhere", "always", True),
+        ("deepseek", "auto", True),
+    ],
+)
+def test_who_gets_a_key(harness: MakeHarness, provider: str, setting: str, sent: bool) -> None:
+    h = talk(harness, config={"cache_key": setting}, model=Plain(["ok"], provider))
+    h.send("one")
+    assert [key is not None for key in keys(h)] == [sent]
+
+
+def test_a_server_that_does_not_know_the_key_is_asked_again_without(harness: MakeHarness) -> None:
+    refusal = BadRequest("openai: Unknown parameter: 'prompt_cache_key'.")
+    h = talk(harness, model=Plain([refusal, "ok", "ok"], "openai"))
+    assert h.send("one").text == "ok"
+    h.send("two")
+    assert [key is not None for key in keys(h)] == [True, False, False]
+    h.close()
+    again = talk(harness, model=Plain(["ok"], "openai"), home=h.home)
+    again.send("three")
+    assert keys(again) == [None]
