@@ -54,7 +54,7 @@ def test_an_edit_changes_the_matched_region_alone(bench, before, old, after, new
         )
         before = "é" + before + " "  # A lone é is what keeps it from being UTF-8.
     text = before + old + after
-    assume(old and old != new and text.find(old) == text.rfind(old))
+    assume(old.strip() and old != new and text.find(old) == text.rfind(old))
     assume(not (stored == "utf-8" and text.startswith("\ufeff")))
     assume(ending != "\r" or "\n" in text)
 

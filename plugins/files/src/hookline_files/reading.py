@@ -9,20 +9,17 @@ from pathlib import Path
 from typing import BinaryIO
 
 from hookline_hookspecs import Paths, ToolError
+from hookline_textmatch import NUMBER_CHARS, cut, lines_of
 
 from .disk import CHUNK, Stamp, load
-from .storedtext import SNIFFED, BinaryContent, decode, encoding_of, lines_of
+from .storedtext import SNIFFED, BinaryContent, decode, encoding_of
 
 WHOLE_BYTES = 10_000_000
 """Up to this size a file is read whole; a larger one is looked through from its start."""
 SCANNED_BYTES = 256_000_000
 """How far into a large file ``read_file`` looks."""
-LINE_CHARS = 2_000
-"""Characters of one line that are shown."""
 NOTE_CHARS = 200
 """Room that is kept for the sentence on how to go on."""
-NUMBER_CHARS = 4
-"""Width to which line numbers are padded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,19 +78,6 @@ def read_page(paths: Paths, real: Path, path: str, wanted: Wanted) -> Page:
             f"{path} is a binary file ({loaded.stamp.size} bytes): {error}. Only text can be read"
         ) from error
     return page
-
-
-def numbered(lines: Iterable[str], first: int) -> str:
-    """The lines with their numbers, ``  12<tab>text``."""
-    pairs = enumerate(lines, first)
-    return "\n".join(f"{number:{NUMBER_CHARS}}\t{line}" for number, line in pairs)
-
-
-def cut(line: str, limit: int = LINE_CHARS) -> str:
-    """``line``, or its beginning with a mark that says so."""
-    if len(line) <= limit:
-        return line
-    return f"{line[:limit]}… [line cut after {limit} characters]"
 
 
 def _check(wanted: Wanted, total: int | None, path: str) -> None:

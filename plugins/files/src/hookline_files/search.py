@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import Paths, ToolError
+from hookline_textmatch import lines_of
 
-from .storedtext import SNIFFED, BinaryContent, decode, encoding_of, lines_of
+from .storedtext import SNIFFED, BinaryContent, decode, encoding_of
 from .tree import Clock
 
 if TYPE_CHECKING:
@@ -33,6 +34,11 @@ product of 10**6 takes 300 MB."""
 TEXT_CHARS = 300
 """Characters of a matching line that are shown."""
 
+_RECURSIVE = re.compile(r"\(\?(?:R|[+-]?\d|&|P>)")
+"""A pattern that calls itself or a group again: ``regex`` grows without bound on some, and no time
+limit stops it."""
+_BRACE = re.compile(r"(\\[pPN]\{|\\.)|\{(?!\d*,?\d*\})", re.DOTALL)
+"""A brace that counts nothing. ``regex`` would take what it holds for the errors to allow."""
 _COUNTED = re.compile(r"\{(\d*),?(\d*)\}")
 _LINE_BOUND = re.compile(r"\(\?(?!:|P<|P=)|\(\*|[*+?}]\+|\\[AZzGKXRmM]")
 """What can match in a line alone and not in the text around it: assertions, possessive repeats,
@@ -64,15 +70,21 @@ class LineSearch:
         import regex  # type: ignore[import-untyped]
 
         _require_small(pattern)
+        _require_plain(pattern)
+        literal = _BRACE.sub(lambda found: found[1] or r"\{", pattern)
         flags = regex.IGNORECASE if ignore_case else 0
         try:
-            self._line: Any = regex.compile(pattern, flags)
-            whole = None if _LINE_BOUND.search(pattern) else regex.compile(pattern, flags | regex.M)
+            self._line: Any = regex.compile(literal, flags)
+            whole = None if _LINE_BOUND.search(pattern) else regex.compile(literal, flags | regex.M)
         except regex.error as error:
-            where = "" if error.pos is None else f" at position {error.pos}"
+            where = "" if error.pos is None or literal != pattern else f" at position {error.pos}"
             raise ToolError(
                 f"the pattern {pattern!r} is no regular expression: {error.msg}{where}; "
                 "put a backslash before characters that stand for themselves"
+            ) from error
+        except (RecursionError, OverflowError) as error:
+            raise ToolError(
+                "the pattern is nested too deeply; write it with fewer groups"
             ) from error
         self._whole: Any = whole
 
@@ -114,7 +126,7 @@ def search(
                     break
                 rows.append(f"{label(file)}:{number}: {line}")
                 found.count += 1
-        except TimeoutError:
+        except (TimeoutError, MemoryError):
             found.slow.append(file)
         if rows:
             found.by_file.append((file, rows))
@@ -149,6 +161,14 @@ def _require_small(pattern: str) -> None:
         raise ToolError(
             f"the pattern is too large: at most {PATTERN_CHARS} characters, and counted repeats "
             f"like {{3,9}} whose product is at most {REPEATS}"
+        )
+
+
+def _require_plain(pattern: str) -> None:
+    if _RECURSIVE.search(re.sub(r"\\.", "", pattern, flags=re.DOTALL)):
+        raise ToolError(
+            "the pattern calls itself or a group again, as (?R) or (?1) do, which can use up the "
+            "memory; search for one level, or for the first line of what you look for"
         )
 
 

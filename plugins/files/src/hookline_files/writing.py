@@ -6,10 +6,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hookline_hookspecs import Paths, ToolError
+from hookline_textmatch import lines_of
 
 from . import disk
 from .disk import Stamp
-from .storedtext import SNIFFED, BinaryContent, Form, decode, encoding_of, lines_of
+from .storedtext import SNIFFED, BinaryContent, Form, decode, encoding_of
 
 
 @dataclass(frozen=True, slots=True)

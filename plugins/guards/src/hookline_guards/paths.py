@@ -13,7 +13,7 @@ import re
 import secrets
 import stat
 import unicodedata
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -211,7 +211,7 @@ class PathGuard:
             raise
 
     def walk(
-        self, root: str | Path = ".", *, skip: Collection[str] = (), limit: int = WALK_LIMIT
+        self, root: str | Path = ".", *, skip: Container[str] = (), limit: int = WALK_LIMIT
     ) -> Iterator[Path]:
         """The files below `root`, sorted within each folder, as paths below the resolved root.
 

@@ -148,6 +148,43 @@ async def test_stream_gives_the_body_in_pieces():
                 break  # the rest is not read, and nothing is left open
 
 
+async def test_a_whole_response_and_a_stream_are_read_alike():
+    async with Server({"/": response(b"body")}) as server, client(server) as http:
+        whole = await http.get(server.url())
+        assert [chunk async for chunk in whole.chunks()] == [whole.body] == [b"body"]
+        async with http.stream("GET", server.url()) as answer:
+            assert answer.body == b""
+            assert b"".join([chunk async for chunk in answer.chunks()]) == b"body"
+
+
+async def test_before_is_awaited_with_every_hop_and_can_end_the_call():
+    hops = []
+
+    async def before(url):
+        assert len(server.requests) == len(hops)
+        hops.append(url)
+        if url.endswith("/three"):
+            raise HttpRefused("not there")
+
+    answers = {"/": redirect("/two"), "/two": redirect("three"), "/three": OK}
+    async with Server(answers) as server, client(server) as http:
+        assert (await http.get(server.url("/three#x"))).status == 200
+        server.requests.clear()
+        with pytest.raises(HttpRefused, match="not there"):
+            await http.get(server.url(), before=before)
+        assert hops == [server.url("/"), server.url("/two"), server.url("/three")]
+        assert len(server.requests) == 2
+
+
+async def test_the_time_of_before_counts():
+    async def before(url):
+        await asyncio.sleep(30)
+
+    async with Server({}) as server, client(server) as http:
+        with pytest.raises(HttpFailed, match="longer"):
+            await http.get(server.url(), before=before, timeout=0.1)
+
+
 @pytest.mark.parametrize("coding", ["gzip", "deflate"])
 async def test_compressed_bodies_are_decompressed(coding):
     packed = gzip.compress(b"hello" * 99) if coding == "gzip" else zlib.compress(b"hello" * 99)

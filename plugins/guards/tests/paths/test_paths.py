@@ -253,13 +253,16 @@ def test_secrets_are_refused_in_allowed_roots_too(guard, place):
 @pytest.mark.parametrize(
     "path",
     ["/proc/self/environ", "/proc/1/environ", "/proc/self/fd/0", "/dev/null", "/dev/sda", "/sys/x",
-     "//proc/self/environ", "/tmp/../proc/self/environ", "/proc/self/cwd/x"],
+     "//proc/self/environ", "/tmp/../proc/self/environ", "/proc/self/cwd/x", "/dev/fd/0",
+     "/dev/stdin", "/dev/tcp/127.0.0.1/80", "/proc/thread-self/environ", "/proc/self/root/etc",
+     "/proc/self/task/1/environ", "/proc/self/mem", "/proc/self/maps", "/proc/kcore", "/dev/mem",
+     "/sys/kernel/x", "///proc///self///environ", "/proc/./self/./environ", "/dev/pts/0"],
 )  # fmt: skip
 def test_kernel_files_are_refused_whatever_the_roots(place, path):
     guard = PathGuard(place / "ws", [Path("/")], place / "home")
     refused(guard, path)
     (place / "ws/link").symlink_to(path)
-    if "cwd" not in path:
+    if "cwd" not in path and "root" not in path:  # these lead back to ordinary folders
         refused(guard, "link")
 
 
@@ -474,3 +477,27 @@ def test_no_path_crashes_or_escapes(guard, place, path):
         assert guard.resolve(real) == real
     else:
         assert reason.endswith(".")
+
+
+PREFIXES = st.sampled_from(["", "./", "src/", "src/../", "inner/", "missing/../", "a/b/", "a//"])
+SUFFIXES = st.sampled_from(
+    ["", "/", "/.", "/x", ".", "...", " ", ":s", "::$DATA", ".bak", "~", "/.//"]
+)
+CASES = st.sampled_from([str, str.upper, str.title, str.swapcase, str.casefold])
+INVISIBLE = st.sampled_from(["", "\u200b", "\u200d", "\u2060", "\ufe0f", "\ufeff", "\u00ad"])
+
+
+@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    secret=st.sampled_from([s for s in SECRETS if not s.startswith("etc/")]),
+    case=CASES,
+    before=PREFIXES,
+    after=SUFFIXES,
+    sign=INVISIBLE,
+    place_of_sign=st.integers(0, 12),
+)
+def test_no_spelling_lets_a_secret_pass(guard, secret, case, before, after, sign, place_of_sign):
+    """Whatever stands around a secret name, in whatever case, with whatever is not drawn in it."""
+    name = case(secret)
+    name = name[:place_of_sign] + sign + name[place_of_sign:]
+    assert guard.judge(before + name + after) is not None

@@ -6,10 +6,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 from collections.abc import Callable
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hookline_hookspecs import (
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from .jobs import Jobs
     from .judge import Judge
     from .running import Outcome
+    from .sandbox import Sandbox
 
 __all__ = ["Shell", "ShellConfig"]
 TOOL = "bash"
@@ -42,6 +45,7 @@ class Shell(Plugin[ShellConfig]):
     """Runs commands for the model, after a judge has read them."""
 
     _jobs: Jobs
+    _sandbox: Sandbox | None
 
     @cached_property
     def _judge(self) -> Judge:
@@ -56,16 +60,24 @@ class Shell(Plugin[ShellConfig]):
         from .jobs import Jobs
 
         self._jobs = Jobs()
+        self._sandbox = None
+        if self.config.sandbox.enabled:
+            from .sandbox import Sandbox
+
+            self._sandbox = Sandbox(self.config.sandbox, tuple(self.config.env_allow))
 
     @hookimpl
     async def teardown(self, host: Host) -> None:
         """End the background jobs."""
         await self._jobs.end_all()
+        if self._sandbox is not None:
+            self._sandbox.close()
 
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:
-        """A check of the pattern list and of the shell."""
+        """A check of the pattern list and of the shell, and one of the sandbox."""
         register(Check("shell", self._check))
+        register(Check("sandbox", self._check_sandbox))
 
     @hookimpl
     def pre_tool(self, ctx: Context, call: ToolCall) -> Deny | Ask | None:
@@ -76,7 +88,8 @@ class Shell(Plugin[ShellConfig]):
         if not isinstance(command, str):
             return None  # the tool's own check of its arguments answers this
         workdir = call.arguments.get("workdir")
-        return self._judge.judge(command, ctx.paths, workdir if isinstance(workdir, str) else "")
+        folder = workdir if isinstance(workdir, str) else ""
+        return self._judge.judge(command, ctx.paths, folder, self.host.http.judge)
 
     @tool
     async def bash(
@@ -94,20 +107,42 @@ class Shell(Plugin[ShellConfig]):
             timeout: seconds (default 120, at most 600)
             workdir: default: the workspace
         """
-        from .environment import filtered
-        from .running import run
-
         if timeout is not None and timeout <= 0:
             raise ToolError("timeout is a number of seconds above 0; leave it out for the default")
         seconds = min(timeout or self.config.timeout, self.config.max_timeout)
+        if not command.strip():
+            raise ToolError("the command is empty; say what to run")
         if "\0" in command:
             raise ToolError("a command cannot hold a NUL character; take it out")
         folder = ctx.paths.resolve(workdir) if workdir else ctx.paths.workspace
         if not folder.is_dir():
             raise ToolError(f"workdir {workdir or folder} is no folder; name one that exists")
-        environment = filtered(os.environ, self.config.env_allow)
-        outcome = await run(command, folder, environment, seconds, self.config.max_output)
+        outcome = await self._run(ctx, command, folder, seconds)
         return self._result(ctx, command, seconds, outcome)
+
+    async def _run(self, ctx: Context, command: str, folder: Path, seconds: float) -> Outcome:
+        from .environment import filtered
+        from .running import Outcome, find_shell, run
+
+        argv, environment = (
+            [find_shell(), "-c", command],
+            filtered(os.environ, self.config.env_allow),
+        )
+        if self._sandbox is not None:
+            session = ctx.session.id
+            if job := self._jobs.meant(session, command):  # it is not visible from inside
+                await self._jobs.end(session, job)
+                return Outcome("", 0, False, 0, "")
+            await self._require_sandbox()
+            argv = self._sandbox.wrap(argv, folder, ctx.paths, session)
+            environment = self._sandbox.environment(environment)
+        return await run(argv, folder, environment, seconds, self.config.max_output)
+
+    async def _require_sandbox(self) -> None:
+        from .sandbox import refusal
+
+        if found := await asyncio.to_thread(refusal):
+            raise ToolError(f"nothing was run: {found}")
 
     def _result(self, ctx: Context, command: str, seconds: float, outcome: Outcome) -> ToolResult:
         from .jobs import Background
@@ -151,3 +186,14 @@ class Shell(Plugin[ShellConfig]):
                 hint=True,
             )
         return CheckResult(True, f"commands run in {shell}")
+
+    def _check_sandbox(self) -> CheckResult:
+        from .sandbox import refusal
+
+        if not self.config.sandbox.enabled:
+            return CheckResult(True, "off: commands run with all the rights of this account")
+        refusal.cache_clear()  # the machine may have been changed since
+        if found := refusal():
+            return CheckResult(False, found.why, f"{found.fix[0].upper()}{found.fix[1:]}.")
+        network = "with" if self.config.sandbox.network else "without"
+        return CheckResult(True, f"works: commands run in bubblewrap, {network} the network")

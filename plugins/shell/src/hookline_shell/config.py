@@ -16,6 +16,19 @@ def default_patterns() -> list[str]:
     return list(yaml.safe_load(text))
 
 
+class SandboxConfig(BaseModel):
+    """Settings under ``sandbox:``. Paths may begin with ``~``."""
+
+    enabled: bool = False
+    """Run every command in bubblewrap. Where that does not work, none is run."""
+    network: bool = False
+    """Let sandboxed commands reach the network."""
+    read_only: list[str] = Field(default_factory=list)
+    """Folders that commands see beside the system and the workspace."""
+    writable: list[str] = Field(default_factory=list)
+    """Folders that commands may also write to."""
+
+
 class ShellConfig(BaseModel):
     """Settings under ``plugins: {shell: …}``. Times are in seconds, sizes in characters."""
 
@@ -29,6 +42,8 @@ class ShellConfig(BaseModel):
     """Names of variables that commands see although they look like secrets."""
     dangerous_patterns: list[str] = Field(default_factory=default_patterns)
     """Regular expressions; a command in which one matches needs approval."""
+    sandbox: SandboxConfig = Field(default_factory=SandboxConfig)
+    """Whether and how commands are kept apart from the machine."""
 
     @field_validator("dangerous_patterns")
     @classmethod

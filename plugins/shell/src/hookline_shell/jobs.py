@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import dataclass
 
 from . import processes
 
 _SHOWN = 80
+_KILL = re.compile(r"kill(?:\s+(?:-[A-Za-z]+|-\d{1,2}|-s\s+\w+))?(?:\s+--)?\s+-?(\d{2,})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +22,7 @@ class Background:
 
     def alive(self) -> bool:
         """True while any of its processes runs."""
-        return bool(processes.members(self.pid, self.mark))
+        return bool(processes.workers(self.pid, self.mark))
 
     def __str__(self) -> str:
         line = " ".join(self.command.split())
@@ -42,6 +44,17 @@ class Jobs:
         kept = [job for job in self._jobs.get(session, []) if job.alive()]
         self._jobs[session] = kept
         return kept
+
+    def meant(self, session: str, command: str) -> Background | None:
+        """The living job that ``command`` wants to end, if it is nothing but a ``kill`` of one."""
+        wanted = _KILL.fullmatch(command.strip())
+        jobs = self.living(session) if wanted else []
+        return next((job for job in jobs if wanted and job.pid == int(wanted[1])), None)
+
+    async def end(self, session: str, job: Background) -> None:
+        """End one job."""
+        self._jobs[session].remove(job)
+        await processes.end(job.pid, job.mark)
 
     async def end_all(self) -> None:
         """End every job of every session."""

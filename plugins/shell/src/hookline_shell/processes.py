@@ -29,6 +29,21 @@ def members(pid: int, mark: str) -> list[int]:
     return [found for found in _living() if _belongs(found, pid, mark)]
 
 
+def workers(pid: int, mark: str) -> list[int]:
+    """The same without bubblewrap's own processes, which outlive the last by a moment."""
+    found = members(pid, mark)
+    if not (_PROC / "self" / "stat").exists():
+        return found
+    return [process for process in found if _name(process) not in ("", "bwrap")]
+
+
+def _name(process: int) -> str:
+    try:
+        return (_PROC / str(process) / "comm").read_text("utf-8", "replace").strip()
+    except OSError:
+        return ""
+
+
 def _living() -> Iterator[int]:
     for entry in _PROC.iterdir():
         if entry.name.isdigit():

@@ -7,7 +7,7 @@ import contextlib
 import os
 import shutil
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,8 @@ from . import processes
 from .output import Output
 
 _CHUNK = 65_536
+_PIPE = 1_048_576
+"""Bytes that a pipe holds at most, unless someone enlarged it (pipe(7))."""
 _LAST_WORDS = 0.2
 """Seconds that output may still come after the shell has ended (``>(…)`` writes then)."""
 
@@ -59,6 +61,13 @@ class _Reader:
         """Go on reading, so that the writer never blocks, but keep nothing."""
         self._output = Output(0)
 
+    def drain(self) -> None:
+        """Read what has been written already, as far as a pipe holds."""
+        for _ in range(_PIPE // _CHUNK):
+            if self.ended.is_set():
+                return
+            self._read()
+
     def close(self) -> None:
         """Stop reading."""
         if not self.ended.is_set():
@@ -80,20 +89,20 @@ def find_shell() -> str:
 
 
 async def run(
-    command: str, folder: Path, environment: Mapping[str, str], seconds: float, limit: int
+    argv: Sequence[str], folder: Path, environment: Mapping[str, str], seconds: float, limit: int
 ) -> Outcome:
-    """Run ``command`` in ``folder`` for at most ``seconds``.
+    """Run the program ``argv`` in ``folder`` for at most ``seconds``; keep ``limit`` characters.
 
     When it times out or this task is cancelled, every process it started is ended first. A
     process it left behind on its own (``… &``) goes on; its output is read and dropped.
 
     Raises:
-        ToolError: the shell could not be started.
+        ToolError: it could not be started.
     """
     mark = uuid.uuid4().hex
     reader_end, writer_end = os.pipe()
     try:
-        process = await _start(command, folder, {**environment, processes.MARK: mark}, writer_end)
+        process = await _start(argv, folder, {**environment, processes.MARK: mark}, writer_end)
     except BaseException:
         os.close(reader_end)
         raise
@@ -103,6 +112,7 @@ async def run(
     reader = _Reader(reader_end, output)
     try:
         timed_out = await _wait(process, mark, seconds)
+        reader.drain()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(reader.ended.wait(), _LAST_WORDS)
     except BaseException:
@@ -110,7 +120,7 @@ async def run(
         reader.close()
         raise
     output.feed(b"", final=True)
-    left = tuple(processes.members(process.pid, mark))
+    left = tuple(processes.workers(process.pid, mark))
     if left:
         reader.discard()
     else:
@@ -122,14 +132,11 @@ async def run(
 
 
 async def _start(
-    command: str, folder: Path, environment: Mapping[str, str], writer: int
+    argv: Sequence[str], folder: Path, environment: Mapping[str, str], writer: int
 ) -> asyncio.subprocess.Process:
-    shell = find_shell()
     try:
         return await asyncio.create_subprocess_exec(
-            shell,
-            "-c",
-            command,
+            *argv,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=writer,
             stderr=writer,

@@ -11,7 +11,7 @@ import codecs
 import json
 import re
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -64,12 +64,18 @@ class HttpResponse:
         except (LookupError, UnicodeError):  # unknown, or a codec that is none for text
             return self.body.decode("utf-8", errors="replace")
 
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
+        """The body, in one piece."""
+        yield self.body
+
 
 class RequestOptions(TypedDict, total=False):
     """What a call may say beside method and URL; all of it optional.
 
     headers: of the request. params: added to the query. content: the body; json: what to encode
-    as the body instead. timeout (seconds) and max_bytes: in place of the client's own.
+    as the body instead. timeout (seconds) and max_bytes: in place of the client's own. before: is
+    awaited with the URL of every hop, in its normal spelling, before that is judged and looked up;
+    what it raises ends the call.
     """
 
     headers: Mapping[str, str] | None
@@ -78,6 +84,7 @@ class RequestOptions(TypedDict, total=False):
     json: Any
     timeout: float
     max_bytes: int
+    before: Callable[[str], Awaitable[None]] | None
 
 
 class _Budget:
@@ -98,7 +105,12 @@ class _Budget:
 
 
 class HttpStream:
-    """A response whose body has yet to be read; the fields are those of `HttpResponse`."""
+    """A response whose body has yet to be read; the fields are those of `HttpResponse`.
+
+    body: stays empty; the bytes come from `chunks`.
+    """
+
+    body = b""
 
     def __init__(self, response: httpx2.Response, budget: _Budget) -> None:
         self.status = response.status_code
@@ -107,7 +119,7 @@ class HttpStream:
         self._response = response
         self._budget = budget
 
-    async def chunks(self) -> AsyncIterator[bytes]:
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
         """The body, decompressed, in pieces. Raises HttpFailed over the size or the time limit."""
         from hookline_guards.net.transport import decoded, too_large
 
@@ -201,7 +213,7 @@ class GuardedHttp:
         hop = _Hop(method.upper(), target, headers, content)
         max_bytes = options.get("max_bytes", self._max_bytes)
         budget = _Budget(options.get("timeout", self._timeout), max_bytes)
-        response = await budget.wait(self._follow(hop, max_bytes), url)
+        response = await budget.wait(self._follow(hop, max_bytes, options.get("before")), url)
         try:
             yield HttpStream(response, budget)
         finally:
@@ -213,10 +225,14 @@ class GuardedHttp:
         if transport is not None:
             await transport.aclose()
 
-    async def _follow(self, hop: _Hop, max_bytes: int) -> httpx2.Response:
+    async def _follow(
+        self, hop: _Hop, max_bytes: int, before: Callable[[str], Awaitable[None]] | None
+    ) -> httpx2.Response:
         """The first response that is no redirect."""
         first, transport = hop.target.url, self._open()
         for _ in range(self._max_redirects + 1):
+            if before is not None:
+                await before(hop.target.url)
             response = await transport.send(
                 hop.method, hop.target, hop.headers, hop.content, max_bytes
             )

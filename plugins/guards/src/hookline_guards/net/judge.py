@@ -30,8 +30,9 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _AUTHORITY = re.compile(r"(\[[^\[\]]*\]|[^:\[\]]*)(?::([^:]*))?")
 _PORT = re.compile(r"[1-9][0-9]{0,4}")
 _LABEL = re.compile(r"[a-z0-9_-]{1,63}")
-# WHATWG URL, "ends in a number checker": such a host is meant as an IPv4 address.
-_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
+# WHATWG URL, "ends in a number checker": such a host is meant as an IPv4 address. No top-level
+# domain is a number, so that a sign before it does not make it a name.
+_NUMBER = re.compile(r"-?(?:[0-9]+|0x[0-9a-f]*)")
 # UTS #46 takes U+3002 and U+FF61 for a dot; NFKC maps the other look-alikes by itself.
 _DOTS = "\u3002\uff61"
 

@@ -8,6 +8,9 @@ from .scan import skip
 
 _RANGE = re.compile(r"(-?\d+|[A-Za-z])\.\.(-?\d+|[A-Za-z])(?:\.\.(-?\d+))?")
 MOST = 256
+"""Words that are followed at most."""
+WORK = 1_000_000
+"""Characters that are looked at, at most: each brace may be looked for up to the word's end."""
 
 
 class TooMany(Exception):
@@ -15,7 +18,25 @@ class TooMany(Exception):
 
 
 def expand(word: str) -> list[str]:
-    """The words that ``word`` becomes, in order; itself if there is nothing to expand."""
+    """The words that ``word`` becomes, in order; itself if there is nothing to expand.
+
+    Raises:
+        TooMany: there are more braces or words than can be followed.
+    """
+    if word.count("{") * len(word) > WORK and _unquoted_braces(word) * len(word) > WORK:
+        raise TooMany("more braces than can be followed")
+    return _expand(word)
+
+
+def _unquoted_braces(word: str) -> int:
+    at = count = 0
+    while at < len(word):
+        count += word[at] == "{"
+        at = skip(word, at)
+    return count
+
+
+def _expand(word: str) -> list[str]:
     if "{" not in word:
         return [word]
     at = 0
@@ -23,7 +44,7 @@ def expand(word: str) -> list[str]:
         if word[at] == "{" and (found := _group(word, at)):
             end, parts = found
             heads = [word[:at] + part for part in parts]
-            tails = expand(word[end + 1 :])
+            tails = _expand(word[end + 1 :])
             words = [e + tail for head in heads for e in _inner(head, at) for tail in tails]
             if len(words) > MOST:
                 raise TooMany("more words by braces than can be followed")
@@ -33,7 +54,7 @@ def expand(word: str) -> list[str]:
 
 
 def _inner(head: str, at: int) -> list[str]:
-    return [head[:at] + rest for rest in expand(head[at:])]
+    return [head[:at] + rest for rest in _expand(head[at:])]
 
 
 def _group(word: str, at: int) -> tuple[int, list[str]] | None:

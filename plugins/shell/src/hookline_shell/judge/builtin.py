@@ -10,7 +10,7 @@ from . import interpreters
 from .outputs import formatted
 from .places import judge_path
 from .record import join, shown
-from .values import FILE, MARKS, NETWORK, SECRET, SPLIT, UNKNOWN
+from .values import ENVIRON, FILE, MARKS, NETWORK, SPLIT, UNKNOWN
 
 if TYPE_CHECKING:
     from .machine import Shell
@@ -28,7 +28,10 @@ def _cd(argv: Sequence[str], shell: Shell, stdin: str) -> str:
         return ""
     elif not folders:
         judge_path(target, shell, shown(argv))
-    shell.cwd = join(shell.cwd, target)
+    if "CDPATH" in shell.variables and target[:1] not in ("/", "."):
+        target = join(shell.variables["CDPATH"][0], target)
+    # What is not known may as well be absolute.
+    shell.cwd = target if target[:1] in MARKS else join(shell.cwd, target)
     return ""
 
 
@@ -41,23 +44,32 @@ def _source(argv: Sequence[str], shell: Shell, stdin: str) -> str:
         return ""
     path = argv[1]
     content = stdin if path in ("/dev/stdin", "/dev/fd/0", "-") else shell.content(path)
-    shell_args = shell.arguments
-    shell.arguments = tuple(argv[2:]) or shell_args
-    said = interpreters.run_code(content, shell, "", shown(argv))
-    shell.arguments = shell_args
+    inner = shell.entering("file:" + join(shell.cwd, path))
+    if inner is None:
+        return ""
+    inner.arguments = tuple(argv[2:]) or shell.arguments
+    inner.variables = shell.variables
+    said = interpreters.run_code(content, inner, "", shown(argv))
+    shell.cwd = inner.cwd
     return said
 
 
 def _declare(argv: Sequence[str], shell: Shell, stdin: str) -> str:
-    from .commands import judge_variable
+    from .commands import judge_given, judge_variable
 
+    judge = judge_given if argv[0] == "export" else judge_variable
     for arg in argv[1:]:
         if match := _ASSIGN.match(arg):
             if match[1] not in shell.variables:
                 shell.variables[match[1]] = [match[2]]
-            judge_variable(match[1], match[2], shell)
+            judge(match[1], match[2], shell)
+    if any(re.fullmatch(r"-\w*n\w*", a) for a in argv[1:]):
+        for arg in argv[1:]:
+            if (match := _ASSIGN.match(arg)) and match[1] != match[2]:
+                shell.variables.pop(match[1], None)
+                shell.references[match[1]] = match[2]
     prints = any(re.fullmatch(r"-\w*[px]\w*", a) for a in argv[1:]) or len(argv) == 1
-    return SECRET if prints and not any("=" in a for a in argv) else ""
+    return ENVIRON if prints and not any("=" in a for a in argv) else ""
 
 
 def _alias(argv: Sequence[str], shell: Shell, stdin: str) -> str:
@@ -71,7 +83,7 @@ def _alias(argv: Sequence[str], shell: Shell, stdin: str) -> str:
 
 def _set(argv: Sequence[str], shell: Shell, stdin: str) -> str:
     if len(argv) == 1:
-        return SECRET
+        return ENVIRON
     args = list(argv[1:])
     while args and args[0] != "--" and re.match(r"[-+]\w", args[0]):
         args.pop(0)
@@ -147,6 +159,21 @@ def _trap(argv: Sequence[str], shell: Shell, stdin: str) -> str:
     return ""
 
 
+_JOB = re.compile(r"(?m)^\s*(?:@\w+|(?:[\d*/,-]+\s+){5})\s*(.+)$")
+
+
+def _crontab(argv: Sequence[str], shell: Shell, stdin: str) -> str:
+    """The commands of a table; that it is installed is an act of its own."""
+    text = stdin + "".join(shell.files.get(join(shell.cwd, a), "") for a in argv[1:])
+    for match in _JOB.finditer(text):
+        interpreters.run_code(match[1], shell.child(), "", shown(argv))
+    return UNKNOWN if "-l" in argv else ""
+
+
+def _type(argv: Sequence[str], shell: Shell, stdin: str) -> str:
+    return _which(argv, shell, stdin) if argv[1:2] in (["-p"], ["-P"]) else UNKNOWN
+
+
 def _let(argv: Sequence[str], shell: Shell, stdin: str) -> str:
     return ""
 
@@ -159,12 +186,12 @@ def _env(argv: Sequence[str], shell: Shell, stdin: str) -> str:
     from . import wrappers
 
     said = wrappers.unwrap("env", argv, shell, stdin)
-    return SECRET if said is None else said
+    return ENVIRON if said is None else said
 
 
 def _printenv(argv: Sequence[str], shell: Shell, stdin: str) -> str:
     names = [a for a in argv[1:] if not a.startswith("-")]
-    return shell.lookup(names[0])[0] if len(names) == 1 else SECRET
+    return shell.lookup(names[0])[0] if len(names) == 1 else ENVIRON
 
 
 def _command(argv: Sequence[str], shell: Shell, stdin: str) -> str:
@@ -200,20 +227,40 @@ _RECIPE = re.compile(r"(?m)^\t[@-]*(.*)$|^[^\t#\n:]*:[^;\n=]*;(.*)$|\$\(shell ([
 
 
 def _make(argv: Sequence[str], shell: Shell, stdin: str) -> str:
-    """A makefile that the command itself gives."""
-    for index, arg in enumerate(argv[:-1]):
-        if arg in ("-f", "--file", "--makefile"):
-            path = argv[index + 1]
+    """A makefile that the command itself gives; the usual names are in ``reads``."""
+    for arg, after in zip(argv, [*argv[1:], ""], strict=True):
+        path = after if arg in ("-f", "--file", "--makefile") else ""
+        if arg.startswith(("-f", "--file=", "--makefile=")) and not path:
+            path = re.sub(r"\A(-f|--\w+=)", "", arg)
+        if path:
             text = stdin if path in ("-", "/dev/stdin") else shell.content(path)
             if NETWORK in text:
                 shell.record.add("ask", f"{shown(argv)} runs what came over the network")
-            for match in _RECIPE.finditer(text):
-                line = next(g for g in match.groups() if g is not None)
-                interpreters.run_code(line.replace("$$", "$"), shell.child(), "", shown(argv))
+            makefile(text, shell, argv)
     return UNKNOWN
 
 
+_MAKE_SETS = re.compile(r"(?m)^(?:export )?(\w+)\s*[:?+]*=[ \t]*(.*)$")
+
+
+def makefile(text: str, shell: Shell, argv: Sequence[str]) -> None:
+    """Judge the recipes of a makefile as scripts, its own variables put in."""
+    values = dict(_MAKE_SETS.findall(text))
+    if re.search(r"(?m)^\.SHELLFLAGS\s*[:?]*=|^SHELL\s*[:?]*=(?!\s*\S*sh\s*$)", text):
+        shell.record.add("ask", f"{shown(argv)} runs its recipes by another program than a shell")
+    for match in _RECIPE.finditer(text):
+        line = next(g for g in match.groups() if g is not None)
+        if re.search(r"\$[({]MAKE[)}].*&", line):
+            shell.record.add("deny", f"{shown(argv)} starts itself again and again (a fork bomb)")
+        line = re.sub(
+            r"\$\$|\$[({](\w+)[)}]", lambda m: values.get(m[1], "x") if m[1] else "$", line
+        )
+        interpreters.run_code(line, shell.child(), "", shown(argv))
+
+
 HANDLERS: dict[str, Handler] = {
+    "make": _make,
+    "gmake": _make,
     "cd": _cd,
     "pushd": _cd,
     "popd": _cd,
@@ -245,11 +292,10 @@ HANDLERS: dict[str, Handler] = {
     "env": _env,
     "genv": _env,
     "printenv": _printenv,
-    "make": _make,
-    "gmake": _make,
     "command": _command,
     "which": _which,
-    "type": _nothing,
+    "type": _type,
+    "crontab": _crontab,
     "hash": _hash,
     "enable": _enable,
     "exit": _nothing,

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from . import interpreters, literals, python_code
-from .deeds import delete_only
-from .places import is_device, judge_path
+from . import interpreters, python_code, text_code
 from .record import join, shown
-from .tables import base_name, load
-from .values import FILE, NETWORK, UNKNOWN
+from .tables import Language, load
+from .values import ENVIRON, FILE, NETWORK, UNKNOWN
 
 if TYPE_CHECKING:
     from .machine import Shell
-
-Language = Mapping[str, Any]
 
 
 def language(name: str) -> Language | None:
@@ -26,21 +22,71 @@ def language(name: str) -> Language | None:
     return found
 
 
-def run(rule: Language, name: str, argv: Sequence[str], shell: Shell, stdin: str) -> None:
-    """Judge whatever code an interpreter is given."""
+def run(rule: Language, argv: Sequence[str], shell: Shell, stdin: str) -> str:
+    """Judge whatever code an interpreter is given; a mark of what it would put out."""
     codes, rest, module = given(rule, argv)
-    inner = shell.forked()
+    _run(rule, argv, shell.forked(), stdin, (codes, rest, module))
+    whole = "\n".join(codes) or stdin
+    if _FETCHES.search(whole) and _SAVES.search(whole):
+        shell.record.unpacked = True
+    if _ENVIRONMENT.search(whole):
+        return ENVIRON
+    return NETWORK if _FETCHES.search(whole) else ""
+
+
+_FETCHES = re.compile(
+    r"https?://|urlopen|urlretrieve|requests\.|httpx|\bfetch\s*\(|LWP|Net::HTTP|open-uri|socket"
+)
+_SAVES = re.compile(
+    r"urlretrieve|getstore|\bopen\s*\([^)]*['\"][wa]b?['\"]|writeFile|write_bytes|write_text|IO\.copy"
+    r"|File\.write|put_contents|\bmirror\s*\(|copyfileobj|createWriteStream"
+)
+_ENVIRONMENT = re.compile(
+    r"\bos\.environ\b(?!\s*(\.get\b|\[))|process\.env\b(?!\s*[.\[])|\bENV\b(?!\s*[\[.]\s*(fetch|\"|'))"
+    r"|%ENV\b|\$_ENV\b(?!\s*\[)|getenv\(\s*\)|\bENVIRON\b|Sys\.getenv\(\s*\)"
+)
+
+
+_MOST_CODES = 32
+
+
+def without_code(rule: Language, argv: Sequence[str]) -> list[str]:
+    """``argv`` without the code in it: what may be paths."""
+    codes = tuple(given(rule, argv)[0][:_MOST_CODES])
+    return [w for w in argv if w not in codes and not (w[:1] in ("-", "+") and w.endswith(codes))]
+
+
+def _run(
+    rule: Language,
+    argv: Sequence[str],
+    inner: Shell,
+    stdin: str,
+    parts: tuple[list[str], list[str], bool],
+) -> None:
+    codes, rest, module = parts
+    for path in _files(rule, argv):
+        if path in ("-", "/dev/stdin") and stdin:
+            _stdin(rule, stdin, inner, argv)
+        else:
+            _file(rule, path, inner, argv)
+    if rest and rest[0] in rule.get("sub", ()):
+        rest = rest[1:]
     for code in codes:
         judge(rule, code, inner, shown(argv))
         if stdin and _READS_CODE.search(code):
             _stdin(rule, stdin, inner, argv)
+    if rule.get("sources"):
+        _sources(rule, rest, inner, stdin, argv)
+        return
     if rule.get("operands"):
         for operand in rest:
             judge(rule, operand, inner, shown(argv))
         rest = []
+    if module:
+        _module(rule, rest, inner, argv)
     if codes or module or rule.get("kind") == "none":
         return
-    if rule.get("bang") and stdin:
+    if rule.get("bang") and stdin and not rule.get("shows"):
         judge(rule, stdin, inner, shown(argv))
     elif rule.get("script") is False:
         return
@@ -57,11 +103,36 @@ _READS_CODE = re.compile(
 )
 
 
+def _sources(
+    rule: Language, operands: Sequence[str], shell: Shell, stdin: str, argv: Sequence[str]
+) -> None:
+    """What is compiled: files that this command wrote, and the input where ``-`` stands."""
+    for operand in operands:
+        if operand == "-" and stdin:
+            _stdin(rule, stdin, shell, argv)
+        elif join(shell.cwd, operand) in shell.files:
+            _file(rule, operand, shell, argv)
+
+
+_TIMED = frozenset({"timeit", "cProfile", "profile", "pdb", "trace"})
+
+
+def _module(rule: Language, rest: Sequence[str], shell: Shell, argv: Sequence[str]) -> None:
+    """``python -m``: a module that this command wrote, or one that runs its operands."""
+    if not rest:
+        return
+    name = rest[0]
+    _file(rule, name.replace(".", "/") + ".py", shell, argv)
+    if name in _TIMED:
+        for operand in rest[1:]:
+            judge(rule, operand, shell, shown(argv))
+
+
 def _stdin(rule: Language, stdin: str, shell: Shell, argv: Sequence[str]) -> None:
     if NETWORK in stdin:
         shell.record.add("ask", f"{shown(argv)} runs what came over the network")
     elif UNKNOWN in stdin and stdin.strip(UNKNOWN + "\n ") == "":
-        shell.record.add("ask", f"{shown(argv)} runs text that cannot be known")
+        shell.record.add("ask", f"{shown(argv)} runs text that cannot be known", "doubt")
     elif stdin != FILE:
         judge(rule, stdin, shell, shown(argv))
 
@@ -99,14 +170,45 @@ def given(rule: Language, argv: Sequence[str]) -> tuple[list[str], list[str], bo
             args[:1] = []
         elif found is not None:
             codes.append(found)
+    if args and args[0] in rule.get("after", ()):
+        codes.extend(args[1:2])
+        args = args[2:]
     if args and args[0] == rule.get("eval"):
         codes.extend(a for a in args[1:] if not a.startswith("-"))
-    if rule.get("operand") and not codes and args:
+    named = list(_files(rule, argv))
+    if rule.get("operand") and not codes and args and not named:
         codes.append(args.pop(0))
     for index, arg in enumerate(args):
-        if arg in rule["code"] and arg not in ("-c", "+") and index + 1 < len(args) and not codes:
-            codes.append(args[index + 1])
+        if index + 1 < len(args) and not codes and arg in rule["code"] and arg != "+":
+            # A program's own `-c` mostly takes a file.
+            if arg != "-c" or re.search(r"[\s(;]", args[index + 1]):
+                codes.append(args[index + 1])
+        elif not codes and arg.startswith(_attached(rule)):
+            codes.append(arg.partition("=")[2])
+    codes.extend(v for o, v in _assigned(rule, argv) if o == "-v")
     return codes, args, False
+
+
+def _files(rule: Language, argv: Sequence[str]) -> Iterator[str]:
+    """The files that options name as code."""
+    for option, value in zip(argv[1:], [*argv[2:], ""], strict=False):
+        for file in rule.get("files", ()):
+            if option == file:
+                yield value
+            elif option.startswith(file + "="):
+                yield option[len(file) + 1 :]
+
+
+def _attached(rule: Language) -> tuple[str, ...]:
+    return tuple(f"{o}=" for o in (*rule["code"], "--execute") if o.startswith("--"))
+
+
+def _assigned(rule: Language, argv: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The variables that awk is given, as strings of its own language."""
+    if rule.get("operand") and "-v" in rule["values"]:
+        for option, word in itertools.pairwise(argv):
+            if option == "-v" and "=" in word:
+                yield option, '"' + word.partition("=")[2].replace('"', "'") + '"'
 
 
 def _option(rule: Language, option: str) -> str | None:
@@ -120,12 +222,13 @@ def _option(rule: Language, option: str) -> str | None:
         return attached
     if "+" in rule["code"] and option[0] == "+":
         return option[1:]
-    if option.startswith("--") or len(option) < 3 or option[0] != "-":
+    if option.startswith("--") or len(option) < 3 or option[0] != "-" or rule.get("whole"):
         return None
     for index, letter in enumerate(option[1:], 1):
         dashed = "-" + letter
         if dashed in rule["code"]:
-            return option[index + 1 :] or "code"
+            rest = option[index + 1 :]
+            return "code" if all("-" + more in rule["code"] for more in rest) else rest
         if dashed in rule.get("module", ()):
             return "module"
         if dashed in rule["values"]:
@@ -142,130 +245,19 @@ def judge(rule: Language, code: str, shell: Shell, command: str) -> None:
     """Judge code of one language; the shell commands in it are judged as such."""
     if NETWORK in code:
         shell.record.add("ask", f"{command} runs what came over the network")
+    if code and not code.strip(UNKNOWN + " \n"):
+        shell.record.add("ask", f"{command} runs code that cannot be known", "doubt")
     if len(code) > 200_000:
-        shell.record.add("ask", f"{command} holds more code than can be followed")
+        shell.record.add("ask", f"{command} holds more code than can be followed", "doubt")
         return
+    if "asks" in rule and re.search(rule["asks"], code):
+        shell.record.add("ask", f"{command} runs text as a script")
     how = rule["kind"]
     if how == "shell":
         interpreters.run_code(code, shell.child(), "", command)
     elif how == "python":
         python_code.judge(code, shell, command)
     elif how == "sed":
-        _judge_sed(code, shell, command)
+        text_code.judge_sed(code, shell, command)
     elif how == "text":
-        _judge_text(rule, code, shell, command)
-
-
-_SED_RUN = re.compile(r"(?:^|[;\n{}/\d$,])\s*e\s+(.+)|(?:^|[;\n])\s*(?:\d+|\$)?e\s*(?:$|[;\n])")
-_SED_FLAG = re.compile(r"s(.)(?:(?!\1).|\\\1)*\1((?:(?!\1).|\\\1)*)\1[gpiIm\d]*e")
-_SED_FILE = re.compile(r"(?:^|[;\n{}/\d$,gpI])\s*[wrRW]\s+(\S+)")
-
-
-def _judge_sed(code: str, shell: Shell, command: str) -> None:
-    for match in _SED_RUN.finditer(code):
-        interpreters.run_code(match[1] or UNKNOWN, shell.child(), "", command)
-    if flag := _SED_FLAG.search(code):
-        shell.record.add("ask", f"{command} runs what a substitution makes")
-        interpreters.run_code(flag[2], shell.child(), "", command)
-    for named in _SED_FILE.finditer(code):
-        judge_path(named[1], shell, command)
-        if is_device(named[1], shell):
-            shell.record.add("deny", f"{command} writes over the device {named[1]}")
-
-
-@cache
-def _patterns() -> dict[str, Any]:
-    data = load("interpreters")
-    found: dict[str, Any] = {
-        k: re.compile(data[k]) for k in ("runs", "hidden", "deletes", "writes")
-    }
-    found["acts"] = [(re.compile(a["match"]), a["verdict"], a["reason"]) for a in data["acts"]]
-    return found
-
-
-def _judge_text(rule: Language, code: str, shell: Shell, command: str) -> None:
-    tables = _patterns()
-    folded, strings = literals.fold(code)
-    for pattern, verdict, reason in tables["acts"]:
-        if pattern.search(folded):
-            shell.record.add(verdict, f"{command}: {reason}")
-    if rule.get("bang"):
-        for match in re.finditer(
-            r"(?m)(?:^|[;'\"\s:])(?:!+|\\!|\.shell|\.system|shell)\s*(.+)$", code
-        ):
-            interpreters.run_code(match[1], shell.child(), "", command)
-    runs = bool(tables["runs"].search(folded) or tables["runs"].search(code))
-    for match in _BARE_RUN.finditer(code):
-        _as_shell(match[1], shell, command)
-    hidden = tables["hidden"].search(folded)
-    if runs:
-        _run_strings(folded, strings, shell, command)
-    if hidden and re.search(
-        r"\b(eval|exec|system|Function|assert|\w*exec\w*|spawn\w*|popen)\b", code
-    ):
-        shell.record.add("ask", f"{command} runs text that it puts together first")
-    for string in strings:
-        _judge_string(string, folded, shell, command, tables)
-
-
-def _run_strings(code: str, strings: Sequence[str], shell: Shell, command: str) -> None:
-    for text in dict.fromkeys([*strings, " ".join(strings)]):
-        script = text.strip()
-        # A single short word is mostly data; only some are commands worth a look.
-        short = re.fullmatch(r"[\s%{}\w]{0,12}", script) and base_name(script) not in _ALONE
-        if script and not short and len(text) < 20_000:
-            _as_shell(text, shell, command)
-
-
-_BARE_RUN = re.compile(r"(?m)(?:^|[;{\[])\s*(?:exec|spawn|system)\s+([\w./][^\"'(\]}]*)")
-_ALONE = {"reboot", "poweroff", "halt", "shutdown", "sudo", "su", "killall5"}
-
-
-def _as_shell(text: str, shell: Shell, command: str) -> None:
-    """Judge a string as a script, but leave out what only says it is none."""
-    from .machine import judge_script
-    from .record import Record
-
-    trial = Record(shell.record.judge_path, shell.record.workspace, shell.record.home)
-    judge_script(text, trial, shell.cwd)
-    for reason, severity in trial.findings.items():
-        if "cannot be read" not in reason and "cannot be known" not in reason:
-            shell.record.add(severity, f"{command}: {reason}")
-
-
-_HANDLES_FILES = re.compile(
-    r"(?i)(open|read|write|file|unlink|copy|load|require|include|import|rm|path|fs\b)"
-)
-
-
-def _judge_string(
-    string: str, code: str, shell: Shell, command: str, tables: Mapping[str, Any]
-) -> None:
-    place = shell.record.home + string[1:] if string.startswith("~") else string
-    if place.startswith("/") and len(place) < 200 and tables["deletes"].search(code):
-        delete_only(("root", "home"), place, shell, command)
-    if is_device(string, shell) and tables["writes"].search(code):
-        shell.record.add("deny", f"{command} writes over the device {string}")
-    if re.fullmatch(r"[~/.][\w.@+~/*-]{2,}", string) and _HANDLES_FILES.search(code):
-        judge_path(string, shell, command)
-
-
-def judge_hooks(name: str, argv: Sequence[str], shell: Shell) -> None:
-    """Options of ordinary programs that make them run a command."""
-    hooks = load("interpreters")["hooks"].get(name)
-    if not hooks:
-        return
-    for script in _hooked(hooks, argv):
-        if script and not script[0].isdigit():
-            interpreters.run_code(script.removeprefix("!"), shell.child(), "", shown(argv))
-
-
-def _hooked(hooks: Mapping[str, Any], argv: Sequence[str]) -> Iterator[str]:
-    for index, arg in enumerate(argv[1:], 1):
-        for prefix in hooks.get("prefixes", ()):
-            if arg.startswith(prefix):
-                yield arg[len(prefix) :].removeprefix("exec=")
-        if arg in hooks.get("values", ()) and index + 1 < len(argv):
-            yield argv[index + 1]
-        if "pattern" in hooks and (match := re.search(hooks["pattern"], arg, re.DOTALL)):
-            yield match[1]
+        text_code.judge(rule, code, shell, command)

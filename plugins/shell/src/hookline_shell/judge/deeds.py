@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from .outputs import find_names
 from .places import Kind, is_device, kind
-from .record import join, shown
+from .record import Severity, Sort, join, shown
 from .tables import base_name, places, shells
-from .values import DIALOGUE, LISTING, MARKS, SECRET, marks
+from .values import DIALOGUE, ENVIRON, LISTING, MARKS, PROCESSES, SECRET, marks
 
 if TYPE_CHECKING:
     from .machine import Shell
@@ -51,10 +51,10 @@ def operands(args: Sequence[str]) -> list[str]:
 def delete(target: str, shell: Shell, command: str) -> None:
     """Judge the deletion of ``target`` with all below it."""
     found = kind(target, shell)
-    if found in ("root", "home"):
-        shell.record.add("deny", f"{command} deletes {_WHAT[found]}, with all in it")
-    elif found:
-        shell.record.add("ask", f"{command} deletes {_WHAT[found]}, with all in it")
+    if found:
+        severity: Severity = "deny" if found in ("root", "home") else "ask"
+        sort: Sort = "doubt" if found == "unknown" else "act"
+        shell.record.add(severity, f"{command} deletes {_WHAT[found]}, with all in it", sort)
 
 
 def delete_only(kinds: Sequence[Kind], target: str, shell: Shell, command: str) -> None:
@@ -126,7 +126,7 @@ def device_writer(argv: Sequence[str], shell: Shell, stdin: str) -> None:
         if arg.startswith(("of=", "--of=")):
             _device(arg.split("=", 1)[1], argv, shell)
             if marks(arg):
-                shell.record.add("ask", f"{shown(argv)} writes where it cannot be known")
+                shell.record.add("ask", f"{shown(argv)} writes where it cannot be known", "doubt")
 
 
 def target_writer(argv: Sequence[str], shell: Shell, stdin: str) -> None:
@@ -135,12 +135,36 @@ def target_writer(argv: Sequence[str], shell: Shell, stdin: str) -> None:
     names = operands(argv[1:])
     if name in ("cat", "pv"):
         return
-    for target in (
-        names if name in ("tee", "shred", "truncate", "badblocks", "sponge") else names[-1:]
-    ):
+    for target in names if name in _WRITES_ALL else names[-1:]:
         _device(target, argv, shell)
         if places().kernel.fullmatch(join(shell.cwd, target)):
             shell.record.add("ask", f"{shown(argv)} writes to the kernel by {target}")
+
+
+_WRITES_ALL = frozenset({"tee", "shred", "truncate", "badblocks", "sponge", "fallocate", "tar"})
+_OUTPUT = re.compile(r"(?:--?(?:o|O|out|output|output-document|outfile|of)=?|of=)(/dev/.*)?\Z")
+
+
+def option_writer(argv: Sequence[str], shell: Shell) -> None:
+    """Any program's output option that names a device."""
+    for option, value in zip(argv, [*argv[1:], ""], strict=True):
+        if "-" in option[:1] + option[:3] and (match := _OUTPUT.match(option)):
+            _device(match[1] or value, argv, shell)
+
+
+def in_place(argv: Sequence[str], shell: Shell, stdin: str) -> None:
+    """``sed -i`` and others that change the files they are given."""
+    if any(a.startswith(("-i", "--in-place")) for a in argv[1:]):
+        for target in operands(argv[1:]):
+            _device(target, argv, shell)
+
+
+def option_named(argv: Sequence[str], shell: Shell, stdin: str) -> None:
+    """A file whose name another program would read as an option."""
+    if "--" in argv:
+        for target in argv[argv.index("--") + 1 :]:
+            if re.match(r"--\w|-\w*[ =]|-[rRfiv]+\Z", target):
+                shell.record.add("ask", f"{shown(argv)} makes a file that is named like an option")
 
 
 def _device(target: str, argv: Sequence[str], shell: Shell) -> None:
@@ -172,12 +196,14 @@ def _kill(args: list[str], argv: Sequence[str], shell: Shell) -> None:
         # `kill -1` alone is an error of use; `kill -1 -1` sends signal 1 to every process.
         rest = rest[1:]
     rest = [a for a in rest if a != "--"]
+    if any(PROCESSES in a for a in rest):
+        shell.record.add("deny", f"{shown(argv)} kills every process")
+    if any(re.search(r"[*?\[]", a) for a in rest):
+        shell.record.add("ask", f"{shown(argv)} kills processes by a pattern")
     if "-1" in rest or rest[:1] == ["-0001"] or any(re.fullmatch(r"-0*1", a) for a in rest):
         shell.record.add("deny", f"{shown(argv)} kills every process")
     elif any(re.fullmatch(r"0*1", a) for a in rest):
         shell.record.add("ask", f"{shown(argv)} kills the machine's first process")
-    elif any("ALLPIDS" in a for a in rest):
-        shell.record.add("deny", f"{shown(argv)} kills every process")
 
 
 def _by_pattern(args: list[str], argv: Sequence[str], shell: Shell) -> None:
@@ -224,10 +250,19 @@ def secret_out(argv: Sequence[str], shell: Shell, stdin: str) -> None:
         return
     if name == "openssl" and "s_client" not in argv:
         return
-    joined = " ".join(argv[1:])
-    sent = SECRET in joined or (SECRET in stdin and name not in ("gh", "git"))
-    if sent or any(SECRET in shell.content(path) for path in _mentioned(argv)):
+    given, read = " ".join(argv[1:]), stdin
+    read += "".join(shell.content(path) for path in _mentioned(argv))
+    if name in ("gh", "git"):
+        read = read.replace(SECRET, "")
+    carried = ENVIRON in given + read
+    if name not in _CARRIERS:
+        carried |= SECRET in given + read
+    if carried:
         shell.record.add("ask", f"{shown(argv)} sends the environment or a secret out")
+
+
+_CARRIERS = frozenset({"docker", "podman", "nerdctl", "npm", "pnpm", "yarn", "kubectl", "helm"})
+"""These are commonly given one secret; the whole environment is another matter."""
 
 
 def _mentioned(argv: Sequence[str]) -> Iterator[str]:
@@ -242,7 +277,16 @@ def network_shell(argv: Sequence[str], shell: Shell, stdin: str) -> None:
     """A shell at one end of a connection."""
     name, args = base_name(argv[0]), argv[1:]
     opens = DIALOGUE in stdin and name not in ("tee", "curl")
-    if name in ("nc", "ncat", "netcat", "nc.traditional", "nc.openbsd", "cryptcat", "rcat"):
+    if name in (
+        "nc",
+        "ncat",
+        "netcat",
+        "nc.traditional",
+        "nc.openbsd",
+        "cryptcat",
+        "rcat",
+        "rustcat",
+    ):
         opens |= has_option(args, "ec", "--exec", "--sh-exec", "--lua-exec")
         opens |= any(base_name(a) in shells() for a in operands(args))
     if name == "socat":
@@ -268,4 +312,6 @@ DEEDS: dict[str, Deed] = {
     "kill_all": kill_all,
     "secret_out": secret_out,
     "network_shell": network_shell,
+    "in_place": in_place,
+    "option_named": option_named,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 from collections.abc import Sequence
@@ -28,10 +29,10 @@ def run_code(script: str, shell: Shell, stdin: str, command: str) -> str:
     if NETWORK in script:
         shell.record.add("ask", f"{command} runs what came over the network")
     elif UNKNOWN in script and not known(script.strip().split(" ")[0][:1] or " "):
-        shell.record.add("ask", f"{command} runs text that cannot be known")
+        shell.record.add("ask", f"{command} runs text that cannot be known", "doubt")
     if not without_marks(script).strip():
         return FILE if FILE in script or TRUSTED in script else marks(script)
-    inner = shell.entering(f"code:{hash(script)}:{len(shell.stack)}")
+    inner = shell.entering(f"code:{hash(script)}")
     if inner is None:
         return ""
     inner.variables = shell.variables
@@ -43,6 +44,11 @@ def run_code(script: str, shell: Shell, stdin: str, command: str) -> str:
 def shell(argv: Sequence[str], outer: Shell, stdin: str) -> str:
     """A shell started as a command, with whatever it is given to run."""
     script, interactive, rest = _given(argv)
+    for option, path in itertools.pairwise(argv):
+        if option in ("--rcfile", "--init-file") and (
+            found := outer.files.get(join(outer.cwd, path))
+        ):
+            run_code(found, outer.forked(), "", shown(argv))
     inner = outer.forked()
     inner.name, inner.arguments = argv[0], ()
     inner.variables = dict(outer.variables)

@@ -11,15 +11,28 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count, islice, product
 
-from . import commands, scan, words
+from . import commands, words
 from .braces import TooMany
 from .places import is_device, is_socket, judge_path
 from .record import Record, TooIntricate, join, shown
 from .scan import Unreadable
-from .syntax import Around, Back, Broken, Function, Loop, Node, Pipe, Redirect, Seq, Simple, Text
+from .syntax import (
+    Around,
+    Back,
+    Broken,
+    Function,
+    Loop,
+    Node,
+    Pipe,
+    Redirect,
+    Seq,
+    Simple,
+    Text,
+    TooLong,
+)
 from .syntax import parse as parse_script
 from .tables import places
-from .values import FILE, NETWORK, SECRET, SPLIT, UNKNOWN, clean, known, marks
+from .values import ENVIRON, FILE, NETWORK, SECRET, SPLIT, UNKNOWN, clean, known, marks
 
 _ASSIGN = re.compile(r"([A-Za-z_]\w*)(\[[^\]]*\])?(\+?)=(.*)\Z", re.DOTALL)
 _SECRET_NAME = re.compile(
@@ -28,7 +41,9 @@ _SECRET_NAME = re.compile(
     re.IGNORECASE,
 )
 _DECLARE = frozenset({"export", "declare", "local", "readonly", "typeset", "alias"})
-_DEEPEST = 24
+_UNASKED = frozenset({"command_not_found_handle", "command_not_found_handler", "precmd", "preexec"})
+"""Functions that a shell calls by itself."""
+_DEEPEST = 40
 _MOST_TEXT = 100_000
 _descriptors = count(60)
 
@@ -47,6 +62,8 @@ class Shell:
     name: str = "bash"
     remote: bool = False
     branching: bool = False
+    references: dict[str, str] = field(default_factory=dict)
+    """Variables that stand for another (``declare -n``)."""
     stack: tuple[str, ...] = ()
     """Functions and scripts being run, with ``&`` where another process was started."""
 
@@ -54,8 +71,11 @@ class Shell:
 
     def lookup(self, name: str) -> list[str]:
         """The values a parameter may have."""
+        name = self.references.get(name, name)
         if name in self.variables:
             return self.variables[name]
+        if name == "FUNCNAME":
+            return [self.running()]
         if name in ("@", "*"):
             return [SPLIT.join(self.arguments)]
         if name.isdigit() and name != "0":
@@ -69,6 +89,11 @@ class Shell:
             return [usual[name]]
         return [SECRET if _SECRET_NAME.search(name) else UNKNOWN]
 
+    def running(self) -> str:
+        """The name of the function being run."""
+        names = [name[9:].partition("\0")[0] for name in self.stack if name.startswith("function:")]
+        return names[-1] if names else ""
+
     def is_set(self, name: str) -> bool:
         """True if the command itself gave the parameter a value."""
         if name.isdigit() and name != "0":
@@ -77,6 +102,7 @@ class Shell:
 
     def assign(self, name: str, values: list[str]) -> None:
         """Set a variable; in a branch what it was before stays possible."""
+        name = self.references.get(name, name)
         kept = [v[:_MOST_TEXT] for v in values]
         if self.branching and name in self.variables:
             kept = list(dict.fromkeys([*self.variables[name], *kept]))[: words.MOST]
@@ -96,7 +122,8 @@ class Shell:
         if sign == "<":
             self.files[path] = self.child().run_text(script, "")
         else:
-            self.child().run_text(script, UNKNOWN + NETWORK)
+            # What will be written there is not known yet.
+            self.child().run_text(script, UNKNOWN + NETWORK + ENVIRON)
         return path
 
     def home(self, user: str) -> str:
@@ -121,17 +148,21 @@ class Shell:
         """A subshell: it sees everything and changes nothing but files."""
         return replace(self, variables=dict(self.variables), aliases=dict(self.aliases))
 
-    def entering(self, name: str) -> Shell | None:
-        """This shell inside function or script ``name``; None where that would never end."""
-        if name in self.stack:
+    def entering(self, name: str, arguments: Sequence[str] = ()) -> Shell | None:
+        """This shell inside function or script ``name``; None where that would never end.
+
+        Something that calls itself with other arguments is followed a second time.
+        """
+        again = f"{name}\0{hash(tuple(arguments))}"
+        if again in self.stack or self.stack.count(name) > 1:
             since = self.stack[self.stack.index(name) :]
             if "&" in since:
-                what = name.partition("\0")[0].removeprefix("file:")
+                what = name.partition("\0")[0].partition(":")[2]
                 self.record.add("deny", f"{what!r} starts itself again and again (a fork bomb)")
             return None
         if len(self.stack) > _DEEPEST:
             raise TooIntricate
-        return replace(self, stack=(*self.stack, name))
+        return replace(self, stack=(*self.stack, name, again))
 
     def forked(self) -> Shell:
         """This shell in another process."""
@@ -164,7 +195,10 @@ class Shell:
             case Back(part):
                 return self.forked().run(part, stdin)
             case Function(name, body):
-                self.functions[words.text(name, self)[0]] = body
+                name = words.text(name, self)[0]
+                self.functions[name] = body
+                if name in _UNASKED:
+                    self.child().run(body, stdin)
                 return ""
             case Loop():
                 return self._loop(node, stdin)
@@ -174,17 +208,25 @@ class Shell:
                 return streams.finish(inner, inner.run(body, streams.stdin))
             case Text(raw):
                 words.substitutions(raw, self)
+                self._evaluated(raw)
                 return ""
             case Broken(raw):
                 self.record.add(
-                    "ask", f"the part {raw.strip()[:60]!r} cannot be read with certainty"
+                    "ask", f"the part {raw.strip()[:60]!r} cannot be read with certainty", "doubt"
                 )
-                guess = tuple(split_words(raw.strip()))
+                guess = tuple(words.split_words(raw.strip()))
                 return (
                     self.simple(Simple(guess), stdin)
                     if len(guess) > 1 or ("{" in raw and guess)
                     else ""
                 )
+
+    def _evaluated(self, raw: str) -> None:
+        """Arithmetic evaluates what variables hold, subscripts with substitutions included."""
+        for name in dict.fromkeys(re.findall(r"[A-Za-z_]\w*", raw)):
+            for value in self.variables.get(name, ()):
+                if "$(" in value or "`" in value:
+                    words.substitutions(value, self)
 
     def _sequence(self, parts: Sequence[Node], conditional: bool, stdin: str) -> str:
         before, self.branching = self.branching, self.branching or conditional
@@ -196,6 +238,8 @@ class Shell:
     def _loop(self, loop: Loop, stdin: str) -> str:
         if loop.endless and _floods(loop.body):
             self.record.add("deny", "an endless loop starts processes without waiting for any")
+        if re.search(r"\d{4,}", " ".join(loop.words or ())) and _floods(loop.body):
+            self.record.add("ask", "a loop starts thousands of processes without waiting for any")
         if not loop.name:
             return self._sequence([loop.body], True, stdin)
         values: list[str] = []
@@ -205,8 +249,9 @@ class Shell:
             for word in loop.words:
                 for alternative in words.expand(word, self):
                     values.extend(alternative)
+        values = _sampled(values)
         said = []
-        for value in list(dict.fromkeys(values))[:64]:
+        for value in values[:64]:
             self.variables[loop.name] = [value]
             said.append(self.run(loop.body, stdin))
         if values[64:]:
@@ -223,9 +268,11 @@ class Shell:
             raw.pop(0)
         streams = self.redirect(node.redirects, stdin, shown(raw or ["a redirect"]))
         if not raw:
+            for name, value in assigned:
+                commands.judge_variable(name, value, self)
             return streams.finish(self, streams.stdin if node.redirects else "")
         for name, value in assigned:
-            commands.judge_variable(name, value, self)
+            commands.judge_given(name, value, self)
         said = ""
         for argv in self.argvs(raw):
             said = commands.call(argv, self, streams.stdin)
@@ -250,6 +297,8 @@ class Shell:
     def _assignment(self, match: re.Match[str], *, keep: bool) -> tuple[str, str]:
         name, index, more, raw = match.groups()
         if raw.startswith("(") and raw.endswith(")"):
+            for key in re.findall(r"\[([^\]]*\$\(.*?)\]=", raw):
+                words.substitutions(key, self)
             items = [w for word in _elements(raw[1:-1]) for w in words.expand(word, self)[0]]
             values = [SPLIT.join(items)]
         else:
@@ -267,18 +316,23 @@ class Shell:
         """Where a command reads and writes; what is wrong with that is noted."""
         streams = Streams(stdin)
         for item in redirects:
+            before, streams.number = streams.stdin, item.number
             if item.body is not None:
                 streams.stdin = item.body if item.literal else words.document(item.body, self)
-                continue
-            for target in words.text(item.target, self):
-                self._redirect(item.op, target, streams, command)
+            else:
+                for target in words.text(item.target, self):
+                    self._redirect(item.op, target, streams, command)
+            if item.number not in ("", "0") and item.op[0] == "<":
+                self.files[f"/dev/fd/{item.number}"] = streams.stdin
+                streams.stdin = before
         return streams
 
     def _redirect(self, op: str, target: str, streams: Streams, command: str) -> None:
         if op == "<<<":
             streams.stdin = target + "\n"
         elif op in (">&", "<&") and re.fullmatch(r"\d*-?", target):
-            return
+            if op == "<&":
+                streams.stdin = self.files.get(f"/dev/fd/{target}", streams.stdin)
         elif is_socket(target):
             self.record.add("ask", f"{command} opens a connection to the network by {target}")
             streams.stdin = NETWORK
@@ -291,9 +345,12 @@ class Shell:
             if places().kernel.fullmatch(join(self.cwd, target)):
                 self.record.add("ask", f"{command} writes to the kernel by {target}")
             if marks(target) and not known(target[:1]):
-                self.record.add("ask", f"{command} writes to a file that cannot be known")
+                self.record.add("ask", f"{command} writes to a file that cannot be known", "doubt")
             judge_path(target, self, command)
-            streams.targets.append((target, op.endswith(">>")))
+            if streams.number in ("", "1"):
+                streams.targets.append((target, op.endswith(">>")))
+            elif op not in ("<>", "<"):
+                self.write(target, UNKNOWN)
             if op in ("<>", "<"):
                 streams.stdin = self.content(target)
 
@@ -304,6 +361,8 @@ class Streams:
 
     stdin: str
     targets: list[tuple[str, bool]] = field(default_factory=list)
+    number: str = ""
+    """The descriptor that is being redirected."""
 
     def finish(self, shell: Shell, said: str) -> str:
         """Put what was said where it goes; what is left for the next."""
@@ -315,21 +374,17 @@ class Streams:
 
 def _elements(raw: str) -> Iterator[str]:
     """The raw words between the brackets of an array, without their keys."""
-    for word in split_words(raw):
+    for word in words.split_words(raw):
         keyed = re.match(r"\[[^\]]*\]=(.*)\Z", word, re.DOTALL)
         yield keyed[1] if keyed else word
 
 
-def split_words(raw: str) -> Iterator[str]:
-    """Text cut at unquoted blanks."""
-    start = i = 0
-    while i <= len(raw):
-        if i == len(raw) or raw[i] in " \t\n":
-            if i > start:
-                yield raw[start:i]
-            start = i = i + 1
-        else:
-            i = scan.skip(raw, i)
+def _sampled(values: Sequence[str]) -> list[str]:
+    """``values``, each once, and of many numbers the first and the last few."""
+    once = list(dict.fromkeys(values))
+    numbers = [value for value in once if value.isdigit()]
+    left_out = set(numbers[3:-1])
+    return [value for value in once if value not in left_out]
 
 
 def _floods(node: Node) -> bool:
@@ -359,6 +414,6 @@ def judge_script(script: str, record: Record, cwd: str) -> None:
         for trapped, shell in islice(record.traps, 64):  # a trap may set another
             shell.run_text(trapped, "")
     except (Unreadable, TooMany) as problem:
-        record.add("ask", f"it cannot be read with certainty: {problem}")
-    except (TooIntricate, RecursionError):
-        record.add("ask", "it does more than can be followed")
+        record.add("ask", f"it cannot be read with certainty: {problem}", "doubt")
+    except (TooIntricate, TooLong, RecursionError):
+        record.add("ask", "it does more than can be followed", "doubt")

@@ -6,64 +6,104 @@ import base64
 import binascii
 import re
 from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase as fnmatch
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from .record import join
 from .scan import ansi
-from .tables import trusted
-from .values import FILE, LISTING, NETWORK, SECRET, TRUSTED, UNKNOWN, blend, known, marks
+from .tables import base_name, origins, places
+from .values import (
+    ENDLESS,
+    ENVIRON,
+    FILE,
+    LISTING,
+    NETWORK,
+    PROCESSES,
+    SECRET,
+    TRUSTED,
+    UNKNOWN,
+    blend,
+    known,
+    marks,
+)
 
 if TYPE_CHECKING:
     from .machine import Shell
 
-_FETCH = frozenset({"curl", "wget", "wget2", "aria2c", "http", "https", "xh", "curlie", "lynx"})
-_FETCH |= {"w3m", "links", "nc", "ncat", "netcat", "telnet", "ftp", "lftp", "socat", "axel"}
-_FETCH |= {"websocat", "scp", "sftp", "rclone", "gsutil", "s3cmd", "tftp", "dig", "nslookup"}
-_FETCH |= {"host", "fetch", "get", "lwp-request", "httpie", "elinks", "whois", "finger"}
-_UNPACK = frozenset(
-    {"tar", "unzip", "bsdtar", "7z", "7za", "cpio", "unrar", "gunzip", "xz", "unxz"}
-)
-_UNPACK |= {"zstd", "bunzip2", "gtar", "uncompress", "ar"}
+_MARKS = {"environ": ENVIRON, "processes": PROCESSES}
 
 
 def of(name: str, argv: Sequence[str], shell: Shell, stdin: str) -> str:
     """The output of a command; files it writes are remembered."""
-    if name in _FETCH:
-        return _fetch(name, argv, shell, stdin)
-    if name == "git" and "clone" in argv[1:3]:
+    tables = origins()
+    _saved(name, argv, shell)
+    if name in tables.fetch:
+        return NETWORK
+    if tables.clones.match(f"{name} {' '.join(argv[1:])} "):
         shell.record.unpacked = True
-    if name in _UNPACK:
+    if name in tables.unpack:
         _unpack(argv, shell, stdin)
+    if mark := tables.mark(name, " ".join(argv[1:])):
+        return _MARKS[mark]
     if maker := _MAKERS.get(name):
         return maker(argv, shell, stdin)
-    if name in trusted() and name != "perl":
+    if name in tables.trusted:
         return TRUSTED
+    if PROCESSES in stdin and name.endswith("awk") and re.search(r"/.+/|[=~]=?", argv[-1]):
+        stdin = UNKNOWN
     read = [shell.files[p] for a in argv[1:] if (p := join(shell.cwd, a)) in shell.files]
-    carried = [m for m in (SECRET, NETWORK) if m in "".join(argv[1:])]
+    carried = [m for m in (SECRET, ENVIRON, NETWORK) if m in "".join(argv[1:])]
     return blend([stdin, *read, *carried])
 
 
-def _fetch(name: str, argv: Sequence[str], shell: Shell, stdin: str) -> str:
+_CLUSTER = re.compile(r"-(?!-)([a-zA-Z#0-9]*?)([oOPdJ])(.*)\Z", re.DOTALL)
+_TARGET = re.compile(r"--(output|output-document|out|output-dir|directory-prefix|dir)(?:=(.*))?\Z")
+_FOLDER = frozenset({"P", "output-dir", "directory-prefix", "dir"})
+
+
+def _saved(name: str, argv: Sequence[str], shell: Shell) -> None:
+    """Remember the files that a command fetches, by the name they get."""
+    tables = origins()
+    if name not in tables.fetch and name not in tables.copies_in:
+        return
     urls = [a for a in argv[1:] if "://" in a or re.match(r"[\w-]+(\.[\w-]+)+(/|$)", a)]
-    named = [_last(u) for u in urls]
-    saved: list[str] = []
+    folder, saved = "", []
+    remote = name in tables.saves
     for index, arg in enumerate(argv[1:], 1):
-        after = argv[index + 1] if index + 1 < len(argv) else ""
-        if re.fullmatch(r"-[a-zA-Z#]*[oO]|--output|--output-document|--out|-d", arg) and after:
-            saved.append(after)
-        if match := re.match(r"(?:--output(?:-document)?=|--out=|-[oO])(.+)", arg):
-            saved.append(match[1])
-        if re.fullmatch(r"-[a-zA-Z#]*[OJ][a-zA-Z]*|--remote-name(-all)?", arg):
-            saved.extend(named)
-    if name in ("wget", "wget2", "aria2c", "axel") and not saved:
-        saved = named
-    if name in ("scp", "sftp", "rclone", "gsutil", "s3cmd"):
-        saved.extend([argv[-1], join(argv[-1], _last(argv[-2])) if len(argv) > 2 else ""])
+        option, value = _given(name, arg)
+        if not option or name in tables.copies_in:
+            continue
+        if option in ("O", "J") and name in ("curl", "curlie"):
+            remote = True
+            continue
+        value = value or (argv[index + 1] if index + 1 < len(argv) else "")
+        if option in _FOLDER or (option == "d" and name == "aria2c"):
+            folder = value
+        elif option != "J" and (option != "d" or name in ("axel", "fetch")):
+            saved.append(value)
+    if remote and not saved:
+        saved = [_last(u) for u in urls]
+    if name in tables.copies_in and len(argv) > 2:
+        saved = [argv[-1], join(argv[-1], _last(argv[-2]))]
+        if not any(":" in a for a in argv[1:-1]):
+            return
     for path in saved:
         if path and path != "-":
-            shell.write(path, NETWORK)
-    return NETWORK
+            shell.write(join(folder, path) if folder else path, NETWORK)
+
+
+def _given(name: str, arg: str) -> tuple[str, str]:
+    """The option of ``arg`` that says where to save, and its value if that is attached."""
+    if match := _TARGET.match(arg):
+        return match[1], match[2] or ""
+    if arg.startswith("--remote-name"):
+        return "O", ""
+    if name in ("wget", "wget2") and (match := re.match(r"-[a-zA-Z]*?([OP])(.*)\Z", arg)):
+        return match[1], match[2]
+    if match := _CLUSTER.match(arg):
+        return match[2], match[3]
+    return "", ""
 
 
 def _last(url: str) -> str:
@@ -212,13 +252,32 @@ def _range(text: str) -> str:
 
 def _same(argv: Sequence[str], shell: Shell, stdin: str) -> str:
     """Filters that pass lines on: what comes out was in what went in."""
-    names = [a for a in argv[2 if "grep" in argv[0] else 1 :] if join(shell.cwd, a) in shell.files]
+    searches = argv[0].endswith(("grep", "rg"))
+    names = [a for a in argv[2 if searches else 1 :] if join(shell.cwd, a) in shell.files]
     text = "".join([stdin, *(shell.content(n) for n in names)])
     if not text:
         return UNKNOWN
+    if searches:
+        text = text.replace(PROCESSES, UNKNOWN)
+        if LISTING in text and (hit := _secret_asked_for(argv)):
+            return f"{LISTING}\n{hit}\n"
+    if base_name(argv[0]) in ("head", "tail"):
+        text = text.replace(ENDLESS, "").replace(PROCESSES, UNKNOWN)
     if (marks(text) in (LISTING, FILE) and "grep" not in argv[0]) or not marks(text):
         return text
     return LISTING if marks(text) == LISTING else blend([text])
+
+
+def _secret_asked_for(argv: Sequence[str]) -> str | None:
+    """A secret file's name that a search in a listing is after."""
+    pattern = next((a for a in argv[1:] if not a.startswith("-")), "")
+    if len(pattern) < 3 or any(a.startswith("-") and "v" in a for a in argv[1:]):
+        return None
+    try:
+        wanted = re.compile(pattern)
+    except re.error:
+        return None
+    return next((name for name in places().secret_names if wanted.search(name)), None)
 
 
 def _sed(argv: Sequence[str], shell: Shell, stdin: str) -> str:
@@ -250,6 +309,37 @@ def _copy(argv: Sequence[str], shell: Shell, stdin: str) -> str:
     return ""
 
 
+def _dd(argv: Sequence[str], shell: Shell, stdin: str) -> str:
+    named = dict(a.split("=", 1) for a in argv[1:] if "=" in a)
+    text = shell.content(named["if"]) if "if" in named else stdin
+    if "of" in named:
+        shell.write(named["of"], text)
+        return ""
+    return text
+
+
+_CUT = re.compile(r" -([fcb]) ?(\d*)(-?)(\d*)(?= |$)")
+
+
+def _cut(argv: Sequence[str], shell: Shell, stdin: str) -> str:
+    """One field, one character or one range of a known text."""
+    words = " " + " ".join(argv[1:])
+    match, sign = _CUT.search(words), re.search(r" -d ?(.)", words)
+    if not match or not known(stdin):
+        return blend([stdin])
+    first = int(match[2] or 1)
+    last = int(match[4] or 10**6) if match[3] else first
+    glue = (sign[1] if sign else "\t") if match[1] == "f" else ""
+    return "".join(_picked(line, glue, first, last) + "\n" for line in stdin.splitlines())
+
+
+def _picked(line: str, glue: str, first: int, last: int) -> str:
+    if glue and glue not in line:
+        return line
+    parts = line.split(glue) if glue else list(line)
+    return glue.join(parts[max(first - 1, 0) : last])
+
+
 def _mktemp(argv: Sequence[str], shell: Shell, stdin: str) -> str:
     return "/tmp/tmp.a\n"  # noqa: S108 - what mktemp prints
 
@@ -271,11 +361,13 @@ def _basename(argv: Sequence[str], shell: Shell, stdin: str) -> str:
 
 
 def _dirname(argv: Sequence[str], shell: Shell, stdin: str) -> str:
-    return argv[1].rstrip("/").rpartition("/")[0] or "." if len(argv) > 1 else ""
+    if len(argv) < 2:
+        return ""
+    return argv[1].rstrip("/").rpartition("/")[0] or ("/" if argv[1].startswith("/") else ".")
 
 
 def _yes(argv: Sequence[str], shell: Shell, stdin: str) -> str:
-    return " ".join(argv[1:]) + "\n" if len(argv) > 1 else "y\n"
+    return (" ".join(argv[1:]) or "y") + f"\n{ENDLESS}\n"
 
 
 def _ls(argv: Sequence[str], shell: Shell, stdin: str) -> str:
@@ -307,13 +399,18 @@ def find_names(argv: Sequence[str]) -> list[str]:
             break
         if arg not in ("-H", "-L", "-P"):
             roots.append(arg)
-    joined = " ".join(argv)
+    joined = re.sub(r" (-not|!) -\w+ \S+", "", " ".join(argv))
     narrow = re.search(
         r" -(i?name|i?path|i?regex|i?wholename|newer\w*|[acm]time|[acm]min|empty|size|perm|inum"
         r"|samefile|links|i?lname|executable)\b",
         joined,
     ) and not re.search(r" -i?(name|path) '?\*+'?( |$)|-regex \.\*( |$)| -o ", joined)
-    return [f"{r.rstrip('/')}/{LISTING}" if narrow else r for r in roots or ["."]]
+    roots = roots or ["."]
+    named = re.findall(r" -i?name (\S+)", joined)
+    wanted = places().secret_names
+    named = [n for n in named if any(fnmatch(w, n) for w in wanted) or places().secret.search(n)]
+    secret = [f"{r.rstrip('/')}/{n}" for r in roots for n in named if n.strip("*") != ""]
+    return [*(f"{r.rstrip('/')}/{LISTING}" if narrow else r for r in roots), *secret]
 
 
 _MAKERS: dict[str, Callable[[Sequence[str], Shell, str], str]] = {
@@ -354,10 +451,11 @@ _MAKERS: dict[str, Callable[[Sequence[str], Shell, str], str]] = {
     "readlink": _realpath,
     "pv": _cat,
     "rg": _same,
-    "xclip": _cat,
     "fold": _same,
     "nl": _same,
     "sponge": _tee,
     "openssl": _openssl,
     "buffer": _cat,
+    "dd": _dd,
+    "cut": _cut,
 }

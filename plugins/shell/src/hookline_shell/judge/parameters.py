@@ -6,6 +6,7 @@ import fnmatch
 import re
 from typing import TYPE_CHECKING
 
+from .scan import ansi
 from .values import SPLIT, UNKNOWN, blend, keep_blanks, known
 
 if TYPE_CHECKING:
@@ -22,8 +23,11 @@ _SLICE = re.compile(r":\s*(-?\d+|\(-\d+\))\s*(?::\s*(-?\d+))?\s*\Z")
 
 def value(inner: str, scope: Scope) -> list[str]:
     """The texts that ``${inner}`` may become."""
+    from .words import text
+
     match = _HEAD.match(inner)
     if not match:
+        text(inner, scope)
         return [UNKNOWN]
     sign, name, index, rest = match["sign"], match["name"], match["index"], match["rest"]
     if sign == "#":
@@ -41,7 +45,10 @@ def value(inner: str, scope: Scope) -> list[str]:
 
 
 def _indirect(names: list[str], index: str | None, rest: str, scope: Scope) -> list[str]:
+    from .words import text
+
     if index or rest:
+        text((index or "") + rest, scope)
         return [UNKNOWN]
     found = [v for n in names for v in (scope.lookup(n) if known(n) else [UNKNOWN])]
     return found or [UNKNOWN]
@@ -78,7 +85,7 @@ def _default(name: str, values: list[str], sign: str, word: str, scope: Scope) -
 
 
 def _operate(subject: str, rest: str, scope: Scope) -> str:
-    from .words import text
+    from .words import document, text
 
     if not known(subject):
         text(rest, scope)
@@ -93,6 +100,10 @@ def _operate(subject: str, rest: str, scope: Scope) -> str:
         return _trim(subject, rest[0], pattern, shortest=not long)
     if rest[0] == "/":
         return _replace(subject, rest[1:], scope)
+    if rest == "@P":
+        return document(subject, scope)
+    if rest == "@E":
+        return ansi(subject)
     if rest in ("@Q", "@L", "@U", "@u"):
         return {"@L": subject.lower(), "@U": subject.upper()}.get(rest, subject)
     return UNKNOWN

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fnmatch
 import ipaddress
 import re
 import socket
+import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias
 from urllib.parse import unquote
@@ -21,11 +23,11 @@ _WILD = re.compile(r"[*?.!\[\]{}@()+|^-]*[*?][*?.!\[\]{}@()+|^-]*")
 _GLOB = re.compile(r"[*?\[]")
 _ROOT_LINK = re.compile(r"^/proc/(self|thread-self|\d+)/(root|cwd)(?=/|$)")
 _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://([^/\s'\"?#]+)")
-_HOST = re.compile(r"(?:[^@]*@)?(\[[0-9a-fA-F:.%]+\]|[^:]+)(?::\d*)?")
+_HOST = re.compile(r"(?:[^@]*@)?(\[[0-9a-fA-F:.%]+\]|[^:]+)(:\d+)?:?")
 _NUMBER = re.compile(r"(0x[0-9a-f]+|\d+)(\.(0x[0-9a-f]+|\d+)){0,3}", re.IGNORECASE)
-_INSIDE = re.compile(r"^(?:--?[\w-]+=|[\w.-]+=|-[a-zA-Z](?=[/~]))?@?(.*)$", re.DOTALL)
+_INSIDE = re.compile(r"^(?:--?[\w-]+=|[\w.-]+=|-[a-zA-Z](?=[/~]))?[@<]?(.*)$", re.DOTALL)
 _COMPILER = re.compile(r"^-[ILDWfmF]")
-_OPTION_VALUE = re.compile(r"^(?:[\w.-]+=|@)(.*)$", re.DOTALL)
+_OPTION_VALUE = re.compile(r"^(?:[\w.-]+=[@<]?|@)(.*)$", re.DOTALL)
 
 
 def kind(target: str, shell: Shell) -> Kind:
@@ -78,7 +80,8 @@ def is_device(path: str, shell: Shell) -> bool:
     """True if ``path`` is a block device or raw memory."""
     if places().harmless.fullmatch(path):
         return False
-    return bool(places().devices.fullmatch(join(shell.cwd, path)))
+    devices = places().devices
+    return bool(devices.fullmatch(join(shell.cwd, path)) or devices.fullmatch(path))
 
 
 def is_socket(path: str) -> bool:
@@ -86,31 +89,53 @@ def is_socket(path: str) -> bool:
     return path.startswith(("/dev/tcp/", "/dev/udp/"))
 
 
-def judge_words(name: str, argv: Sequence[str], shell: Shell) -> None:
-    """Note what is wrong with the paths and addresses among ``argv``'s arguments."""
+def judge_words(name: str, argv: Sequence[str], plain: Sequence[str], shell: Shell) -> None:
+    """Note what is wrong with the addresses in ``argv`` and the paths in ``plain``.
+
+    ``plain`` is ``argv`` without words that are code.
+    """
     for word in _addresses(name, argv):
-        if reason := _address(word):
-            shell.record.add("ask", f"{shown(argv)} reaches for {reason}")
+        if reason := _address(word, shell):
+            shell.record.add("ask", f"{shown(argv)} reaches for {reason}", "place")
     if shell.remote:
         return
-    for word in _paths(name, argv):
-        judge_path(word, shell, shown(argv))
+    command = shown(argv)
+    for word in _paths(name, plain):
+        judge_path(word, shell, command)
 
 
 def judge_path(word: str, shell: Shell, command: str) -> None:
     """Note why the path ``word`` may not be used, if so."""
-    tables = places()
     if word.startswith("file://"):
         word = unquote(word[7:])
+    if word == "~" or word.startswith("~/"):
+        word = shell.record.home + word[1:]
     if not word or len(word) > 4096 or "\0" in word:
         return
-    partly = not known(word)
-    visible = without_marks(word)
-    if partly and (FILE in word or (not visible.startswith(("/", "~")) and ".." not in visible)):
-        return
-    if partly and word[0] in MARKS:
-        return
-    plain = visible if partly else word
+    if known(word):
+        _judge_known(word, shell, command)
+    else:
+        _judge_partly(word, shell, command)
+
+
+def _judge_partly(word: str, shell: Shell, command: str) -> None:
+    """A path that is not known as a whole: what is visible of it may tell enough."""
+    tables, visible = places(), without_marks(word).lstrip("@<")
+    if tables.startup.search(visible):
+        shell.record.add("ask", f"{command} touches {visible}, which programs run when they start")
+    if tables.secret.search(visible):
+        name = join(shell.record.workspace, visible.rpartition("/")[2])
+        if visible.startswith(("/etc/", "/proc/")) or shell.record.judge_path(name):
+            shell.record.add("ask", f"{command} may name {visible}, which holds secrets", "place")
+            return
+    # Below a folder that is not known anything may lie.
+    below = word[0] in MARKS and word[1:2] in ("", "/", *MARKS)
+    if not below and FILE not in word and (visible[:1] in ("/", "~") or ".." in visible.split("/")):
+        _judge_known(visible, shell, command)
+
+
+def _judge_known(plain: str, shell: Shell, command: str) -> None:
+    tables = places()
     if plain.startswith("-"):
         return
     looks = plain.startswith(("/", "~")) or ".." in plain.split("/") or tables.secret.search(plain)
@@ -120,58 +145,76 @@ def judge_path(word: str, shell: Shell, command: str) -> None:
         if _below(shell.cwd, shell.record.workspace):
             return
     whole = join(shell.cwd, plain) if known(shell.cwd) else plain
-    if tables.harmless.fullmatch(whole) or _is_temporary(whole):
+    if tables.harmless.fullmatch(whole) or is_temporary(whole):
         return
     if tables.startup.search(whole) and not _below(whole, shell.record.workspace):
         shell.record.add("ask", f"{command} touches {plain}, which programs run when they start")
         return
-    if _GLOB.search(plain) and (hit := _secret_glob(plain)):
-        shell.record.add("ask", f"{command} may name {hit}, which holds secrets")
+    if _GLOB.search(plain) and (hit := _secret_glob(plain, command)):
+        shell.record.add("ask", f"{command} may name {hit}, which holds secrets", "place")
     literal = _GLOB.split(whole)[0] if _GLOB.search(whole) else whole
     if reason := shell.record.judge_path(literal):
-        shell.record.add("ask", f"{command} names {plain!r}: {reason.rstrip('.')}")
+        shell.record.add("ask", f"{command} names {plain!r}: {reason.rstrip('.')}", "place")
 
 
 def _below(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
-def _is_temporary(path: str) -> bool:
+def is_temporary(path: str) -> bool:
+    """True for a path below a folder for temporary files."""
     below = any(_below(path, folder) for folder in places().temporary)
     return below and not places().secret.search(path)
 
 
-_SECRETS = (".env", ".ssh", ".aws", ".netrc", ".gnupg", ".kube", ".npmrc", ".pypirc", ".docker")
-
-
-def _secret_glob(word: str) -> str | None:
+def _secret_glob(word: str, command: str) -> str | None:
     """The secret name that a glob such as ``.e?v`` is about, if one part of it says so."""
-    import fnmatch
-
+    if command.strip("`").split(" ")[0] in places().listers:
+        return None
+    if found := places().secret.search(word):
+        return found[0].strip("/")
     for part in word.split("/"):
-        if not _GLOB.search(part) or len(part.replace("*", "")) < 2:
+        if not _GLOB.search(part) or (len(part.replace("*", "")) < 2 and part != ".*"):
             continue
-        for name in _SECRETS:
+        for name in places().secret_names:
             if fnmatch.fnmatchcase(name, part):
                 return name
     return None
 
 
+_PATTERN_FILE = re.compile(r"-(?!-)\w*f|--file(=.*)?")
+
+
 def _paths(name: str, argv: Sequence[str]) -> Iterator[str]:
     """The arguments that may be paths, without the option they are given with."""
     tables = places()
+    if name in ("kubectl", "oc") and "cp" in argv[1:3]:
+        yield from (a for a in argv[2:] if ":" not in a and a != "cp")
+    named = tables.path_options.get(name, frozenset())
+    for option, value in zip(argv[1:], [*argv[2:], ""], strict=False):
+        if option in named:
+            yield value
+        elif option.split("=")[0] in named:
+            yield option.partition("=")[2]
     if name in tables.text_commands:
+        if name in tables.uploaders:
+            yield from (w for w in argv[1:] if " " not in w and tables.secret.search(w))
         return
+    if name == "socat":
+        yield from (part for word in argv[1:] for part in re.split(r"[:,]", word))
+    if name == "git":
+        yield from (a.partition(":")[2] for a in argv[1:] if re.match(r"[\w^~@{}/.-]+:[^/]", a))
     if name in tables.code_hosts:
         yield from _mounted(argv)
         return
     options = tables.text_options.get(name, frozenset())
-    skip_operand = name in tables.first_is_text and not any(a in options for a in argv[1:])
+    given = any(a in options or _PATTERN_FILE.fullmatch(a) for a in argv[1:])
+    skip_operand = name in tables.first_is_text and not given
     after = False
     for word in argv[1:]:
         if after:
             after = False
-            if not (name in ("curl", "http") and "@" in word[:40]):
+            if not (name in ("curl", "http") and re.match(r"[^@<]{0,40}[@<]", word)):
                 continue
         if word in options:
             after = True
@@ -199,8 +242,12 @@ def _mounted(argv: Sequence[str]) -> Iterator[str]:
             m := re.search(r"(?:source|src)=([^,]+)", word)
         ):
             yield m[1]
-        if word in ("--env-file", "cp"):
+        if word in ("--env-file", "-f", "--file"):
             yield argv[index + 1]
+    if argv[1:2] == ["cp"]:
+        yield from (a for a in argv[2:] if ":" not in a and not a.startswith("-"))
+    if set(argv[1:3]) & {"build", "buildx"} and len(argv) > 2:
+        yield argv[-1].split("=")[0] if argv[-1].startswith("-") else argv[-1]
 
 
 def _inside(word: str) -> Iterator[str]:
@@ -214,32 +261,51 @@ def _inside(word: str) -> Iterator[str]:
         yield more[1]
 
 
+_BARE_HOST = re.compile(r"[^-=][^=]*[.:x][^=]*$|\d{6,}")
+_REROUTED = frozenset({"--resolve", "--connect-to", "-x", "--proxy", "--preproxy", "--interface"})
+_IN_WORD = re.compile(r"(?<![\w.])(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-fA-F:.]+\])(?![\w.])")
+
+
 def _addresses(name: str, argv: Sequence[str]) -> Iterator[str]:
+    """The hosts that are named, each with its port if that is told."""
     if name in ("echo", "printf", "grep", "git-commit", "sed", "rg"):
         return
-    for word in argv[1:]:
+    tables = places()
+    other = name in tables.network_clients
+    for index, word in enumerate(argv[1:], 1):
         if "://" in word:
             yield from _URL.findall(word)
-        elif name in places().web_clients and re.match(r"[^-=][^=]*[.:x][^=]*$|\d{6,}", word):
+        elif argv[index - 1] in _REROUTED and name in tables.web_clients:
+            yield from _IN_WORD.findall(word)
+        elif name in tables.web_clients and _BARE_HOST.match(word):
             yield word.split("/")[0]
+        elif other:
+            yield from (a for a in _IN_WORD.findall(word) if not a.startswith(("127.", "[::1]")))
 
 
-def _address(authority: str) -> str | None:
+def _address(authority: str, shell: Shell) -> str | None:
     """Why an address may not be reached, as the end of a sentence."""
-    match = _HOST.fullmatch(without_marks(unquote(authority)))
+    plain = unicodedata.normalize("NFKC", without_marks(unquote(authority))).replace("。", ".")
+    match = _HOST.fullmatch(plain)
     if not match:
         return None
     host = match[1].strip("[]").rstrip(".").lower()
-    if host in places().metadata:
-        return f"{host}, which hands out this machine's credentials"
     address = _literal(host)
-    if address is None:
-        return None
-    if any(address in network for network in places().metadata_networks):
+    hands_out = any(address in network for network in places().metadata_networks if address)
+    if hands_out or host in places().metadata:
         return f"{host}, which hands out this machine's credentials"
-    if any(address in network for network in places().private):
+    if host in places().local or host.endswith(".localhost"):
+        return None
+    if shell.record.judge_address and (address or _PUBLIC_NAME.fullmatch(host)):
+        where = f"[{host}]" if ":" in host else host
+        reason = shell.record.judge_address(f"http://{where}{match[2] or ''}/")
+        return f"{host}: {reason.rstrip('.')}" if reason else None
+    if address and any(address in network for network in places().private):
         return f"the private address {host}"
     return None
+
+
+_PUBLIC_NAME = re.compile(r"([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z][a-z0-9-]*")
 
 
 def _literal(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

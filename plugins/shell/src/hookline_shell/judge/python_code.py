@@ -5,13 +5,16 @@ from __future__ import annotations
 import ast
 import base64
 import binascii
+import codecs
 import re
+import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from . import interpreters, literals
 from .deeds import delete
 from .places import is_device, judge_path
+from .record import join
 from .values import UNKNOWN
 
 if TYPE_CHECKING:
@@ -24,12 +27,25 @@ _DELETE = frozenset({"rmtree", "removedirs", "rmdir", "remove", "unlink", "remov
 _NET = re.compile(
     r"\b(urlopen|urlretrieve|requests|httpx2?|aiohttp|http\.client|urllib3?|socket|smtplib|ftplib)\b"
 )
-_CODE = frozenset(
-    {"exec", "eval", "compile", "execfile", "runsource", "runcode", "run_path", "run_module"}
+_CODE = frozenset({"exec", "eval", "compile", "execfile", "runsource", "runcode"})
+_INTERNALS = re.compile(r"__(subclasses|globals|reduce|reduce_ex|code|builtins)__")
+_HOME = re.compile(
+    r"\bPath\.home\(|expanduser|environ\W{1,6}HOME|getenv\W+HOME|walk\(\s*['\"]/['\"]"
 )
 _FILES = frozenset({"open", "Path", "copy", "copyfile", "copytree", "move", "read_text", "listdir"})
 _FILES |= {"chmod", "chown", "rename", "replace", "symlink", "link", "walk", "scandir", "glob"}
-_FILES |= {"iglob", "chdir", "makedirs", "mkdir", "FileIO", "load_module", "stat", "truncate"}
+_FILES |= {
+    "run_path",
+    "iglob",
+    "chdir",
+    "makedirs",
+    "mkdir",
+    "FileIO",
+    "load_module",
+    "stat",
+    "truncate",
+}
+_COPIES = frozenset({"copy", "copyfile", "move", "rename", "replace"})
 _CONVERTS = frozenset({"str", "bytes", "list", "Path", "expanduser", "PurePath", "split"})
 _MODULES = frozenset({"os", "subprocess", "builtins", "__builtins__", "sys", "shutil", "pty"})
 
@@ -57,7 +73,7 @@ def _judge_unparsed(code: str, shell: Shell, command: str) -> None:
         if re.search(r"system|subprocess|popen|exec|spawn", code):
             interpreters.run_code(text, shell.child(), "", command)
     if re.search(r"\b(exec|eval|system|subprocess|popen|rmtree|__import__)\b", code):
-        shell.record.add("ask", f"{command} holds Python that cannot be read")
+        shell.record.add("ask", f"{command} holds Python that cannot be read", "doubt")
 
 
 @dataclass
@@ -67,6 +83,8 @@ class _Visitor:
     command: str
     constants: dict[str, object] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
+    rounds: dict[str, list[object]] = field(default_factory=dict)
+    """The values of loop variables."""
 
     def visit_all(self, tree: ast.AST) -> None:
         for node in ast.walk(tree):
@@ -84,16 +102,44 @@ class _Visitor:
         if isinstance(node, ast.ImportFrom | ast.Import):
             for alias in node.names:
                 self.names[alias.asname or alias.name] = alias.name
+                self._imported(
+                    node.module or "" if isinstance(node, ast.ImportFrom) else alias.name
+                )
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             name, value = node.targets[0].id, self.fold(node.value)
             if value is not None:
                 self.constants[name] = value
             elif isinstance(node.value, ast.Attribute | ast.Name | ast.Call):
                 self.names[name] = self.called(node.value)
+        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            name = node.target.id
+            value = _operate(self.constants.get(name), node.op, self.fold(node.value))
+            self.constants[name] = UNKNOWN if value is None else value
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            self._grown(node.value)
         elif isinstance(node, ast.For) and isinstance(node.target, ast.Name):
             value = self.fold(node.iter)
             if isinstance(value, list) and value:
                 self.constants[node.target.id] = value[0]
+                self.rounds[node.target.id] = value
+
+    def _grown(self, call: ast.Call) -> None:
+        """``x.append(…)`` and ``x.extend(…)`` on a known list."""
+        if not isinstance(call.func, ast.Attribute) or not isinstance(call.func.value, ast.Name):
+            return
+        name, more = call.func.value.id, [self.fold(a) for a in call.args]
+        known = self.constants.get(name)
+        if isinstance(known, list) and call.func.attr == "append" and more:
+            self.constants[name] = [*known, UNKNOWN if more[0] is None else more[0]]
+        elif isinstance(known, list) and call.func.attr == "extend" and isinstance(more[0], list):
+            self.constants[name] = [*known, *more[0]]
+
+    def _imported(self, module: str) -> None:
+        """A module that this command wrote."""
+        path = join(self.shell.cwd, module.replace(".", "/") + ".py")
+        inner = self.shell.entering("import:" + path) if path in self.shell.files else None
+        if inner is not None:
+            judge(self.shell.files[path], inner, f"{self.command}: import {module}")
 
     def called(self, node: ast.AST) -> str:
         """The last name of what is called, through aliases and ``getattr``."""
@@ -139,6 +185,14 @@ class _Visitor:
                 return _sliced(
                     self.fold(inner), *(self.fold(p) for p in (cut.lower, cut.upper, cut.step))
                 )
+            case ast.Subscript(value=inner, slice=ast.Constant(value="HOME")) if (
+                self.called(inner) == "environ"
+            ):
+                return self.shell.record.home
+            case ast.Attribute(attr="sep"):
+                return "/"
+            case ast.Attribute(attr="executable"):
+                return "python"
             case ast.Call():
                 return self._folded_call(node)
         return None
@@ -146,11 +200,24 @@ class _Visitor:
     def _folded_call(self, node: ast.Call) -> object:
         name = self.called(node.func)
         args = [self.fold(a) for a in node.args]
+        if name == "read" and isinstance(node.func, ast.Attribute):
+            return self._written(node.func.value)
+        if name in ("getenv", "get") and args[:1] == ["HOME"]:
+            return self.shell.record.home
         owner = self.fold(node.func.value) if isinstance(node.func, ast.Attribute) else None
         try:
             return _compute(name, owner, args)
         except (ValueError, TypeError, IndexError, AttributeError, binascii.Error, OverflowError):
             return None
+
+    def _written(self, node: ast.AST) -> str | None:
+        """What ``open(…).read()`` gives for a file that this command wrote."""
+        if isinstance(node, ast.Call) and self.called(node.func) == "open" and node.args:
+            path = self.fold(node.args[0])
+            return (
+                self.shell.files.get(join(self.shell.cwd, path)) if isinstance(path, str) else None
+            )
+        return None
 
     def _call(self, node: ast.Call) -> None:
         name = self.called(node.func)
@@ -165,7 +232,8 @@ class _Visitor:
             or name == "shell_exec"
             or (name in _PROCESS and ("subprocess" in self.code or name == "Popen"))
         ):
-            self._run(first, node)
+            for value in self._values(first, node):
+                self._run(value, node)
         elif _EXEC.match(name):
             args = [self.fold(a) for a in node.args]
             flat = [x for a in args for x in (a if isinstance(a, list) else [a])]
@@ -178,11 +246,20 @@ class _Visitor:
             self.ask("imports a module whose name cannot be known")
         elif name in _DELETE:
             self._delete(name, first, node)
-        elif name in ("kill", "killpg") and first == -1:
-            self.shell.record.add("deny", f"{self.command} kills every process")
+        elif name in ("kill", "killpg") and first in (-1, 1):
+            severity, what = ("deny", "every") if first == -1 else ("ask", "the machine's first")
+            self.shell.record.add(severity, f"{self.command} kills {what} process")  # type: ignore[arg-type]
+        elif name == "loads" and first is not None and re.search(r"pickle|marshal|dill", self.code):
+            self.ask("runs what it unpacks")
         elif name in ("setuid", "seteuid", "setreuid", "setresuid", "setgid"):
             self.ask("changes the user it runs as")
         self._files(name, first, node)
+
+    def _values(self, first: object, node: ast.Call) -> list[object]:
+        """What the first argument is in each round of a loop."""
+        if node.args and isinstance(node.args[0], ast.Name) and node.args[0].id in self.rounds:
+            return self.rounds[node.args[0].id]
+        return [first]
 
     def _keyword(self, node: ast.Call) -> object:
         for keyword in node.keywords:
@@ -234,17 +311,31 @@ class _Visitor:
         if name not in _FILES or not isinstance(first, str):
             return
         judge_path(first, self.shell, self.command)
+        if name == "run_path" and (content := self.shell.files.get(join(self.shell.cwd, first))):
+            judge(content, self.shell, self.command)
         second = self.fold(node.args[1]) if len(node.args) > 1 else ""
         modes = [second, *(self.fold(k.value) for k in node.keywords)]
         writing = any(isinstance(m, str) and re.search(r"[wax+]", m) for m in modes)
-        if is_device(first, self.shell) and (writing or name != "open"):
-            self.shell.record.add("deny", f"{self.command} writes over the device {first}")
+        writing |= bool(re.search(r"O_(WRONLY|RDWR|TRUNC|APPEND)", ast.dump(node)))
+        for path in (first, second) if name in _COPIES else (first,):
+            if (
+                isinstance(path, str)
+                and is_device(path, self.shell)
+                and (writing or name != "open")
+            ):
+                self.shell.record.add("deny", f"{self.command} writes over the device {path}")
 
     def _whole(self, tree: ast.AST) -> None:
         """Acts that show only in the code as a whole."""
+        if _INTERNALS.search(self.code):
+            self.ask("reaches for the internals of Python")
+        if passed := self._passed_on(tree):
+            self.ask(f"hands on {passed}, which runs commands")
         calls = {self.called(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)}
         if "fork" in calls and any(_forks(self, n) for n in ast.walk(tree)):
             self.shell.record.add("deny", f"{self.command} starts copies of itself (a fork bomb)")
+        if calls & _DELETE and _HOME.search(self.code):
+            self.ask("deletes what lies in a home folder or everywhere")
         if not _NET.search(self.code):
             return
         if "socket" in self.code and calls & (
@@ -255,6 +346,20 @@ class _Visitor:
             self.ask("fetches from the network and runs code")
         if re.search(r"\benviron\b|\bgetenv\b|environb", self.code):
             self.ask("may send the environment out")
+
+    def _passed_on(self, tree: ast.AST) -> str | None:
+        """A function that runs commands and is used in another way than by calling it."""
+        runs = _SHELL | {"Popen", "check_output", "check_call"}
+        called = {id(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)}
+        held = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Assign)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and node.attr in runs and id(node) not in called:
+                owner = node.value
+                if id(node) not in held and not (
+                    isinstance(owner, ast.Name) and owner.id == "self"
+                ):
+                    return node.attr
+        return None
 
 
 def _forks(visitor: _Visitor, node: ast.AST) -> bool:
@@ -293,6 +398,8 @@ def _sliced(value: object, start: object, end: object, step: object) -> object:
 def _compute(name: str, owner: object, args: list[object]) -> object:
     """The value of a pure call on constants; None if it is not one."""
     first = args[0] if args else None
+    if name == "split" and isinstance(first, str) and owner is None:
+        return shlex.split(str(first))
     if name == "chr" and isinstance(first, int):
         return chr(first)
     if name == "join" and isinstance(owner, str) and isinstance(first, list):
@@ -317,6 +424,8 @@ def _compute(name: str, owner: object, args: list[object]) -> object:
         return getattr(owner, name)(*args) if all(isinstance(a, str) for a in args) else None
     if name == "reversed" and isinstance(first, str | list):
         return list(first)[::-1]
+    if name == "decode" and isinstance(first, str) and args[1:2] in (["rot13"], ["rot_13"]):
+        return codecs.decode(first, "rot13")
     if name in ("getcwd", "cwd"):
         return "."
     return None
@@ -324,8 +433,6 @@ def _compute(name: str, owner: object, args: list[object]) -> object:
 
 def _decoded(owner: object, codec: object) -> object:
     if isinstance(owner, str) and codec in ("rot13", "rot_13"):
-        import codecs
-
         return codecs.decode(owner, "rot13")
     if isinstance(owner, bytes):
         return owner.decode("utf-8", "replace")

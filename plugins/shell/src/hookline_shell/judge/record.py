@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from .machine import Shell
 
 Severity: TypeAlias = Literal["ask", "deny"]
+Sort: TypeAlias = Literal["act", "place", "doubt"]
+"""What a finding is about: something done, a path or address named, or what cannot be known."""
 MOST_STEPS = 2_000
 """Commands that are followed in one judgement, so that loops and recursion end soon."""
 _SHOWN = str.maketrans({**dict.fromkeys(MARKS, "…"), SPLIT: " "})
@@ -22,27 +24,42 @@ class TooIntricate(Exception):
     """The command does more than can be followed."""
 
 
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One reason to stop a command."""
+
+    severity: Severity
+    sort: Sort
+
+
 @dataclass
 class Record:
     """One judgement under way.
 
-    ``judge_path`` tells why a path would be refused, ``workspace`` and ``home`` are absolute.
+    ``judge_path`` tells why a path would be refused; ``workspace`` and ``home`` are absolute.
     """
 
     judge_path: Callable[[str], str | None]
     workspace: str
     home: str
-    findings: dict[str, Severity] = field(default_factory=dict)
+    judge_address: Callable[[str], str | None] | None = None
+    """Tells why a URL would be refused; None where nothing can tell."""
+    findings: dict[str, Finding] = field(default_factory=dict)
     steps: int = 0
     traps: list[tuple[str, Shell]] = field(default_factory=list)
     """Scripts of ``trap`` and the shells that run them at their end."""
     unpacked: bool = False
     """Something from the network was unpacked; what is run from there is not known."""
 
-    def add(self, severity: Severity, reason: str) -> None:
+    def add(self, severity: Severity, reason: str, sort: Sort = "act") -> None:
         """Note a finding; of two with one reason the stricter stays."""
-        if self.findings.get(reason) != "deny":
-            self.findings[reason] = severity
+        before = self.findings.get(reason)
+        if before is None or before.severity != "deny":
+            self.findings[reason] = Finding(severity, sort)
+
+    def trial(self) -> Record:
+        """A record for text that may not be a command at all; nothing is noted here."""
+        return Record(self.judge_path, self.workspace, self.home, self.judge_address)
 
     def step(self) -> None:
         """Count one command. Raises :class:`TooIntricate` when there were too many."""
@@ -53,7 +70,9 @@ class Record:
 
 def shown(argv: Sequence[str], limit: int = 100) -> str:
     """A command for people, in backticks, cut at ``limit`` characters."""
-    line = " ".join(a.translate(_SHOWN) or "''" for a in argv).replace("\n", " ")
+    # Each word takes at least one character; only so much is looked at.
+    words = (word[: limit + 1].translate(_SHOWN) or "''" for word in argv[: limit + 1])
+    line = " ".join(words).replace("\n", " ")
     return f"`{line if len(line) <= limit else line[: limit - 1] + '…'}`"
 
 

@@ -36,7 +36,7 @@ class Heredoc:
     body: str = ""
 
 
-_HEREDOC = re.compile(r"<<(-?)[ \t]*((?:'[^'\n]*'|\"[^\"\n]*\"|\\.|[^\s'\"\\;&|<>()])+)")
+_HEREDOC = re.compile(r"<<(-?)[ \t]*((?:'[^'\n]*'|\"[^\"\n]*\"|\\(?:.|\n)|[^\s'\"\\;&|<>()])+)")
 
 
 def heredoc_at(text: str, i: int) -> tuple[int, Heredoc] | None:
@@ -46,7 +46,7 @@ def heredoc_at(text: str, i: int) -> tuple[int, Heredoc] | None:
     match = _HEREDOC.match(text, i)
     if not match:
         return None
-    word = match[2]
+    word = match[2].replace("\\\n", "")
     mark = re.sub(r"['\"]|\\(.)", lambda m: m[1] or "", word)
     return match.end(), Heredoc(mark, any(c in word for c in "'\"\\"), bool(match[1]))
 

@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Redirect:
     """``op`` as written, ``target`` a raw word. A here-document's text is ``body``; it is
-    expanded unless ``literal``."""
+    expanded unless ``literal``. ``number`` is the descriptor in front, if there is one."""
 
     op: str
     target: str = ""
     body: str | None = None
     literal: bool = False
+    number: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +125,24 @@ def warm_up() -> None:
     _parse()(b":")
 
 
+LONGEST = 10_000
+"""Characters of a script that are parsed, here-documents and quoted pieces not counted: the grammar
+needs time that grows with the square of unmatched brackets."""
+
+
+class TooLong(Exception):
+    """A script that is longer than what is read."""
+
+
 def parse(text: str) -> Node:
-    """The tree of a script. Never raises for what is written in it."""
+    """The tree of a script.
+
+    Raises:
+        TooLong: more than :data:`LONGEST` characters; for nothing else that is written in it.
+    """
     bare = take_out(text)
+    if len(bare.script) > LONGEST:
+        raise TooLong
     source = bare.script.encode("utf-8", "replace")
     return _Reader(source, bare).node(_parse()(source))
 
@@ -147,7 +163,7 @@ _ENDLESS = re.compile(
 )
 _BLANK = re.compile(rb"(?:\s|\\\r?\n)*\Z")
 _PLAIN = re.compile(r"[\w./:@%+=,^-]+")
-_WRITE_OP = re.compile(r"\d*(&>>|&>|>>|>\||>&|<&|<>|>|<)")
+_WRITE_OP = re.compile(r"(\d*)(&>>|&>|>>|>\||>&|<&|<>|>|<)")
 
 
 @dataclass
@@ -191,9 +207,9 @@ class _Reader:
                 parts[-1] = Back(parts[-1])
             elif child.is_missing or child.type == "ERROR":
                 parts.append(self.ERROR(child))
-            elif not child.is_named or child.type in ("comment", "extglob_pattern"):
+            elif not child.is_named or child.type == "comment":
                 continue
-            elif child.type in _WORDS:
+            elif child.type in _WORDS or child.type == "extglob_pattern":
                 parts.append(Text(self.text(child)))
             else:
                 parts.append(self.node(child))
@@ -334,8 +350,8 @@ class _Reader:
                 break
             first.append(child)
         target = "".join(self.text(c) for c in first)
-        found = self.marked(target) or Redirect(op[1] if op else ">", target)
-        return [found], named[len(first) :], errors
+        found = self.marked(target) or Redirect(op[2] if op else ">", target)
+        return [replace(found, number=op[1] if op else "")], named[len(first) :], errors
 
     def marked(self, target: str) -> Redirect | None:
         """The here-document or here-string that a marked word stands for."""

@@ -5,10 +5,14 @@ from __future__ import annotations
 import fnmatch
 import ipaddress
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
+
+Language: TypeAlias = Mapping[str, Any]
+"""A row of ``languages`` in ``interpreters.yaml``."""
 
 
 @cache
@@ -32,6 +36,7 @@ class Act:
     deed: str = ""
     match: str = ""
     unless: str = ""
+    example: str = ""
 
     @cached_property
     def _match(self) -> re.Pattern[str]:
@@ -80,10 +85,16 @@ class PlaceTables:
         self.secret = re.compile(data["secret"])
         self.drive = re.compile(data["drive"])
         self.temporary: tuple[str, ...] = tuple(data["temporary"])
+        self.secret_names: tuple[str, ...] = tuple(data["secret_names"])
         self.metadata = frozenset(data["metadata"])
+        self.local = frozenset(data["local"])
         self.metadata_networks = [ipaddress.ip_network(n) for n in data["metadata_addresses"]]
         self.private = [ipaddress.ip_network(n) for n in data["private"]]
         self.web_clients = frozenset(data["web_clients"])
+        self.network_clients = frozenset(data["network_clients"])
+        self.listers = frozenset(data["listers"])
+        self.uploaders = frozenset(data["uploaders"])
+        self.path_options = {k: frozenset(v) for k, v in data["path_options"].items()}
         self.text_commands = frozenset(data["text_commands"])
         self.code_hosts = frozenset(data["code_hosts"])
         self.first_is_text = frozenset(data["first_is_text"])
@@ -109,17 +120,43 @@ def shells() -> frozenset[str]:
     return frozenset(load("interpreters")["shells"])
 
 
+class Origins:
+    """``origins.yaml``: what programs' outputs hold."""
+
+    def __init__(self) -> None:
+        data = load("origins")
+        self.fetch = frozenset(data["fetch"])
+        self.copies_in = frozenset(data["copies_in"])
+        self.saves = frozenset(data["saves"])
+        self.unpack = frozenset(data["unpack"])
+        self.trusted = frozenset(data["trusted"])
+        self.clones = re.compile(data["clones"])
+        self._marks: dict[str, list[tuple[str, Act]]] = {}
+        for row in data["marks"]:
+            rule = Act(tuple(row["commands"]), "", match=row["match"], unless=row.get("unless", ""))
+            for name in rule.commands:
+                self._marks.setdefault(name, []).append((row["mark"], rule))
+
+    def mark(self, name: str, arguments: str) -> str | None:
+        """``environ`` or ``processes`` if the output of this call holds that."""
+        rules = self._marks.get(name, ())
+        return next((mark for mark, rule in rules if rule.fits(arguments)), None)
+
+
 @cache
-def trusted() -> frozenset[str]:
-    """Programs whose output is meant for ``eval``."""
-    return frozenset(load("interpreters")["trusted"])
+def origins() -> Origins:
+    """The one :class:`Origins`."""
+    return Origins()
 
 
+_LOADER = re.compile(r"ld(-linux|-musl|64)?[\w.-]*\.so")
 _VERSIONED = re.compile(r"(python|pypy|perl|ruby|node|lua|php|bash|zsh|ksh)w?[\d.]+\Z")
 
 
 def base_name(command: str) -> str:
     """A command's name without folder, version, ``.exe`` and case."""
     name = command.replace("\\", "/").rsplit("/", 1)[-1].lower().removesuffix(".exe")
+    if name.startswith("ld") and _LOADER.match(name):
+        return "ld.so"
     match = _VERSIONED.match(name)
     return match[1] if match else name

@@ -14,7 +14,7 @@ UNKNOWN = "\ue000"
 NETWORK = "\ue001"
 """Something that came over the network."""
 SECRET = "\ue002"  # noqa: S105 - a marker, no password
-"""The environment or a secret in it."""
+"""A variable whose name says that it is secret."""
 LISTING = "\ue003"
 """Names of files below a folder of the command's own."""
 FILE = "\ue004"
@@ -23,13 +23,22 @@ DIALOGUE = "\ue005"
 """What a shell that takes its orders from its input says."""
 TRUSTED = "\ue006"
 """Output of a program whose purpose is to be evaluated (``ssh-agent -s``)."""
+ENVIRON = "\ue007"
+"""The environment as a whole, or credentials that a program prints."""
+PROCESSES = "\ue008"
+"""The ids of every process."""
+ENDLESS = "\ue009"
+"""What comes before is said again and again."""
 SPLIT = "\ue010"
 """Between the elements of an array: always ends a word."""
 
 KEPT = {" ": "\ue011", "\n": "\ue012", "\t": "\ue013"}
 """Blanks that were quoted inside an expansion and do not split it."""
 
-MARKS = (UNKNOWN, NETWORK, SECRET, LISTING, FILE, DIALOGUE, TRUSTED)
+MARKS = (
+    *(UNKNOWN, NETWORK, SECRET, LISTING, FILE, DIALOGUE, TRUSTED),
+    *(ENVIRON, PROCESSES, ENDLESS),
+)
 _CLEAN = dict.fromkeys(
     map(ord, [*MARKS, SPLIT, *KEPT.values(), *map(chr, range(0xE0F0, 0xE0F4))]), "\ufffd"
 )

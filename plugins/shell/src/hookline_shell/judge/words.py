@@ -231,3 +231,15 @@ def _arithmetic(raw: str, i: int, scope: Scope) -> tuple[str, int] | None:
         except (SyntaxError, TypeError, ValueError):
             return UNKNOWN, end + 1
     return UNKNOWN, end + 1
+
+
+def split_words(raw: str) -> Iterator[str]:
+    """Text cut at unquoted blanks."""
+    start = i = 0
+    while i <= len(raw):
+        if i == len(raw) or raw[i] in " \t\n":
+            if i > start:
+                yield raw[start:i]
+            start = i = i + 1
+        else:
+            i = scan.skip(raw, i)

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from . import interpreters
 from .deeds import find_delete
 from .outputs import find_names
+from .record import TooIntricate, join, shown
+from .scan import ansi
 from .tables import base_name, load
-from .values import LISTING, NETWORK, UNKNOWN, known, marks
+from .values import ENDLESS, LISTING, NETWORK, SPLIT, UNKNOWN, blend, known, marks
 
 if TYPE_CHECKING:
     from .machine import Shell
 
-_ASSIGN = re.compile(r"[A-Za-z_]\w*=")
+_MOST_ACTIONS = 16
+_LOCAL = re.compile(r"(?:^| |@)(?:localhost|127\.0\.0\.1|::1)(?: |$)")
+_ASSIGN = re.compile(r"([^=\s-][^=]*)=(.*)\Z", re.DOTALL)
 
 
 def unwrap(name: str, argv: Sequence[str], shell: Shell, stdin: str) -> str | None:
@@ -29,36 +35,86 @@ def unwrap(name: str, argv: Sequence[str], shell: Shell, stdin: str) -> str | No
 
 
 def _follow(rule: Mapping[str, Any], args: list[str], shell: Shell, stdin: str) -> str | None:
-    from .commands import follow, judge_variable
-
-    inside = replace(shell, remote=True) if rule.get("remote") else shell
-    for script in _scripts(rule, args):
-        inside.child().run_text(script, stdin)
-    if after := rule.get("after"):
-        if after not in args:
-            return None
-        return follow(args[args.index(after) + 1 :], inside, stdin)
+    """Judge the command among ``args`` as ``rule`` (a row of wrappers.yaml) says it is found."""
+    here = _LOCAL.search(" ".join(args)) if rule.get("join") else None
+    inside = replace(shell, remote=True) if rule.get("remote") and not here else shell
+    inside = _moved(rule, args, inside)
+    said = "".join(inside.child().run_text(script, stdin) for script in _scripts(rule, args))
+    for mark in rule.get("after", ()):
+        if mark in args:
+            return (UNKNOWN if rule.get("remote") else said) + _command(
+                args[args.index(mark) + 1 :], inside, stdin
+            )
     rest = _after_options(rule, args)
     if subs := rule.get("sub"):
         if rest and rest[0] in subs:
-            return _follow(subs[rest[0]], rest[1:], shell, stdin)
-        return None
+            return _follow(subs[rest[0]], rest[1:], inside, stdin)
+        return said or None
     if rule.get("none"):
-        return None
+        return said + _without_command(rule, inside, stdin) or None
     if rule.get("each"):
-        return "".join(inside.child().run_text(script, stdin) for script in rest)
-    rest = rest[rule.get("skip", 0) :]
-    if rest and rest[0] == "--":
-        rest = rest[1:]
-    while rest and _ASSIGN.match(rest[0]) and rule.get("assign"):
-        name, _, value = rest.pop(0).partition("=")
-        judge_variable(name, value, shell)
+        return said + "".join(inside.child().run_text(script, stdin) for script in rest)
+    if rule.get("into") and rest:
+        inside = replace(inside, cwd=join(inside.cwd, rest[0]))
+    rest = _command_of(rule, args, rest, inside)
     if not rest:
-        return NETWORK if rule.get("remote") and rule.get("join") else None
+        return said + _without_command(rule, inside, stdin) or None
+    if rule.get("remote") and not rule.get("join"):
+        return blend([said, _command(rest, inside, stdin)])  # files of another machine
     if rule.get("join"):
-        said = inside.child().run_text(" ".join(rest), stdin)
+        said += inside.child().run_text(" ".join(rest), stdin)
         return (NETWORK if rule.get("remote") else "") + said
-    return follow(rest, inside, stdin)
+    return said + _command(rest, inside, stdin)
+
+
+def _moved(rule: Mapping[str, Any], args: Sequence[str], shell: Shell) -> Shell:
+    """The shell in the folder that an option names."""
+    for option in rule.get("chdir", ()):
+        for index, arg in enumerate(args):
+            value = arg.removeprefix(option + "=") if arg.startswith(option + "=") else ""
+            if arg == option and index + 1 < len(args):
+                value = args[index + 1]
+            if value:
+                return replace(shell, cwd=join(shell.cwd, value))
+    return shell
+
+
+def _command(words: Sequence[str], shell: Shell, stdin: str) -> str:
+    """Judge words that are a command, or one word that is a whole script."""
+    from .commands import follow
+
+    words = list(words[1:] if words[:1] == ["--"] else words)
+    if len(words) == 1 and re.search(r"\s", words[0]):
+        return shell.child().run_text(words[0], stdin)
+    return follow(words, shell, stdin) if words else ""
+
+
+def _command_of(
+    rule: Mapping[str, Any], args: Sequence[str], rest: list[str], shell: Shell
+) -> list[str]:
+    """The words of the command itself: without operands before it and assignments."""
+    from .commands import judge_variable
+
+    rest = rest[rule.get("skip", 0) :]
+    if rest[:1] in (["--"], ["-"]):
+        rest = rest[1:]
+    while rest and rule.get("assign") and (match := _ASSIGN.match(rest[0])):
+        judge_variable(match[1], match[2], shell)
+        rest = rest[1:]
+    for option in rule.get("entry", ()):
+        for index, arg in enumerate(args):
+            if arg.startswith(option + "="):
+                return [arg[len(option) + 1 :], *rest]
+            if arg == option and index + 1 < len(args):
+                return [args[index + 1], *rest]
+    return rest
+
+
+def _without_command(rule: Mapping[str, Any], shell: Shell, stdin: str) -> str:
+    """What a wrapper does that is given no command: some run their input."""
+    if rule.get("stdin") and stdin:
+        interpreters.run_code(stdin, shell.child(), "", "its input")
+    return NETWORK if rule.get("remote") and rule.get("join") else ""
 
 
 def _scripts(rule: Mapping[str, Any], args: Sequence[str]) -> list[str]:
@@ -95,20 +151,38 @@ def _xargs(argv: Sequence[str], shell: Shell, stdin: str) -> str:
     rule["values"] += ["--arg-file", "--delimiter", "--replace", "--max-lines", "-J", "-R", "-S"]
     command = _after_options(rule, argv[1:]) or ["echo"]
     options = argv[1 : len(argv) - len(command)]
-    text = stdin.replace("\0", "\n")
-    if re.search(r"(^| )(-\w*0|--null)( |$)", " ".join(options)):
-        return follow([*command, *stdin.strip("\0").split("\0")[:256]], shell, "")
-    if re.search(r"(^| )(-d ?|--delimiter=)\\n", " ".join(options)):
-        return follow([*command, *text.split("\n")[:256]], shell, "")
-    items = re.findall(r"[^\s\"']+", text) if known(text) else _items(text)
+    stdin = _argument_file(argv, shell) or stdin
+    if ENDLESS in stdin:
+        shell.record.add("ask", f"{shown(argv)} starts processes without end")
+        stdin = stdin.replace(ENDLESS, "")
+    parts, text = _parts(stdin, " ".join(options)), stdin.replace("\0", "\n")
     token = _replaced(options)
     if token:
-        lines = [line for line in text.split("\n") if line] if known(text) else items
+        lines = parts or [line for line in text.split("\n") if line]
+        lines = lines if known(text) else _items(text)
         return "".join(
             follow([part.replace(token, line) for part in command], shell, "")
             for line in lines[:64] or [UNKNOWN]
         )
-    return follow([*command, *items[:256]], shell, "")
+    items = re.findall(r"[^\s\"']+", text) if known(text) else _items(text)
+    return follow([*command, *(parts or items)[:256]], shell, "")
+
+
+def _parts(text: str, options: str) -> list[str]:
+    """What ``-0`` and ``-d '\\n'`` make of the input; nothing where blanks divide it."""
+    if re.search(r"(^| )(-\w*0|--null)\b", options):
+        return text.strip("\0").split("\0")
+    if re.search(r"(^| )(-d ?|--delimiter=)\\n", options):
+        return text.split("\n")
+    return []
+
+
+def _argument_file(argv: Sequence[str], shell: Shell) -> str:
+    """The content of the file that ``-a`` names, if that is known."""
+    for option, value in itertools.pairwise(argv):
+        if option in ("-a", "--arg-file", "--argfile"):
+            return shell.files.get(join(shell.cwd, value), "")
+    return ""
 
 
 def _items(text: str) -> list[str]:
@@ -132,12 +206,13 @@ def _parallel(argv: Sequence[str], shell: Shell, stdin: str) -> str:
 
     rule = {"values": ["-j", "-a", "-I", "--jobs", "--delay", "--timeout", "-N", "-n", "--colsep"]}
     rest = _after_options(rule, argv[1:])
+    stdin = _argument_file(argv, shell) or stdin
     cut = next((i for i, arg in enumerate(rest) if arg.startswith(":::")), len(rest))
     command, given = rest[:cut], rest[cut + 1 :]
-    items = given or _items(stdin) or [UNKNOWN]
+    items = given or [line for line in stdin.splitlines() if line] or [UNKNOWN]
     for item in items[:64]:
         if not command:
-            shell.child().run_text(item, "")
+            interpreters.run_code(item, shell.child(), "", shown(argv))
         elif any("{" in part for part in command) or (len(command) == 1 and " " in command[0]):
             line = " ".join(command).replace("{}", item)
             shell.child().run_text(line if "{}" in " ".join(command) else f"{line} {item}", "")
@@ -150,9 +225,10 @@ def _find(argv: Sequence[str], shell: Shell, stdin: str) -> str:
     from .commands import follow
 
     names = find_names(argv)
-    for index, arg in enumerate(argv):
-        if arg not in ("-exec", "-execdir", "-ok", "-okdir"):
-            continue
+    places = [i for i, arg in enumerate(argv) if arg in ("-exec", "-execdir", "-ok", "-okdir")]
+    if len(places) > _MOST_ACTIONS:
+        raise TooIntricate
+    for index in places:
         command: list[str] = []
         for part in argv[index + 1 :]:
             if part == ";" or (part == "+" and command and command[-1] == "{}"):
@@ -162,6 +238,8 @@ def _find(argv: Sequence[str], shell: Shell, stdin: str) -> str:
             find_delete([*argv, "-delete"], shell, stdin)
         for name in names:
             follow([part.replace("{}", name) for part in command], shell, "")
+    if "-printf" in argv[:-1]:
+        return "".join(ansi(argv[argv.index("-printf") + 1]) for _ in names)
     return "\n".join(names)
 
 
@@ -176,5 +254,22 @@ def _fd(argv: Sequence[str], shell: Shell, stdin: str) -> str:
     return LISTING
 
 
-_SPECIAL = {"xargs": _xargs, "gxargs": _xargs, "parallel": _parallel, "find": _find}
+def _coproc(argv: Sequence[str], shell: Shell, stdin: str) -> str:
+    """``coproc [NAME] command``; only before a compound command there is a name."""
+    from .commands import follow
+
+    named = argv[2:3] in (["{"], ["("])
+    said = follow(argv[2 if named else 1 :], shell.forked(), stdin)
+    shell.variables[argv[1] if named else "COPROC"] = [f"61{SPLIT}62"]
+    shell.files["/dev/fd/61"] = said
+    return ""
+
+
+_SPECIAL = {
+    "coproc": _coproc,
+    "xargs": _xargs,
+    "gxargs": _xargs,
+    "parallel": _parallel,
+    "find": _find,
+}
 _SPECIAL |= {"gfind": _find, "bfs": _find, "fd": _fd, "fdfind": _fd}

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import heapq
 import re
-from collections.abc import Sequence
-from difflib import SequenceMatcher
+from collections.abc import Callable, Sequence
 
-from .reading import cut, numbered
+from .numbering import cut, numbered
 
 COMPARED = 20_000
 """Distinct lines that are compared, so that a miss in a huge file stays quick."""
 COMPARED_CHARS = 200
 """Characters of a line that are compared and shown."""
 LIKENESS = 0.6
-"""Least ``SequenceMatcher`` ratio worth showing; difflib's own cutoff for close matches."""
+"""Least similarity worth showing: twice the longest common subsequence over both lengths."""
+LEAST_PART, PART_LIKENESS = 5, 0.7
+"""Least length of what is looked for within longer lines, and how much it has to be like a part."""
+ANCHORS = 3
+"""Lines of what was sought that are looked for, the longest first, until one is like something."""
 PLACES = 3
 """Places that are shown."""
 SHOWN_LINES = 12
@@ -31,32 +33,45 @@ def closest(text: str, wanted: str) -> str:
     if all(_NUMBERED.match(line) for line in sought):
         hints.append("leave out the line numbers that read_file shows")
         sought = [_NUMBERED.sub("", line) for line in sought]
-    anchor = max(range(len(sought)), key=lambda index: len(sought[index].strip()))
-    places = _places(lines, sought[anchor].strip()[:COMPARED_CHARS])
-    if places:
-        hints.append("the closest lines are\n" + _shown(lines, places, anchor, len(sought)))
+    by_length = sorted(range(len(sought)), key=lambda index: -len(sought[index].strip()))
+    for search in (_like, _holding):
+        for anchor in by_length[:ANCHORS]:
+            places = search(lines, sought[anchor].strip()[:COMPARED_CHARS])
+            if places:
+                shown = _shown(lines, places, anchor, len(sought))
+                return "; ".join((*hints, f"the closest lines are\n{shown}"))
     return "; ".join(hints) or "no line is like it; read the file again"
 
 
-def _places(lines: Sequence[str], anchor: str) -> list[int]:
+def _like(lines: Sequence[str], anchor: str) -> list[int]:
     """Indexes of the lines most like ``anchor``, best first."""
+    from rapidfuzz.distance import Indel
+
+    return _places(lines, anchor, Indel.normalized_similarity, LIKENESS)
+
+
+def _holding(lines: Sequence[str], anchor: str) -> list[int]:
+    """Indexes of the longer lines that hold something like ``anchor``, best first."""
+    from rapidfuzz import fuzz
+
+    if len(anchor) < LEAST_PART:
+        return []
+    longer = [line if len(line.strip()) > len(anchor) else "" for line in lines]
+    return _places(longer, anchor, fuzz.partial_ratio, 100 * PART_LIKENESS)
+
+
+def _places(
+    lines: Sequence[str], anchor: str, scorer: Callable[..., float], least: float
+) -> list[int]:
+    from rapidfuzz import process
+
     first_at: dict[str, int] = {}
     for index, line in enumerate(lines):
         stripped = line.strip()[:COMPARED_CHARS]
         if stripped and len(first_at) < COMPARED:
             first_at.setdefault(stripped, index)
-    matcher = SequenceMatcher(None, "", anchor, autojunk=False)
-    best: list[tuple[float, int]] = []
-    for line, index in first_at.items():
-        floor = best[0][0] if len(best) == PLACES else LIKENESS
-        matcher.set_seq1(line)
-        if matcher.real_quick_ratio() < floor or matcher.quick_ratio() < floor:
-            continue
-        if (ratio := matcher.ratio()) >= floor:
-            heapq.heappush(best, (ratio, -index))
-            if len(best) > PLACES:
-                heapq.heappop(best)
-    return [-index for _, index in sorted(best, reverse=True)]
+    found = process.extract(anchor, list(first_at), scorer=scorer, score_cutoff=least, limit=PLACES)
+    return [first_at[line] for line, _, _ in sorted(found, key=lambda one: (-one[1], one[2]))]
 
 
 def _shown(lines: Sequence[str], places: Sequence[int], anchor: int, length: int) -> str:

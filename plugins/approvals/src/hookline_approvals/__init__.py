@@ -1,0 +1,262 @@
+"""Hookline plugin ``approvals``: answers the verdict Ask, from grants or by asking a person.
+
+Reached by the entry point ``hookline_approvals:Approvals``. :mod:`.grants` remembers,
+:mod:`.waiting` holds what is open, :mod:`.wording` is what a person reads and writes.
+
+The plugin stands outside of all others that implement ``on_question``. What no grant covers it puts
+to them itself (``ctx.ask``), so that it marks what they show and hears what they are told. Where
+none of them answers, the question is written into the chat.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from hookline_hookspecs import (
+    Context,
+    HooklineError,
+    Host,
+    Inbound,
+    Plugin,
+    Question,
+    Session,
+    Turn,
+    command,
+    hookimpl,
+)
+from pydantic import BaseModel, Field
+
+from .grants import Grants, Scope, fingerprint
+from .waiting import Desk, Waiting
+from .wording import ALWAYS, DENY, HOW, SESSION, as_text, choice_of, marked
+
+if TYPE_CHECKING:
+    from .grants import Grant
+
+__all__ = ["Approvals", "ApprovalsConfig"]
+TERMINAL = "terminal"
+"""The operator's own channel: no messages come in while it asks, and all grants are shown there."""
+LONGEST = 295.0
+"""Seconds; core ends the hook after 300, so the plugin itself has to be a little earlier."""
+KNOWN = 1024
+"""Sessions whose person is remembered, for their sub-agents."""
+SHOW = "?"
+"""``/approve ?`` writes the open question into the chat."""
+
+
+class ApprovalsConfig(BaseModel):
+    """How long a person has."""
+
+    timeout: float = Field(
+        default=LONGEST, gt=0, le=LONGEST, description="Seconds until silence means no."
+    )
+
+
+class Approvals(Plugin[ApprovalsConfig]):
+    """Asks a person before a risky call, and remembers what they granted."""
+
+    def __init__(self, config: ApprovalsConfig, host: Host) -> None:
+        super().__init__(config, host)
+        self._grants = Grants(host)
+        self._desk = Desk()
+        self._scopes: OrderedDict[str, Scope] = OrderedDict()
+        self._passed_on: list[Question] = []
+
+    # The question
+
+    @hookimpl(tryfirst=True)
+    async def on_question(self, ctx: Context, question: Question) -> str | None:
+        """The choice: of a grant, else of a person. None if nobody can be asked."""
+        if question.kind != "approval" or question.call is None:
+            return None
+        if any(question is passed_on for passed_on in self._passed_on):
+            return None  # it is our own, on its way to those who stand further inside
+        scope = self._scopes.get(ctx.session.id) or Scope.of(ctx.turn)
+        print_ = fingerprint(question.call, str(ctx.paths.workspace)) if scope.person else None
+        granted = await self._granted(scope, print_)
+        if granted is not None or not ctx.interactive:
+            return granted
+        try:
+            async with asyncio.timeout(self.config.timeout) as clock:
+                return await self._decided(ctx, question, scope, print_)
+        except TimeoutError:
+            if not clock.expired():
+                raise
+            ctx.notify(f"Nobody approved {question.call.name} in time, so it was refused.")
+            return DENY
+
+    async def _decided(
+        self, ctx: Context, question: Question, scope: Scope, print_: str | None
+    ) -> str:
+        """Ask when it is this question's turn, unless what was asked before has answered it."""
+        async with self._desk.turn_of(scope.chat):
+            granted = await self._granted(scope, print_)
+            if granted is not None:
+                return granted
+            choice = await self._ask(ctx, question, scope)
+            if choice in (SESSION, ALWAYS) and print_ is not None:
+                await self._remember(ctx, scope, print_, question, choice)
+            return choice
+
+    async def _ask(self, ctx: Context, question: Question, scope: Scope) -> str:
+        shown = replace(question, preview=marked(question.preview, question.reason))
+        waiting = Waiting(scope, shown)
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self._desk.opened(waiting))
+            inner = asyncio.create_task(self._ask_inner(ctx, shown))
+            stack.push_async_callback(_end, inner)
+            futures: set[asyncio.Future[Any]] = {inner, waiting.answer}
+            await asyncio.wait(futures, return_when=asyncio.FIRST_COMPLETED)
+            if not waiting.answer.done():
+                choice = inner.result()
+                if choice is not None:
+                    return choice if choice in question.choices else DENY
+                if scope.channel == TERMINAL or not scope.person:
+                    return DENY  # None would have core ask the same plugins once more
+                waiting.typed = True
+                await self._write(scope)
+            return await waiting.answer
+
+    async def _ask_inner(self, ctx: Context, question: Question) -> str | None:
+        """What the plugins further inside say."""
+        self._passed_on.append(question)
+        try:
+            return await ctx.ask(question)
+        finally:
+            self._passed_on = [one for one in self._passed_on if one is not question]
+
+    async def _write(self, scope: Scope) -> None:
+        """Have the question written into the chat, in the order of its replies: as the answer to a
+        command that seems to come from the person."""
+        await self.host.receive(
+            Inbound(
+                scope.channel,
+                scope.chat_id,
+                scope.person,
+                f"approval-{uuid4().hex}",
+                f"/approve {SHOW}",
+                received=self.host.now(),
+            )
+        )
+
+    # Grants
+
+    async def _granted(self, scope: Scope, print_: str | None) -> str | None:
+        if print_ is None:
+            return None
+        try:
+            return await self._grants.find(scope, print_)
+        except HooklineError as error:
+            self.log.warning("the grants cannot be read, so a person is asked: %s", error)
+            return None
+
+    async def _remember(
+        self, ctx: Context, scope: Scope, print_: str, question: Question, choice: str
+    ) -> None:
+        try:
+            await self._grants.add(scope, print_, question, choice)
+        except HooklineError as error:
+            ctx.notify(f"The call is allowed once; {choice!r} could not be stored: {error}")
+
+    @hookimpl
+    def start_of_turn(self, ctx: Context, turn: Turn) -> None:
+        """Note for whom the session works; a sub-agent works for whom its parent works."""
+        session = turn.session
+        parent = self._scopes.get(session.parent_id) if session.parent_id else None
+        self._scopes[session.id] = parent or Scope.of(turn)
+        self._scopes.move_to_end(session.id)
+        while len(self._scopes) > KNOWN:
+            self._scopes.popitem(last=False)
+
+    @hookimpl
+    async def end_of_session(self, ctx: Context, session: Session) -> None:
+        """What was granted for the session ends with it."""
+        await self._grants.end_session(session.id)
+
+    # What a person writes
+
+    @hookimpl
+    def on_message(self, ctx: Context, inbound: Inbound) -> Inbound | None:
+        """While a question stands in the chat, the person's next message is its answer."""
+        waiting = self._desk.open_in((inbound.channel, inbound.chat_id))
+        if waiting is None:
+            return None
+        waiting.speaker = inbound.user_id  # the next to run is this message's own command
+        mine = waiting.typed and inbound.user_id == waiting.scope.person
+        if not mine or inbound.attachments or inbound.text.lstrip().startswith("/"):
+            return None
+        return replace(inbound, text=f"/approve {inbound.text.strip() or '…'}")
+
+    @command("/approve", immediate=True)
+    def approve(self, ctx: Context, args: str) -> str:
+        """Allow what waits: /approve [once|session|always]; /approve ? shows it."""
+        typed = args.casefold() or "once"
+        return self._answered(ctx, SESSION if typed == "session" else choice_of(typed), args)
+
+    @command("/deny", immediate=True)
+    def deny(self, ctx: Context, args: str) -> str:
+        """Refuse what waits for approval."""
+        return self._answered(ctx, DENY, args)
+
+    def _answered(self, ctx: Context, choice: str | None, typed: str) -> str:
+        waiting = self._desk.open_in((ctx.session.channel, ctx.session.chat_id))
+        if waiting is None or waiting.answer.done():
+            return "Nothing waits for approval in this chat."
+        speaker, waiting.speaker = waiting.speaker, None
+        if typed == SHOW:
+            return as_text(waiting.question)
+        if ctx.channel != TERMINAL and speaker != waiting.scope.person:
+            return "Only the person whose request this is may answer."
+        if choice is None:
+            return self._unclear(waiting)
+        if choice != DENY and not waiting.typed and ctx.channel != TERMINAL:
+            return "This question is asked elsewhere; it is approved where it is shown."
+        waiting.settle(choice)
+        return "Denied." if choice == DENY else f"Allowed: {choice.lower()}."
+
+    def _unclear(self, waiting: Waiting) -> str:
+        """Ask again once; the second answer that is none is a refusal."""
+        if waiting.asked_again:
+            waiting.settle(DENY)
+            return (
+                "Denied, because neither answer was one of the choices. If it was meant as a "
+                "message, please send it again."
+            )
+        waiting.asked_again = True
+        numbered = [f"{n}. {choice}" for n, choice in enumerate(waiting.question.choices, 1)]
+        return "\n".join(["That is none of the choices, so nothing was allowed.", *numbered, HOW])
+
+    @command("/grants")
+    async def grants(self, ctx: Context, args: str) -> str:
+        """Show what may be done without asking, or take it back: /grants revoke N."""
+        from .listing import listed, wanted
+
+        number = wanted(args)
+        if number is None and args:
+            return "Write /grants to see them, or /grants revoke and a number from that list."
+        mine = [grant for grant in await self._grants.all() if _belongs(grant, ctx)]
+        if number is None:
+            return listed(mine)
+        if number not in [grant.number for grant in mine]:
+            return f"There is no grant {number} here; /grants shows those there are."
+        await self._grants.revoke(number)
+        return f"Grant {number} is revoked; the next such call is asked for again."
+
+
+def _belongs(grant: Grant, ctx: Context) -> bool:
+    """Whether who writes may see and revoke it: the person's own in this chat; the operator all."""
+    here = ctx.turn.inbound
+    owner = (grant.channel, grant.chat_id, grant.person)
+    return here.channel == TERMINAL or owner == (here.channel, here.chat_id, here.user_id)
+
+
+async def _end(task: asyncio.Task[str | None]) -> None:
+    """Stop asking, if somebody still is, and wait until it has stopped."""
+    if not task.done():
+        task.cancel()
+        await asyncio.wait({task})

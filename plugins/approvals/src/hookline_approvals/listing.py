@@ -1,0 +1,36 @@
+"""``/grants``: the list, and what is written after the command."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from .grants import Grant
+from .wording import spelt
+
+_REVOKE = re.compile(r"revoke\s+([0-9]{1,9})", re.IGNORECASE)
+WIDTH = 100
+"""Characters shown of a granted call."""
+
+
+def wanted(args: str) -> int | None:
+    """The number to revoke, or None."""
+    match = _REVOKE.fullmatch(args.strip())
+    return int(match[1]) if match else None
+
+
+def listed(grants: Sequence[Grant]) -> str:
+    """The grants, one a line."""
+    if not grants:
+        return "No grants: every risky call is asked for."
+    lines = [_line(grant) for grant in grants]
+    return "\n".join(["Granted, without asking again:", *lines, "/grants revoke N takes one back."])
+
+
+def _line(grant: Grant) -> str:
+    day = datetime.fromtimestamp(grant.granted, UTC).date()
+    flat = spelt(" ".join(grant.shown.split()))
+    shown = flat if len(flat) <= WIDTH else flat[: WIDTH - 1] + "…"
+    who = f"{grant.channel}:{grant.person}"
+    return f"{grant.number}. {grant.tool} · {grant.choice} · {who} · {day} · {shown}"

@@ -1,0 +1,73 @@
+"""Open approvals: one for each chat at a time, and the ways in which it is answered."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from hookline_hookspecs import Question
+
+from .grants import Scope
+
+Chat = tuple[str, str]
+
+
+@dataclass(slots=True, eq=False)
+class Waiting:
+    """A question that waits for its answer.
+
+    ``typed`` says that it was written into the chat, so that messages answer it. ``speaker`` is
+    who sent the message at hand.
+    """
+
+    scope: Scope
+    question: Question
+    typed: bool = False
+    asked_again: bool = False
+    speaker: str | None = None
+    answer: asyncio.Future[str] = field(
+        default_factory=lambda: asyncio.get_running_loop().create_future()
+    )
+
+    def settle(self, choice: str) -> None:
+        """Answer it; the first answer counts."""
+        if not self.answer.done():
+            self.answer.set_result(choice)
+
+
+class Desk:
+    """The open approvals by chat; a second one of a chat waits until the first is answered."""
+
+    def __init__(self) -> None:
+        self._open: dict[Chat, Waiting] = {}
+        self._queues: dict[Chat, asyncio.Lock] = {}
+        self._queued: dict[Chat, int] = {}
+
+    def open_in(self, chat: Chat) -> Waiting | None:
+        """The chat's open approval."""
+        return self._open.get(chat)
+
+    @asynccontextmanager
+    async def turn_of(self, chat: Chat) -> AsyncIterator[None]:
+        """Wait until no other approval of the chat is open."""
+        lock = self._queues.setdefault(chat, asyncio.Lock())
+        self._queued[chat] = self._queued.get(chat, 0) + 1
+        try:
+            async with lock:
+                yield
+        finally:
+            self._queued[chat] -= 1
+            if not self._queued[chat]:
+                del self._queues[chat], self._queued[chat]
+
+    @asynccontextmanager
+    async def opened(self, waiting: Waiting) -> AsyncIterator[None]:
+        """Keep ``waiting`` open while the block runs."""
+        self._open[waiting.scope.chat] = waiting
+        try:
+            yield
+        finally:
+            self._open.pop(waiting.scope.chat, None)
+            waiting.answer.cancel()

@@ -1,0 +1,104 @@
+"""What a person reads and writes: the question as text, the risky part marked, the typed answer."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+
+from hookline_hookspecs import Question
+
+ONCE, SESSION, ALWAYS, DENY = "Once", "This session", "Always", "Deny"
+"""The choices of an approval (CONTRACT, Channels)."""
+_MEANT = {
+    **dict.fromkeys(("1", "once"), ONCE),
+    **dict.fromkeys(("2", "this session"), SESSION),
+    **dict.fromkeys(("3", "always"), ALWAYS),
+    **dict.fromkeys(("4", "deny", "no"), DENY),
+}
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Unicode categories that show nothing or change what is shown around them."""
+_QUOTED = re.compile(r"`([^`\n]+)`")
+_QUOTES = "\"'\\"
+AROUND = 40
+"""Characters shown on either side of a marked part."""
+HOW = "Answer with a number, or with the words."
+
+
+def choice_of(typed: str) -> str | None:
+    """The choice that a typed answer names exactly, or None. A plain "yes" names none."""
+    return _MEANT.get(typed.strip().casefold())
+
+
+def spelt(text: str) -> str:
+    """``text`` with whatever cannot be seen spelt out, such as ``\\x1b``; lines and tabs stay."""
+    return "".join(
+        character
+        if character in "\n\t" or unicodedata.category(character) not in _HIDDEN
+        else character.encode("unicode_escape").decode("ascii")
+        for character in text
+    )
+
+
+def as_text(question: Question) -> str:
+    """The whole question as Markdown, with its choices numbered."""
+    preview = spelt(question.preview)
+    longest = max((len(run) for run in re.findall("`+", preview)), default=0)
+    fence = "`" * max(3, longest + 1)
+    choices = [f"{number}. {choice}" for number, choice in enumerate(question.choices, 1)]
+    shown = [fence, preview, fence] if preview else []
+    return "\n".join([spelt(question.text), *shown, *choices, HOW])
+
+
+def marked(preview: str, reason: str) -> str:
+    """``preview``, unchanged, and under it each part that ``reason`` names, between ⟦ and ⟧.
+
+    A guard quotes what it objects to in backticks. Nothing is added where it names nothing, or
+    all there is.
+    """
+    spans = list(_merged(_spans(preview, reason)))
+    whole = preview.strip()
+    if not spans or any(preview[start:stop].strip() == whole for start, stop in spans):
+        return preview
+    return "\n".join([preview, "", *[f"Risky: {_cutting(preview, *span)}" for span in spans]])
+
+
+def _spans(preview: str, reason: str) -> Iterator[tuple[int, int]]:
+    for quoted in _QUOTED.findall(reason):
+        found = _loosely(quoted.rstrip("…"))
+        match = found.search(preview) if found is not None else None
+        if match is not None:
+            yield match.span()
+
+
+def _loosely(words: str) -> re.Pattern[str] | None:
+    """Finds ``words`` however they are quoted and spaced in the original."""
+    plain = words.translate(dict.fromkeys(map(ord, _QUOTES))).split()
+    if not plain:
+        return None
+    between = f"[{re.escape(_QUOTES)}]*"
+    apart = f"[{re.escape(_QUOTES)}\\s]+"
+    words = apart.join(between.join(map(re.escape, word)) for word in plain)
+    return re.compile(between + words + between)
+
+
+def _merged(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    begun: tuple[int, int] | None = None
+    for start, stop in sorted(spans):
+        if begun is not None and start <= begun[1]:
+            begun = (begun[0], max(begun[1], stop))
+            continue
+        if begun is not None:
+            yield begun
+        begun = (start, stop)
+    if begun is not None:
+        yield begun
+
+
+def _cutting(text: str, start: int, stop: int) -> str:
+    """The marked part with what stands around it on its line."""
+    before = text[:start].rpartition("\n")[2]
+    after = text[stop:].partition("\n")[0]
+    left = before if len(before) <= AROUND else "…" + before[-AROUND:]
+    right = after if len(after) <= AROUND else after[:AROUND] + "…"
+    return f"{left}⟦{text[start:stop]}⟧{right}"

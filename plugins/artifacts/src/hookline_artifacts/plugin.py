@@ -1,0 +1,124 @@
+"""The plugin: cuts long results, keeps the whole, and shows the model what it asks for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+
+from hookline_hookspecs import (
+    ArtifactKeeper,
+    Context,
+    HooklineError,
+    Host,
+    Job,
+    Plugin,
+    ToolCall,
+    ToolError,
+    ToolResult,
+    hookimpl,
+    tool,
+)
+
+from .config import ArtifactsConfig
+from .cut import cut, storable
+from .search import Found, search
+from .store import ArtifactStore, Kept
+
+MOST = 16_000
+"""Code points that one ``fetch_artifact`` shows at most (FEATURES, artifacts)."""
+EVERY = 3600.0
+"""Seconds between two deletions of what has expired."""
+STORE_SECONDS = 8.0
+"""How long keeping may take; the hook's own deadline is 10 s."""
+
+
+class Artifacts(Plugin[ArtifactsConfig]):
+    """Keeps long results whole and shows the model their beginning and end."""
+
+    _store: ArtifactStore
+
+    @hookimpl
+    def setup(self, host: Host) -> None:
+        """Take the plugin's storage, which is opened when it is first used."""
+        self._store = ArtifactStore(lambda: host.storage, host.now, self.config.ttl_hours * 3600)
+        host.services.provide(ArtifactKeeper, self._store)  # type: ignore[type-abstract]
+
+    @hookimpl
+    def register_jobs(self, register: Callable[[Job], None]) -> None:
+        """Delete what has expired."""
+        register(Job("expire", self._expire, EVERY, at_start=True))
+
+    async def _expire(self) -> None:
+        await self._store.forget_expired()
+
+    @hookimpl
+    async def post_tool(self, ctx: Context, result: ToolResult) -> ToolResult | None:
+        """Cut a long result of a tool that does not bound itself."""
+        if len(result.text) <= self.config.max_chars or (ctx.tool is not None and ctx.tool.paged):
+            return None
+        text = storable(result.text)
+        if len(text) <= self.config.max_chars:  # joined surrogate pairs
+            return None
+        try:
+            async with asyncio.timeout(STORE_SECONDS):
+                id_ = await self._store.keep(ctx, text)
+        except (HooklineError, OSError, TimeoutError) as error:
+            reason = str(error) or f"not done within {STORE_SECONDS:g} s"
+            self.log.warning("a long result is shown whole, as it cannot be kept: %s", reason)
+            return None
+        return replace(result, text=cut(text, self.config.head, self.config.tail, id_))
+
+    @tool(read_only=True, paged=True)
+    async def fetch_artifact(
+        self,
+        ctx: Context,
+        id: str,  # noqa: A002 - the contract's name
+        offset: int | None = None,
+        length: int | None = None,
+        pattern: str | None = None,
+    ) -> ToolResult:
+        """Read what was left out of a long result: a part, or the lines that match a pattern.
+
+        Args:
+            offset: characters from the start; default 0
+            length: at most 16000
+            pattern: regular expression
+        """
+        start = offset or 0
+        size = min(MOST if length is None else length, MOST)
+        if start < 0 or size < 1:
+            raise ToolError("offset counts from 0 at the beginning, and length is at least 1")
+        kept = await self._store.find(ctx, id.strip())
+        if start >= kept.chars:
+            raise ToolError(
+                f"offset {start} is behind the end: the artifact has {kept.chars} characters"
+            )
+        if pattern:
+            text = await self._store.read(kept, 0, kept.chars)
+            found = await asyncio.to_thread(search, text, pattern, start, size)
+            return _shown(*_listed(found, pattern))
+        stop = min(start + size, kept.chars)
+        return _shown(await self._store.read(kept, start, stop), _whereabouts(kept, start, stop))
+
+
+def _shown(text: str, note: str) -> ToolResult:
+    # Core puts the real call in place of this one; a tool does not know it.
+    return ToolResult(ToolCall("", "fetch_artifact", {}), text, notes=(note,) if note else ())
+
+
+def _whereabouts(kept: Kept, start: int, stop: int) -> str:
+    shown = f"characters {start} to {stop} of {kept.chars}"
+    return f"{shown}; go on with offset={stop}" if stop < kept.chars else f"{shown}, the end"
+
+
+def _listed(found: Found, pattern: str) -> tuple[str, str]:
+    """The matches as lines that begin with their offset, and the note about them."""
+    if not found.matches:
+        return f"No line matches {pattern!r}.", ""
+    text = "\n".join(f"{match.start}: {match.text}" for match in found.matches)
+    note = "each line begins with its offset"
+    if found.rest is not None:
+        why = "the search took too long" if found.slow else "there are more"
+        note += f"; {why}, go on with offset={found.rest}"
+    return text, note

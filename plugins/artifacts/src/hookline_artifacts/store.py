@@ -1,0 +1,110 @@
+"""The texts that are kept: for whom, for how long, and how a part of one is read."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hookline_hookspecs import Context, Refused, Storage, ToolError, Transaction
+
+PART = 100_000
+"""Code points in one row."""
+ID_CHARS = 16
+"""Hexadecimal digits of an id: 64 bits, so that no two texts of a home share one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A text that is there: its id and its length in code points."""
+
+    id: str
+    chars: int
+
+
+class ArtifactStore:
+    """Keeps texts for a chat, each under an id that follows from the chat and the text.
+
+    Args:
+        storage: gives the plugin's own, when it is first used.
+        now: the clock, Unix time in seconds.
+        ttl: seconds for which a text is kept after it was last kept.
+    """
+
+    def __init__(
+        self, storage: Callable[[], Storage], now: Callable[[], float], ttl: float
+    ) -> None:
+        self._open = storage
+        self._now = now
+        self._ttl = ttl
+
+    async def keep(self, ctx: Context, text: str) -> str:
+        """Keep ``text`` for the chat of ``ctx`` and return its id; an equal one has the same.
+
+        Raises:
+            StoreError: it could not be stored.
+        """
+        channel, chat_id = ctx.session.channel, ctx.session.chat_id
+        id_, parts = await asyncio.to_thread(_prepare, channel, chat_id, text)
+        row = {"id": id_, "channel": channel, "chat_id": chat_id, "chars": len(text)}
+        now = self._now()
+
+        def work(store: Transaction) -> None:
+            _forget(store, now)
+            if store.execute("renew", id=id_, expires=now + self._ttl):
+                return
+            store.execute("add_text", **row, expires=now + self._ttl)
+            for number, body in enumerate(parts):
+                store.execute("add_part", id=id_, place=number * PART, body=body)
+
+        await self._open().transact(work)
+        return id_
+
+    async def find(self, ctx: Context, id_: str) -> Kept:
+        """The text ``id_``, if it is this chat's.
+
+        Raises:
+            ToolError: there is none, or not any more.
+            Refused: it is another chat's.
+        """
+        rows = await self._open().fetch("text_of", id=id_, now=self._now())
+        if not rows:
+            raise ToolError(
+                f"there is no artifact {id_!r}: a text is kept for {self._ttl / 3600:g} hours; "
+                "call the tool again that returned it"
+            )
+        if (rows[0]["channel"], rows[0]["chat_id"]) != (ctx.session.channel, ctx.session.chat_id):
+            raise Refused(f"the artifact {id_!r} belongs to another chat")
+        return Kept(id_, rows[0]["chars"])
+
+    async def read(self, kept: Kept, start: int, stop: int) -> str:
+        """The code points from ``start`` up to ``stop`` (exclusive)."""
+        rows = await self._open().fetch("parts_of", id=kept.id, after=start - PART, before=stop)
+        if not rows:
+            return ""
+        text = "".join(json.loads(row["body"]) for row in rows)
+        first = rows[0]["place"]
+        return text[start - first : stop - first]
+
+    async def forget_expired(self) -> None:
+        """Delete what has expired."""
+        now = self._now()
+        await self._open().transact(lambda store: _forget(store, now))
+
+
+def _forget(store: Transaction, now: float) -> None:
+    store.execute("forget_parts", now=now)
+    store.execute("forget_texts", now=now)
+
+
+def _prepare(channel: str, chat_id: str, text: str) -> tuple[str, list[str]]:
+    """The id and the rows of a text, which may be 100 MB of work."""
+    digest = hashlib.sha256(json.dumps([channel, chat_id]).encode())
+    parts = []
+    for start in range(0, len(text), PART):
+        part = text[start : start + PART]
+        digest.update(part.encode("utf-8"))
+        parts.append(json.dumps(part, ensure_ascii=False))
+    return digest.hexdigest()[:ID_CHARS], parts

@@ -1,0 +1,122 @@
+"""A model whose tools return long texts, and the way back to what was left out."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hookline.testing import Harness, calls
+from hookline_artifacts import Artifacts
+from hookline_hookspecs import Context, Plugin, ToolCall, ToolResult, hookimpl, tool
+from hookline_hookspecs.plugin import NoConfig
+
+MARKER = re.compile(r'\n\[… (\d+) characters left out; fetch_artifact\(id="([^"]+)"\)\]\n')
+
+
+class Talker(Plugin[NoConfig]):
+    """Tools that say what the test wants."""
+
+    text = ""
+
+    @tool(read_only=True)
+    def say(self, times: int = 1) -> str:
+        """Say the text."""
+        return self.text * times
+
+    @tool(read_only=True, paged=True)
+    def say_paged(self) -> str:
+        """Say the text, bounded by the tool itself."""
+        return self.text
+
+    @tool
+    def complain(self) -> ToolResult:
+        """Fail with the text and a note."""
+        notes = ("a note of the tool's own",)
+        return ToolResult(ToolCall("", "complain", {}), self.text, ok=False, notes=notes)
+
+    @tool
+    async def hand_over(self, ctx: Context) -> str:
+        """Let a sub-agent work."""
+        turn = await ctx.host.run_turn("work", parent=ctx)
+        return turn.tool_calls[0].text
+
+
+class Hints(Plugin[NoConfig]):
+    """Hints outside of the artifacts, as another plugin would give them."""
+
+    @hookimpl
+    def post_tool(self, ctx: Context, result: ToolResult) -> ToolResult:
+        """Add a long note."""
+        return replace(result, notes=(*result.notes, "hint " * 1_000))
+
+
+class Bench:
+    """Sessions over one home; each ``run`` is a turn with the given calls in one response."""
+
+    def __init__(
+        self, make: Callable[..., Harness], home: Path, *outer: Any, **config: Any
+    ) -> None:
+        self._make = make
+        self._home = home
+        self._outer = outer
+        self._config = config
+        self.restart()
+
+    def restart(self) -> None:
+        """A new process on the same home."""
+        if hasattr(self, "harness"):
+            self.harness.close()
+        plugins = (*self._outer, Artifacts, Talker)
+        config = {"artifacts": self._config}
+        self.harness = self._make(*plugins, home=self._home, config=config)
+
+    def speak(self, text: str) -> None:
+        """What the tools say from now on."""
+        self.harness.plugin(Talker).text = text
+
+    def run(self, *asked: ToolCall) -> list[ToolResult]:
+        """The results of some calls."""
+        self.harness.model.steps += [list(asked), "done"]
+        return list(self.harness.send("go").tool_calls)
+
+    def say(self, text: str) -> str:
+        """What the model reads of a result with ``text``."""
+        self.speak(text)
+        return self.run(calls("say"))[0].text
+
+    def keep(self, text: str) -> str:
+        """The id under which ``text`` is kept."""
+        marker = MARKER.search(self.say(text))
+        assert marker is not None
+        return marker[2]
+
+    def fetch(self, id_: str, **arguments: Any) -> ToolResult:
+        """What ``fetch_artifact`` returns."""
+        return self.run(calls("fetch_artifact", id=id_, **arguments))[0]
+
+
+@pytest.fixture
+def make_bench(harness: Callable[..., Harness], tmp_path: Path) -> Callable[..., Bench]:
+    """Makes a bench with plugins and settings of its own."""
+    return lambda *outer, **config: Bench(harness, tmp_path / "home", *outer, **config)
+
+
+@pytest.fixture
+def bench(make_bench: Callable[..., Bench]) -> Bench:
+    """A bench with the default settings."""
+    return make_bench()
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Moves the clock that expiry uses by some seconds."""
+
+    def shift(seconds: float) -> None:
+        monkeypatch.setattr("hookline.clock.now", lambda: time.time() + seconds)
+
+    return shift

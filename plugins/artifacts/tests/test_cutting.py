@@ -1,0 +1,149 @@
+"""What the model reads of a long result, and what of it is kept."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hookline.testing import ScriptedModel, calls
+from hookline_hookspecs import ToolCall, ToolResultBlock
+
+from .conftest import MARKER, Bench, Hints
+
+LONG = "".join(f"{number:05}\n" for number in range(2_000))  # 12,000 characters
+
+
+def test_a_result_of_4000_characters_is_shown_whole(bench: Bench) -> None:
+    assert bench.say("é" * 4_000) == "é" * 4_000
+
+
+def test_a_longer_result_keeps_its_beginning_and_its_end(bench: Bench) -> None:
+    shown = bench.say("é" * 1_500 + "x" * 2_001 + "😀" * 500)
+    head, count, _id, tail = MARKER.split(shown)
+    assert (head, count, tail) == ("é" * 1_500, "2001", "😀" * 500)
+
+
+def test_sizes_can_be_set(make_bench: Callable[..., Bench]) -> None:
+    shown = make_bench(max_chars=10, head=3, tail=2).say("0123456789A")
+    head, count, _id, tail = MARKER.split(shown)
+    assert (head, count, tail) == ("012", "6", "9A")
+
+
+def test_settings_that_would_leave_nothing_out_are_refused(make_bench: Any) -> None:
+    from hookline_artifacts import ArtifactsConfig
+
+    with pytest.raises(ValueError, match="head and tail together"):
+        ArtifactsConfig(max_chars=100, head=80, tail=30)
+
+
+def test_a_paged_tool_bounds_itself(bench: Bench) -> None:
+    bench.speak(LONG)
+    assert bench.run(calls("say_paged"))[0].text == LONG
+
+
+def test_a_failure_is_cut_too_and_stays_a_failure(bench: Bench) -> None:
+    bench.speak("Error: " + LONG)
+    result = bench.run(calls("complain"))[0]
+    assert not result.ok
+    assert MARKER.search(result.text)
+    assert result.text.startswith("Error: 00000\n")
+
+
+def test_notes_follow_the_text_and_are_never_cut(make_bench: Callable[..., Bench]) -> None:
+    bench = make_bench(Hints)
+    bench.speak(LONG)
+    shown = bench.run(calls("complain"))[0].text
+    tail = MARKER.split(shown)[3]
+    own, hint = "\n\nNote: a note of the tool's own", "\n\nNote: " + "hint " * 1_000
+    assert tail == LONG[-500:] + own + hint
+
+
+def test_the_whole_can_be_read_again(bench: Bench) -> None:
+    id_ = bench.keep(LONG)
+    assert bench.fetch(id_).text.startswith(LONG)
+
+
+def test_equal_texts_have_one_id_and_others_another(bench: Bench) -> None:
+    assert bench.keep(LONG) == bench.keep(LONG)
+    assert bench.keep(LONG + "x") != bench.keep(LONG)
+
+
+def test_an_artifact_outlives_the_process(bench: Bench) -> None:
+    id_ = bench.keep(LONG)
+    bench.restart()
+    assert bench.fetch(id_).text.startswith(LONG)
+
+
+@pytest.mark.parametrize(
+    "odd", ["\0", "\ud800", "\r\n", "\u2028", "😀", "]]>", "'; DROP TABLE x; --"]
+)
+def test_odd_characters_are_kept(bench: Bench, odd: str) -> None:
+    text = "a" * 3_000 + odd + "b" * 3_000
+    shown = bench.fetch(bench.keep(text), offset=2_990, length=20 + len(odd)).text
+    kept = "\ufffd" if odd == "\ud800" else odd
+    assert shown.startswith("a" * 10 + kept + "b" * 10)
+
+
+def test_calls_side_by_side_are_each_cut(bench: Bench) -> None:
+    bench.speak("abcdefghij")
+    asked = [calls("say", times=times) for times in (500, 600, 700, 3)]
+    results = bench.run(*asked)
+    counts = [MARKER.search(result.text) for result in results]
+    assert [m and m[1] for m in counts] == ["3000", "4000", "5000", None]
+    sent = bench.harness.model.last.messages[-1].blocks
+    assert [b.call_id for b in sent if isinstance(b, ToolResultBlock)] == [
+        result.call.id for result in results
+    ]
+
+
+def test_a_sub_agent_is_bounded_too_and_its_artifact_can_be_read(bench: Bench) -> None:
+    bench.speak(LONG)
+    bench.harness.model.steps += [[calls("hand_over")], [calls("say")], "done", "done"]
+    shown = bench.harness.send("go").tool_calls[0].text
+    marker = MARKER.search(shown)
+    assert marker
+    assert bench.fetch(marker[2]).text.startswith(LONG)
+
+
+def test_a_name_that_is_no_tool_is_bounded_too(bench: Bench) -> None:
+    result = bench.run(ToolCall("", "n" * 9_000, {}))[0]
+    assert len(result.text) < 2_200
+    assert MARKER.search(result.text)
+
+
+def test_what_cannot_be_stored_is_shown_whole(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench.keep(LONG)
+    with sqlite3.connect(bench.harness.home / "hookline.db") as database:
+        database.execute("DROP TABLE artifacts_texts")
+    database.close()
+    assert bench.say("x" + LONG) == "x" + LONG
+    assert "a long result is shown whole" in caplog.text
+
+
+def test_another_chat_is_refused(bench: Bench) -> None:
+    id_ = bench.keep(LONG)
+    model: ScriptedModel = bench.harness.model
+    model.steps += [[calls("fetch_artifact", id=id_)], "done", [calls("say")], "done"]
+
+    async def other_chat() -> None:
+        await bench.harness.channel.say("show me", chat="other")
+        await bench.harness.channel.replies(1)
+        await bench.harness.channel.say("say it", chat="other")
+        await bench.harness.channel.replies(2)
+
+    bench.harness.run(other_chat())
+    fetched = _result(model, 3)
+    assert fetched == f"Denied: the artifact {id_!r} belongs to another chat"
+    own = MARKER.search(_result(model, 5))
+    assert own is not None
+    assert own[2] != id_
+
+
+def _result(model: ScriptedModel, request: int) -> str:
+    block = model.requests[request].messages[-1].blocks[0]
+    assert isinstance(block, ToolResultBlock)
+    return block.text

@@ -1,0 +1,196 @@
+"""The command ``/rewind``: its forms, and what each of them does."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import posixpath
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from hookline_hookspecs import Context
+
+from . import rewind, texts
+from .errors import CheckpointError
+from .keeper import Chat, Keeper
+from .state import private_folder, replace_file
+from .store import Content, Saved
+
+SECONDS = 300.0
+"""For a whole rewind."""
+DIFF_BYTES = 12_000
+_HASH = re.compile(r"[0-9a-f]{4,64}")
+_FORM = re.compile(r"(?P<diff>diff\s+)?(?P<hash>\S+)(?:\s+--\s+(?P<path>.+))?", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A command that names a snapshot. ``path`` is empty for all of it."""
+
+    diff: bool
+    prefix: str
+    path: str
+
+
+def parse(args: str) -> Asked | None:
+    """What was asked; None for the list. Raises ``CheckpointError`` with the right form."""
+    text = args.strip()
+    if not text:
+        return None
+    form = _FORM.fullmatch(text)
+    prefix = form["hash"].lower() if form else ""
+    if form is None or not _HASH.fullmatch(prefix):
+        raise CheckpointError(
+            "A checkpoint is named by 4 to 64 hexadecimal digits, as /rewind lists them. "
+            + texts.USAGE
+        )
+    return Asked(bool(form["diff"]), prefix, (form["path"] or "").strip())
+
+
+class Rewinder:
+    """Answers ``/rewind`` for one chat."""
+
+    def __init__(self, keeper: Keeper, ctx: Context) -> None:
+        self._keeper = keeper
+        self._ctx = ctx
+        self._chat = Chat(ctx.session.channel, ctx.session.chat_id)
+        self._now = ctx.host.now()
+
+    async def answer(self, args: str) -> str:
+        """The answer to the command. Raises ``CheckpointError`` and ``OSError``."""
+        asked = parse(args)
+        if asked is None:
+            return await self._list()
+        target = await self._find(asked.prefix)
+        scope = self._keeper.scope(target.folder, self._ctx.paths)
+        if asked.diff:
+            async with asyncio.timeout(SECONDS), self._keeper.holding(target.folder):
+                present = await self._keeper.present(scope)
+                return await self._difference(target, present.commit)
+        return await self._rewind(target, _within(target.folder, asked.path))
+
+    async def _list(self) -> str:
+        found = await self._keeper.of_chat(self._chat, self._now)
+        notes = await asyncio.to_thread(self._interruptions, found)
+        if not found:
+            return "There is no checkpoint in this chat yet; one is made before the first write."
+        counts = await self._counts(found)
+        workspace = str(self._ctx.paths.workspace)
+        return "\n".join([texts.listed(found, counts, workspace), *notes])
+
+    async def _counts(self, found: list[Saved]) -> Mapping[str, Mapping[str, int]]:
+        """For each commit what changed until the next of its folder, or until now."""
+        newer: dict[Path, str] = {}
+        pairs: dict[str, tuple[str, str]] = {}
+        for saved in found:
+            if saved.folder not in newer:
+                newer[saved.folder] = await self._root_now(saved)
+            if newer[saved.folder]:
+                pairs[saved.commit] = (saved.root, newer[saved.folder])
+            newer[saved.folder] = saved.root
+        counted = await self._keeper.store.changes(list(pairs.values()))
+        return dict(zip(pairs, counted, strict=True))
+
+    async def _root_now(self, saved: Saved) -> str:
+        """The tree of the folder as it is, empty where that cannot be told."""
+        with suppress(CheckpointError, OSError, TimeoutError):
+            scope = self._keeper.scope(saved.folder, self._ctx.paths)
+            async with asyncio.timeout(SECONDS), self._keeper.holding(saved.folder):
+                present = await self._keeper.present(scope)
+            return await self._keeper.store.root(present.commit)
+        return ""
+
+    async def _find(self, prefix: str) -> Saved:
+        found = await self._keeper.find(self._chat, prefix, self._now)
+        if not found:
+            raise CheckpointError(
+                f"There is no checkpoint {prefix} in this chat; /rewind lists those there are."
+            )
+        if len({one.commit for one in found}) > 1:
+            several = ", ".join(one.commit[: len(prefix) + 6] for one in found[:5])
+            raise CheckpointError(f"{prefix} is the beginning of several: {several}")
+        return found[0]
+
+    async def _difference(self, target: Saved, commit: str) -> str:
+        store = self._keeper.store
+        patch, whole = await store.difference(target.commit, commit, DIFF_BYTES)
+        old, new = await store.content(target.commit), await store.content(commit)
+        return texts.difference(target, patch, whole, _mode_changes(old, new))
+
+    async def _rewind(self, target: Saved, within: str) -> str:
+        keeper = self._keeper
+        scope = keeper.scope(target.folder, self._ctx.paths)
+        note = keeper.note_of(target.folder)
+        async with asyncio.timeout(SECONDS), keeper.holding(target.folder):
+            content = await keeper.store.content(target.commit)
+            about = {"title": f"/rewind {target.commit[: texts.HASH_CHARS]}", "kind": "rewind"}
+            present, _ = await keeper.save(
+                scope, self._chat, self._now, about, wanted=content.files
+            )
+            work = rewind.plan(present, content, within)
+            _require_known(within, work, content, present.files)
+            record = json.dumps({"target": target.commit, "undo": present.commit}).encode()
+            await asyncio.to_thread(replace_file, note, record)
+            try:
+                done = await rewind.carry_out(keeper.store, target.folder, present, content, work)
+            except (CheckpointError, OSError) as error:
+                hint = texts.interrupted(target.commit, present.commit)
+                raise CheckpointError(f"{error}. {hint}") from error
+            await asyncio.to_thread(note.unlink, missing_ok=True)
+        await asyncio.to_thread(self._tell, texts.told(target, within, done))
+        return texts.rewound(target, within, done, present.commit)
+
+    def _interruptions(self, found: list[Saved]) -> list[str]:
+        """Rewinds of this chat that did not come to their end."""
+        mine = {saved.commit for saved in found}
+        notes = []
+        for folder in dict.fromkeys(saved.folder for saved in found):
+            with suppress(OSError, ValueError, KeyError, TypeError):
+                record = json.loads(self._keeper.note_of(folder).read_bytes())
+                if record["undo"] in mine:
+                    notes.append(texts.interrupted(record["target"], record["undo"]))
+        return notes
+
+    def _tell(self, text: str) -> None:
+        """Have the model told at this chat's next turn."""
+        path = self._keeper.told_of(self._chat)
+        with suppress(OSError):
+            private_folder(path.parent)
+            replace_file(path, text.encode("utf-8", "backslashreplace"))
+
+
+def _within(folder: Path, path: str) -> str:
+    """``path``, as a person writes it, relative to ``folder``. Raises ``CheckpointError``."""
+    if not path:
+        return ""
+    joined = posixpath.normpath(posixpath.join(str(folder), path))
+    if joined == str(folder) or not joined.startswith(str(folder) + "/"):
+        raise CheckpointError(f"{texts.name(path)} is not below {texts.name(str(folder))}.")
+    return joined.removeprefix(str(folder) + "/")
+
+
+def _require_known(
+    within: str, work: rewind.Plan, content: Content, files: Mapping[str, object]
+) -> None:
+    """Say so if nothing of that name was saved then or is there now."""
+    if not within:
+        return
+    known = (*content.files, *content.folders, *files)
+    if not any(path == within or path.startswith(within + "/") for path in known):
+        why = content.left.get(within) or content.left.get(within + "/")
+        reason = f": {rewind.WHY.get(why, why)}" if why else ""
+        raise CheckpointError(f"The checkpoint does not hold {texts.name(within)}{reason}.")
+
+
+def _mode_changes(old: Content, new: Content) -> list[str]:
+    """Changes of modes that a patch does not show."""
+    lines = []
+    for path in sorted(old.files.keys() & new.files.keys()):
+        if old.files[path][0] == new.files[path][0] != 0o120000:
+            before, after = rewind.mode_of(old, path), rewind.mode_of(new, path)
+            if before != after:
+                lines.append(f"mode of {texts.name(path)}: {before:o} → {after:o}")
+    return lines

@@ -1,0 +1,126 @@
+"""git as a program that stores objects, and nothing else of git.
+
+It is started with a repository of ours and an environment of ours, so that no setting of the
+person, of the system or of the folder reaches it: no hooks, filters, signing, credential helpers,
+``safe.directory``, and no variable named ``GIT_…``. It never sees a repository of the person's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+from .errors import DiskFull, GitFailed
+
+_INHERITED = ("PATH", "TMPDIR", "TEMP", "TMP", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+_ERROR_CHARS = 300
+_FULL = ("No space left on device", "Out of diskspace", "Disk quota exceeded", "SIGXFSZ")
+"""What git says, or is killed by, when it cannot write any more."""
+
+
+class Git:
+    """Runs git on the repository ``directory``, which need not be there yet."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    async def run(
+        self,
+        *arguments: str,
+        data: bytes = b"",
+        folder: Path | None = None,
+        codes: Sequence[int] = (0,),
+        holding: Sequence[int] = (),
+    ) -> bytes:
+        """What git prints when it reads ``data``.
+
+        ``folder`` is taken as work tree; ``codes`` are the exit codes of success; ``holding`` are
+        open files that live as long as git does, such as a lock. Raises ``GitFailed``.
+        """
+        async with self.process(*arguments, folder=folder, holding=holding) as process:
+            output, errors = await process.communicate(data)
+        if process.returncode not in codes:
+            raise failure(arguments[0], process.returncode, errors)
+        return output
+
+    @asynccontextmanager
+    async def process(
+        self, *arguments: str, folder: Path | None = None, holding: Sequence[int] = ()
+    ) -> AsyncIterator[Process]:
+        """git with open pipes. It is killed if it has not ended by the end of the block."""
+        program = shutil.which("git")
+        if program is None:
+            raise GitFailed("git is not installed")
+        tree = () if folder is None else (f"--work-tree={folder}",)
+        try:
+            process = await asyncio.create_subprocess_exec(
+                program,
+                *("--no-pager", f"--git-dir={self.directory}"),
+                *tree,
+                *arguments,
+                cwd=folder or self.directory,
+                env=_environment(self.directory),
+                stdin=PIPE,
+                stdout=PIPE,
+                stderr=PIPE,
+                start_new_session=True,
+                pass_fds=tuple(holding),
+            )
+        except OSError as error:
+            raise GitFailed(f"git cannot be started: {error.strerror or error}") from None
+        try:
+            yield process
+        finally:
+            await _end(process)
+
+
+def failure(command: str, code: int | None, errors: bytes) -> GitFailed:
+    """What to raise about git's end: a sentence with the first thing it said."""
+    sentence = _complaint(command, code, errors)
+    if any(sign in sentence for sign in _FULL):
+        return DiskFull(f"the disk is full ({sentence})")
+    return GitFailed(sentence)
+
+
+def _complaint(command: str, code: int | None, errors: bytes) -> str:
+    text = errors.decode("utf-8", "replace")
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if code is not None and code < 0:
+        with suppress(ValueError):
+            return f"git {command} was killed ({signal.Signals(-code).name})"
+    said = next((line for line in lines if "fatal" in line or "error" in line), "")
+    said = (said or next(iter(lines), "it gave no reason"))[:_ERROR_CHARS]
+    return f"git {command} failed: {said}"
+
+
+async def _end(process: Process) -> None:
+    """Leave neither a process nor an open pipe behind."""
+    if process.returncode is None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    with suppress(OSError):
+        await process.communicate()
+
+
+def _environment(directory: Path) -> dict[str, str]:
+    kept = {name: os.environ[name] for name in _INHERITED if name in os.environ}
+    return kept | {
+        "HOME": str(directory),
+        "XDG_CONFIG_HOME": str(directory),
+        "LC_ALL": "C",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_SYSTEM": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_ALLOW_PROTOCOL": "",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_TERMINAL_PROMPT": "0",
+    }

@@ -1,0 +1,209 @@
+"""The keeper of all snapshots: folders, chats, locks and limits around the store.
+
+Below ``home/checkpoints`` lie ``store`` (the repository), ``folders/KEY`` (what is known of each
+folder), ``told/KEY`` (what a chat's model has yet to be told) and the locks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from hookline_hookspecs import Paths
+
+from . import locks
+from .config import CheckpointsConfig
+from .errors import CheckpointError
+from .rules import Excluded
+from .snapshot import Label, Present, key_of, take
+from .state import States
+from .store import PRESENT, Saved, Store, folder_key_of, new_ref
+from .survey import Scope
+
+PACKS = 30
+"""Packs, one for each snapshot, after which they are made one; that frees what is pruned, too."""
+LABELS = 5
+"""Snapshots without any change are kept up to so many times ``max_snapshots``."""
+_TIDY_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """Whose snapshots are meant: a channel and a chat on it."""
+
+    channel: str
+    chat_id: str
+
+    @property
+    def key(self) -> str:
+        """The chat's part of a ref."""
+        return key_of(self.channel, self.chat_id)
+
+
+class Keeper:
+    """Takes, finds and prunes snapshots below ``home/checkpoints``."""
+
+    def __init__(self, home: Path, config: CheckpointsConfig) -> None:
+        self.home = home.resolve()
+        self.root = self.home / "checkpoints"
+        self.store = Store(self.root / "store")
+        self._config = config
+        self._states = States(self.root / "folders")
+        self._excluded = Excluded.of(config.exclude, config.keep)
+
+    def note_of(self, folder: Path) -> Path:
+        """The note that a rewind of the folder has begun; it is removed at the end."""
+        return self.root / "folders" / key_of(str(folder)) / "rewinding.json"
+
+    def told_of(self, chat: Chat) -> Path:
+        """What the chat's model has yet to be told about a rewind."""
+        return self.root / "told" / chat.key
+
+    def scope(self, folder: Path, paths: Paths) -> Scope:
+        """What holds for a look at ``folder``. Raises ``CheckpointError`` where none is allowed."""
+        if folder == self.home or folder.is_relative_to(self.root):
+            raise CheckpointError("it is Hookline's own folder")
+        if reason := paths.judge(str(folder)):
+            raise CheckpointError(reason)
+        return Scope(
+            path=folder,
+            own=str(self.home.relative_to(folder)) if self.home.is_relative_to(folder) else "",
+            excluded=self._excluded,
+            judge=paths.judge,
+            git=self.store.git,
+            max_file=self._config.max_file,
+            max_files=self._config.max_files,
+        )
+
+    @asynccontextmanager
+    async def holding(self, folder: Path) -> AsyncIterator[None]:
+        """Nobody else takes a snapshot of the folder, rewinds it or prunes the store meanwhile."""
+        place = self.root / "folders" / key_of(str(folder))
+        async with locks.shared(self.root / "lock"), locks.exclusive(place / "lock"):
+            yield
+
+    async def present(self, scope: Scope) -> Present:
+        """The folder as it is, without a snapshot of it; in a block of ``holding``."""
+        return await self._take(scope, None)
+
+    async def save(
+        self,
+        scope: Scope,
+        chat: Chat,
+        now: float,
+        about: dict[str, str],
+        wanted: Iterable[str] = (),
+    ) -> tuple[Present, Label]:
+        """A snapshot that the chat can go back to; in a block of ``holding``.
+
+        ``now`` is Unix time; ``about`` is told in lists. Raises as ``snapshot.take``.
+        """
+        ref = new_ref(chat.key, key_of(str(scope.path)), now)
+        label = Label(ref, {**about, "folder": str(scope.path)})
+        return await self._take(scope, label, wanted), label
+
+    async def _take(self, scope: Scope, label: Label | None, wanted: Iterable[str] = ()) -> Present:
+        return await take(
+            self.store,
+            self._states,
+            scope,
+            label=label,
+            wanted=wanted,
+            max_bytes=self._config.max_store,
+        )
+
+    async def of_chat(self, chat: Chat, now: float) -> list[Saved]:
+        """The chat's snapshots, newest first, at most ``max_snapshots`` different ones of a folder.
+
+        Of neighbours that are equal only the newest counts. Raises ``GitFailed``.
+        """
+        found = await self.store.saved(chat.key)
+        return [saved for group in self._groups(found, now) for saved in group[:1]]
+
+    async def find(self, chat: Chat, prefix: str, now: float) -> list[Saved]:
+        """The chat's snapshots whose id begins with ``prefix``, equal neighbours included."""
+        found = await self.store.saved(chat.key)
+        kept = [saved for group in self._groups(found, now) for saved in group]
+        return [saved for saved in kept if saved.commit.startswith(prefix)]
+
+    def _groups(self, newest_first: Sequence[Saved], now: float) -> list[list[Saved]]:
+        """The snapshots to keep, equal neighbours of one chat and folder together."""
+        groups: list[list[Saved]] = []
+        last: dict[str, list[Saved]] = {}
+        distinct: dict[str, int] = {}
+        kept: dict[str, int] = {}
+        oldest = now - self._config.max_days * 86_400
+        for saved in newest_first:
+            place = saved.ref.rpartition("/")[0]
+            if saved.time < oldest or kept.get(place, 0) >= LABELS * self._config.max_snapshots:
+                continue
+            group = last.get(place)
+            if group is None or group[0].root != saved.root:
+                if distinct.get(place, 0) >= self._config.max_snapshots:
+                    continue
+                distinct[place] = distinct.get(place, 0) + 1
+                group = last[place] = []
+                groups.append(group)
+            group.append(saved)
+            kept[place] = kept.get(place, 0) + 1
+        return groups
+
+    async def prune(self, now: float, packs: int = PACKS) -> bool:
+        """Drop what is beyond the limits; free its room once there are more than ``packs`` packs,
+        or the store is too large.
+
+        True if that was done; False if somebody else was at work, so that it is left for later.
+        Raises ``GitFailed``.
+        """
+        if not self.store.directory.is_dir():
+            return True
+        lock = locks.exclusive(self.root / "lock")
+        try:
+            async with asyncio.timeout(_TIDY_SECONDS):
+                holding = await lock.__aenter__()
+        except TimeoutError:
+            return False
+        try:
+            await self._prune(now, packs, holding)
+        finally:
+            await lock.__aexit__(None, None, None)
+        return True
+
+    async def _prune(self, now: float, most_packs: int, holding: int) -> None:
+        await asyncio.to_thread(self.store.tidy)
+        everything = await self.store.saved()
+        kept = [saved for group in self._groups(everything, now) for saved in group]
+        size, packs = await asyncio.to_thread(self.store.size)
+        if size > self._config.max_store:
+            kept = await self._fitting(kept)
+        if not kept:  # git keeps the packs of a repository that has no refs
+            await asyncio.to_thread(self.store.remove)
+            return
+        await self._drop(everything, kept, holding)
+        if packs > most_packs or size > self._config.max_store:
+            await self.store.free(holding)
+
+    async def _fitting(self, kept: list[Saved]) -> list[Saved]:
+        """As many of the newest snapshots as fit into the store."""
+        newest_first = sorted(kept, key=lambda saved: saved.time, reverse=True)
+        low, high = 0, len(newest_first)
+        while low < high:
+            middle = (low + high + 1) // 2
+            used = await self.store.usage([one.commit for one in newest_first[:middle]])
+            low, high = (middle, high) if used <= self._config.max_store else (low, middle - 1)
+        return newest_first[:low]
+
+    async def _drop(self, everything: Sequence[Saved], kept: Sequence[Saved], holding: int) -> None:
+        """Delete the refs of what is not kept, and of folders of which nothing is."""
+        staying = {saved.ref for saved in kept}
+        folders = {folder_key_of(ref) for ref in staying}
+        dropped = [saved.ref for saved in everything if saved.ref not in staying]
+        for key in await asyncio.to_thread(self.store.presents):
+            if key not in folders:
+                self._states.forget(key)
+                dropped.append(f"{PRESENT}/{key}")
+        if dropped:
+            await self.store.drop(dropped, holding)

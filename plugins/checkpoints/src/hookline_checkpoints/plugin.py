@@ -1,0 +1,213 @@
+"""The plugin: snapshots before writes, the command ``/rewind``, pruning, and a check of git."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hookline_hookspecs import (
+    Check,
+    CheckResult,
+    Context,
+    ContextBlock,
+    HooklineError,
+    Host,
+    Job,
+    Plugin,
+    ToolCall,
+    ToolResult,
+    Turn,
+    command,
+    hookimpl,
+)
+
+from .command import Rewinder
+from .config import CheckpointsConfig
+from .errors import CheckpointError, TooLarge
+from .git import Git
+from .keeper import PACKS, Chat, Keeper
+from .texts import title_of
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+OLDEST_GIT = (2, 31)
+"""``rev-list --disk-usage`` came with it."""
+HOURLY = 3600.0
+_NAMED = ("path", "file_path", "workdir", "cwd")
+"""Arguments by which tools name a file or a folder."""
+_CHECK_SECONDS = 4.0
+
+
+class Tried:
+    """The folders of which a snapshot was taken, or tried, in this turn."""
+
+    def __init__(self) -> None:
+        self.folders: set[Path] = set()
+
+
+class Checkpoints(Plugin[CheckpointsConfig]):
+    """Saves a folder before the first write of a turn, and puts it back when asked."""
+
+    _keeper: Keeper
+
+    @hookimpl
+    def setup(self, host: Host) -> None:
+        """Raises ``HooklineError`` on a system that cannot open files below an open folder."""
+        if os.open not in os.supports_dir_fd:
+            raise HooklineError("checkpoints need Linux, macOS or another POSIX system")
+        self._keeper = Keeper(host.home, self.config)
+
+    @hookimpl
+    def around_tool(
+        self, ctx: Context, call: ToolCall
+    ) -> Callable[[ToolCall, Callable[[ToolCall], Awaitable[ToolResult]]], Any] | None:
+        """Save the folder before a tool that may write; reading costs nothing."""
+        if ctx.tool is None or ctx.tool.read_only:
+            return None
+
+        async def saved_before(
+            asked: ToolCall, call_next: Callable[[ToolCall], Awaitable[ToolResult]]
+        ) -> ToolResult:
+            try:
+                await self._before_write(ctx, asked)
+            except Exception as error:  # the turn goes on whatever happens here
+                self._say_once(ctx, f"No checkpoint was taken: {error or type(error).__name__}")
+            return await call_next(asked)
+
+        return saved_before
+
+    async def _before_write(self, ctx: Context, call: ToolCall) -> None:
+        tried = ctx.stash.of(Tried).folders
+        given_up: set[Path] = ctx.stash.session.setdefault("given_up", set())
+        for folder in _folders(ctx, call):
+            if folder in tried:
+                continue
+            tried.add(folder)
+            if folder not in given_up:
+                await self._save(ctx, folder, given_up)
+
+    async def _save(self, ctx: Context, folder: Path, given_up: set[Path]) -> None:
+        """Take the turn's snapshot of ``folder``, or say why there is none."""
+        inbound = ctx.turn.inbound
+        about = {"title": title_of(inbound.text), "turn": ctx.turn.id, "session": ctx.session.id}
+        chat = Chat(ctx.session.channel, ctx.session.chat_id)
+        seconds = self.config.timeout_seconds
+        try:
+            scope = self._keeper.scope(folder, ctx.paths)
+            async with asyncio.timeout(seconds), self._keeper.holding(folder):
+                await self._keeper.save(scope, chat, ctx.host.now(), about)
+        except TimeoutError:
+            given_up.add(folder)
+            self._say_once(
+                ctx,
+                f"No checkpoint of {folder}: it took longer than {seconds:g} s. It is not tried "
+                "again in this session; what is changed now cannot be rewound.",
+            )
+        except (CheckpointError, OSError) as error:
+            if isinstance(error, TooLarge):
+                given_up.add(folder)
+            reason = str(error).rstrip(".")
+            self._say_once(
+                ctx, f"No checkpoint of {folder}: {reason}. What is changed now cannot be rewound."
+            )
+
+    def _say_once(self, ctx: Context, text: str) -> None:
+        """Tell the person a sentence, once in a session."""
+        self.log.warning("%s", text)
+        said: set[str] = ctx.stash.session.setdefault("said", set())
+        if text not in said:
+            said.add(text)
+            ctx.notify(text)
+
+    @hookimpl
+    async def end_of_turn(self, ctx: Context, turn: Turn) -> None:
+        """Drop what is beyond the limits, after a turn that added something."""
+        if ctx.stash.of(Tried).folders:
+            await self._prune(PACKS)
+
+    @hookimpl
+    def register_jobs(self, register: Callable[[Job], None]) -> None:
+        """Drop what has become too old."""
+        register(Job("prune", lambda: self._prune(1), HOURLY, at_start=True))
+
+    async def _prune(self, packs: int) -> None:
+        try:
+            await self._keeper.prune(self.host.now(), packs)
+        except (CheckpointError, OSError) as error:
+            self.log.warning("old checkpoints could not be dropped: %s", error)
+
+    @command("/rewind", aliases=("/rollback",))
+    async def rewind(self, ctx: Context, args: str) -> str:
+        """List this chat's checkpoints, or put files back: /rewind [diff] [HASH [-- PATH]]."""
+        try:
+            return await Rewinder(self._keeper, ctx).answer(args)
+        except TimeoutError:
+            return "That took too long and was given up; /rewind shows how things are."
+        except (CheckpointError, OSError) as error:
+            return str(error)
+
+    @hookimpl
+    async def pre_prompt(self, ctx: Context, turn: Turn) -> ContextBlock | None:
+        """Tell the model, once, that files were put back under it."""
+        if ctx.session.parent_id is not None:
+            return None
+        path = self._keeper.told_of(Chat(ctx.session.channel, ctx.session.chat_id))
+        with suppress(OSError):
+            text = path.read_text("utf-8")
+            path.unlink()
+            return ContextBlock("notices", text)
+        return None
+
+    @hookimpl
+    def register_checks(self, register: Callable[[Check], None]) -> None:
+        """git is there and new enough."""
+        register(Check("git", self._check_git))
+
+    async def _check_git(self) -> CheckResult:
+        fix = f"install git {OLDEST_GIT[0]}.{OLDEST_GIT[1]} or newer; without it nothing is saved"
+        if shutil.which("git") is None:
+            return CheckResult(False, "git is not installed", fix)
+        try:
+            async with asyncio.timeout(_CHECK_SECONDS):
+                text = (await Git(self.host.home).run("version")).decode("utf-8", "replace").strip()
+        except (CheckpointError, TimeoutError) as error:
+            return CheckResult(False, f"git does not answer: {error or 'too slow'}", fix)
+        found = re.search(r"(\d+)\.(\d+)", text)
+        if found is None or (int(found[1]), int(found[2])) < OLDEST_GIT:
+            return CheckResult(False, f"{text} is too old", fix)
+        return CheckResult(True, text)
+
+
+def _folders(ctx: Context, call: ToolCall) -> list[Path]:
+    """The workspace, and where a call names something outside of it, the folder allowed there."""
+    workspace = ctx.paths.workspace
+    found = [workspace]
+    for argument in _NAMED:
+        named = call.arguments.get(argument)
+        if isinstance(named, str) and named:
+            folder = _allowed_around(ctx, named)
+            if folder is not None and not folder.is_relative_to(workspace):
+                found.append(folder)
+    return found
+
+
+def _allowed_around(ctx: Context, named: str) -> Path | None:
+    """The widest folder around ``named`` that may be used; None if there is none."""
+    try:
+        place = ctx.paths.resolve(named)
+    except (HooklineError, OSError, ValueError):
+        return None  # The tool itself will say so.
+    widest = None
+    for folder in (place, *place.parents):
+        if ctx.paths.judge(str(folder)) is not None:
+            break
+        if folder.is_dir():
+            widest = folder
+    return widest

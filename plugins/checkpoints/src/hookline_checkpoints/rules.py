@@ -1,0 +1,139 @@
+"""What a snapshot leaves alone: folders that can be made again, secrets, and what is ignored.
+
+The names of folders are ``excluded.yaml``; what is secret is asked of ``host.paths``; what the
+folder's own ``.gitignore`` files ignore is asked of git.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import functools
+import os
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from .git import Git
+
+Judge = Callable[[str], "str | None"]
+"""Why a path may not be used, or None (``host.paths.judge``)."""
+_BATCH_CHARS = 3000
+"""Characters of the paths that are judged together; a path has at most 4,096."""
+_NOWHERE = "hookline-checkpoints-judge"
+"""A folder that is not there, below which names are judged as text alone."""
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Excluded:
+    """Names of folders, as regular expressions over names in lower case.
+
+    ``decided`` remembers for each name whether ``always`` holds it: a match takes 10 µs.
+    """
+
+    always: re.Pattern[str]
+    beside: Mapping[str, re.Pattern[str]]
+    holding: frozenset[str]
+    keep: re.Pattern[str]
+    decided: dict[str, bool]
+
+    @classmethod
+    def of(cls, exclude: Sequence[str], keep: Sequence[str]) -> Excluded:
+        """The packaged names with a person's own."""
+        data = _data()
+        return cls(
+            _globs([*data["always"], *exclude]),
+            {name: _globs(marks) for name, marks in data["beside"].items()},
+            frozenset(data["holding"]),
+            _globs(keep),
+            {},
+        )
+
+    def folder(self, name: str, siblings: Collection[str]) -> bool:
+        """True if the folder ``name``, which stands among ``siblings``, is left alone."""
+        folded = name.lower()
+        always = self.decided.get(folded)
+        if always is None:
+            always = self.always.fullmatch(folded) is not None
+            self.decided[folded] = always
+        if always:
+            return not self.keep.fullmatch(folded)
+        marks = self.beside.get(folded)
+        if marks is None or self.keep.fullmatch(folded):
+            return False
+        return any(marks.fullmatch(one.lower()) for one in siblings)
+
+    def inside(self, name: str, entries: Iterable[str]) -> bool:
+        """True if a folder ``name`` with such ``entries`` is left alone."""
+        if self.holding.isdisjoint(entries) and self.holding.isdisjoint(map(str.lower, entries)):
+            return False
+        return not self.keep.fullmatch(name.lower())
+
+
+@functools.cache
+def _data() -> dict[str, Any]:
+    text = Path(__file__).with_name("excluded.yaml").read_text(encoding="utf-8")
+    loaded: dict[str, Any] = yaml.safe_load(text)
+    return loaded
+
+
+def _globs(patterns: Iterable[str]) -> re.Pattern[str]:
+    bodies = [fnmatch.translate(pattern.lower()) for pattern in patterns]
+    return re.compile("|".join(bodies) or r"(?!)")
+
+
+def secrets(judge: Judge, folder: Path, paths: Sequence[str]) -> set[str]:
+    """Those of ``paths`` (relative, with ``/``) whose names are secret.
+
+    Only names are judged: what a link leads to is not saved. Many paths are judged as one, because
+    a path is refused if any part of it is; a batch that is refused is judged in halves.
+    """
+    found: set[str] = set()
+    base = f"{folder}/{_NOWHERE}"
+    pending = list(_batches(paths))
+    while pending:
+        batch = pending.pop()
+        if judge("/".join((base, *map(_harmless, batch)))) is None:
+            continue
+        if len(batch) == 1:
+            found.update(batch)
+        else:
+            half = len(batch) // 2
+            pending += [batch[:half], batch[half:]]
+    return found
+
+
+def _harmless(path: str) -> str:
+    """A path without the characters that are refused whatever the name."""
+    parts = _CONTROL.sub("", path).split("/")
+    return "/".join(part if part not in ("", ".", "..") else "_" for part in parts)
+
+
+def _batches(paths: Sequence[str]) -> Iterable[Sequence[str]]:
+    batch: list[str] = []
+    chars = 0
+    for path in paths:
+        if batch and chars + len(path) > _BATCH_CHARS:
+            yield batch
+            batch, chars = [], 0
+        batch.append(path)
+        chars += len(path) + 1
+    if batch:
+        yield batch
+
+
+async def ignored(git: Git, folder: Path, paths: Sequence[str]) -> set[str]:
+    """Those of ``paths`` that the ``.gitignore`` files at and below ``folder`` ignore.
+
+    Raises ``GitFailed``.
+    """
+    # A leading ./ keeps a name that begins with a colon from being a pattern.
+    data = b"".join(b"./" + os.fsencode(path) + b"\0" for path in paths)
+    output = await git.run(
+        *("check-ignore", "--no-index", "-z", "--stdin"), data=data, folder=folder, codes=(0, 1)
+    )
+    return {os.fsdecode(one[2:]) for one in output.split(b"\0") if one}

@@ -1,0 +1,290 @@
+"""Takes a snapshot: looks at a folder, reads what has changed, and writes it as one commit."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import stat
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hookline_hookspecs import crash
+
+from .errors import CheckpointError, DiskFull, GitFailed, TooLarge
+from .folder import Folder
+from .git import failure
+from .state import Known, Mark, State, States
+from .store import OID, PRESENT, Store
+from .survey import Scope, Survey, look
+
+RACY = 2_000_000_000
+"""Nanoseconds: a file that changed so shortly before it was read is read again next time, because
+a later change may bear the same time (FAT keeps two seconds; git calls such an entry racy)."""
+_BATCH = 250_000
+"""Bytes that are read before they are handed to git, which works on them meanwhile."""
+_DEFAULT = {0o100644: 0o644, 0o100755: 0o755}
+"""The modes that need not be told beside git's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """A folder as it is, saved as ``commit``. ``left`` is what the snapshot does not hold."""
+
+    commit: str
+    files: Mapping[str, Known]
+    folders: Mapping[str, int]
+    left: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What keeps a snapshot: its ref, and what is told about it. Without a label it is only what
+    the folder was last seen as."""
+
+    ref: str
+    about: Mapping[str, Any]
+
+
+def key_of(*parts: str) -> str:
+    """The key of a folder (its resolved path) or of a chat (channel and id)."""
+    text = json.dumps(parts).encode("ascii")
+    return hashlib.sha256(text).hexdigest()[:32]
+
+
+def git_mode(mark: Mark) -> int:
+    """The mode that git keeps: a link, a program or a file."""
+    if stat.S_ISLNK(mark.mode):
+        return 0o120000
+    return 0o100755 if mark.mode & 0o100 else 0o100644
+
+
+async def take(
+    store: Store,
+    states: States,
+    scope: Scope,
+    *,
+    label: Label | None = None,
+    wanted: Iterable[str] = (),
+    max_bytes: int,
+) -> Present:
+    """Save the folder of ``scope``; the caller holds its lock.
+
+    ``wanted`` are paths that are saved even where they would be left alone, because something is
+    about to replace them.
+
+    Raises:
+        TooLarge: it holds more than is saved.
+        GitFailed: git is missing, or could not write (disk full, say).
+        OSError: the folder cannot be read.
+    """
+    key = key_of(str(scope.path))
+    await asyncio.to_thread(store.make)
+    state = await asyncio.to_thread(states.load, key)
+    if state.commit and state.commit != store.present(key):
+        state = State()  # It describes something that the store need not have any more.
+    try:
+        return await _take(store, states, scope, key, state, label, wanted, max_bytes)
+    except GitFailed as error:
+        if not state.commit or isinstance(error, DiskFull):
+            raise
+    states.forget(key)
+    return await _take(store, states, scope, key, State(), label, wanted, max_bytes)
+
+
+async def _take(
+    store: Store,
+    states: States,
+    scope: Scope,
+    key: str,
+    state: State,
+    label: Label | None,
+    wanted: Iterable[str],
+    max_bytes: int,
+) -> Present:
+    seen = time.time_ns()
+    survey = await look(scope, state)
+    size = sum(mark.size for mark in survey.files.values())
+    if size > max_bytes:
+        raise TooLarge(f"it holds more than {max_bytes // 1_000_000:,} MB")
+    with Folder(scope.path) as folder:
+        forced = await asyncio.to_thread(_forced, folder, survey, wanted, scope.max_file)
+        work = _Work(state, survey, forced, scope.max_file)
+        commit, tree = await _import(store, key, folder, work, label)
+    usual = {path: known for path, known in work.files.items() if path not in forced}
+    after = State(commit, tree, usual, survey.folders, survey.left, survey.ignores, [*forced], seen)
+    await asyncio.to_thread(states.save, key, after)
+    left = {path: why for path, why in survey.left.items() if path not in forced}
+    return Present(commit, work.files, survey.folders, left)
+
+
+def _forced(
+    folder: Folder, survey: Survey, wanted: Iterable[str], max_file: int
+) -> dict[str, Mark]:
+    """The wanted paths that the survey left out, with those above them that are no folders."""
+    found: dict[str, Mark] = {}
+    for path in _with_parents(wanted):
+        if path in survey.files or path in survey.folders or path in found:
+            continue
+        mark = folder.mark(path)
+        if mark is None or stat.S_ISDIR(mark.mode):
+            continue
+        if stat.S_ISLNK(mark.mode) or (stat.S_ISREG(mark.mode) and mark.size <= max_file):
+            found[path] = mark
+    return found
+
+
+def _with_parents(paths: Iterable[str]) -> Iterator[str]:
+    given: set[str] = set()
+    for path in paths:
+        yield path
+        above = path.rpartition("/")[0]
+        while above and above not in given:
+            given.add(above)
+            yield above
+            above = above.rpartition("/")[0]
+
+
+@dataclass(slots=True)
+class _Work:
+    """What one snapshot has to write: the difference between the state and the survey."""
+
+    state: State
+    survey: Survey
+    forced: Mapping[str, Mark]
+    max_file: int
+    files: dict[str, Known] = field(default_factory=dict)
+
+    def gone(self) -> list[str]:
+        """Paths that the tree has and the folder has not."""
+        known = [path for path in self.state.files if path not in self.survey.files]
+        return known + self.state.stale
+
+    def unread(self) -> list[str]:
+        """Paths to read; the others are taken over as they are known."""
+        trusted = self.state.seen - RACY
+        unread = list(self.forced)
+        for path, mark in self.survey.files.items():
+            known = self.state.files.get(path)
+            if known and known.mark == mark and mark.mtime < trusted and mark.ctime < trusted:
+                self.files[path] = known
+            else:
+                unread.append(path)
+        return unread
+
+    def read(self, folder: Folder, paths: Iterator[str]) -> list[bytes] | None:
+        """Commands for git about some more of ``paths``; None when there are no more."""
+        commands: list[bytes] = []
+        size = looked = 0
+        for path in paths:
+            looked += 1
+            command = self._read(folder, path)
+            commands.append(command)
+            size += len(command)
+            if size > _BATCH:
+                break
+        return commands if looked else None
+
+    def _read(self, folder: Folder, path: str) -> bytes:
+        known = self.state.files.get(path)
+        try:
+            mark, content = folder.read(path, self.max_file)
+        except PermissionError:
+            return self._leave(path, "unreadable")
+        except OSError:  # Gone, or something else since it was looked at.
+            return self._leave(path, "")
+        if len(content) > self.max_file:
+            return self._leave(path, "large")
+        oid = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False)
+        self.files[path] = Known(mark, oid.hexdigest())
+        if known and known.oid == oid.hexdigest() and git_mode(known.mark) == git_mode(mark):
+            return b""
+        head = b"M %o inline %b\ndata %d\n" % (git_mode(mark), _quoted(path), len(content))
+        return head + content + b"\n"
+
+    def _leave(self, path: str, reason: str) -> bytes:
+        self.survey.files.pop(path, None)
+        if reason:
+            self.survey.left[path] = reason
+        return b"D %b\n" % _quoted(path) if path in self.state.files else b""
+
+    def meta(self) -> bytes:
+        """What git's tree cannot hold, as JSON."""
+        modes = {}
+        for path, known in self.files.items():
+            mode = stat.S_IMODE(known.mark.mode)
+            if mode != _DEFAULT.get(git_mode(known.mark), mode):
+                modes[path] = mode
+        left = {path: why for path, why in self.survey.left.items() if path not in self.forced}
+        told = {"modes": modes, "folders": self.survey.folders, "left": left}
+        return json.dumps(told, sort_keys=True, separators=(",", ":")).encode("ascii")
+
+
+async def _import(
+    store: Store, key: str, folder: Folder, work: _Work, label: Label | None
+) -> tuple[str, str]:
+    """Write the commit; its id and its tree's, which is empty without files."""
+    async with store.importing(key) as process:
+        assert process.stdin is not None
+        try:
+            process.stdin.write(_head(key, work, label))
+            paths = iter(work.unread())
+            while (commands := await asyncio.to_thread(work.read, folder, paths)) is not None:
+                process.stdin.writelines(commands)
+                await process.stdin.drain()
+                crash.point("mid-checkpoint")
+            process.stdin.write(_tail(key, work, label))
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # It says why on its way out.
+        output, errors = await process.communicate()
+        if process.returncode != 0:
+            raise failure("fast-import", process.returncode, errors)
+        return _ids(output)
+
+
+def _head(key: str, work: _Work, label: Label | None) -> bytes:
+    """The beginning of the commit: what it is based on, and what is gone."""
+    ref = label.ref if label else f"{PRESENT}/{key}"
+    about = json.dumps(dict(label.about) if label else {}).encode("ascii")
+    lines = [
+        b"commit %b" % ref.encode("ascii"),
+        b"mark :1",
+        b"committer Hookline <hookline> %d +0000" % int(time.time()),
+        b"data %d\n%b" % (len(about), about),
+    ]
+    if work.state.tree:
+        lines.append(b"M 040000 %b tree" % work.state.tree.encode("ascii"))
+        lines += [b"D %b" % _quoted(path) for path in work.gone()]
+    return b"\n".join(lines) + b"\n"
+
+
+def _tail(key: str, work: _Work, label: Label | None) -> bytes:
+    """The end of the commit, and the questions for its ids."""
+    meta = work.meta()
+    text = b'M 100644 inline meta\ndata %d\n%b\nls "tree"\n\n' % (len(meta), meta)
+    if label:
+        text += b"reset %b/%b\nfrom :1\n\n" % (PRESENT.encode("ascii"), key.encode("ascii"))
+    return text + b"get-mark :1\ndone\n"
+
+
+def _ids(output: bytes) -> tuple[str, str]:
+    """Commit and tree from git's answers: ``040000 tree ID\\ttree`` or ``missing``, then an id."""
+    lines = output.decode("utf-8", "replace").splitlines()
+    if len(lines) != 2 or not OID.fullmatch(lines[1]):
+        raise CheckpointError("git fast-import answered what nobody asked")
+    words = lines[0].split()
+    return lines[1], words[2] if len(words) > 2 and OID.fullmatch(words[2]) else ""
+
+
+def _quoted(path: str) -> bytes:
+    """``tree/PATH`` as git reads it, every byte that could mean something in octal."""
+    body = bytearray(b'"tree/')
+    for byte in os.fsencode(path):
+        if byte in b'"\\' or not 0x20 <= byte < 0x7F:
+            body += b"\\%03o" % byte
+        else:
+            body.append(byte)
+    return bytes(body) + b'"'

@@ -1,0 +1,156 @@
+"""What is known of a folder from the last time: its files with their marks and contents' ids.
+
+It is a cache, kept as JSON beside the store: where it is missing or does not fit, everything is
+read again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+VERSION = 1
+OID_CHARS = 40
+REMEMBERED = 4
+"""Folders whose state stays in memory."""
+
+
+class Mark(NamedTuple):
+    """What changes when a file does: ``st_mode``, bytes, nanoseconds, nanoseconds, inode."""
+
+    mode: int
+    size: int
+    mtime: int
+    ctime: int
+    inode: int
+
+    @classmethod
+    def of(cls, stat: os.stat_result) -> Mark:
+        """The mark of what ``lstat`` or ``fstat`` says."""
+        return cls(stat.st_mode, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
+
+
+class Known(NamedTuple):
+    """A saved file: its mark, and the id of its content in the store, 40 hexadecimal digits."""
+
+    mark: Mark
+    oid: str
+
+
+@dataclass(slots=True)
+class State:
+    """A folder as it was last seen. Paths are relative, with ``/``.
+
+    ``commit`` holds it in the store and ``tree`` its files (empty if there are none). ``left`` says
+    why a path was left alone; a folder's ends with ``/``. ``ignores`` are the marks of the
+    ``.gitignore`` files by folder. ``stale`` are paths that the tree has and ``files`` has not.
+    ``seen`` is when looking began, in nanoseconds of the wall clock.
+    """
+
+    commit: str = ""
+    tree: str = ""
+    files: dict[str, Known] = field(default_factory=dict)
+    folders: dict[str, int] = field(default_factory=dict)
+    left: dict[str, str] = field(default_factory=dict)
+    ignores: dict[str, Mark] = field(default_factory=dict)
+    stale: list[str] = field(default_factory=list)
+    seen: int = 0
+
+    def encode(self) -> bytes:
+        """As JSON, in columns, which are fast to write; names that are not UTF-8 survive."""
+        marks = list(chain.from_iterable(known.mark for known in self.files.values()))
+        oids = "".join([known.oid for known in self.files.values()])
+        data = [
+            *(VERSION, self.commit, self.tree, list(self.files), marks, oids),
+            *(self.folders, self.left, self.ignores, self.stale, self.seen),
+        ]
+        return json.dumps(data, separators=(",", ":")).encode("ascii")
+
+    @classmethod
+    def decode(cls, text: bytes) -> State:
+        """Raises ``ValueError`` for what is none, or another version's."""
+        try:
+            version, *columns = json.loads(text)
+            if version != VERSION:
+                raise ValueError("another version")
+            commit, tree, paths, marks, oids, folders, left, ignores, stale, seen = columns
+            rows = zip(paths, _marks(marks), range(0, len(oids), OID_CHARS), strict=True)
+            known = {path: Known(Mark(*row), oids[at : at + OID_CHARS]) for path, row, at in rows}
+            ignoring = {path: Mark(*row) for path, row in ignores.items()}
+        except (TypeError, ValueError, LookupError, AttributeError) as error:
+            raise ValueError(f"no state of a folder: {error}") from None
+        return cls(commit, tree, known, folders, left, ignoring, stale, seen)
+
+
+def _marks(numbers: list[int]) -> Iterator[tuple[int, ...]]:
+    """The numbers of one mark after the other."""
+    columns = [numbers[start :: len(Mark._fields)] for start in range(len(Mark._fields))]
+    return zip(*columns, strict=True)
+
+
+class States:
+    """The states of folders, by the folder's key, in files ``KEY/state.json`` below ``root``."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._loaded: OrderedDict[str, tuple[Mark, State]] = OrderedDict()
+
+    def load(self, key: str) -> State:
+        """The state of a folder, an empty one if none is kept."""
+        path = self._path(key)
+        try:
+            mark = Mark.of(path.stat())
+            remembered = self._loaded.get(key)
+            if remembered is not None and remembered[0] == mark:
+                return remembered[1]
+            return State.decode(path.read_bytes())
+        except (OSError, ValueError):
+            return State()
+
+    def save(self, key: str, state: State) -> None:
+        """Keep a state, in memory and on disk. Raises ``OSError``."""
+        path = self._path(key)
+        private_folder(path.parent)
+        replace_file(path, state.encode())
+        self._loaded[key] = (Mark.of(path.stat()), state)
+        self._loaded.move_to_end(key)
+        while len(self._loaded) > REMEMBERED:
+            self._loaded.popitem(last=False)
+
+    def forget(self, key: str) -> None:
+        """Drop what is known of a folder, so that all of it is read again."""
+        self._loaded.pop(key, None)
+        with suppress(OSError):
+            self._path(key).unlink(missing_ok=True)
+
+    def _path(self, key: str) -> Path:
+        return self._root / key / "state.json"
+
+
+def private_folder(path: Path) -> None:
+    """Make a folder and those above it that are missing, mode 0700. Raises ``OSError``."""
+    if not path.is_dir():
+        private_folder(path.parent)
+        path.mkdir(mode=0o700, exist_ok=True)
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file of mode 0600 whole or not at all. Raises ``OSError``."""
+    temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content)
+        temporary.replace(path)
+    except OSError:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise

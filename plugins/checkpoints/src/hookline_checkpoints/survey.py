@@ -1,0 +1,229 @@
+"""Looks at a folder, level by level: which files there are, and which of them are left alone.
+
+What was seen last time is decided at once; only names that are new, or below a ``.gitignore`` that
+has changed, are asked about. A link is never followed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import rules
+from .errors import TooLarge
+from .git import Git
+from .rules import Excluded, Judge
+from .state import Mark, State
+
+LONGEST = 3000
+"""Bytes of a relative path; longer ones cannot be reached by their whole name."""
+_LOOKED_AT = 4
+"""How many entries are looked at for each file that may be saved."""
+_IGNORE_FILE = ".gitignore"
+_ASKED = frozenset({"ignored", "secret"})
+"""Reasons that hold until a ``.gitignore`` changes; the others are looked at each time."""
+
+Entry = tuple[str, Mark]
+"""A path and its mark."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What holds for every look at one folder: where it is, and what is left alone in it.
+
+    ``own`` is Hookline's home as a path below the folder, empty where it lies elsewhere.
+    """
+
+    path: Path
+    own: str
+    excluded: Excluded
+    judge: Judge
+    git: Git
+    max_file: int
+    max_files: int
+
+
+@dataclass(slots=True)
+class Survey:
+    """What there is now. The fields are as in ``State``; ``files`` have no ids yet."""
+
+    files: dict[str, Mark] = field(default_factory=dict)
+    folders: dict[str, int] = field(default_factory=dict)
+    left: dict[str, str] = field(default_factory=dict)
+    ignores: dict[str, Mark] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Level:
+    """One level of folders: what is below them, and the entries that are still to be asked about.
+
+    ``below`` are ``(folder, whether everything in it is to be asked about anew)``.
+    """
+
+    below: list[tuple[str, bool]] = field(default_factory=list)
+    unknown: list[tuple[str, Mark, bool]] = field(default_factory=list)
+
+
+async def look(scope: Scope, state: State) -> Survey:
+    """Everything in the folder. Raises ``TooLarge``, ``GitFailed`` and ``OSError``."""
+    survey = Survey()
+    folders: list[tuple[str, bool]] = [("", not state.seen)]
+    budget = _Budget(scope.max_files)
+    while folders:
+        level = await asyncio.to_thread(_scan, scope, state, survey, folders, budget)
+        folders = level.below + await _ask(scope, survey, level.unknown)
+        budget.check(len(survey.files))
+    return survey
+
+
+class _Budget:
+    """Ends a look at a folder that is too large, before it takes long."""
+
+    def __init__(self, max_files: int) -> None:
+        self._max_files = max_files
+        self._entries = 0
+
+    def check(self, files: int, entries: int = 0) -> None:
+        """Count ``entries`` more; ``files`` are all so far."""
+        self._entries += entries
+        if files > self._max_files or self._entries > self._max_files * _LOOKED_AT:
+            raise TooLarge(f"it holds more than {self._max_files:,} files")
+
+
+def _scan(
+    scope: Scope, state: State, survey: Survey, folders: Sequence[tuple[str, bool]], budget: _Budget
+) -> _Level:
+    level = _Level()
+    for folder, fresh in folders:
+        entries = _entries(scope.path, folder)
+        if entries is None:
+            survey.left[folder + "/"] = "unreadable"
+            survey.folders.pop(folder, None)
+            continue
+        name = folder.rpartition("/")[2]
+        if folder and scope.excluded.inside(name, entries):
+            survey.left[folder + "/"] = "excluded"
+            survey.folders.pop(folder, None)
+            continue
+        ignore = entries.get(_IGNORE_FILE)
+        if ignore is not None:
+            survey.ignores[folder] = ignore
+        fresh = fresh or state.ignores.get(folder) != ignore
+        _sort(scope, state, survey, level, folder, entries, fresh)
+        budget.check(len(survey.files) + len(level.unknown), len(entries))
+    return level
+
+
+def _sort(
+    scope: Scope,
+    state: State,
+    survey: Survey,
+    level: _Level,
+    folder: str,
+    entries: dict[str, Mark],
+    fresh: bool,
+) -> None:
+    """Put the entries of one folder where they belong, as far as that is known."""
+    prefix = folder + "/" if folder else ""
+    left = {} if fresh else state.left
+    files = {} if fresh else state.files
+    for name, mark in entries.items():
+        path = prefix + name
+        known = files.get(path)
+        if known is not None and known.mark == mark:  # nearly all of them
+            survey.files[path] = mark
+            continue
+        mode = mark.mode
+        if stat.S_ISDIR(mode):
+            before = left.get(path + "/", "")
+            reason = _reason_against(scope, path, name, entries)
+            if reason is None and before in _ASKED:
+                reason = before
+            if reason is not None:
+                survey.left[path + "/"] = reason
+            elif before or (not fresh and path in state.folders):
+                survey.folders[path] = stat.S_IMODE(mode)
+                level.below.append((path, False))
+            else:
+                level.unknown.append((path, mark, fresh))
+        else:
+            reason = _reason_to_leave(scope, path, name, mark)
+            if reason is None and left.get(path) in _ASKED:
+                reason = left[path]
+            if reason is not None:
+                survey.left[path] = reason
+            elif known is not None:
+                survey.files[path] = mark
+            else:
+                level.unknown.append((path, mark, fresh))
+
+
+def _reason_against(scope: Scope, path: str, name: str, siblings: dict[str, Mark]) -> str | None:
+    """Why a folder is left alone whatever the person's rules say."""
+    if name.lower() == ".git":
+        return "git"
+    if scope.excluded.folder(name, siblings):
+        return "excluded"
+    if len(path) * 4 > LONGEST and len(os.fsencode(path)) > LONGEST:
+        return "long"
+    return "own" if path == scope.own else None
+
+
+def _reason_to_leave(scope: Scope, path: str, name: str, mark: Mark) -> str | None:
+    """Why a file or link is left alone whatever the person's rules say."""
+    if name.lower() == ".git":
+        return "git"
+    if len(path) * 4 > LONGEST and len(os.fsencode(path)) > LONGEST:
+        return "long"
+    if stat.S_ISREG(mark.mode):
+        return "large" if mark.size > scope.max_file else None
+    return None if stat.S_ISLNK(mark.mode) else "special"
+
+
+def _entries(root: Path, folder: str) -> dict[str, Mark] | None:
+    """Names and marks of what is in a folder; None if it cannot be read."""
+    path = os.path.join(root, folder) if folder else root  # noqa: PTH118 - called very often
+    found: dict[str, Mark] = {}
+    try:
+        with os.scandir(path) as entries:
+            for entry in entries:
+                try:
+                    found[entry.name] = Mark.of(entry.stat(follow_symlinks=False))
+                except FileNotFoundError:
+                    continue  # gone since
+    except OSError:
+        return None
+    return found
+
+
+async def _ask(
+    scope: Scope, survey: Survey, unknown: Sequence[tuple[str, Mark, bool]]
+) -> list[tuple[str, bool]]:
+    """Decide about names that were not there last time; the folders to look into."""
+    if not unknown:
+        return []
+    paths = [path for path, _, _ in unknown]
+    secret, ignored = await asyncio.gather(
+        asyncio.to_thread(rules.secrets, scope.judge, scope.path, paths),
+        rules.ignored(scope.git, scope.path, paths),
+    )
+    return list(_decided(survey, unknown, secret, ignored))
+
+
+def _decided(
+    survey: Survey, unknown: Sequence[tuple[str, Mark, bool]], secret: set[str], ignored: set[str]
+) -> Iterator[tuple[str, bool]]:
+    for path, mark, fresh in unknown:
+        is_folder = stat.S_ISDIR(mark.mode)
+        reason = "secret" if path in secret else "ignored" if path in ignored else None
+        if reason is not None:
+            survey.left[path + "/" if is_folder else path] = reason
+        elif is_folder:
+            survey.folders[path] = stat.S_IMODE(mark.mode)
+            yield path, fresh
+        else:
+            survey.files[path] = mark

@@ -1,0 +1,122 @@
+"""What people read: lists of snapshots, what a rewind did, and differences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from .rewind import Done
+from .store import Saved
+
+SHOWN = 30
+"""Paths that are named in an answer; of more the number is told."""
+HASH_CHARS = 10
+TITLE_CHARS = 60
+_SPACE = re.compile(r"\s+")
+USAGE = (
+    "/rewind HASH puts the files back, /rewind HASH -- PATH one file or folder, "
+    "/rewind diff HASH shows what has changed since."
+)
+
+
+def clock(saved: Saved) -> str:
+    """When a snapshot was taken, in local time."""
+    return datetime.fromtimestamp(saved.time).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def title_of(text: str) -> str:
+    """The beginning of what a person said, in one line."""
+    line = _SPACE.sub(" ", text).strip()
+    line = "".join(char for char in line if char.isprintable())
+    return line if len(line) <= TITLE_CHARS else line[: TITLE_CHARS - 1] + "…"
+
+
+def name(path: str) -> str:
+    """A path as it can be shown: what does not print is written as an escape."""
+    if path.isprintable():
+        return path
+    escaped = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in escaped)
+
+
+def listed(found: Sequence[Saved], counts: Mapping[str, Mapping[str, int]], workspace: str) -> str:
+    """The list that ``/rewind`` shows; ``counts`` are changes by commit."""
+    lines = ["Checkpoints of this chat, newest first; ± is what changed until the next. " + USAGE]
+    for saved in found:
+        count = counts.get(saved.commit)
+        changed = ""
+        if count is not None:
+            edits = count["M"] + count["T"]
+            changed = f"  +{count['A']} ~{edits} -{count['D']}"
+        where = "" if str(saved.folder) == workspace else f"  in {name(str(saved.folder))}"
+        title = saved.title or "(no words)"
+        lines.append(f"{saved.commit[:HASH_CHARS]}  {clock(saved)}{changed}  {title}{where}")
+    return "\n".join(lines)
+
+
+def rewound(target: Saved, within: str, done: Done, undo: str) -> str:
+    """What a rewind did, and how to take it back."""
+    what = name(within) if within else "The files"
+    verb = "is" if within else "are"
+    restored, removed = len(set(done.restored)), len(done.removed)
+    lines = [
+        f"{what} {verb} back as of {clock(target)}, before “{target.title}”: "
+        f"{_count(restored, 'file')} restored, {_count(removed, 'file')} removed."
+    ]
+    if not restored and not removed:
+        lines = [f"{what} {verb} as of {clock(target)} already; nothing had to be changed."]
+    if done.removed:
+        lines.append(f"Removed, because created since: {_names(done.removed)}")
+    for reason, paths in _by_reason(done.left).items():
+        lines.append(f"Left as it is ({reason}): {_names(paths)}")
+    lines.append(f"To undo this: /rewind {undo[:HASH_CHARS]}")
+    return "\n".join(lines)
+
+
+def interrupted(target: str, undo: str) -> str:
+    """What to do about a rewind that did not come to its end."""
+    return (
+        f"A rewind was interrupted: /rewind {target[:HASH_CHARS]} completes it, "
+        f"/rewind {undo[:HASH_CHARS]} undoes it."
+    )
+
+
+def told(target: Saved, within: str, done: Done) -> str:
+    """What the model is told at the next turn."""
+    what = name(within) if within else f"The files in {name(str(target.folder))}"
+    return (
+        f"{what} were put back by the person to how they were at {clock(target)}, before the turn "
+        f"“{target.title}”: {_count(len(set(done.restored)), 'file')} restored, "
+        f"{_count(len(done.removed), 'file')} removed. What you changed since then is gone from "
+        "disk; read a file again before you edit it."
+    )
+
+
+def difference(target: Saved, patch: str, whole: bool, modes: Sequence[str]) -> str:
+    """The answer of ``/rewind diff``."""
+    head = f"What has changed since {clock(target)}, before “{target.title}”:"
+    parts = [*modes]
+    if patch:
+        fence = "`" * (1 + max(2, *map(len, re.findall("`+", patch)), 0))
+        parts.append(f"{fence}diff\n{patch.rstrip()}\n{fence}")
+    if not whole:
+        parts.append("(the difference is longer; this is its beginning)")
+    return "\n".join([head, *parts]) if parts else f"Nothing has changed since {clock(target)}."
+
+
+def _names(paths: Iterable[str]) -> str:
+    names = [name(path) for path in sorted(paths)]
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more
+
+
+def _by_reason(left: Mapping[str, str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for path, reason in left.items():
+        found.setdefault(reason, []).append(path)
+    return found
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -1,0 +1,220 @@
+"""How many checkpoints are kept, for how long, and in how much room; and whose they are."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hookline.testing import FakeChannel, calls
+from hookline_checkpoints import Checkpoints
+from hookline_hookspecs import Context, Job, Plugin, tool
+from hookline_hookspecs.plugin import NoConfig
+
+from .conftest import Desk, Hands
+
+DAY = 86_400.0
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Moves the clock that expiry uses by some seconds."""
+
+    def shift(seconds: float) -> None:
+        monkeypatch.setattr("hookline.clock.now", lambda: time.time() + seconds)
+
+    return shift
+
+
+class Boss(Plugin[NoConfig]):
+    """Has a sub-agent do the work."""
+
+    @tool(read_only=True)
+    async def hand_over(self, ctx: Context) -> str:
+        """Let a sub-agent work."""
+        return (await ctx.host.run_turn("the part of it", parent=ctx)).reply
+
+
+def room(desk: Desk) -> int:
+    """Bytes of the store's objects."""
+    objects = desk.home / "checkpoints/store/objects"
+    return sum(path.stat().st_size for path in objects.rglob("*") if path.is_file())
+
+
+def git(desk: Desk, *words: str) -> str:
+    command = ["git", f"--git-dir={desk.home}/checkpoints/store", *words]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def work_off(desk: Desk) -> None:
+    """Run the plugin's job."""
+    jobs: list[Job] = []
+    desk.harness.plugin(Checkpoints).register_jobs(jobs.append)
+    desk.harness.run(jobs[0].run())  # type: ignore[arg-type]
+
+
+def test_only_the_newest_are_kept(make_desk: Callable[..., Desk]) -> None:
+    desk = make_desk(config={"max_snapshots": 3})
+    for number in range(6):
+        desk.turn(f"turn {number}", lambda number=number: desk.put("a", f"{number}"))
+    assert [line.split()[-1] for line in desk.rewind().splitlines()[1:]] == ["5", "4", "3"]
+    assert len(git(desk, "for-each-ref", "refs/checkpoints").splitlines()) == 3
+    desk.rewind(desk.hashes()[2])
+    assert (desk.work / "a").read_text() == "2"
+
+
+def test_twenty_are_kept_by_default(desk: Desk) -> None:
+    for number in range(22):
+        desk.turn(f"turn {number}", lambda number=number: desk.put("a", f"{number}"))
+    assert len(desk.hashes()) == 20
+
+
+def test_the_oldest_are_dropped_after_seven_days(
+    desk: Desk, clock: Callable[[float], None]
+) -> None:
+    desk.turn("old", lambda: desk.put("a", os.urandom(50_000)))
+    desk.turn("older than nothing", lambda: desk.put("a", "1"))
+    old = desk.hashes()
+    clock(6.9 * DAY)
+    work_off(desk)
+    assert desk.hashes() == old
+    clock(7.1 * DAY)
+    assert desk.hashes() == []
+    assert "There is no checkpoint" in desk.rewind(old[0])
+    work_off(desk)
+    assert room(desk) == 0
+    desk.turn("new", lambda: desk.put("a", "2"))
+    desk.rewind(desk.hashes()[0])
+    assert (desk.work / "a").read_text() == "1"
+
+
+def test_the_store_stays_within_its_size(make_desk: Callable[..., Desk]) -> None:
+    desk = make_desk(config={"max_store_mb": 1})
+    contents = [os.urandom(300_000) for _ in range(8)]
+    for number, content in enumerate(contents):
+        desk.put("a", content)
+        desk.turn(f"turn {number}")
+        assert room(desk) <= 1_350_000
+    work_off(desk)
+    assert room(desk) <= 1_000_000
+    hashes = desk.hashes()
+    assert 1 <= len(hashes) <= 3
+    desk.put("a", "last")
+    desk.rewind(hashes[-1])
+    assert (desk.work / "a").read_bytes() == contents[-len(hashes)]
+
+
+def test_what_is_dropped_is_gone_from_disk(make_desk: Callable[..., Desk]) -> None:
+    desk = make_desk(config={"max_snapshots": 1})
+    desk.put("a", "the first content of all")
+    oid = git_hash("the first content of all")
+    desk.turn("one", lambda: desk.put("a", "1"))
+    objects = git(desk, "cat-file", "--batch-check", "--batch-all-objects")
+    assert oid in objects
+    desk.turn("two", lambda: desk.put("a", "2"))
+    work_off(desk)
+    assert oid not in git(desk, "cat-file", "--batch-check", "--batch-all-objects")
+    desk.rewind(desk.hashes()[0])
+    assert (desk.work / "a").read_text() == "1"
+
+
+def git_hash(text: str) -> str:
+    command = ["git", "hash-object", "--stdin"]
+    done = subprocess.run(command, input=text, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def test_many_turns_leave_few_files_in_the_store(make_desk: Callable[..., Desk]) -> None:
+    desk = make_desk(config={"max_snapshots": 2})
+    for number in range(40):
+        desk.turn(f"turn {number}", lambda number=number: desk.put("a", f"{number}"))
+    assert len(list((desk.home / "checkpoints/store/objects").rglob("*.pack"))) <= 31
+
+
+def test_what_somebody_else_is_doing_is_not_disturbed_by_pruning(desk: Desk) -> None:
+    """A snapshot under way shares the lock that pruning takes alone: it is left for later."""
+    desk.turn("one", lambda: desk.put("a", "1"))
+    with (desk.home / "checkpoints/lock").open("rb") as held:
+        fcntl.flock(held, fcntl.LOCK_SH)
+        packs = set((desk.home / "checkpoints/store/objects/pack").iterdir())
+        desk.turn("two", lambda: desk.put("a", "2"))
+        assert packs <= set((desk.home / "checkpoints/store/objects/pack").iterdir())
+    assert len(desk.hashes()) == 2
+
+
+# Chats
+
+
+async def talk(channel: FakeChannel, *said: tuple[str, str]) -> list[str]:
+    """What comes back to some messages, each ``(chat, text)``, one after the other."""
+    answers = []
+    for number, (chat, text) in enumerate(said, 1):
+        await channel.say(text, chat=chat)
+        answers.append((await channel.replies(number))[-1].text)
+    return answers
+
+
+def test_another_chats_checkpoints_cannot_be_reached(
+    make_desk: Callable[..., Desk], tmp_path: Path
+) -> None:
+    desk = make_desk()
+    desk.put("a", "0")
+    desk.turn("mine", lambda: desk.put("a", "1"))
+    (mine,) = desk.hashes()
+    channel = desk.harness.channel
+    answers = desk.harness.run(
+        talk(channel, ("c", "/rewind"), ("c", f"/rewind {mine}"), ("c", f"/rewind diff {mine}"))
+    )
+    assert "no checkpoint in this chat" in answers[0]
+    assert f"There is no checkpoint {mine} in this chat" in answers[1]
+    assert f"There is no checkpoint {mine} in this chat" in answers[2]
+    assert (desk.work / "a").read_text() == "1"
+
+
+def test_a_chat_on_a_network_channel_rewinds_its_own_workspace(
+    make_desk: Callable[..., Desk],
+) -> None:
+    desk = make_desk()
+    steps: list[Any] = [calls("act"), "done"]
+    desk.harness.model.steps += steps
+    made: list[Path] = []
+
+    def act() -> None:
+        for folder in (desk.home / "chats").glob("fake/*/work"):
+            (folder / "made").write_text("x")
+            made.append(folder)
+        (desk.work / "made").write_text("x")
+
+    Hands.todo = staticmethod(act)
+    channel = desk.harness.channel
+
+    async def work() -> list[str]:
+        answers = await talk(channel, ("c", "make it"), ("c", "/rewind"))
+        hash_ = answers[1].splitlines()[1].split()[0]
+        await channel.say(f"/rewind {hash_}", chat="c")
+        return [*answers, (await channel.replies(3))[-1].text]
+
+    answers = desk.harness.run(asyncio.wait_for(work(), 60))
+    assert answers[0] == "done"
+    assert "make it" in answers[1]
+    assert "1 file removed" in answers[2]
+    folder = made[0] if made else desk.work
+    assert not (folder / "made").exists()
+
+
+def test_sub_agents_write_into_checkpoints_of_the_chat(make_desk: Callable[..., Desk]) -> None:
+    desk = make_desk(plugins=(Boss,))
+    desk.put("a", "0")
+    Hands.todo = staticmethod(lambda: desk.put("a", "1"))
+    desk.harness.model.steps += [calls("hand_over"), calls("act"), "part done", "all done"]
+    assert desk.say("the whole").text == "all done"
+    (line,) = desk.rewind().splitlines()[1:]
+    assert line.endswith("the part of it")
+    desk.rewind(line.split()[0])
+    assert (desk.work / "a").read_text() == "0"

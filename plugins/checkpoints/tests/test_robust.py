@@ -1,0 +1,450 @@
+"""Whatever happens to git, the disk or the process: the turn goes on, the store stays usable."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hookline.testing import calls
+
+from .conftest import Desk, Hands, undo_of
+
+GIT = shutil.which("git") or "git"
+OTHER = Path(__file__).with_name("other_process.py")
+
+
+@pytest.fixture
+def fake_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Puts a shell script in git's place; ``$GIT`` is the real one."""
+
+    def fake(script: str) -> None:
+        folder = tmp_path / "bin"
+        folder.mkdir(exist_ok=True)
+        (folder / "git").write_text(f'#!/bin/sh\nGIT="{GIT}"\n{script}\n')
+        (folder / "git").chmod(0o755)
+        monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+
+    return fake
+
+
+def other(desk_home: Path, work: Path, *words: str, **environment: str) -> Any:
+    """A finished process of ``other_process.py``."""
+    return subprocess.run(
+        [sys.executable, str(OTHER), str(desk_home), str(work), *words],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def sound(desk: Desk) -> bool:
+    """Nothing that a ref keeps is missing from the store or damaged."""
+    command = [GIT, f"--git-dir={desk.home}/checkpoints/store", "fsck", "--full", "--strict"]
+    return subprocess.run(command, capture_output=True).returncode == 0
+
+
+def left_over(desk: Desk) -> list[Path]:
+    """Files of a git that did not come to its end."""
+    store = desk.home / "checkpoints/store"
+    return [*store.glob("fast_import_crash_*"), *store.rglob("tmp_*"), *store.rglob("*.lock")]
+
+
+# Without git, or with a bad one
+
+
+def test_without_git_the_person_is_told_once_and_the_turn_goes_on(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    outcome = desk.turn("one", lambda: desk.put("a", "1"))
+    assert desk.warnings(outcome) == [
+        f"No checkpoint of {desk.work}: git is not installed. What is changed now cannot be "
+        "rewound."
+    ]
+    assert outcome.tool_calls[0].ok
+    assert (desk.work / "a").read_text() == "1"
+    assert desk.warnings(desk.turn("two")) == []
+    assert "git" in desk.rewind() or "no checkpoint" in desk.rewind()
+
+
+def test_a_git_that_hangs_is_killed_and_not_tried_again(
+    make_desk: Callable[..., Desk], tmp_path: Path, fake_git: Callable[[str], None]
+) -> None:
+    fake_git(f"echo $$ >> {tmp_path}/pids; exec sleep 1000")
+    desk = make_desk(config={"timeout_seconds": 0.5})
+    desk.put("a", "1")
+    outcome = desk.turn("one")
+    assert outcome.tool_calls[0].ok
+    assert "took longer than 0.5 s" in desk.warnings(outcome)[0]
+    assert desk.warnings(desk.turn("two")) == []
+    (pid,) = (tmp_path / "pids").read_text().split()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid), 0)
+
+
+def test_a_git_that_fails_is_quoted(desk: Desk, fake_git: Callable[[str], None]) -> None:
+    fake_git(
+        'case "$*" in *fast-import*) echo "fatal: out of luck" >&2; exit 128;; esac\n'
+        'exec "$GIT" "$@"'
+    )
+    desk.put("a", "1")
+    outcome = desk.turn("one")
+    assert outcome.tool_calls[0].ok
+    assert "git fast-import failed: fatal: out of luck" in desk.warnings(outcome)[0]
+
+
+def test_the_disk_is_full(desk: Desk, fake_git: Callable[[str], None]) -> None:
+    """git may write no more than 1,024 bytes to a file."""
+    desk.put("small", "1")
+    desk.turn("before", lambda: desk.put("small", "2"))
+    fake_git('ulimit -f 2; exec "$GIT" "$@"')
+    desk.put("large", os.urandom(100_000))
+    outcome = desk.turn("while full", lambda: desk.put("small", "3"))
+    assert outcome.tool_calls[0].ok
+    assert "the disk is full (git fast-import was killed (SIGXFSZ))" in desk.warnings(outcome)[0]
+    assert left_over(desk) == []
+    fake_git('exec "$GIT" "$@"')
+    desk.turn("after", lambda: desk.put("small", "4"))
+    assert sound(desk)
+    newest, oldest = desk.hashes()
+    desk.rewind(newest)
+    assert (desk.work / "small").read_text() == "3"
+    desk.rewind(oldest)
+    assert (desk.work / "small").read_text() == "1"
+
+
+@pytest.fixture
+def tiny_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 1 MB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    made = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)], capture_output=True
+    )
+    if made.returncode != 0:
+        pytest.skip("only root may mount a small file system")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def test_a_real_disk_is_full(desk: Desk, tiny_disk: Path) -> None:
+    desk.home.mkdir(exist_ok=True)
+    (desk.home / "checkpoints").symlink_to(tiny_disk)
+    desk.put("small", "1")
+    desk.turn("before", lambda: desk.put("small", "2"))
+    desk.put("large", os.urandom(1_500_000))
+    outcome = desk.turn("while full", lambda: desk.put("small", "3"))
+    assert outcome.tool_calls[0].ok
+    assert "the disk is full (git fast-import failed: " in desk.warnings(outcome)[0]
+    assert left_over(desk) == []
+    (desk.work / "large").unlink()
+    desk.turn("after", lambda: desk.put("small", "4"))
+    assert sound(desk)
+    assert len(desk.hashes()) == 2
+    desk.rewind(desk.hashes()[-1])
+    assert (desk.work / "small").read_text() == "1"
+
+
+def test_a_workspace_that_fills_up_in_a_rewind_is_told(
+    make_desk: Callable[..., Desk], tiny_disk: Path
+) -> None:
+    desk = make_desk(work=tiny_disk / "work")
+    for number in range(4):
+        desk.put(f"file-{number}", os.urandom(150_000))
+    before = desk.tree
+
+    def act() -> None:
+        for number in range(4):
+            (desk.work / f"file-{number}").unlink()
+        (tiny_disk / "filler").write_bytes(b"x" * 700_000)
+
+    desk.turn("remove", act)
+    hash_ = desk.hashes()[0]
+    answer = desk.rewind(hash_)
+    assert "Left as it is (No space left on device)" in answer
+    (tiny_disk / "filler").unlink()
+    desk.rewind(hash_)
+    assert desk.tree == before
+
+
+# Others at work
+
+
+def test_a_folder_that_somebody_else_holds_is_not_waited_for_long(
+    make_desk: Callable[..., Desk],
+) -> None:
+    desk = make_desk(config={"timeout_seconds": 0.5})
+    desk.turn("one", lambda: desk.put("a", "1"))
+    (lock,) = (desk.home / "checkpoints/folders").glob("*/lock")
+    with lock.open("rb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        outcome = desk.turn("two", lambda: desk.put("a", "2"))
+    assert "took longer" in desk.warnings(outcome)[0]
+    assert (desk.work / "a").read_text() == "2"
+
+
+def test_two_sessions_on_one_workspace(desk: Desk) -> None:
+    """Each has a checkpoint from before its own first write."""
+    for number in range(50):
+        desk.put(f"file-{number}", "0")
+    Hands.todo = staticmethod(lambda: desk.put("shared", "1"))
+    desk.harness.model.steps += [*[calls("act")] * 4, *["done"] * 4]
+
+    async def both() -> list[Any]:
+        asking = [desk.harness.asend(f"turn {n}", session=f"s{n}") for n in range(4)]
+        return await asyncio.gather(*asking)
+
+    outcomes = desk.harness.run(both())
+    assert [one.text for one in outcomes] == ["done"] * 4
+    assert [one for outcome in outcomes for one in desk.warnings(outcome)] == []
+    assert sound(desk)
+    desk.rewind(desk.hashes()[-1])
+    assert not (desk.work / "shared").exists()
+
+
+def test_two_processes_on_one_workspace(make_desk: Callable[..., Desk]) -> None:
+    desk = make_desk()
+    desk.put("seed", "0")
+    before = desk.tree
+    command = [sys.executable, str(OTHER), str(desk.home), str(desk.work)]
+    running = [
+        subprocess.Popen(
+            [*command, f"s{number}", "write", f"p{number}", "x", "20"],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(3)
+    ]
+    assert [process.communicate(timeout=120)[0] for process in running] == ["done\n"] * 3
+    assert sound(desk)
+    desk.rewind(desk.hashes()[-1])
+    assert desk.tree == before
+
+
+# Killed in the middle
+
+
+def test_killed_in_the_middle_of_a_snapshot(make_desk: Callable[..., Desk]) -> None:
+    desk = make_desk()
+    for number in range(30):
+        desk.put(f"file-{number}", os.urandom(20_000))
+    desk.turn("first", lambda: desk.put("first", "1"))
+    first = desk.hashes()
+    desk.harness.close()
+    for number in range(30):
+        desk.put(f"file-{number}", os.urandom(20_000))
+    killed = other(
+        *(desk.home, desk.work, "doomed", "write", "new", "x", "3"),
+        HOOKLINE_CRASH_AT="mid-checkpoint:2",
+    )
+    assert killed.returncode == -signal.SIGKILL
+    assert not (desk.work / "new-0").exists()
+    before = desk.tree
+    again = make_desk()
+    assert again.hashes() == first
+    Hands.todo = staticmethod(lambda: again.put("file-1", "changed"))
+    again.harness.model.steps += [calls("act"), "done"]
+    outcome = again.say("second", session="fresh")
+    assert again.warnings(outcome) == []
+    assert sound(again)
+    again.rewind(again.hashes()[0])
+    assert again.tree == before
+    again.rewind(first[0])
+    assert not (again.work / "first").exists()
+
+
+@pytest.mark.parametrize("passing", [1, 7, 20])
+def test_killed_in_the_middle_of_a_rewind(make_desk: Callable[..., Desk], passing: int) -> None:
+    desk = make_desk()
+    for number in range(12):
+        desk.put(f"file-{number}", "old")
+    before = desk.tree
+
+    def act() -> None:
+        for number in range(12):
+            desk.put(f"file-{number}", "new")
+            desk.put(f"added-{number}", "new")
+
+    desk.turn("change", act)
+    after = desk.tree
+    (hash_,) = desk.hashes()
+    desk.harness.close()
+    killed = other(
+        *(desk.home, desk.work, "doomed", "say", "/rewind", hash_),
+        HOOKLINE_CRASH_AT=f"mid-rewind:{passing}",
+    )
+    assert killed.returncode == -signal.SIGKILL
+    mixed = desk.tree
+    assert mixed not in (before, after)
+    again = make_desk()
+    note = again.rewind().splitlines()[-1]
+    assert note.startswith(f"A rewind was interrupted: /rewind {hash_} completes it, /rewind ")
+    undo = note.split("/rewind ")[2].split()[0]
+    again.rewind(undo)
+    assert again.tree == after
+    again.rewind(hash_)
+    assert again.tree == before
+    assert "interrupted" not in again.rewind()
+    assert sound(again)
+
+
+def test_killed_in_the_middle_of_a_rewind_and_completed(make_desk: Callable[..., Desk]) -> None:
+    desk = make_desk()
+    for number in range(6):
+        desk.put(f"file-{number}", "old")
+    before = desk.tree
+    desk.turn("change", lambda: [desk.put(f"file-{n}", "new") for n in range(6)])
+    (hash_,) = desk.hashes()
+    desk.harness.close()
+    crash = {"HOOKLINE_CRASH_AT": "mid-rewind:3"}
+    killed = other(desk.home, desk.work, "doomed", "say", "/rewind", hash_, **crash)
+    assert killed.returncode == -signal.SIGKILL
+    again = make_desk()
+    again.rewind(hash_)
+    assert again.tree == before
+
+
+# Damage and change
+
+
+def test_a_state_that_does_not_fit_is_made_anew(desk: Desk) -> None:
+    desk.put("a", "0")
+    desk.turn("one", lambda: desk.put("a", "1"))
+    (state,) = (desk.home / "checkpoints/folders").glob("*/state.json")
+    for number, damage in enumerate(
+        (b"", b"{", b"[]", b'[1,"x"]', b"\xff", b"[1,2,3,4,5,6,7,8,9]")
+    ):
+        state.write_bytes(damage)
+        desk.turn("next", lambda number=number: desk.put("a", f"{number} more"))
+    state.unlink()
+    desk.turn("last", lambda: desk.put("a", "x"))
+    desk.rewind(desk.hashes()[0])
+    assert (desk.work / "a").read_text() == "5 more"
+    desk.rewind(desk.hashes()[-1])
+    assert (desk.work / "a").read_text() == "0"
+
+
+def test_a_store_that_is_gone_is_made_anew(desk: Desk) -> None:
+    desk.put("a", "0")
+    desk.turn("one", lambda: desk.put("a", "1"))
+    shutil.rmtree(desk.home / "checkpoints/store")
+    assert desk.warnings(desk.turn("two", lambda: desk.put("a", "2"))) == []
+    (hash_,) = desk.hashes()
+    desk.rewind(hash_)
+    assert (desk.work / "a").read_text() == "1"
+
+
+def test_locks_that_a_killed_git_left_behind_do_not_last(desk: Desk) -> None:
+    desk.turn("one", lambda: desk.put("a", "1"))
+    store = desk.home / "checkpoints/store"
+    (present,) = (store / "refs/present").iterdir()
+    for left in (present.with_name(present.name + ".lock"), store / "packed-refs.lock"):
+        left.touch()
+    assert desk.warnings(desk.turn("two", lambda: desk.put("a", "2"))) == []
+    assert len(desk.hashes()) == 2
+
+
+def test_a_change_of_the_same_size_in_the_same_moment_is_seen(desk: Desk) -> None:
+    """A file whose size and time are those of the saved one is still read again."""
+    for number in range(8):
+        desk.put("a", f"{number}")
+        os.utime(desk.work / "a", ns=(10**18, 10**18))
+        desk.turn(f"turn {number}")
+    hashes = desk.hashes()
+    assert len(hashes) == 8
+    desk.rewind(hashes[3])
+    assert (desk.work / "a").read_text() == "4"
+
+
+def test_a_file_that_is_written_while_it_is_read(desk: Desk) -> None:
+    """A writer that never rests: each checkpoint holds something that was there."""
+    script = (
+        "import sys\n"
+        "print('ready', flush=True)\n"
+        "n = 0\n"
+        "while True:\n"
+        "    with open(sys.argv[1], 'w') as f: f.write('x' * (n % 5000))\n"
+        "    n += 1\n"
+    )
+    desk.put("busy", "x")
+    desk.put("calm", "0")
+    writer = subprocess.Popen(
+        [sys.executable, "-c", script, str(desk.work / "busy")], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "ready\n"
+        for number in range(5):
+            outcome = desk.turn(f"turn {number}", lambda n=number: desk.put("calm", f"{n + 1}"))
+            assert desk.warnings(outcome) == []
+    finally:
+        writer.kill()
+        writer.communicate()
+    desk.rewind(desk.hashes()[2])
+    assert (desk.work / "calm").read_text() == "2"
+    assert set((desk.work / "busy").read_text()) <= {"x"}
+
+
+def test_what_changes_during_a_rewind_is_not_overwritten(
+    desk: Desk, fake_git: Callable[[str], None]
+) -> None:
+    """Somebody saves a file after the present was saved and before it is replaced."""
+    desk.put("a", "old")
+    desk.put("b", "old")
+
+    def act() -> None:
+        desk.put("a", "new")
+        desk.put("b", "new")
+
+    desk.turn("change", act)
+    hash_ = desk.hashes()[0]
+    fake_git(
+        f'case "$*" in *"cat-file --batch"*) printf mine > "{desk.work}/a";; esac; exec "$GIT" "$@"'
+    )
+    answer = desk.rewind(hash_)
+    assert (desk.work / "a").read_text() == "mine"
+    assert (desk.work / "b").read_text() == "old"
+    assert "Left as it is (it was changed meanwhile; rewind again): a" in answer
+    undo_of(answer)
+
+
+def test_the_check_tells_of_git(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_git: Callable[[str], None]
+) -> None:
+    ((plugin, check),) = desk.harness.checks()
+    assert (plugin, check.name) == ("checkpoints", "git")
+    result: Any = desk.harness.run(check.run())  # type: ignore[arg-type]
+    assert result.ok
+    assert result.detail.startswith("git version 2.")
+    fake_git("echo git version 2.7.4")
+    result = desk.harness.run(check.run())  # type: ignore[arg-type]
+    assert not result.ok
+    assert "too old" in result.detail
+    (tmp_path / "nothing").mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    result = desk.harness.run(check.run())  # type: ignore[arg-type]
+    assert not result.ok
+    assert "install git" in result.fix
+
+
+def test_an_unreadable_file_is_left_alone(desk: Desk) -> None:
+    desk.put("closed", "x", 0o000)
+    if os.access(desk.work / "closed", os.R_OK):
+        pytest.skip("who runs this can read everything")
+    desk.put("a", "1")
+    assert desk.warnings(desk.turn("one", lambda: desk.put("a", "2"))) == []
+    desk.rewind(desk.hashes()[0])
+    assert (desk.work / "a").read_text() == "1"
+    assert stat.S_IMODE((desk.work / "closed").stat().st_mode) == 0

@@ -1,0 +1,185 @@
+"""Hookline plugin ``delegate``: sub-agents with a fresh context, a budget and the same guards.
+
+Reached by the entry point ``hookline_delegate:Delegate``. A sub-agent is a turn of a session of its
+own (``host.run_turn``), so that every hook sees its calls. :mod:`.agent` is one of them under way,
+:mod:`.report` its task and its report as text.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict, replace
+
+from hookline_hookspecs import (
+    Context,
+    Host,
+    ModelRequest,
+    Plugin,
+    ToolCall,
+    ToolError,
+    ToolResult,
+    Turn,
+    hookimpl,
+    tool,
+)
+from pydantic import BaseModel, Field
+
+from .agent import Agent, key_of
+from .report import failure, instruction, prompt, report
+
+__all__ = ["Delegate", "DelegateConfig"]
+INTERRUPTED = (
+    "Interrupted: the process died while the sub-agent worked; the outcome is unknown, check what "
+    "it has done before you send another one"
+)
+LANES, OPEN = "lanes", "open"
+"""What is kept for a turn: its places for sub-agents, and the tasks that are under way."""
+
+_CALL = ToolCall("", "delegate", {})
+"""Stands in for the real call, which core puts in its place; a tool does not know it."""
+
+
+class DelegateConfig(BaseModel):
+    """What sub-agents may cost."""
+
+    parallel: int = Field(default=3, ge=1, le=16, description="Sub-agents at a time, in one turn.")
+    max_iterations: int = Field(
+        default=30, ge=1, le=1000, description="Model calls of one sub-agent."
+    )
+    timeout: float = Field(default=900.0, gt=0, description="Seconds for one sub-agent.")
+
+
+class Delegate(Plugin[DelegateConfig]):
+    """The tool ``delegate``."""
+
+    def __init__(self, config: DelegateConfig, host: Host) -> None:
+        super().__init__(config, host)
+        self._agents: dict[str, Agent] = {}
+        self._tasks: set[str] = set()
+
+    # Read-only, because core runs nothing else side by side; `_noted` keeps a crash from
+    # running a sub-agent twice.
+    @tool(read_only=True, main_only=True)
+    async def delegate(
+        self, ctx: Context, task: str, context: str | None = None, tools: list[str] | None = None
+    ) -> ToolResult:
+        """Give a task to a sub-agent with a fresh context; its report comes back. Several in one
+        response work side by side.
+
+        Args:
+            context: all it has to know beside the task
+            tools: the only tools it may use
+        """
+        if not task.strip():
+            raise ToolError("the task is blank; write what the sub-agent is to do and report")
+        agent = Agent(self._allowed(tools), self.config.max_iterations)
+        key = key_of(ctx.turn.id, task, context, tools)
+        async with self._lanes(ctx), self._noted(ctx, key) as known:
+            if known:
+                return ToolResult(_CALL, INTERRUPTED, ok=False)
+            turn = await self._run(ctx, agent, prompt(task, context))
+        return _result(turn, agent)
+
+    def _allowed(self, wanted: Sequence[str] | None) -> frozenset[str]:
+        """The tools a sub-agent may use. Raises ``ToolError`` for a name that is none of them."""
+        offered = {tool.name for tool in self.host.tools() if not tool.main_only}
+        unknown = [name for name in wanted or () if name not in offered]
+        if unknown:
+            raise ToolError(
+                f"a sub-agent has no tool {', '.join(unknown)}; it can have: "
+                f"{', '.join(sorted(offered)) or 'none'}"
+            )
+        return frozenset(offered if wanted is None else wanted)
+
+    def _lanes(self, ctx: Context) -> asyncio.Semaphore:
+        """The turn's places for sub-agents."""
+        new = asyncio.Semaphore(self.config.parallel)
+        lanes: asyncio.Semaphore = ctx.stash.setdefault(LANES, new)
+        return lanes
+
+    @asynccontextmanager
+    async def _noted(self, ctx: Context, key: str) -> AsyncIterator[bool]:
+        """Keep a durable note of the task until it is done; True if a dead process has left one,
+        so that nothing is run twice. A task that is cancelled keeps it until the turn ends."""
+        if key in self._tasks:
+            raise ToolError("a sub-agent works on this very task already; wait for its report")
+        self._tasks.add(key)
+        notes = self.host.storage.kv
+        try:
+            known = await notes.get(key, False)
+            await notes.set(key, True)
+            ctx.stash.setdefault(OPEN, []).append(key)
+            try:
+                yield known
+            except Exception:
+                await notes.delete(key)
+                raise
+            await notes.delete(key)
+        finally:
+            self._tasks.discard(key)
+
+    async def _run(self, ctx: Context, agent: Agent, text: str) -> Turn:
+        """The sub-agent's turn. Raises ``ToolError`` when its time or its calls are used up."""
+        self._agents[agent.session_id] = agent
+        try:
+            async with asyncio.timeout(self.config.timeout) as agent.clock:
+                return await self.host.run_turn(
+                    text,
+                    parent=ctx,
+                    session_id=agent.session_id,
+                    tools=sorted(agent.tools),
+                    system=instruction(),
+                    kind="agent",
+                )
+        except TimeoutError:
+            if not agent.clock.expired():
+                raise
+            raise ToolError(
+                f"the sub-agent was stopped {agent.reason or self._too_long()}; give it a smaller "
+                f"task, or do the work yourself; what it changed so far stays"
+            ) from None
+        finally:
+            del self._agents[agent.session_id]
+
+    def _too_long(self) -> str:
+        return f"after {self.config.timeout:g} s"
+
+    @hookimpl(trylast=True)
+    def pre_model(self, ctx: Context, request: ModelRequest) -> ModelRequest | None:
+        """Innermost, so after every plugin that adds tools: a sub-agent keeps those it was given.
+
+        Its last model call is asked for an answer without tools; one more ends it.
+        """
+        agent = self._agents.get(ctx.session.id)
+        if agent is None or request.purpose != "turn":
+            return None
+        if ctx.turn.iterations >= agent.limit:
+            agent.end(f"because it used up its {agent.limit} model calls")
+        tools = tuple(schema for schema in request.tools if schema.name in agent.tools)
+        params = dict(request.params)
+        if ctx.turn.iterations == agent.limit - 1:
+            params["tool_choice"] = "none"
+        if len(tools) == len(request.tools) and params == request.params:
+            return None
+        return replace(request, tools=tools, params=params)
+
+    @hookimpl
+    async def end_of_turn(self, ctx: Context, turn: Turn) -> None:
+        """Take back the notes of what was stopped with the turn."""
+        for key in ctx.stash.get(OPEN, ()):
+            await self.host.storage.kv.delete(key)
+
+
+def _result(turn: Turn, agent: Agent) -> ToolResult:
+    """The report of a turn. Raises ``ToolError`` if there is none."""
+    reason = failure(turn)
+    if reason:
+        raise ToolError(reason)
+    data = {"session": turn.session.id, "usage": asdict(turn.usage)}
+    result = ToolResult(_CALL, report(turn.reply), data=data)
+    if turn.iterations < agent.limit:
+        return result
+    note = f"it used up its {agent.limit} model calls; the work may be unfinished"
+    return replace(result, notes=(note,))

@@ -1,0 +1,48 @@
+"""What is known of one turn: its calls, and how often each tool has failed in a row."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from hookline_hookspecs import Turn
+
+from .calls import Calls
+
+SHELL = "bash"
+"""The tool whose result ends with an exit code (CONTRACT, result texts)."""
+_EXIT = re.compile(r"\[exit code (-?\d+)\]\s*(?:\n\nNote: |\Z)")
+_TAIL = 4_000
+"""Characters at the end of a result in which its exit code is looked for."""
+
+
+class TurnState:
+    """One for each turn, in the plugin's stash."""
+
+    def __init__(self) -> None:
+        self.calls = Calls()
+        self._in_a_row: Counter[str] = Counter()
+        self.longest = 0
+        """The most failures in a row that any tool has had; a later success does not lower it."""
+        self.failing = ""
+        """The tool that had them."""
+
+    def catch_up(self, turn: Turn) -> None:
+        """Learn what is in the turn's messages, also of the process that began the turn."""
+        for name, block in self.calls.catch_up(turn.messages):
+            self.count(name, block.text, ok=block.ok)
+
+    def count(self, name: str, text: str, *, ok: bool) -> int:
+        """Take the outcome of a call; how often its tool has failed in a row, 0 if it did not."""
+        if ok and not (name == SHELL and _exit_code(text)):
+            del self._in_a_row[name]
+            return 0
+        self._in_a_row[name] += 1
+        if self._in_a_row[name] > self.longest:
+            self.longest, self.failing = self._in_a_row[name], name
+        return self._in_a_row[name]
+
+
+def _exit_code(text: str) -> int:
+    found = _EXIT.findall(text[-_TAIL:])
+    return int(found[-1]) if found else 0

@@ -1,0 +1,162 @@
+"""The circuit breaker and the note about a result that brings nothing new."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hookline.testing import calls
+from hookline_hookspecs import ToolCall, ToolResultBlock
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from .conftest import SAME, Bench, look, refused
+
+
+def test_the_fourth_equal_call_is_refused(bench: Bench) -> None:
+    texts = bench.one_by_one(*[look()] * 5)
+    assert [refused(text) for text in texts] == [False, False, False, True, True]
+    assert bench.ran == 3
+
+
+def test_it_is_counted_inside_one_response(bench: Bench) -> None:
+    texts = bench.turn([look("a"), look(), look(), look("b"), look(), look(), look("c")])
+    assert [refused(text) for text in texts] == [False] * 5 + [True, False]
+    assert bench.ran == 6
+
+
+def test_it_is_counted_for_calls_that_run_one_after_the_other(bench: Bench) -> None:
+    texts = bench.turn([calls("act")] * 5)
+    assert [refused(text) for text in texts] == [False, False, False, True, True]
+
+
+def test_each_call_keeps_its_result(bench: Bench) -> None:
+    bench.turn([look()] * 12, [look("else")])
+    for message, answer in zip(*[iter(bench.harness.model.last.messages[1:])] * 2, strict=False):
+        asked = [block.id for block in message.blocks if isinstance(block, ToolCall)]
+        told = [block.call_id for block in answer.blocks if isinstance(block, ToolResultBlock)]
+        assert asked == told
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        {"at": "here", "deep": False},
+        {"deep": "no", "at": "here"},
+        {"at": "here", "within": None},
+        {},
+    ],
+)
+def test_arguments_are_compared_by_what_they_mean(bench: Bench, same: dict[str, object]) -> None:
+    texts = bench.one_by_one(look(), calls("look", **same), look(), calls("look", **same))
+    assert refused(texts[3])
+
+
+@pytest.mark.parametrize("other", [{"at": "here "}, {"deep": True}, {"within": 0}])
+def test_other_arguments_are_another_call(bench: Bench, other: dict[str, object]) -> None:
+    texts = bench.one_by_one(look(), look(), look(), calls("look", **other))
+    assert not refused(texts[3])
+
+
+def test_calls_further_back_than_the_window_are_forgotten(bench: Bench) -> None:
+    between = [look(str(number)) for number in range(7)]
+    texts = bench.one_by_one(look(), look(), look(), *between, look())
+    assert not refused(texts[-1])
+    texts = bench.one_by_one(look(), look(), look(), *between[:6], look())
+    assert refused(texts[-1])
+
+
+def test_the_next_turn_begins_anew(bench: Bench) -> None:
+    bench.one_by_one(*[look()] * 4)
+    assert not any(refused(text) for text in bench.one_by_one(*[look()] * 3))
+
+
+def test_a_window_of_zero_switches_it_off(make_bench: Callable[..., Bench]) -> None:
+    texts = make_bench(window=0).one_by_one(*[calls("count")] * 30)
+    assert not any(text.startswith("Denied") for text in texts)
+
+
+def test_fetching_an_artifact_is_exempt(bench: Bench) -> None:
+    texts = bench.turn([calls("fetch_artifact", id="x")] * 8)
+    assert not any(refused(text) for text in texts)
+
+
+def test_a_sub_agent_is_held_to_it_and_counts_for_itself(bench: Bench) -> None:
+    model = bench.harness.model
+    model.steps += [
+        [look(), look(), look()],
+        [calls("hand_over")],
+        [look()] * 4,
+        "done",
+        [look()],
+        "done",
+    ]
+    results = bench.harness.send("go").tool_calls
+    inside = results[3].text.split("\n")
+    assert [refused(line) for line in inside if line.startswith(("seen", "Denied"))] == [
+        False,
+        False,
+        False,
+        True,
+    ]
+    assert refused(results[4].text)
+
+
+def test_a_call_that_is_no_tool_or_has_wrong_arguments_gets_its_own_answer(bench: Bench) -> None:
+    texts = bench.turn([calls("nothing"), calls("look", wrong=1)] * 6)
+    assert all(text.startswith("Error: ") for text in texts)
+
+
+@settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(asked=st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=6), max_size=4))
+def test_no_call_is_run_more_than_three_times_within_ten(
+    bench: Bench, asked: list[list[str]]
+) -> None:
+    texts = bench.turn(*([look(place) for place in response] for response in asked))
+    order = [place for response in asked for place in response]
+    for number, text in enumerate(texts):
+        window = order[max(0, number - 9) : number + 1]
+        assert refused(text) == (window.count(order[number]) > 3)
+
+
+# No progress
+
+
+def test_a_second_equal_result_gets_a_note(bench: Bench) -> None:
+    texts = bench.one_by_one(look(), look("there"), look())
+    assert [SAME in text for text in texts] == [False, False, True]
+
+
+def test_side_by_side_the_second_gets_it(bench: Bench) -> None:
+    texts = bench.turn([look(), look()])
+    assert sum(SAME in text for text in texts) == 1
+
+
+def test_a_new_result_gets_none(bench: Bench) -> None:
+    texts = bench.one_by_one(*[calls("count")] * 3)
+    assert not any(SAME in text for text in texts)
+
+
+def test_a_tool_that_acts_gets_none(bench: Bench) -> None:
+    texts = bench.one_by_one(*[calls("act")] * 3)
+    assert not any(SAME in text for text in texts)
+
+
+def test_results_are_compared_before_they_are_cut(bench: Bench) -> None:
+    texts = bench.turn([calls("long"), calls("long")], [calls("long", grow=False)])
+    assert [SAME in text for text in texts].count(True) == 2
+    assert all(len(text) < 400 for text in texts)
+
+
+def test_what_differs_only_where_it_is_cut_is_another_result(bench: Bench) -> None:
+    texts = bench.one_by_one(calls("long", grow=True), calls("long", grow=True))
+    assert texts == ["x" * 100] * 2
+
+
+def test_a_denial_is_no_result(make_bench: Callable[..., Bench]) -> None:
+    texts = make_bench(window=2, repeats=1).one_by_one(look(), look(), look("b"), look())
+    assert refused(texts[1])
+    assert SAME not in texts[1]
+    assert SAME in texts[3]

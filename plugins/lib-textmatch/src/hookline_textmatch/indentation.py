@@ -1,0 +1,155 @@
+"""Indenting new lines as the place they come to, which may be indented otherwise than ``old``."""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from itertools import pairwise
+
+from .folding import BLANKS
+
+STEP = 4
+"""Columns of a level, and of a tab, where nothing tells."""
+SAMPLED = 100_000
+"""Characters of a text from which its usual step is told."""
+
+Pair = tuple[str, str]
+"""How a line of ``old`` is indented, and how its line in the text is."""
+
+_INDENTED = re.compile(r"^([ \t]+)\S", re.MULTILINE)
+
+
+def indent_of(line: str) -> str:
+    """The white space that ``line`` begins with."""
+    return line[: len(line) - len(line.lstrip(BLANKS))]
+
+
+class Indents:
+    """What the model's indentation means in the text.
+
+    ``pairs`` are those of the matched lines by their index in ``old``, ``new`` the new lines, and
+    ``level`` tells the usual level of the text.
+    """
+
+    def __init__(
+        self, pairs: dict[int, Pair], new: Iterable[str], level: Callable[[], str]
+    ) -> None:
+        self._pairs = pairs
+        self._new = tuple(new)
+        self._level = level
+        self._same = all(old == here for old, here in pairs.values())
+        self._at: dict[str, list[int]] = {}
+        for index in sorted(pairs):
+            self._at.setdefault(pairs[index][0], []).append(index)
+
+    def here(self, indent: str, at: int) -> str:
+        """The indentation in the text of a new line near line ``at`` of ``old``.
+
+        As the nearest line that ``old`` indents so; otherwise as the nearest one above it in the
+        outline, and one level deeper or shallower for each level that the model put between.
+        """
+        if self._same:
+            return indent
+        if indent in self._at:
+            return self._nearest(indent, at)
+        outer = [old for old in self._at if indent.startswith(old)]
+        if outer:
+            old = max(outer, key=len)
+            return self._nearest(old, at) + self._deeper(indent[len(old) :])
+        columns = self._columns(indent)
+        old = min(self._at, key=lambda old: abs(self._columns(old) - columns))
+        levels = (columns - self._columns(old)) / self._step
+        here = self._nearest(old, at)
+        if levels >= 0:
+            return here + self._unit * round(levels)
+        return _shallower(here, self._unit, math.ceil(-levels))
+
+    def _nearest(self, old: str, at: int) -> str:
+        """How the line nearest to ``at`` that ``old`` indents so is indented in the text."""
+        indexes = self._at[old]
+        after = bisect_left(indexes, at)
+        near = indexes[max(0, after - 1) : after + 1]
+        return self._pairs[min(near, key=lambda index: abs(index - at))][1]
+
+    def _deeper(self, rest: str) -> str:
+        if not self._scaled and ("\t" in rest) == (self._unit == "\t"):
+            return rest
+        levels, beyond = divmod(self._columns(rest), self._step)
+        if not levels:
+            return self._unit if self._unit == "\t" else rest
+        return self._unit * levels + " " * beyond
+
+    def _columns(self, indent: str) -> int:
+        return len(indent.expandtabs(self._step))
+
+    @cached_property
+    def _scaled(self) -> bool:
+        """Whether the matched lines show that levels are wider or narrower here."""
+        return self._steps is not None and self._steps[0] != self._steps[1]
+
+    @cached_property
+    def _steps(self) -> tuple[str, str] | None:
+        """One level in ``old`` and the same level in the text, where the matched lines tell."""
+        found = set(self._pairs.values())
+        steps = [
+            (inner[0][len(outer[0]) :], inner[1][len(outer[1]) :])
+            for outer in found
+            for inner in found
+            if len(inner[0]) > len(outer[0])
+            and len(inner[1]) > len(outer[1])
+            and inner[0].startswith(outer[0])
+            and inner[1].startswith(outer[1])
+        ]
+        return min(steps, key=lambda step: (len(step[0]), len(step[1])), default=None)
+
+    @cached_property
+    def _unit(self) -> str:
+        """One level in the text."""
+        if self._steps:
+            return self._steps[1]
+        if any("\t" in here for _, here in self._pairs.values()):
+            return "\t"
+        return self._level()
+
+    @cached_property
+    def _step(self) -> int:
+        """Columns of one level in ``old`` and ``new``."""
+        if self._steps and "\t" not in self._steps[0]:
+            return len(self._steps[0])
+        indents = {old for old, _ in self._pairs.values()} | {indent_of(line) for line in self._new}
+        if any("\t" in indent for indent in indents):
+            return STEP
+        widths = sorted({len(indent) for indent in indents})
+        gaps = [wide - narrow for narrow, wide in pairwise(widths)]
+        return min((gap for gap in gaps if gap > 1), default=STEP)
+
+
+def usual_level(text: str) -> str:
+    """One level of indentation of a text: a tab, or spaces."""
+    found: Sequence[str] = _INDENTED.findall(text[:SAMPLED])
+    tabs = sum("\t" in indent for indent in found)
+    if tabs * 2 > len(found):
+        return "\t"
+    widths = [len(indent) for indent in found if "\t" not in indent]
+    common = [width for width in (2, 4, 8, 3) if widths and _share(widths, width) > 0.9]
+    return " " * max(common, default=STEP)
+
+
+def _share(widths: Sequence[int], step: int) -> float:
+    """The share of widths that are whole levels of ``step``."""
+    return sum(width % step == 0 for width in widths) / len(widths)
+
+
+def _shallower(indent: str, unit: str, levels: int) -> str:
+    for _ in range(levels):
+        if indent.endswith(unit):
+            indent = indent[: -len(unit)]
+        elif indent.endswith("\t"):
+            indent = indent[:-1]
+        else:
+            spaces = len(indent) - len(indent.rstrip(" "))
+            indent = indent[: len(indent) - min(spaces, len(unit))]
+    return indent

@@ -1,0 +1,216 @@
+"""Putting the new text in the place of the old one so that what the model left alone stays.
+
+A match that is not exact knows three texts: ``old`` and ``new`` as the model wrote them, and the
+passage as it is stored. Only what differs between ``old`` and ``new`` is taken from ``new``; lines
+and words that both have come from the passage, with its own white space, quotes and line endings.
+New lines are indented as their surroundings are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from .alignment import stretches
+from .errors import LineLost
+from .folding import BLANKS, Fold, Folded
+from .indentation import Indents, indent_of
+from .view import newline_of
+
+LIKE = 0.5
+"""Least similarity of a line to the one it is taken for."""
+COMPARED_LINES = 10_000
+"""Pairs of changed lines that are compared to see which became which."""
+COMPARED_CHARS = 500
+"""Characters of a line that are compared for it."""
+
+_TOKEN = re.compile(r"\w+|[^\S\n]+|\.{3}|-{2,3}|.", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """The lines of a matched passage, and their endings: one fewer, unless the last ends too.
+
+    ``begins_line`` is False where the passage starts within a line; ``usual`` is the line ending
+    of lines that are new.
+    """
+
+    lines: list[str]
+    endings: list[str]
+    begins_line: bool
+    usual: str
+
+    @classmethod
+    def of(cls, passage: str, usual: str, *, begins_line: bool) -> Passage:
+        """The passage ``passage`` of a stored text whose usual line ending is ``usual``."""
+        newline = r"(\r)" if usual == "\r" else r"(\r\n|\n)"
+        parts = re.split(newline, passage)
+        return cls(parts[::2], parts[1::2], begins_line, newline_of(passage, usual))
+
+
+class Merge:
+    """One passage, and what the model wants of it; ``level`` tells what one level of indentation
+    is in the text that holds it."""
+
+    def __init__(
+        self, passage: Passage, old: str, new: str, fold: Fold, level: Callable[[], str]
+    ) -> None:
+        if old.count("\n") == len(passage.endings) + 1:  # The last line of the text has no ending.
+            tail = old.rpartition("\n")[2]
+            old, new = _unended(old, tail), _unended(new, tail)
+        self._passage = passage
+        self._fold = fold
+        self._old = old.split("\n")
+        self._new = new.split("\n")
+        pairs = {
+            index: (indent_of(line), indent_of(here))
+            for index, (line, here) in enumerate(zip(self._old, passage.lines, strict=True))
+            if line.strip(BLANKS) and here.strip(BLANKS) and self._comparable(index)
+        }
+        self._indents = Indents(pairs, self._new, level)
+
+    def text(self) -> str:
+        """The text that takes the passage's place.
+
+        Raises:
+            LineLost: it would lack a line of the passage that the model cannot have meant.
+        """
+        parts: list[str] = []
+        for line, ending in self._lines():
+            parts += (line, ending)
+        return "".join(parts[:-1])
+
+    def _lines(self) -> Iterator[tuple[str, str]]:
+        """The new lines with their endings; that of the last one does not count."""
+        passage = self._passage
+        for same, start, end, new_start, new_end in stretches(self._old, self._new):
+            if same:
+                for index in range(start, end):
+                    yield passage.lines[index], self._ending(index)
+                continue
+            origins = self._origins(start, end, new_start, new_end)
+            for index in {*range(start, end)} - {*origins.values()}:
+                self._require_known(index)
+            for position in range(new_start, new_end):
+                origin = origins.get(position)
+                if origin is None:
+                    at = min(start, len(self._old) - 1)
+                    yield self._indented(self._new[position], at, position), passage.usual
+                else:
+                    line = self._changed(origin, self._new[position], position)
+                    yield line, self._ending(origin)
+
+    def _origins(self, start: int, end: int, new_start: int, new_end: int) -> dict[int, int]:
+        """Which new lines are changed old ones: index of the new line to that of the old one."""
+        if end - start == new_end - new_start:
+            return dict(zip(range(new_start, new_end), range(start, end), strict=True))
+        if (end - start) * (new_end - new_start) > COMPARED_LINES:
+            return {}
+        from rapidfuzz.distance import Indel
+
+        found: dict[int, int] = {}
+        free = start
+        for position in range(new_start, new_end):
+            line = self._new[position].strip(BLANKS)[:COMPARED_CHARS]
+            scores = [
+                (Indel.normalized_similarity(line, old.strip(BLANKS)[:COMPARED_CHARS]), -index)
+                for index, old in enumerate(self._old[free:end], free)
+                if line and old.strip(BLANKS)
+            ]
+            score, index = max(scores, default=(0.0, 0))
+            if score >= LIKE:
+                found[position] = -index
+                free = -index + 1
+        return found
+
+    def _changed(self, origin: int, new: str, position: int) -> str:
+        """An old line as the model changed it, with what it left alone as it is stored."""
+        old, here = self._old[origin], self._passage.lines[origin]
+        if not new.strip(BLANKS):
+            self._require_known(origin)
+            return new
+        if not old.strip(BLANKS):
+            self._require_known(origin)
+            return self._indented(new, origin, position)
+        if self._fold(_content(old)) != self._fold(_content(here)):
+            self._require_known(origin)
+            return self._indented(new, origin, position)
+        if not self._comparable(origin):
+            return self._merged(old, here, new)
+        same = indent_of(new) == indent_of(old)
+        indent = indent_of(here) if same else self._indents.here(indent_of(new), origin)
+        old_tail, here_tail, new_tail = _tail(old), _tail(here), _tail(new)
+        tail = here_tail if old_tail == new_tail else new_tail
+        return indent + self._merged(_content(old), _content(here), _content(new)) + tail
+
+    def _merged(self, old: str, here: str, new: str) -> str:
+        """``new``, but with the words that ``old`` has too as they are in ``here``."""
+        old_folded = Folded.of(old, self._fold.steps)
+        here_folded = Folded.of(here, self._fold.steps)
+        if old_folded.text != here_folded.text:
+            return new
+        tokens, new_tokens = _TOKEN.findall(old), _TOKEN.findall(new)
+        edges = [0]
+        for token in tokens:
+            edges.append(edges[-1] + len(token))
+        parts: list[str] = []
+        for same, start, end, new_start, new_end in stretches(tokens, new_tokens):
+            if not same:
+                parts += new_tokens[new_start:new_end]
+                continue
+            span = _counterpart(old_folded, here_folded, edges[start], edges[end])
+            if span is None:
+                return new
+            parts.append(here[slice(*span)])
+        return "".join(parts)
+
+    def _indented(self, new: str, at: int, position: int) -> str:
+        """A new line near line ``at`` of ``old``, indented as the text is there."""
+        if not new.strip(BLANKS) or (position == 0 and not self._comparable(0)):
+            return new
+        indent = indent_of(new)
+        return self._indents.here(indent, at) + new[len(indent) :]
+
+    def _comparable(self, index: int) -> bool:
+        """Whether a line of the passage is there from its beginning."""
+        return index > 0 or self._passage.begins_line
+
+    def _require_known(self, index: int) -> None:
+        """Refuse to lose a line of the passage that has no likeness in ``old``."""
+        here, old = _content(self._passage.lines[index]), _content(self._old[index])
+        if not here or self._fold(here) == self._fold(old):
+            return
+        from rapidfuzz.distance import Indel
+
+        if Indel.normalized_similarity(here[:COMPARED_CHARS], old[:COMPARED_CHARS]) < LIKE:
+            raise LineLost(here)
+
+    def _ending(self, index: int) -> str:
+        endings = self._passage.endings
+        return endings[index] if index < len(endings) else self._passage.usual
+
+
+def _counterpart(old: Folded, here: Folded, start: int, end: int) -> tuple[int, int] | None:
+    """Where a stretch of ``old`` is in ``here``, which is the same when folded; None where it
+    begins or ends within something that stands for more than one character."""
+    places = old.place(start), old.place(end)
+    if places[0] is None or places[1] is None:
+        return None
+    first = here.end(places[0])
+    last = here.length if places[1] == len(here.text) else here.end(places[1])
+    return None if first is None or last is None else (first, last)
+
+
+def _unended(text: str, tail: str) -> str:
+    """``text`` without its last line break, if only ``tail`` or white space comes after it."""
+    head, newline, rest = text.rpartition("\n")
+    return head if newline and (rest == tail or not rest.strip()) else text
+
+
+def _content(line: str) -> str:
+    return line.strip(BLANKS)
+
+
+def _tail(line: str) -> str:
+    return line[len(line.rstrip(BLANKS)) :]

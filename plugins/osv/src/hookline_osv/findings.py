@@ -1,0 +1,133 @@
+"""Findings: advisories of the OSV schema (ossf.github.io/osv-schema), one for each flaw.
+
+Several databases tell of one flaw under ids of their own and name each other as aliases; such
+advisories are one finding.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from . import severity
+from .ecosystems import Ecosystem
+from .severity import Severity
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,79}")
+_PREFERRED = ("MAL-", "GHSA-", "RUSTSEC-", "GO-", "PYSEC-")
+SUMMARY_CHARS = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One flaw. ``fixed`` are versions without it, ``last`` the last with it where none is."""
+
+    id: str
+    aliases: tuple[str, ...]
+    severity: Severity
+    summary: str
+    fixed: tuple[str, ...]
+    last: tuple[str, ...]
+
+    @property
+    def malware(self) -> bool:
+        """True if the package itself is the attack (ids ``MAL-…``)."""
+        return any(one.startswith("MAL-") for one in (self.id, *self.aliases))
+
+    def to_json(self) -> dict[str, Any]:
+        """For programs."""
+        return {
+            "id": self.id,
+            "aliases": list(self.aliases),
+            "malware": self.malware,
+            "severity": self.severity.level or None,
+            "score": self.severity.score,
+            "summary": self.summary,
+            "fixed": list(self.fixed),
+        }
+
+
+def of(
+    advisories: Iterable[Mapping[str, Any]], ecosystem: Ecosystem, package: str
+) -> list[Finding]:
+    """The findings, malware first, then the worst first; withdrawn advisories are left out."""
+    valid = [one for one in advisories if _id(one.get("id")) and not one.get("withdrawn")]
+    found = [_finding(group, ecosystem, package) for group in _groups(valid)]
+    return sorted(found, key=lambda one: (not one.malware, *one.severity.order, one.id))
+
+
+def _groups(advisories: Sequence[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
+    """Advisories that share an id or an alias, directly or through others."""
+    group_of: dict[str, list[Mapping[str, Any]]] = {}
+    for advisory in advisories:
+        names = (advisory["id"], *_aliases(advisory))
+        merged = [advisory]
+        for group in {id(g): g for name in names if (g := group_of.get(name)) is not None}.values():
+            merged += group
+        for member in merged:
+            for name in (member["id"], *_aliases(member)):
+                group_of[name] = merged
+    yield from {id(group): group for group in group_of.values()}.values()
+
+
+def _finding(group: list[Mapping[str, Any]], ecosystem: Ecosystem, package: str) -> Finding:
+    group = sorted(group, key=lambda one: (_preference(one["id"]), one["id"]))
+    first = group[0]
+    names = dict.fromkeys(name for one in group for name in (one["id"], *_aliases(one)))
+    names.pop(first["id"])
+    events = [pair for one in group for pair in _events(one, ecosystem, package)]
+    fixed = tuple(dict.fromkeys(version for kind, version in events if kind == "fixed"))
+    last = tuple(dict.fromkeys(v for kind, v in events if kind == "last_affected"))
+    return Finding(
+        first["id"],
+        tuple(sorted(names, key=lambda name: (not name.startswith("CVE-"), name))),
+        min((severity.of(one) for one in group), key=lambda one: one.order),
+        next(filter(None, map(_summary, group)), ""),
+        fixed,
+        () if fixed else last,
+    )
+
+
+def _preference(id_: str) -> int:
+    return next((i for i, start in enumerate(_PREFERRED) if id_.startswith(start)), 99)
+
+
+def _events(
+    advisory: Mapping[str, Any], ecosystem: Ecosystem, package: str
+) -> Iterator[tuple[str, str]]:
+    """``(kind, version)`` of this package's ranges; commits of a GIT range are no versions."""
+    for affected in severity.rows(advisory.get("affected")):
+        named = affected.get("package")
+        if not isinstance(named, Mapping):
+            continue
+        # The schema lets a registry follow: ``Maven:https://repo…``.
+        if str(named.get("ecosystem")).partition(":")[0] != ecosystem.key:
+            continue
+        if ecosystem.folded(str(named.get("name"))) != package:
+            continue
+        for part in severity.rows(affected.get("ranges")):
+            if part.get("type") == "GIT":
+                continue
+            for event in severity.rows(part.get("events")):
+                yield from ((str(k), v) for k, v in event.items() if _id(v))
+
+
+def _aliases(advisory: Mapping[str, Any]) -> list[str]:
+    aliases = advisory.get("aliases")
+    return [one for one in aliases if _id(one)] if isinstance(aliases, list) else []
+
+
+def _summary(advisory: Mapping[str, Any]) -> str:
+    """One line of what it is about, from the details where there is no summary."""
+    for key in ("summary", "details"):
+        text = advisory.get(key)
+        line = " ".join(text.split()) if isinstance(text, str) else ""
+        if line:
+            return line if len(line) <= SUMMARY_CHARS else line[: SUMMARY_CHARS - 1] + "…"
+    return ""
+
+
+def _id(value: object) -> bool:
+    return isinstance(value, str) and _ID.fullmatch(value) is not None

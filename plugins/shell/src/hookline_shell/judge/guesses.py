@@ -1,0 +1,100 @@
+"""Commands in the arguments of programs that no table knows.
+
+No list of programs that run others is ever complete. So whatever an unknown program is given is
+looked through for what would be an act if it were run: an argument that is a script, a string or a
+``!`` in one, the words from some argument on, the input. Programs whose arguments are messages or
+patterns are left out by name (``speech.yaml``). A guess only asks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+from . import literals
+from .braces import TooMany
+from .record import TooIntricate, shown
+from .scan import Unreadable
+from .syntax import TooLong
+from .tables import base_name, load, shells
+from .values import known
+
+if TYPE_CHECKING:
+    from .machine import Shell
+
+_LONGEST = 4_000
+"""Characters of a text that is looked through."""
+_MOST_TAILS, _MOST_WORDS = 6, 60
+_AFTER = re.compile(r"(?m)(?:!+|\\!|\||:)[ \t]*(.+)$")
+
+
+@cache
+def _speakers() -> frozenset[str]:
+    return frozenset(load("speech")["speakers"])
+
+
+@cache
+def _words() -> re.Pattern[str]:
+    names = "|".join(re.escape(name) for name in (*load("speech")["words"], *sorted(shells())))
+    return re.compile(rf"(?<![\w-])(?:{names})(?![\w-])|\(\)\s*\{{")
+
+
+@cache
+def _targeted() -> frozenset[str]:
+    return frozenset(load("speech")["words"]) | shells()
+
+
+def judge(name: str, argv: Sequence[str], shell: Shell, stdin: str) -> None:
+    """Look through what the unknown program ``name`` is given."""
+    if name in _speakers():
+        return
+    command = shown(argv)
+    for word in argv[1:]:
+        if re.search(r"[\s!|;(]", word):
+            suspect(word, shell, command)
+    if known(stdin):
+        suspect(stdin, shell, command)
+    tails = [i for i in range(1, len(argv) - 1) if base_name(argv[i]) in _targeted()]
+    for index in tails[:_MOST_TAILS]:
+        _tail(argv[index : index + _MOST_WORDS], shell, command)
+
+
+def suspect(text: str, shell: Shell, command: str) -> None:
+    """Ask if ``text``, or a part of it that is plainly a command, would be an act."""
+    if len(text) > _LONGEST or not _words().search(text):
+        return
+    for script in dict.fromkeys(_scripts(text)):
+        _try(script, shell, command)
+
+
+def _scripts(text: str) -> Iterator[str]:
+    yield text
+    yield from literals.fold(text)[1]
+    yield from (match[1] for match in _AFTER.finditer(text))
+
+
+def _try(script: str, shell: Shell, command: str) -> None:
+    from .machine import judge_script
+
+    trial = shell.record.trial()
+    judge_script(script, trial, shell.cwd)
+    for reason, found in trial.findings.items():
+        if found.sort == "act":
+            shell.record.add("ask", f"{command} may run what it is given: {reason}")
+
+
+def _tail(words: Sequence[str], shell: Shell, command: str) -> None:
+    """The same for words that are a command and its arguments; only what is denied counts."""
+    from .commands import follow
+    from .machine import Shell
+
+    trial = shell.record.trial()
+    try:
+        follow(words, Shell(trial, shell.cwd), "")
+    except (TooIntricate, TooLong, Unreadable, TooMany, RecursionError):
+        return
+    for reason, found in trial.findings.items():
+        if found.severity == "deny":
+            shell.record.add("ask", f"{command} may run what it is given: {reason}")

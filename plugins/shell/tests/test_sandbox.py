@@ -1,0 +1,260 @@
+"""The sandbox: what a command sees, what it cannot, and that nothing is run without it.
+
+The tests of ``test_tool.py`` go through it as well.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hookline_hookspecs import Check, CheckResult, ToolError
+from hookline_shell import Shell
+from hookline_shell.sandbox import refusal
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home folder with a secret in it."""
+    folder = tmp_path / "home"
+    (folder / ".ssh").mkdir(parents=True)
+    (folder / ".ssh" / "id_rsa").write_text("very-secret")
+    monkeypatch.setenv("HOME", str(folder))
+    return folder
+
+
+@pytest.fixture
+def fresh() -> Iterator[None]:
+    """Whether a sandbox can be made is found out anew, also for what comes after."""
+    refusal.cache_clear()
+    yield
+    refusal.cache_clear()
+
+
+@pytest.fixture
+def work(tmp_path: Path, make_context: Callable[..., Any]) -> Any:
+    """A context whose workspace is beside the home folder."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    return make_context(folder)
+
+
+def checked(shell: Shell) -> CheckResult:
+    found: list[Check] = []
+    shell.register_checks(found.append)
+    result = next(check for check in found if check.name == "sandbox").run()
+    assert isinstance(result, CheckResult)
+    return result
+
+
+async def test_the_system_is_read_only(sandboxed: Shell, ctx: Any) -> None:
+    for place in ("/usr/x", "/etc/x", "/bin/x"):
+        result = await sandboxed.bash(ctx, f"echo x > {place}")
+        assert not result.ok
+        assert "Read-only" in result.text
+        assert not Path(place).exists()
+
+
+async def test_the_workspace_can_be_written(sandboxed: Shell, ctx: Any) -> None:
+    result = await sandboxed.bash(ctx, "echo kept > file && cat file")
+    assert result.text == "kept\n[exit code 0]"
+    assert (ctx.paths.workspace / "file").read_text() == "kept\n"
+
+
+async def test_nothing_else_of_the_machine_is_there(
+    sandboxed: Shell, work: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "other").write_text("not for you")
+    for place in (
+        tmp_path / "other",
+        Path(__file__),
+        Path("/var/log"),
+        Path("/proc/1/root/var/log"),
+    ):
+        result = await sandboxed.bash(work, f"cat {place} 2>&1 || ls {place}")
+        assert not result.ok, place
+
+
+async def test_the_secrets_of_a_home_are_not_visible(
+    sandboxed: Shell, work: Any, home: Path
+) -> None:
+    result = await sandboxed.bash(work, "cat ~/.ssh/id_rsa; ls -A ~; echo $HOME")
+    assert "very-secret" not in result.text
+    assert result.text.endswith(f"{home}\n[exit code 0]")
+
+
+async def test_the_secrets_of_a_workspace_are_covered_up(sandboxed: Shell, ctx: Any) -> None:
+    (ctx.paths.workspace / ".env").write_text("KEY=very-secret")
+    (ctx.paths.workspace / ".ssh").mkdir()
+    (ctx.paths.workspace / ".ssh" / "id_rsa").write_text("very-secret")
+    result = await sandboxed.bash(ctx, "cat .env .ssh/id_rsa; grep -r very .; echo x > .env")
+    assert "very-secret" not in result.text
+    assert (ctx.paths.workspace / ".env").read_text() == "KEY=very-secret"
+
+
+async def test_a_home_that_is_the_workspace_keeps_its_secrets_covered(
+    sandboxed: Shell, home: Path, make_context: Callable[..., Any]
+) -> None:
+    (home / "notes").write_text("mine")
+    result = await sandboxed.bash(make_context(home), "cat notes; cat .ssh/id_rsa")
+    assert result.text.startswith("mine")
+    assert "very-secret" not in result.text
+
+
+async def test_passwords_of_the_machine_are_covered_up(sandboxed: Shell, ctx: Any) -> None:
+    result = await sandboxed.bash(ctx, "cat /etc/shadow /etc/gshadow /etc/sudoers")
+    assert not result.ok
+    assert "root:" not in result.text
+
+
+async def test_the_environment_is_cleared(
+    make_plugin: Callable[..., Shell], sandboxes: None, ctx: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMPANY_INTERNAL", "not for you")
+    monkeypatch.setenv("BUILD_TOKEN", "wanted-token")
+    monkeypatch.setenv("TZ", "UTC")
+    shell = make_plugin(sandbox={"enabled": True}, env_allow=["BUILD_TOKEN"])
+    text = (await shell.bash(ctx, "env; tr '\\0' '\\n' < /proc/1/environ")).text
+    assert "COMPANY_INTERNAL" not in text
+    assert "BUILD_TOKEN=wanted-token" in text
+    assert "TZ=UTC" in text
+    await shell.teardown(shell.host)
+
+
+async def test_temporary_files_are_private_and_stay_for_the_session(
+    sandboxed: Shell, ctx: Any, make_context: Callable[..., Any]
+) -> None:
+    await sandboxed.bash(ctx, "echo one > /tmp/shell-sandbox-file; echo two > ~/cache")
+    again = await sandboxed.bash(ctx, "cat /tmp/shell-sandbox-file ~/cache")
+    assert again.text == "one\ntwo\n[exit code 0]"
+    assert not Path("/tmp/shell-sandbox-file").exists()
+    other = make_context(ctx.paths.workspace, "s2")
+    assert not (await sandboxed.bash(other, "cat /tmp/shell-sandbox-file")).ok
+
+
+def listening() -> socket.socket:
+    server = socket.create_server(("127.0.0.1", 0))
+    server.settimeout(30)
+    return server
+
+
+async def test_there_is_no_network(sandboxed: Shell, ctx: Any) -> None:
+    with listening() as server:
+        port = server.getsockname()[1]
+        result = await sandboxed.bash(ctx, f"exec 3<>/dev/tcp/127.0.0.1/{port}")
+    assert not result.ok
+
+
+async def test_the_network_can_be_allowed(
+    make_plugin: Callable[..., Shell], sandboxes: None, ctx: Any
+) -> None:
+    shell = make_plugin(sandbox={"enabled": True, "network": True})
+    with listening() as server:
+        port = server.getsockname()[1]
+        result = await shell.bash(ctx, f"exec 3<>/dev/tcp/127.0.0.1/{port} && echo there")
+    assert result.text == "there\n[exit code 0]"
+    await shell.teardown(shell.host)
+
+
+async def test_other_processes_cannot_be_seen_or_ended(sandboxed: Shell, ctx: Any) -> None:
+    result = await sandboxed.bash(ctx, "ls -d /proc/[0-9]* | wc -l; kill -9 1; echo alive")
+    count, *rest = result.text.splitlines()
+    assert int(count) < 10
+    assert "alive" in rest
+
+
+async def test_more_folders_can_be_shown(
+    make_plugin: Callable[..., Shell], sandboxes: None, work: Any, tmp_path: Path
+) -> None:
+    for name in ("tools", "out"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text(name)
+    sandbox = {
+        "enabled": True,
+        "read_only": [str(tmp_path / "tools"), str(tmp_path / "missing")],
+        "writable": [str(tmp_path / "out")],
+    }
+    shell = make_plugin(sandbox=sandbox)
+    read = await shell.bash(work, f"cat {tmp_path}/tools/file {tmp_path}/out/file")
+    assert read.text == "toolsout\n[exit code 0]"
+    assert not (await shell.bash(work, f"echo x > {tmp_path}/tools/new")).ok
+    assert (await shell.bash(work, f"echo x > {tmp_path}/out/new")).ok
+    await shell.teardown(shell.host)
+
+
+async def test_without_bubblewrap_nothing_is_run(
+    make_plugin: Callable[..., Shell],
+    ctx: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    fresh: None,
+) -> None:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "bash").symlink_to("/bin/bash")
+    monkeypatch.setenv("PATH", str(programs))
+    shell = make_plugin(sandbox={"enabled": True})
+    with pytest.raises(
+        ToolError, match=r"nothing was run: .*apt install bubblewrap.*enabled: false"
+    ):
+        await shell.bash(ctx, "echo > proof")
+    assert not (ctx.paths.workspace / "proof").exists()
+    result = checked(shell)
+    assert not result.ok
+    assert "bubblewrap" in result.detail
+    assert "Install it" in result.fix
+
+
+async def test_where_bubblewrap_is_not_allowed_nothing_is_run(
+    make_plugin: Callable[..., Shell],
+    ctx: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    fresh: None,
+) -> None:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "bash").symlink_to("/bin/bash")
+    refusing = programs / "bwrap"
+    refusing.write_text(
+        "#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n"
+    )
+    refusing.chmod(0o755)
+    monkeypatch.setenv("PATH", str(programs))
+    shell = make_plugin(sandbox={"enabled": True})
+    with pytest.raises(ToolError, match=r"No permissions to create new namespace.*userns"):
+        await shell.bash(ctx, "echo > proof")
+    assert not (ctx.paths.workspace / "proof").exists()
+    assert not checked(shell).ok
+
+
+def test_the_doctor_says_that_it_works(make_plugin: Callable[..., Shell], sandboxes: None) -> None:
+    result = checked(make_plugin(sandbox={"enabled": True}))
+    assert result.ok
+    assert "without the network" in result.detail
+
+
+def test_the_doctor_says_that_it_is_off(make_plugin: Callable[..., Shell]) -> None:
+    result = checked(make_plugin())
+    assert result.ok
+    assert "off" in result.detail
+
+
+async def test_teardown_removes_the_private_folders(
+    make_plugin: Callable[..., Shell],
+    sandboxes: None,
+    ctx: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    shell = make_plugin(sandbox={"enabled": True})
+    await shell.bash(ctx, "echo x > /tmp/x")
+    assert list(folder.iterdir())
+    await shell.teardown(shell.host)
+    assert not list(folder.iterdir())

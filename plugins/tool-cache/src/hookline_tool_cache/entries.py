@@ -1,0 +1,73 @@
+"""The results that are remembered: least recently used first, bounded by their size."""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any
+
+from hookline_hookspecs import ImageBlock, ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a tool returned. ``data`` is JSON, times are Unix seconds, ``size`` is in bytes."""
+
+    text: str
+    notes: tuple[str, ...]
+    images: tuple[ImageBlock, ...]
+    data: str
+    stored: float
+    expires: float
+    size: int
+
+    @classmethod
+    def of(cls, result: ToolResult, now: float, ttl: float) -> Entry | None:
+        """The entry for a result; None if its ``data`` is nothing that can be copied."""
+        try:
+            data = json.dumps(result.data)
+        except (TypeError, ValueError, RecursionError):
+            return None
+        texts = [result.text, *result.notes, data, *(image.data for image in result.images)]
+        size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
+        return cls(result.text, result.notes, result.images, data, now, now + ttl, size)
+
+    def value(self) -> Any:
+        """The tool's value for programs, a copy of its own for each who asks."""
+        return json.loads(self.data)
+
+
+class Entries:
+    """Entries by key. The least recently used go when all are larger than ``max_bytes``."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._entries: OrderedDict[str, Entry] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, key: str, now: float) -> Entry | None:
+        """The entry of ``key`` if it is still good. A clock that was set back ends it too."""
+        entry = self._entries.get(key)
+        if entry is None:
+            return None
+        if not entry.stored <= now < entry.expires:
+            self._remove(key)
+            return None
+        self._entries.move_to_end(key)
+        return entry
+
+    def put(self, key: str, entry: Entry) -> None:
+        """Remember ``entry``, unless it alone is too large."""
+        self._remove(key)
+        if entry.size > self._max_bytes:
+            return
+        self._entries[key] = entry
+        self._bytes += entry.size
+        while self._bytes > self._max_bytes:
+            self._remove(next(iter(self._entries)))
+
+    def _remove(self, key: str) -> None:
+        entry = self._entries.pop(key, None)
+        if entry is not None:
+            self._bytes -= entry.size

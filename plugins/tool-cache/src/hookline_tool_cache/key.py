@@ -1,0 +1,38 @@
+"""What makes two calls equal."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from hookline_hookspecs import Context, Tool, ToolCall
+
+
+def key_of(ctx: Context, tool: Tool, call: ToolCall) -> str:
+    """SHA-256 of the tool's name, the canonical arguments and what the tool can see of the chat.
+
+    A tool that takes ``ctx`` knows chat and workspace, so its result may depend on them; one that
+    does not gives every chat the same. An argument that has its default counts as left out.
+    """
+    seen: list[str] = []
+    if tool.wants_context:
+        seen = [ctx.session.channel, ctx.session.chat_id, str(ctx.paths.workspace)]
+    arguments = _without_defaults(tool, call.arguments)
+    text = json.dumps([call.name, arguments, seen], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _without_defaults(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    known = tool.schema.parameters.get("properties", {})
+    return {name: value for name, value in arguments.items() if not _default(known, name, value)}
+
+
+def _default(known: Mapping[str, Any], name: str, value: Any) -> bool:
+    """True for a parameter's default; where the schema names none, that is null."""
+    schema = known.get(name)
+    if not isinstance(schema, Mapping):
+        return False
+    default = schema.get("default")
+    return type(default) is type(value) and bool(default == value)

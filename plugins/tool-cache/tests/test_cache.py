@@ -1,0 +1,173 @@
+"""What is answered from the cache, for whom and for how long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hookline.testing import FakeChannel, calls
+from hookline_hookspecs import Ask, Deny, ToolResult, ToolResultBlock
+
+from .conftest import MARK, Bench
+
+
+def test_an_equal_call_is_answered_and_marked(bench: Bench) -> None:
+    assert bench.call("price", item="tea") == "tea costs 1"
+    again = bench.call("price", item="tea")
+    assert again.startswith("tea costs 1\n\n" + MARK)
+    assert bench.shop.ran == 1
+
+
+def test_it_holds_inside_a_turn(bench: Bench) -> None:
+    texts = [result.text for result in bench.turn(*[calls("price", item="tea")] * 3)]
+    assert [MARK in text for text in texts] == [False, True, True]
+
+
+def test_a_tool_that_declares_nothing_is_run_each_time(bench: Bench) -> None:
+    assert bench.call("fresh", item="tea") == "tea costs 1"
+    assert bench.call("fresh", item="tea") == "tea costs 2"
+
+
+@pytest.mark.parametrize(
+    "same", [{"size": 1, "item": "tea"}, {"item": "tea", "size": "1"}, {"item": "tea", "at": None}]
+)
+def test_arguments_are_compared_by_what_they_mean(bench: Bench, same: dict[str, Any]) -> None:
+    bench.call("price", item="tea")
+    assert MARK in bench.call("price", **same)
+
+
+@pytest.mark.parametrize(
+    "other", [{"item": "tea "}, {"item": "Tea"}, {"item": "tea", "size": 2}, {"item": "té"}]
+)
+def test_other_arguments_are_another_call(bench: Bench, other: dict[str, Any]) -> None:
+    bench.call("price", item="tea")
+    assert MARK not in bench.call("price", **other)
+
+
+def test_it_is_good_for_its_time(bench: Bench, clock: Callable[[float], None]) -> None:
+    bench.call("price", item="tea")
+    clock(50)
+    assert f"{MARK}50 s old" in bench.call("price", item="tea")
+    clock(61)  # a hit does not make it last longer
+    assert bench.call("price", item="tea") == "tea costs 2"
+
+
+def test_a_clock_that_was_set_back_ends_it(bench: Bench, clock: Callable[[float], None]) -> None:
+    bench.call("price", item="tea")
+    clock(-3600)
+    assert bench.call("price", item="tea") == "tea costs 2"
+
+
+def test_failures_are_not_remembered(bench: Bench) -> None:
+    assert bench.call("failing", item="tea") == "Error: no tea for the 1. time"
+    assert bench.call("failing", item="tea") == "Error: no tea for the 2. time"
+
+
+def test_the_least_recently_used_go_first(make_bench: Callable[..., Bench]) -> None:
+    bench = make_bench(max_bytes=3_100)  # three results
+    for number in (1, 2, 3):
+        bench.call("big", number=number)
+    assert MARK in bench.call("big", number=1)
+    bench.call("big", number=4)
+    hits = [MARK in bench.call("big", number=number) for number in (1, 3, 4)]
+    assert hits == [True] * 3
+    assert MARK not in bench.call("big", number=2)
+
+
+@pytest.mark.parametrize("room", [0, 900])
+def test_what_is_larger_than_the_room_is_not_remembered(
+    make_bench: Callable[..., Bench], room: int
+) -> None:
+    bench = make_bench(max_bytes=room)
+    bench.call("big", number=1)
+    assert MARK not in bench.call("big", number=1)
+
+
+def test_notes_pictures_and_values_come_back(bench: Bench) -> None:
+    first = bench.turn(calls("rich"))[0]
+    again = bench.turn(calls("rich"))[0]
+    assert again.text.startswith("text\n\nNote: a note\n\n" + MARK)
+    assert (again.images, again.data) == (first.images, first.data)
+    again.data["ran"] = "changed"
+    assert bench.turn(calls("rich"))[0].data == {"ran": 1}
+
+
+def test_a_value_that_cannot_be_copied_is_not_remembered(bench: Bench) -> None:
+    bench.call("odd")
+    assert bench.call("odd") == "text"
+    assert bench.shop.ran == 2
+
+
+def test_what_other_plugins_make_of_a_result_is_not_remembered(bench: Bench) -> None:
+    bench.shop.suffix = "!"
+    assert bench.call("price", item="tea") == "tea costs 1!"
+    assert bench.call("price", item="tea").startswith("tea costs 1!\n\n")
+    bench.shop.suffix = ""
+    assert bench.call("price", item="tea").startswith("tea costs 1\n\n")
+
+
+def test_a_denied_call_is_not_answered(bench: Bench) -> None:
+    bench.call("price", item="tea")
+    bench.shop.verdict = Deny("closed")
+    assert bench.call("price", item="tea") == "Denied: closed"
+
+
+def test_a_call_that_was_asked_about_is_run(bench: Bench) -> None:
+    bench.call("price", item="tea")
+    bench.shop.verdict = Ask("sure?")
+    bench.harness.answers += ["Once"]
+    assert bench.call("price", item="tea") == "tea costs 2"
+
+
+def test_an_approval_is_asked_for_each_time(bench: Bench) -> None:
+    bench.harness.answers += ["Once", "Deny"]
+    assert bench.call("buy") == "bought 1"
+    assert bench.call("buy").startswith("Denied: it costs money")
+
+
+def test_wrong_arguments_get_their_own_answer(bench: Bench) -> None:
+    bench.call("price", item="tea")
+    assert bench.call("price", item="tea", colour="red").startswith("Error: price has no argument")
+
+
+def test_calls_side_by_side_keep_their_own_results(bench: Bench) -> None:
+    items = ["tea", "milk", "tea", "bread", "milk"]
+    bench.turn(calls("price", item="milk"))
+    bench.harness.model.steps[:] = [[calls("price", item=item) for item in items], "done"]
+    results = bench.harness.send("go").tool_calls
+    assert [r.text.split(" ")[0] for r in results] == items
+    assert [MARK in r.text for r in results if "milk" in r.text] == [True, True]
+    sent = bench.harness.model.last.messages[-1].blocks
+    assert [b.call_id for b in sent if isinstance(b, ToolResultBlock)] == [
+        result.call.id for result in results
+    ]
+
+
+def test_a_sub_agent_shares_what_its_parent_knows(bench: Bench) -> None:
+    bench.call("mine")
+    model = bench.harness.model
+    model.steps[:] = [[calls("hand_over")], [calls("mine")], "done", "done"]
+    result: ToolResult = bench.harness.send("go").tool_calls[0]
+    assert result.text.startswith("default has 1\n\n" + MARK)
+
+
+def test_a_tool_that_sees_the_chat_is_remembered_for_each_chat(bench: Bench) -> None:
+    model, channel = bench.harness.model, bench.harness.channel
+
+    async def ask(channel: FakeChannel, chat: str) -> str:
+        asked, replied = len(model.requests), len(channel.sent)
+        model.steps[:] = [[calls("mine"), calls("price", item="tea")], "done"]
+        await channel.say("go", chat=chat)
+        await channel.replies(replied + 1)
+        blocks = model.requests[asked + 1].messages[-1].blocks
+        return "\n".join(b.text for b in blocks if isinstance(b, ToolResultBlock))
+
+    first = bench.harness.run(ask(channel, "one"))
+    other = bench.harness.run(ask(channel, "two"))
+    again = bench.harness.run(ask(channel, "one"))
+    assert first.startswith("one has ")
+    assert "two has " in other
+    assert other.count(MARK) == 1
+    assert again.startswith(first.split("\n")[0])
+    assert again.count(MARK) == 2

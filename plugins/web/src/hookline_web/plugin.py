@@ -1,0 +1,95 @@
+"""The plugin: two tools, and the doctor's look at who searches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.metadata import version
+
+from hookline_hookspecs import (
+    Check,
+    CheckResult,
+    Plugin,
+    Refused,
+    Tool,
+    ToolCall,
+    ToolError,
+    ToolResult,
+    hookimpl,
+)
+
+from .config import WebConfig
+from .fetch import Fetcher, Format
+from .search import Choice, Found, choose
+from .search.results import MAX_QUERY, MAX_WORDS
+
+KIND = "web"
+"""The kind under which what the web says passes the gate ``pre_read``."""
+MOST = 20
+"""Results of one search."""
+
+
+class Web(Plugin[WebConfig]):
+    """Reads web pages and searches the web."""
+
+    _fetcher: Fetcher
+    _choice: Choice
+
+    @hookimpl
+    def register_tools(self, register: Callable[[Tool], None]) -> None:
+        """``web_fetch``, and ``web_search`` if somebody searches: nothing else costs tokens."""
+        ttl = self.config.cache_seconds or None
+        header = self.config.user_agent or f"Hookline/{version('hookline-web')}"
+        self._fetcher = Fetcher(self.host, self.config, header)
+        register(Tool.from_function(self.web_fetch, read_only=True, cache_ttl=ttl))
+        self._choice = choose(self.config)
+        if self._choice.backend is not None:
+            register(Tool.from_function(self.web_search, read_only=True, cache_ttl=ttl))
+
+    async def web_fetch(self, url: str, format: Format = "markdown") -> ToolResult:  # noqa: A002
+        """Read a public web page, JSON or text file."""
+        found = await self._fetcher.fetch(url, format)
+        return ToolResult(ToolCall("", "web_fetch", {}), found.text, notes=found.notes)
+
+    async def web_search(self, query: str, limit: int = 5) -> str:
+        """Search the web: titles, URLs and excerpts."""
+        backend = self._choice.backend
+        query = " ".join(query.split())
+        if not query:
+            raise ToolError("the query is empty; say what to look for")
+        if len(query) > MAX_QUERY or len(query.split(" ")) > MAX_WORDS:
+            raise ToolError(
+                f"the query is too long; use at most {MAX_WORDS} words and {MAX_QUERY} characters"
+            )
+        if backend is None:
+            raise ToolError(f"{self._choice.reason}; the operator has to set it up")
+        found = await backend.search(query, max(1, min(limit, MOST)))
+        entries = [await self._entry(number, one) for number, one in enumerate(found, 1)]
+        return "\n\n".join(entries) or f"{backend.name} found nothing for: {query}"
+
+    async def _entry(self, number: int, found: Found) -> str:
+        """A result as the model reads it; one that the gate refuses does not take the others."""
+        text = f"{found.title}\n{found.snippet}".strip()
+        try:
+            text = await self.host.read(text, found.url, KIND)
+        except Refused as refusal:
+            text = f"[left out: {refusal}]"
+        return f"{number}. {found.url}\n{text}"
+
+    @hookimpl
+    def register_checks(self, register: Callable[[Check], None]) -> None:
+        """The doctor tells who searches."""
+        register(Check("web search", self._check))
+
+    def _check(self) -> CheckResult:
+        choice = choose(self.config)
+        if choice.backend is not None:
+            return CheckResult(True, f"{choice.backend.name} searches")
+        named = self.config.search not in ("auto", "none")
+        fix = "" if self.config.search == "none" else _FIX
+        return CheckResult(not named, f"{choice.reason}; web_search is not offered", fix, not named)
+
+
+_FIX = (
+    "Set SEARXNG_BASE_URL, BRAVE_API_KEY or TAVILY_API_KEY in the environment, or "
+    "searxng_base_url, brave_api_key or tavily_api_key under plugins.web in config.yaml."
+)

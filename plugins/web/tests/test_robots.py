@@ -1,0 +1,242 @@
+"""web_fetch keeps to robots.txt, as RFC 9309 has it be read."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+PLAIN = "text/plain"
+
+
+@pytest.fixture
+def rules(site: Any) -> Callable[..., None]:
+    """Says what the site's robots.txt is."""
+
+    def say(text: str | bytes, status: int = 200) -> None:
+        site.answers["/robots.txt"] = site.page(text, PLAIN, status)
+
+    site.answers |= {path: site.page("words", PLAIN) for path in ("/", "/a", "/a/b", "/b", "/ü")}
+    return say
+
+
+def asked(site):
+    return site.asked.count("/robots.txt")
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "allowed"),
+    [
+        ("User-agent: *\nDisallow: /", "/", False),
+        ("User-agent: *\nDisallow: /a", "/a", False),
+        ("User-agent: *\nDisallow: /a", "/a/b", False),
+        ("User-agent: *\nDisallow: /a", "/b", True),
+        ("User-agent: *\nDisallow:", "/a", True),
+        ("User-agent: *\nDisallow: /a\nAllow: /a/b", "/a/b", True),
+        ("User-agent: *\nAllow: /a\nDisallow: /a", "/a", True),
+        ("User-agent: *\nDisallow: /*b$", "/a/b", False),
+        ("User-agent: *\nDisallow: /a$", "/a/b", True),
+        ("User-agent: *\nDisallow: /%C3%BC", "/%c3%bc", False),
+        ("User-agent: *\nDisallow: /ü", "/%C3%BC", False),
+        ("User-agent: Hookline\nDisallow: /a", "/a", False),
+        ("user-agent: HOOKLINE\ndisallow: /a", "/a", False),
+        ("User-agent: Hookline/1.0\nDisallow: /a", "/a", False),
+        ("User-agent: Hook\nDisallow: /a", "/a", True),
+        ("User-agent: Hooklines\nDisallow: /a", "/a", True),
+        ("User-agent: *\nDisallow: /\n\nUser-agent: hookline\nDisallow: /b", "/a", True),
+        ("User-agent: hookline\nDisallow: /b\n\nUser-agent: *\nDisallow: /", "/b", False),
+        ("User-agent: other\nUser-agent: hookline\nDisallow: /a", "/a", False),
+        ("User-agent: other\nDisallow: /", "/a", True),
+        ("User-agent: hookline\nDisallow: /a\nUser-agent: hookline\nDisallow: /b", "/a", False),
+        ("\ufeffUser-agent: *\r\nDisallow: /a\r\n", "/a", False),
+        ("User-agent: *\rDisallow: /a # why", "/a", False),
+        ("Sitemap: x\nUser-agent: *\nCrawl-delay: 5\nDisallow: /a", "/a", False),
+        ("<html>not found</html>", "/a", True),
+        ("", "/a", True),
+        ("Disallow: /", "/a", True),
+    ],
+)
+def test_the_rules_are_kept(desk, site, rules, text, path, allowed):
+    rules(text)
+    found = desk.fetch(site.url + path)
+    if allowed:
+        assert found == "words"
+        return
+    assert found.startswith(f"Denied: {site.url}/robots.txt does not let Hookline fetch {path}")
+    assert set(site.asked) == {"/robots.txt"}
+
+
+def test_robots_txt_itself_may_be_read(desk, site, rules):
+    rules("User-agent: *\nDisallow: /")
+    assert desk.fetch(f"{site.url}/robots.txt") == "User-agent: *\nDisallow: /"
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 429, 451])
+def test_without_one_everything_may_be_fetched(desk, site, rules, status):
+    rules("User-agent: *\nDisallow: /", status)
+    assert desk.fetch(f"{site.url}/a") == "words"
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 504, 599])
+def test_while_it_is_in_trouble_nothing_may_be_fetched(desk, site, rules, status):
+    rules("", status)
+    found = desk.fetch(f"{site.url}/a")
+    assert found == (
+        f"Error: {site.url} is not fetched from, because its robots.txt answered {status}; "
+        "try again later"
+    )
+    assert "/a" not in site.asked
+
+
+def test_when_it_cannot_be_read_nothing_may_be_fetched(desk, site, rules):
+    site.answers["/robots.txt"] = lambda handler: setattr(handler, "close_connection", True)
+    found = desk.fetch(f"{site.url}/a")
+    assert "its robots.txt could not be read: " in found
+    assert "/a" not in site.asked
+
+
+def test_when_the_site_is_not_there_it_says_so(desk):
+    assert "cannot be reached" in desk.fetch("http://127.0.0.1:1/")
+
+
+def test_it_is_asked_for_once_and_again_after_a_day(desk, site, rules, monkeypatch):
+    rules("User-agent: *\nDisallow: /a")
+    for path in ("/", "/a", "/b"):
+        desk.fetch(site.url + path)
+    desk.calls(*(("web_fetch", {"url": f"{site.url}/{n}"}) for n in range(5)))
+    assert asked(site) == 1
+    monkeypatch.setattr("hookline.clock.now", lambda: time.time() + 86_000)
+    desk.fetch(f"{site.url}/")
+    assert asked(site) == 1
+    rules("")
+    monkeypatch.setattr("hookline.clock.now", lambda: time.time() + 86_500)
+    assert desk.fetch(f"{site.url}/a") == "words"
+    assert asked(site) == 2
+
+
+def test_trouble_is_forgotten_after_a_minute(desk, site, rules, monkeypatch):
+    rules("", 503)
+    desk.fetch(f"{site.url}/a")
+    rules("")
+    assert desk.fetch(f"{site.url}/a").startswith("Error: ")
+    monkeypatch.setattr("hookline.clock.now", lambda: time.time() + 61)
+    assert desk.fetch(f"{site.url}/a") == "words"
+
+
+def test_calls_side_by_side_ask_once(desk, site, rules):
+    rules("User-agent: *\nDisallow: /b")
+    paths = ["/", "/a", "/b", "/a/b"]
+    found = desk.calls(*(("web_fetch", {"url": site.url + path}) for path in paths))
+    assert [result.ok for result in found] == [True, True, False, True]
+    assert asked(site) == 1
+
+
+def test_each_origin_has_its_own(desk, site, rules, make_site):
+    other = make_site()
+    other.answers |= {"/robots.txt": site.page("User-agent: *\nDisallow: /secret", PLAIN)}
+    other.answers |= {"/secret": site.page("secret", PLAIN), "/open": site.page("open", PLAIN)}
+    rules("")
+    site.answers |= {"/to": site.redirect(f"{other.url}/secret")}
+    site.answers |= {"/open": site.redirect(f"{other.url}/open")}
+    assert desk.fetch(f"{site.url}/to").startswith(f"Denied: {other.url}/robots.txt does not let")
+    assert "/secret" not in other.asked
+    assert desk.fetch(f"{site.url}/open").startswith("open\n")
+
+
+def test_a_redirect_within_a_site_is_judged_too(desk, site, rules):
+    rules("User-agent: *\nDisallow: /b")
+    site.answers["/a"] = site.redirect("/b")
+    assert desk.fetch(f"{site.url}/a").startswith("Denied: ")
+    assert "/b" not in site.asked
+
+
+@pytest.mark.parametrize(("hops", "allowed"), [(1, False), (5, False), (6, True), (50, True)])
+def test_five_redirects_of_it_are_followed(desk, site, rules, hops, allowed):
+    """With more it counts as absent (RFC 9309, section 2.3.1.2)."""
+    site.answers |= {f"/r{n}": site.redirect(f"/r{n + 1}") for n in range(1, hops)}
+    site.answers["/robots.txt"] = site.redirect("/r1")
+    site.answers[f"/r{hops}"] = site.page("User-agent: *\nDisallow: /a", PLAIN)
+    assert (desk.fetch(f"{site.url}/a") == "words") is allowed
+
+
+def test_one_that_is_kept_elsewhere_holds_for_the_site(desk, site, rules, make_site):
+    other = make_site()
+    other.answers["/robots.txt"] = site.page("User-agent: *\nDisallow: /a", PLAIN)
+    site.answers["/robots.txt"] = site.redirect(f"{other.url}/robots.txt")
+    assert desk.fetch(f"{site.url}/a").startswith(f"Denied: {site.url}/robots.txt")
+
+
+def test_one_that_leads_to_a_private_address_forbids(desk, site, rules):
+    site.answers["/robots.txt"] = site.redirect("http://10.0.0.1/robots.txt")
+    found = desk.fetch(f"{site.url}/a")
+    assert "its robots.txt leads to a refused address" in found
+    assert "/a" not in site.asked
+
+
+def test_500_kib_of_it_are_read(desk, site, rules):
+    comment = "#" * 99 + "\n"
+    rules("User-agent: *\nDisallow: /a\n" + comment * 6_000 + "Disallow: /b")
+    assert desk.fetch(f"{site.url}/a").startswith("Denied: ")
+    assert desk.fetch(f"{site.url}/b") == "words"
+
+
+def test_one_that_never_ends_is_read_to_the_limit(desk, site, rules):
+    def endless(handler: Any) -> None:
+        handler.send_response(200)
+        handler.end_headers()
+        handler.wfile.write(b"User-agent: *\nDisallow: /a\n")
+        while True:
+            handler.wfile.write(b"# comment\n" * 10_000)
+
+    site.answers["/robots.txt"] = endless
+    assert desk.fetch(f"{site.url}/a").startswith("Denied: ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "User-agent: a{n}\n" * 25_000 + "Disallow: /x\n" * 8_000,
+        "User-agent: *\n" + "Disallow: /" + "a*" * 200_000,
+        "User-agent: *\n" + "Disallow: /*a*a*a*a*a*b\n" * 15_000,
+        "User-agent: *\n" + "Allow: " + "$" * 200_000,
+        "User-agent: *\n" + "Disallow: /" + "%" * 400_000,
+        "User-agent: " * 30_000,
+    ],
+)
+def test_a_hostile_one_does_not_hold_up(make_desk, site, rules, text):
+    lines = [line.replace("{n}", str(n)) for n, line in enumerate(text.split("\n"))]
+    rules("\n".join(lines))
+    assert make_desk(timeout=60).fetch(f"{site.url}/b") == "words"
+
+
+@pytest.mark.parametrize("body", [bytes(range(256)) * 40, b"\0" * 5_000, b"\xff\xfeU\0s\0"])
+def test_binary_is_no_rule(desk, site, rules, body):
+    rules(body)
+    assert desk.fetch(f"{site.url}/a") == "words"
+
+
+def test_the_operator_can_do_without(make_desk, site, rules):
+    rules("User-agent: *\nDisallow: /")
+    assert make_desk(robots=False).fetch(f"{site.url}/a") == "words"
+    assert asked(site) == 0
+
+
+def test_the_operator_can_choose_the_name(make_desk, site, rules):
+    rules("User-agent: Ours\nDisallow: /a")
+    desk = make_desk(user_agent="Ours/2.0 (+https://example.org/bot)")
+    assert desk.fetch(f"{site.url}/a").startswith(
+        f"Denied: {site.url}/robots.txt does not let Ours"
+    )
+    assert desk.fetch(f"{site.url}/b") == "words"
+    sent = {headers["user-agent"] for headers in site.headers}
+    assert sent == {"Ours/2.0 (+https://example.org/bot)"}
+
+
+def test_a_bounded_number_of_sites_is_remembered(desk, site, make_site, monkeypatch):
+    monkeypatch.setattr("hookline_web.robots.ORIGINS", 2)
+    others = [make_site(), make_site()]
+    for one in (site, others[0], site, others[0], others[1], site):
+        desk.fetch(f"{one.url}/")
+    assert [asked(one) for one in (site, *others)] == [2, 1, 1]

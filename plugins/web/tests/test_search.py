@@ -1,0 +1,278 @@
+"""web_search over services on loopback that refuse what the real ones refuse."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any
+
+import pytest
+from hookline_hookspecs import Check, Context, Deny, Excerpt, Plugin, hookimpl
+
+FIRST = "1. https://example.org/1\nTitle 1 & more\nText 1"
+
+
+def search(make_desk, service, query="tea", core=None, **arguments):
+    return make_desk(core=core or {}, **service.config).call("web_search", query=query, **arguments)
+
+
+# --- ordinary use -------------------------------------------------------------------------------
+
+
+def test_results_are_listed(make_desk, service):
+    """The service is the operator's: it is reached although it lies on loopback."""
+    text = search(make_desk, service).text
+    entries = text.split("\n\n")
+    assert entries[0] == FIRST
+    assert len(entries) == 5
+    assert entries[4].startswith("5. ")
+
+
+@pytest.mark.parametrize(("limit", "count"), [(1, 1), (20, 20), (99, 20), (0, 1), (-3, 1)])
+def test_the_number_of_results_is_bounded(make_desk, service, limit, count):
+    text = search(make_desk, service, limit=limit).text
+    assert len(text.split("\n\n")) == count
+
+
+def test_nothing_found_says_so(make_desk, service):
+    text = search(make_desk, service, "nothing").text
+    assert text == f"{service.title} found nothing for: nothing"
+
+
+@pytest.mark.parametrize("query", ["C++ & #tags?", "größe 茶", "a=b&count=99", '"x" site:a.org'])
+def test_any_query_arrives_as_it_is(make_desk, service, query):
+    assert search(make_desk, service, f"  {query}\n").ok
+    if service.name == "tavily":
+        return
+    from urllib.parse import parse_qs, urlsplit
+
+    assert parse_qs(urlsplit(service.site.asked[-1]).query)["q"] == [query]
+
+
+def test_a_base_url_may_have_a_path_and_a_final_slash(make_desk, service):
+    key = f"{service.name}_base_url"
+    service.site.answers[f"/sub{service.path}"] = service.site.answers[service.path]
+    service.config[key] += "/sub/"
+    assert search(make_desk, service).text.startswith(FIRST)
+
+
+# --- the choice ---------------------------------------------------------------------------------
+
+
+def offered(desk):
+    desk.harness.model.steps[:] = ["done"]
+    desk.harness.send("hello")
+    return [tool.name for tool in desk.harness.model.last.tools]
+
+
+def doctor(desk):
+    found: list[Check] = []
+    runtime = desk.harness.run(desk.harness.aopen())
+    runtime.bus.gather("register_checks", lambda _: found.append)
+    return found[0].run()
+
+
+def test_without_a_service_there_is_no_tool(make_desk):
+    desk = make_desk()
+    assert offered(desk) == ["web_fetch"]
+    result = doctor(desk)
+    assert result.hint
+    assert "no search service is configured" in result.detail
+    assert "SEARXNG_BASE_URL" in result.fix
+
+
+def test_search_can_be_switched_off(make_desk, monkeypatch):
+    monkeypatch.setenv("BRAVE_API_KEY", "k")
+    desk = make_desk(search="none")
+    assert offered(desk) == ["web_fetch"]
+    assert doctor(desk).ok
+
+
+@pytest.mark.parametrize("name", ["searxng", "brave", "tavily"])
+def test_a_service_without_what_it_needs_fails_the_doctor(make_desk, name):
+    desk = make_desk(search=name)
+    assert offered(desk) == ["web_fetch"]
+    result = doctor(desk)
+    assert not result.ok
+    assert not result.hint
+    assert f"search: {name} needs" in result.detail
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({"SEARXNG_BASE_URL": "http://s", "BRAVE_API_KEY": "b"}, "SearXNG"),
+        ({"BRAVE_API_KEY": "b", "TAVILY_API_KEY": "t"}, "Brave"),
+        ({"TAVILY_API_KEY": " t "}, "Tavily"),
+        ({"SEARXNG_BASE_URL": "localhost:8888", "TAVILY_API_KEY": "t"}, "Tavily"),
+        ({"BRAVE_API_KEY": "  ", "TAVILY_API_KEY": "t"}, "Tavily"),
+    ],
+)
+def test_the_environment_chooses(make_desk, monkeypatch, variables, expected):
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    desk = make_desk()
+    assert offered(desk) == ["web_fetch", "web_search"]
+    assert doctor(desk).detail == f"{expected} searches"
+
+
+def test_the_environment_holds_the_key(make_desk, make_service, monkeypatch):
+    service = make_service("brave")
+    monkeypatch.setenv("BRAVE_API_KEY", service.config.pop("brave_api_key"))
+    assert search(make_desk, service).text.startswith(FIRST)
+
+
+def test_config_wins_over_the_environment(make_desk, make_service, monkeypatch):
+    monkeypatch.setenv("TAVILY_API_KEY", "wrong")
+    assert search(make_desk, make_service("tavily")).ok
+
+
+# --- what goes wrong ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["brave", "tavily"])
+@pytest.mark.parametrize("key", ["wrong-key-5678", "ключ"])
+def test_a_wrong_key_is_told_and_not_shown(make_desk, make_service, name, key, caplog):
+    caplog.set_level(logging.DEBUG)
+    service = make_service(name)
+    service.config[f"{name}_api_key"] = key
+    text = search(make_desk, service).text
+    assert text.startswith(f"Error: {service.title} ")
+    if key.isascii():
+        assert "its key is missing or wrong" in text
+    assert key not in text + caplog.text
+
+
+def test_searxng_without_json_tells_how_to_switch_it_on(make_desk, make_service):
+    service = make_service("searxng")
+    service.answers(service.site.page("Forbidden", status=403))
+    assert "add json to search.formats" in search(make_desk, service).text
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [(401, "its key is missing or wrong"), (404, "404"), (418, "418"), (500, "in trouble"),
+     (503, "in trouble"), (301, "301"), (204, "204")],
+)  # fmt: skip
+def test_a_status_is_told(make_desk, service, status, words):
+    service.answers((status, {"Location": "/elsewhere"} if status == 301 else {}, b""))
+    result = search(make_desk, service)
+    assert result.text.startswith(f"Error: {service.title} answered {status}: ")
+    assert words in result.text
+    assert "/elsewhere" not in service.site.asked
+
+
+@pytest.mark.parametrize("status", [432, 433])
+def test_a_used_up_account_is_told(make_desk, make_service, status):
+    service = make_service("tavily")
+    service.answers((status, {}, b"{}"))
+    assert "used up" in search(make_desk, service).text
+
+
+@pytest.mark.parametrize(
+    ("headers", "words"),
+    [({"Retry-After": "7"}, "; try again in 7 s"), ({}, "; try again later"),
+     ({"Retry-After": "rm -rf"}, "; try again later")],
+)  # fmt: skip
+def test_too_many_requests_tell_when_to_come_back(make_desk, service, headers, words):
+    service.answers((429, headers, b"{}"))
+    text = search(make_desk, service).text
+    assert text == f"Error: {service.title} wants fewer requests (429){words}."
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"{", b"[]", b"null", b"5", b'"x"', b"<html>", b"\xff\xfe", b"[" * 100_000,
+     b'{"results": 5, "web": 5}', b'{"results": {}, "web": {"results": {}}}', b"{}"],
+)  # fmt: skip
+def test_malformed_answers_get_a_sentence(make_desk, service, body):
+    service.answers(service.site.page(body, "application/json"))
+    result = search(make_desk, service)
+    assert not result.ok
+    assert result.text.startswith(f"Error: {service.title} answered ")
+
+
+def row(**fields: Any) -> bytes:
+    rows = [None, 5, "x", [], {}, fields, {"url": "https://example.org/ok", "title": "ok"}]
+    value = {"type": "search", "results": rows, "web": {"results": rows}}
+    return json.dumps(value).encode()
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"url": "javascript:alert(1)", "title": "x"}, {"url": 5}, {"url": None, "title": "t"},
+     {"url": "file:///etc/passwd"}, {"url": "https://"}, {"url": "https://x/" + "a" * 3_000},
+     {"title": "no url"}, {"url": "https://example.org/ok", "title": "again"}],
+)  # fmt: skip
+def test_rows_that_are_no_results_are_left_out(make_desk, service, fields):
+    service.answers(service.site.page(row(**fields), "application/json"))
+    text = search(make_desk, service).text
+    assert text.count("https://") == 1
+    assert text.startswith("1. https://example.org/ok\n")
+
+
+def test_long_and_marked_up_texts_are_bounded(make_desk, service):
+    fields = {"url": "https://example.org/1", "title": "<b>t</b>" * 9_000}
+    fields |= {"content": "x <i>y</i>\n" * 20_000, "description": "x <i>y</i>\n" * 20_000}
+    service.answers(service.site.page(row(**fields), "application/json"))
+    entry = search(make_desk, service).text.split("\n\n")[0]
+    _, title, snippet = entry.split("\n")
+    assert (title[:3], snippet[:7]) == ("ttt", "x y x y")
+    assert len(title) == 200
+    assert 490 < len(snippet) <= 500
+    assert "<" not in entry
+
+
+def test_an_answer_that_never_ends_is_cut_off(make_desk, service):
+    def endless(handler: Any) -> None:
+        handler.send_response(200)
+        handler.end_headers()
+        while True:
+            handler.wfile.write(b" " * 100_000)
+
+    service.answers(endless)
+    assert "more than 2,000,000 bytes" in search(make_desk, service).text
+
+
+def test_a_slow_service_is_cut_off(make_desk, service, monkeypatch):
+    monkeypatch.setattr("hookline_web.search.call.SECONDS", 0.3)
+    service.answers(lambda handler: handler.server.released.wait(60) and None)
+    assert "took longer than 0.3 s" in search(make_desk, service).text
+
+
+def test_a_service_that_is_not_there(make_desk, service):
+    service.config[f"{service.name}_base_url"] = "http://127.0.0.1:1"
+    assert search(make_desk, service).text.startswith(f"Error: {service.title} cannot be reached")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [({}, "needs the argument 'query'"), ({"query": ""}, "empty"), ({"query": " \n"}, "empty"),
+     ({"query": "x" * 401}, "too long"), ({"query": "x " * 51}, "too long"),
+     ({"query": None}, "'query'"), ({"query": ["a"]}, "'query'"),
+     ({"query": "a", "limit": "many"}, "'limit'"), ({"query": "a", "limit": 1.5}, "'limit'"),
+     ({"query": "a", "limt": 3}, "did you mean 'limit'")],
+)  # fmt: skip
+def test_wrong_arguments_get_a_sentence(make_desk, make_service, arguments, words):
+    service = make_service("searxng")
+    result = make_desk(**service.config).call("web_search", **arguments)
+    assert not result.ok
+    assert words in result.text
+    assert service.site.asked == []
+
+
+class Gate(Plugin):
+    """Refuses one result."""
+
+    @hookimpl
+    def pre_read(self, ctx: Context, excerpt: Excerpt) -> Deny | None:
+        return Deny(f"{excerpt.kind} {excerpt.source}") if "Text 2" in excerpt.text else None
+
+
+def test_a_result_that_the_gate_refuses_does_not_take_the_others(make_desk, make_service):
+    service = make_service("brave")
+    text = make_desk(Gate, **service.config).call("web_search", query="x", limit=3).text
+    assert "2. https://example.org/2\n[left out: web https://example.org/2]" in text
+    assert "Text 1" in text
+    assert "Text 3" in text
+    assert "Text 2" not in text
