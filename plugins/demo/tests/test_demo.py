@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -349,10 +350,18 @@ def test_a_run_that_hangs_is_stopped(newcomer: Newcomer, monkeypatch: pytest.Mon
     assert record.reply == ""
 
 
+LISTENS = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+"""A parallel test runner ignores SIGINT, and what it starts would too."""
+
+
 def start(newcomer: Newcomer, output: int, **more: str) -> subprocess.Popen[bytes]:
     """``hookline demo`` writing to a descriptor."""
     return subprocess.Popen(
-        [sys.executable, "-m", "hookline", "demo"],
+        [sys.executable, "-I", "-c", LISTENS, sys.executable, "-m", "hookline", "demo"],
         cwd=newcomer.home,
         env=newcomer.environment(**more),
         stdin=subprocess.DEVNULL,
@@ -393,7 +402,6 @@ def interrupted(newcomer: Newcomer, **more: str) -> tuple[int, str]:
 class TestOnATerminal:
     """Colours, and Ctrl-C."""
 
-    @pytest.mark.xfail(strict=False, reason="a race on a busy machine, see the issue note")
     def test_ctrl_c_ends_it_and_clears_up(self, newcomer: Newcomer) -> None:
         code, text = interrupted(newcomer)
         assert code == 130
@@ -406,6 +414,53 @@ class TestOnATerminal:
         assert ESCAPE not in text
 
 
+CTRL_C = """
+import os, pathlib, signal, subprocess, tempfile
+
+def ctrl_c(made):
+    pathlib.Path(__file__).with_name("made").write_text(str(made))
+    os.kill(os.getpid(), signal.SIGINT)
+    return made
+
+class Popen(subprocess.Popen):
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        ctrl_c(self.pid)
+
+def mkdtemp(*arguments, original=tempfile.mkdtemp, **options):
+    return ctrl_c(original(*arguments, **options))
+
+match os.environ.pop("CTRL_C", None):
+    case "process":
+        subprocess.Popen = Popen
+    case "folder":
+        tempfile.mkdtemp = mkdtemp
+"""
+"""Ctrl-C in the worst moment: something has been made, and who makes it does not know it yet."""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+class TestCtrlCWhileSomethingIsMade:
+    """What was being made is not left behind."""
+
+    def made(self, newcomer: Newcomer, what: str) -> str:
+        """Ctrl-C while a process or a folder is made: its number or its path."""
+        (newcomer.folder / "sitecustomize.py").write_text(CTRL_C, "utf-8")
+        more = {"PYTHONPATH": str(newcomer.folder), "CTRL_C": what}
+        with start(newcomer, subprocess.DEVNULL, **more) as running:
+            assert running.wait(60) == 130
+        return (newcomer.folder / "made").read_text("utf-8")
+
+    def test_a_process_is_ended(self, newcomer: Newcomer) -> None:
+        number = int(self.made(newcomer, "process"))
+        with pytest.raises(ProcessLookupError):
+            os.kill(number, 0)
+        assert newcomer.kept() == []
+
+    def test_a_folder_is_removed(self, newcomer: Newcomer) -> None:
+        assert not Path(self.made(newcomer, "folder")).exists()
+
+
 def test_a_reader_who_goes_away_leaves_no_folder(newcomer: Newcomer) -> None:
     reader, writer = os.pipe()
     with start(newcomer, writer) as running:
@@ -414,3 +469,44 @@ def test_a_reader_who_goes_away_leaves_no_folder(newcomer: Newcomer) -> None:
         os.close(reader)
         assert running.wait(60) == 1
     assert newcomer.kept() == []
+
+
+# The story `learning`. It needs the whole standard set, which a plugin's own tests need not have.
+
+MIND = ("memory", "review", "skills", "user-model", "storage")
+
+
+def has_a_mind() -> bool:
+    names = {ep.name for ep in entry_points(group="hookline.plugins")}
+    return set(MIND[:-1]) <= names
+
+
+@pytest.mark.skipif(not has_a_mind(), reason=f"needs the plugins {', '.join(MIND)}")
+def test_what_was_learnt_makes_the_next_release_quicker(newcomer: Newcomer) -> None:
+    shown = newcomer.demo("learning")
+    assert shown.code == 0, shown.text + shown.errors
+    rows = re.findall(r"^ +(tool calls|errors) +(\d+) +(\d+) +(\d+)$", shown.text, re.MULTILINE)
+    assert rows == [
+        ("tool calls", "12", "9", "6"),
+        ("errors", "2", "1", "0"),
+        ("tool calls", "12", "12", "12"),
+        ("errors", "2", "2", "2"),
+    ]
+    shown.in_order(
+        "fact   The staging environment runs on", "user   Likes reports", "now knows about"
+    )
+    assert shown.kept == []
+
+
+@pytest.mark.skipif(not has_a_mind(), reason=f"needs the plugins {', '.join(MIND)}")
+def test_without_reviews_nothing_is_learnt_and_the_story_says_so(newcomer: Newcomer) -> None:
+    shown = newcomer.demo("learning", HOOKLINE_PLUGINS__REVIEW="false")
+    assert shown.code == 1
+    assert "no fact was remembered" in shown.text
+    assert len(shown.kept) == 1
+
+
+def test_a_recorded_story_takes_no_model(newcomer: Newcomer) -> None:
+    shown = newcomer.demo("fix", "--model", "openai/gpt-5")
+    assert shown.code == 2
+    assert "fix has recorded words" in shown.errors

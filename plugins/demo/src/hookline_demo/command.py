@@ -1,16 +1,19 @@
-"""``hookline demo [STORY] [--keep]``: sets the stage, has the story told, clears up."""
+"""``hookline demo [STORY]``: sets the stage, has the story told, clears up."""
 
 from __future__ import annotations
 
 import os
 import sys
+from contextlib import ExitStack
+from functools import partial
 from typing import Annotated
 
 import typer
 
+from .interrupts import held
 from .screen import Screen
 from .stage import Stage
-from .stories import DEFAULT, STORIES, find
+from .stories import DEFAULT, REAL, STORIES, find
 
 DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 """Exit codes, as everywhere in Hookline."""
@@ -21,14 +24,20 @@ STORY_HELP = "; ".join(f"{name}: {what}" for name, what in STORIES.items())
 def demo(
     story: Annotated[str, typer.Argument(metavar="STORY", help=STORY_HELP)] = DEFAULT,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the temporary folder.")] = False,
+    model: Annotated[str | None, typer.Option(help=f"A real model; {', '.join(REAL)}.")] = None,
 ) -> None:
     """Show a real run without a key; only the model's words are recorded."""
     if story not in STORIES:
         there_are = ", ".join(STORIES)
         sys.stderr.write(f"hookline: there is no story {story!r}; those there are: {there_are}\n")
         raise SystemExit(USAGE)
+    if model is not None and story not in REAL:
+        sys.stderr.write(
+            f"hookline: {story} has recorded words; --model is for {', '.join(REAL)}\n"
+        )
+        raise SystemExit(USAGE)
     try:
-        raise SystemExit(_tell(story, keep))
+        raise SystemExit(_tell(story, keep, model))
     except KeyboardInterrupt:
         sys.stderr.write("\nInterrupted.\n")
         raise SystemExit(INTERRUPTED) from None
@@ -38,22 +47,18 @@ def demo(
         raise SystemExit(FAILED) from None
 
 
-def _tell(name: str, keep: bool) -> int:
+def _tell(name: str, keep: bool, model: str | None) -> int:
     """Tell the story on a stage of its own; the exit code. A failure keeps the stage."""
     story, screen = find(name), Screen(sys.stdout)
-    stage = Stage.set_up(name)
-    try:
+    with ExitStack() as leaving:
+        with held():
+            stage = Stage.set_up(name, model)
+            kept = partial(screen.say, f"The folder is kept: {stage.folder}")
+            leaving.callback(kept if keep else stage.remove)
         came_true = story.tell(stage, screen)
-    except BaseException:
-        if keep:
-            screen.say(f"The folder is kept: {stage.folder}")
-        else:
-            stage.remove()
-        raise
-    if came_true and not keep:
-        stage.remove()
-        return DONE
-    screen.say(f"The folder is kept: {stage.folder}")
-    if came_true:
+        if not came_true:
+            leaving.pop_all()
+            kept()
+    if came_true and keep:
         screen.say(f"  its session:  hookline sessions show demo --home {stage.home}")
     return DONE if came_true else FAILED

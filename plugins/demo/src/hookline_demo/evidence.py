@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from .process import started
 from .stage import Stage
 
 SECONDS = 30.0
@@ -16,22 +17,16 @@ SECONDS = 30.0
 
 def failing_tests(stage: Stage) -> str | None:
     """Run the copy's tests; None if they pass, else a sentence."""
+    tests = [sys.executable, "-m", "unittest"]
+    pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
     try:
-        done = subprocess.run(
-            [sys.executable, "-m", "unittest"],
-            cwd=stage.project,
-            env=stage.environment(),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            check=False,
-        )
+        with started(stage, tests, {}, **pipes) as process:
+            told = process.communicate(timeout=SECONDS)[1].decode("utf-8", "replace")
     except subprocess.TimeoutExpired:
         return f"the project's tests did not end within {SECONDS:g} s"
-    if done.returncode == 0 and "OK" in done.stderr:
+    if process.returncode == 0 and "OK" in told:
         return None
-    lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+    lines = told.strip().splitlines() or [f"exit code {process.returncode}"]
     return f"the project's tests do not pass: {lines[-1]}"
 
 

@@ -7,12 +7,13 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from threading import Timer
 from typing import Any
 
+from .interrupts import held
 from .stage import Stage
 
 Line = dict[str, Any]
@@ -49,17 +50,10 @@ def run(
     processes; however this function is left, the run has ended.
     """
     timed_out = False
+    options = {"stdout": subprocess.PIPE, "start_new_session": True}
     with (
         stage.log.open("wb") as log,
-        subprocess.Popen(
-            command(*arguments),
-            cwd=stage.project,
-            env=stage.environment() | dict(variables),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            start_new_session=True,
-        ) as process,
+        started(stage, command(*arguments), variables, stderr=log, **options) as process,
     ):
 
         def too_long() -> None:
@@ -68,19 +62,39 @@ def run(
             _end(process)
 
         timer = Timer(LONGEST, too_long)
-        timer.start()
         try:
+            timer.start()
             assert process.stdout is not None
             for raw in process.stdout:
                 line = parsed(raw)
                 if line is not None:
                     each(line)
             return Ended(process.wait(), timed_out)
-        except BaseException:
-            _end(process)
-            raise
         finally:
             timer.cancel()
+
+
+@contextmanager
+def started(
+    stage: Stage, arguments: Sequence[str], variables: Mapping[str, str], **options: Any
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A process in the project that has ended when the block is left, by Ctrl-C or an error too.
+
+    ``variables`` are set on top of the stage's environment; ``options`` are those of ``Popen``.
+    """
+    with ExitStack() as stack:
+        with held():
+            process = stack.enter_context(
+                subprocess.Popen(
+                    arguments,
+                    cwd=stage.project,
+                    env=stage.environment() | dict(variables),
+                    stdin=subprocess.DEVNULL,
+                    **options,
+                )
+            )
+            stack.callback(_end, process)
+        yield process
 
 
 def parsed(raw: bytes) -> Line | None:
@@ -106,19 +120,15 @@ def ask_lines(stage: Stage, *arguments: str) -> list[Line]:
 
 
 def _printed(stage: Stage, arguments: Sequence[str]) -> bytes:
-    return subprocess.run(
-        command(*arguments),
-        cwd=stage.project,
-        env=stage.environment(),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=LONGEST,
-        check=False,
-    ).stdout
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with started(stage, command(*arguments), {}, **pipes) as process:
+        return process.communicate(timeout=LONGEST)[0]
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Interrupt, wait, kill. A second Ctrl-C while waiting kills at once."""
+    """Interrupt what still runs, wait, kill. A second Ctrl-C while waiting kills at once."""
+    if process.poll() is not None:
+        return
     with suppress(ProcessLookupError, OSError):
         if os.name == "posix":
             process.send_signal(signal.SIGINT)

@@ -22,17 +22,19 @@ _DROPPED = ("FORCE_COLOR", "PYTHON_COLORS")
 
 @dataclass(frozen=True)
 class Stage:
-    """One story's folder. ``sample`` maps relative paths (``shop/basket.py``) to packaged text."""
+    """One story's folder. ``sample`` maps relative paths (``shop/basket.py``) to packaged text;
+    ``model`` is a real one (``provider/model``) in place of the recorded words."""
 
     folder: Path
     sample: Mapping[str, str]
+    model: str | None = None
 
     @classmethod
-    def set_up(cls, story: str) -> Stage:
+    def set_up(cls, story: str, model: str | None = None) -> Stage:
         """Make a private temporary folder and copy the story's data into it."""
         data = files(__package__) / "stories" / story
         sample = dict(_texts(data / "project"))
-        stage = cls(Path(tempfile.mkdtemp(prefix="hookline-demo-")).resolve(), sample)
+        stage = cls(Path(tempfile.mkdtemp(prefix="hookline-demo-")).resolve(), sample, model)
         try:
             stage.home.mkdir(mode=0o700)
             stage.words.write_bytes((data / "words.yaml").read_bytes())
@@ -66,7 +68,8 @@ class Stage:
         return self.folder / "stderr.txt"
 
     def environment(self) -> dict[str, str]:
-        """The environment of what runs on the stage: no key, no setting of the reader's home.
+        """The environment of what runs on the stage: no key, unless for a real model, and no
+        setting of the reader's home.
 
         Of ``HOOKLINE_…`` only what switches plugins and strictness passes, because a workspace or
         a database named there is not the demo's. The interpreter's folder comes first on PATH, so
@@ -75,7 +78,7 @@ class Stage:
         kept = {
             name: value
             for name, value in os.environ.items()
-            if not _SECRET.search(name) and name not in _DROPPED
+            if (self.model or not _SECRET.search(name)) and name not in _DROPPED
             if not name.startswith("HOOKLINE_") or _PASSED_ON.match(name)
         }
         path = os.pathsep.join([str(Path(sys.executable).parent), kept.get("PATH", os.defpath)])

@@ -16,8 +16,11 @@ DEFAULT = "fix"
 STORIES = {
     "fix": "a failing test is found and fixed",
     "crash": "a turn is killed in a command and finished by the next start",
+    "learning": "three releases, each quicker for what was learnt from the one before",
 }
 """Name of a story (and of its package) to what happens in it."""
+REAL = ("learning",)
+"""Stories that a real model can play."""
 
 
 class Story(Protocol):

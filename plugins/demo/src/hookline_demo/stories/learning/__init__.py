@@ -1,0 +1,197 @@
+"""The story ``learning``: three releases, and what was learnt from the first ones; then without."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...live import shortened
+from ...process import Ended, Line, ask, run
+from ...record import Record
+from ...screen import Screen
+from ...stage import Stage
+from ...turn import TRUTH, missing_tools, tell_failure
+
+PLUGINS = ("memory", "user-model", "skills")
+OFF = {f"HOOKLINE_PLUGINS__{name.upper().replace('-', '_')}": "false" for name in PLUGINS}
+RELEASES = (
+    ("shop", "1.4", ("bundle", "maintenance")),
+    ("blog", "2.0", ("maintenance", "schema")),
+    ("wiki", "0.9", ("bundle", "schema")),
+)
+"""App, version and what must be ready before it can be shipped, of each session."""
+WISH = " I like reports as one line: the address first, then the version."
+"""Said in the first session, and never again."""
+WITH, WITHOUT = ((12, 2), (9, 1), (6, 0)), ((12, 2), (12, 2), (12, 2))
+"""Tool calls and errors of the three sessions, as the recorded words make them."""
+SKILL, PITFALL = "ship-a-release", "migrate.py"
+
+
+@dataclass(frozen=True)
+class Told:
+    """One session: how many calls it took, how many failed, and how it ended."""
+
+    calls: int
+    errors: int
+    wrong: tuple[str, ...] = ()
+
+
+def tell(stage: Stage, screen: Screen) -> bool:
+    """Play both rows of sessions, check and show what they came to. True if it all happened."""
+    screen.say(TRUTH if stage.model is None else REAL.format(model=stage.model), "bold")
+    screen.say()
+    learnt = _three(stage, screen, {})
+    screen.say("The same three releases without memory, user-model and skills:", "bold")
+    bare = Stage.set_up("learning", stage.model)
+    try:
+        not_learnt = _three(bare, screen, OFF)
+    finally:
+        bare.remove()
+    _table(screen, "with memory, user-model and skills", learnt)
+    _table(screen, "without them", not_learnt)
+    wrong = [sentence for told in (*learnt, *not_learnt) for sentence in told.wrong]
+    if stage.model is None:
+        wrong += _untrue(stage, learnt, not_learnt)
+    if wrong:
+        tell_failure(wrong, screen)
+    return not wrong
+
+
+REAL = "The model is {model}; tools, hooks, memory and storage are real as well."
+
+
+def _three(stage: Stage, screen: Screen, variables: Mapping[str, str]) -> list[Told]:
+    told = []
+    for number, (app, version, needs) in enumerate(RELEASES, 1):
+        _next_release(stage.project, app, version, needs)
+        prompt = f"Ship the {app}, version {version}, to staging."
+        if number == 1:
+            prompt += WISH
+        screen.say(f"session {number}", "bold")
+        screen.say(f"  you    {prompt}")
+        told.append(_session(stage, screen, f"release-{number}", prompt, variables))
+        if not variables:
+            _show_learnt(stage, screen, number)
+        screen.say()
+    return told
+
+
+def _next_release(project: Path, app: str, version: str, needs: tuple[str, ...]) -> None:
+    """What is next, and a clean table: nothing is built, no page is down."""
+    listed = ", ".join(f'"{need}"' for need in needs)
+    text = f'app = "{app}"\nversion = "{version}"\nneeds = [{listed}]\n'
+    (project / "release.toml").write_text(text, "utf-8")
+    for mark in (project / ".state").glob("*"):
+        mark.unlink()
+
+
+def _session(
+    stage: Stage, screen: Screen, session: str, prompt: str, variables: Mapping[str, str]
+) -> Told:
+    """Run one turn in a session of its own, its reviews included."""
+    record = Record()
+
+    def each(line: Line) -> None:
+        record.add(line)
+        if line.get("type") == "tool_result":
+            _show_call(screen, record, line)
+
+    model = stage.model or f"scripted/{stage.words}"
+    options = ["--json", "--session", session, "--no-input", "--model", model]
+    ended = run(stage, ["run", prompt, *options], each, variables)
+    if record.reply:
+        screen.say(f"  model  {' '.join(shortened(record.reply))}", "good")
+    errors = sum(_failed(line) for line in record.results)
+    return Told(len(record.calls), errors, tuple(_went_wrong(stage, session, record, ended)))
+
+
+def _show_call(screen: Screen, record: Record, result: Line) -> None:
+    call = next(line for line in record.calls if line.get("id") == result.get("id"))
+    given = call.get("arguments")
+    words = (
+        [str(value).split("\n")[0] for value in given.values()] if isinstance(given, dict) else []
+    )
+    shown = " ".join([str(call.get("name")), *words])[:90]
+    failed = _failed(result)
+    why = f"   {_first_line(result)}" if failed else ""
+    screen.say(f"  {'x' if failed else '>'} {shown}{why}", "bad" if failed else "dim")
+
+
+def _first_line(result: Line) -> str:
+    return str(result.get("text", "")).strip().split("\n")[0][:80]
+
+
+def _failed(result: Line) -> bool:
+    """Whether a call failed; a command has when its exit code is not 0."""
+    last = str(result.get("text", "")).strip().rpartition("\n")[2]
+    exit_code = last.removeprefix("[exit code ") if last.startswith("[exit code ") else "0]"
+    return not result.get("ok", True) or exit_code != "0]"
+
+
+def _went_wrong(stage: Stage, session: str, record: Record, ended: Ended) -> list[str]:
+    found = missing_tools(stage, record)
+    if ended.timed_out:
+        found.append(f"{session} took too long and was stopped")
+    elif not record.reply:
+        found.append(f"{session} has no reply: {' '.join(record.errors) or 'no reason was told'}")
+    elif ended.code != 0:
+        found.append(f"{session} ended with exit code {ended.code}")
+    return found
+
+
+def _show_learnt(stage: Stage, screen: Screen, number: int) -> None:
+    """What is on disk now that was not there before; the review wrote it after the reply."""
+    if number == 1:
+        screen.say("  learnt in the background, after the reply:")
+        for fact in _facts(stage):
+            screen.say(f"    fact   {fact}")
+        screen.say(f"    user   {' '.join(_portrait(stage).split())}")
+        screen.say(f"    skill  {SKILL}" if _skill(stage) else "    no skill")
+    elif number == 2 and PITFALL in _skill(stage):
+        screen.say(f"  the skill {SKILL} now knows about {PITFALL}")
+
+
+def _facts(stage: Stage) -> list[str]:
+    found = ask(stage, "memory", "list", "--json")
+    rows = found if isinstance(found, list) else ()
+    return [str(row["text"]) for row in rows if row.get("kind") == "fact"]
+
+
+def _portrait(stage: Stage) -> str:
+    return _text(stage.home / "chats" / "terminal" / "default" / "USER.md")
+
+
+def _skill(stage: Stage) -> str:
+    return _text(stage.home / "skills" / SKILL / "SKILL.md")
+
+
+def _text(path: Path) -> str:
+    return path.read_text("utf-8") if path.is_file() else ""
+
+
+def _table(screen: Screen, heading: str, told: list[Told]) -> None:
+    screen.say(heading, "bold")
+    screen.say(f"  {'':<12}" + "".join(f"  session {n}" for n in range(1, len(told) + 1)))
+    for name, values in (
+        ("tool calls", [one.calls for one in told]),
+        ("errors", [one.errors for one in told]),
+    ):
+        screen.say(f"  {name:<12}" + "".join(f"{value:>11}" for value in values))
+    screen.say()
+
+
+def _untrue(stage: Stage, learnt: list[Told], not_learnt: list[Told]) -> list[str]:
+    """A sentence for each part of the story that did not come true."""
+    found = []
+    for name, told, wanted in (("with", learnt, WITH), ("without", not_learnt, WITHOUT)):
+        counted = tuple((one.calls, one.errors) for one in told)
+        if counted != wanted:
+            found.append(f"{name} the plugins: calls and errors should be {wanted}, not {counted}")
+    if not _facts(stage):
+        found.append("no fact was remembered")
+    if not _portrait(stage):
+        found.append("nothing is known of the user")
+    if PITFALL not in _skill(stage):
+        found.append(f"the skill {SKILL} does not know about {PITFALL}")
+    return found

@@ -1,0 +1,67 @@
+"""The plugin: the same report for the model, in a chat and on the command line."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from hookline_hookspecs import (
+    Context,
+    Plugin,
+    ToolCall,
+    ToolError,
+    ToolResult,
+    command,
+    hookimpl,
+    tool,
+)
+from hookline_hookspecs.hooks.boot import RegisterCli
+
+from .config import InsightsConfig
+from .prices import Prices
+from .report import DAYS, BadDays, Report, read_days, report
+from .text import text
+
+
+class Insights(Plugin[InsightsConfig]):
+    """Tells what was used."""
+
+    @hookimpl
+    def register_cli(self, register: RegisterCli) -> None:
+        """Register ``hookline insights``."""
+        from .cli import Cli
+
+        help_ = "What was used over the last days: tokens, cost, tools, skills."
+        register("insights", Cli(self).insights, help=help_)
+
+    @tool(name="insights", read_only=True, paged=True)
+    async def insights_tool(self, ctx: Context, days: int = DAYS) -> ToolResult:
+        """Usage over the last days: tokens, cost, tools and their failures, skills."""
+        try:
+            found = await self.report(read_days(days), _visible(ctx))
+        except BadDays as error:
+            raise ToolError(str(error)) from error
+        # Core puts the real call in place of this one; a tool does not know it.
+        call = ToolCall("", "insights", {})
+        return ToolResult(call, self.text(found), data=asdict(found))
+
+    @command("/insights")
+    async def insights_command(self, ctx: Context, args: str) -> str:
+        """Show what was used over the last days: /insights 30."""
+        try:
+            return self.text(await self.report(read_days(args), _visible(ctx)))
+        except BadDays as error:
+            return f"{error}."
+
+    async def report(self, days: int, chat: tuple[str, str] | None) -> Report:
+        """The numbers of ``days`` days, of a chat (channel and id) or of all."""
+        prices = Prices(self.config.prices)
+        return await report(self.host.storage, days, self.host.now(), chat, prices)
+
+    def text(self, found: Report) -> str:
+        """The report for people."""
+        return text(found, self.config.currency, Prices({}).date)
+
+
+def _visible(ctx: Context) -> tuple[str, str] | None:
+    """The chat whose numbers may be seen; None is all, for the operator."""
+    return None if ctx.operator else (ctx.session.channel, ctx.session.chat_id)

@@ -1,0 +1,145 @@
+"""The numbers of a window of days, from core's journal and from what other plugins keep."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from typing import Any
+
+from hookline_hookspecs import Storage, StoreError
+from hookline_hookspecs.host import Row
+
+from .prices import Prices
+
+DAYS, MOST_DAYS = 7, 3650
+QUARTER = 900
+COUNTED = ("requests", "input", "cache_read", "cache_write", "output", "reasoning", "input_cost")
+
+
+class BadDays(ValueError):
+    """A window that there is not; the text is a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was used.
+
+    ``chat`` is channel and chat id, None for all chats. ``since`` and ``until`` are Unix time in
+    seconds. ``totals`` and each of ``models`` hold ``requests input cache_read cache_write fresh
+    output reasoning`` (tokens), ``input_cost`` (in fresh tokens of input) and ``money``, None where
+    a price is not known. ``by_day`` are tokens by local day. ``learnt`` is missing what no plugin
+    keeps.
+    """
+
+    days: int
+    since: float
+    until: float
+    chat: tuple[str, str] | None
+    totals: Mapping[str, Any]
+    models: Sequence[Mapping[str, Any]]
+    by_day: Mapping[str, int]
+    tools: Sequence[Mapping[str, Any]]
+    turns: Mapping[str, Mapping[str, int]]
+    channels: Sequence[Mapping[str, Any]]
+    learnt: Mapping[str, Any]
+
+
+def read_days(text: str | int | None) -> int:
+    """How many days a person means; :data:`DAYS` for nothing.
+
+    Raises:
+        BadDays: it is no whole number from 1 to :data:`MOST_DAYS`.
+    """
+    words = str(text if text is not None else "").strip()
+    if not words:
+        return DAYS
+    if not (words.isascii() and words.isdigit() and len(words) < 9):
+        raise BadDays(_bad(words))
+    if not 1 <= (days := int(words)) <= MOST_DAYS:
+        raise BadDays(_bad(words))
+    return days
+
+
+def _bad(words: str) -> str:
+    return f"{words[:40]!r} is no number of days; write a whole number from 1 to {MOST_DAYS}"
+
+
+async def report(
+    storage: Storage, days: int, now: float, chat: tuple[str, str] | None, prices: Prices
+) -> Report:
+    """The last ``days`` days up to ``now``: today, and those before it, from midnight on."""
+    first = datetime.fromtimestamp(now).date() - timedelta(days=days - 1)
+    since = datetime.combine(first, time.min).timestamp()
+    channel, chat_id = chat or (None, None)
+    where = {"since": since, "channel": channel, "chat_id": chat_id}
+    models = [_priced(row, prices) for row in await storage.fetch("models", **where)]
+    return Report(
+        days,
+        since,
+        now,
+        chat,
+        _totals(models),
+        models,
+        _by_day(await storage.fetch("quarters", **where), first, days),
+        [dict(row) for row in await storage.fetch("tools", **where)],
+        _turns(await storage.fetch("turns", **where)),
+        [dict(row) for row in await storage.fetch("channels", **where)],
+        await _learnt(storage, where),
+    )
+
+
+def _priced(row: Row, prices: Prices) -> dict[str, Any]:
+    fresh = row["input"] - row["cache_read"] - row["cache_write"]
+    money = prices.money(row["model"], row["input_cost"], row["output"])
+    return {**row, "fresh": fresh, "money": money}
+
+
+def _totals(models: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The sums; those of money over the models whose price is known."""
+    totals: dict[str, Any] = {
+        name: sum(one[name] for one in models) for name in (*COUNTED, "fresh")
+    }
+    known = [one["money"] for one in models if one["money"] is not None]
+    return {**totals, "money": sum(known) if known else None}
+
+
+def _by_day(quarters: Sequence[Row], first: date, days: int) -> dict[str, int]:
+    found: Counter[str] = Counter()
+    for row in quarters:
+        day = datetime.fromtimestamp(row["quarter"] * QUARTER).date()
+        found[day.isoformat()] += row["tokens"]
+    every = [(first + timedelta(days=n)).isoformat() for n in range(days)]
+    return {day: found[day] for day in every}
+
+
+def _turns(rows: Sequence[Row]) -> dict[str, dict[str, int]]:
+    """Turns by the kind of their session and by how they ended."""
+    found: dict[str, dict[str, int]] = {}
+    for row in rows:
+        found.setdefault(row["kind"], {})[row["stop"] or "running"] = row["turns"]
+    return found
+
+
+async def _learnt(storage: Storage, where: Mapping[str, Any]) -> dict[str, Any]:
+    used = await _rows_if_kept(storage, "skills_used", where)
+    changed = await _rows_if_kept(storage, "skills_changed", where)
+    memory = await _rows_if_kept(storage, "memory_changed", where)
+    found: dict[str, Any] = {}
+    if used is not None:
+        found["skills_used"] = [dict(row) for row in used]
+    if changed is not None:
+        found["skills_changed"] = {row["action"]: row["changes"] for row in changed}
+    if memory is not None:
+        found["memory_changes"] = memory[0]["changes"]
+    return found
+
+
+async def _rows_if_kept(
+    storage: Storage, name: str, where: Mapping[str, Any]
+) -> Sequence[Row] | None:
+    try:
+        return await storage.fetch(name, **where)
+    except StoreError:  # the plugin whose table it is was never on
+        return None

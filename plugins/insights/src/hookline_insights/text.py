@@ -1,0 +1,161 @@
+"""A report as text, with bars that a terminal can draw."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from .report import Report
+
+WIDTH = 20
+"""Characters of the longest bar."""
+MOST_ROWS = 31
+"""Bars of days; where there are more days, several share one."""
+MOST_TOOLS, MOST_SKILLS = 10, 5
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+FAILED = ("error", "budget", "max_iterations")
+"""Ends of a turn in which it did not come to an answer."""
+_KINDS = {"agent": "of sub-agents", "review": "of reviews"}
+
+
+def text(report: Report, currency: str, price_date: str) -> str:
+    """The whole report, a section a paragraph; sections without anything are left out."""
+    since = datetime.fromtimestamp(report.since)
+    whose = "all chats" if report.chat is None else "this chat"
+    head = f"{_count(report.days, 'day')} of {whose}, since {since:%Y-%m-%d}"
+    if not report.totals["requests"] and not report.turns:
+        return f"{head}: nothing was asked of a model."
+    parts = [
+        "\n".join([head, _turns(report), *_tokens(report.totals)]),
+        _section("Tokens by day", _days(report.by_day)),
+        _section("By model", _models(report.models, currency)),
+        _section("Tools", _tools(report.tools)),
+        _section("Skills used", _skills(report.learnt.get("skills_used", ()))),
+        _section("Learnt", _learnt(report.learnt)),
+        _section("Sessions by channel", _channels(report.channels)),
+        _money(report, currency, price_date),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def bar(value: float, most: float, width: int = WIDTH) -> str:
+    """A bar of blocks, ``width`` characters for ``most``; something is seen of all above 0."""
+    eighths = round(8 * width * value / most) if most > 0 else 0
+    eighths = max(eighths, 1 if value > 0 else 0)
+    whole, rest = divmod(eighths, 8)
+    return "█" * whole + (_EIGHTHS[rest] if rest else "")
+
+
+def _section(title: str, rows: Sequence[tuple[str, float, str]]) -> str:
+    """Rows of a name, a value for the bar and words."""
+    if not rows:
+        return ""
+    most = max(value for _, value, _ in rows)
+    names = [_shown(name) for name, _, _ in rows]
+    width = max(map(_columns, names))
+    lines = [title]
+    for name, (_, value, words) in zip(names, rows, strict=True):
+        drawn = f"{bar(value, most):<{WIDTH}}  " if most > 0 else ""
+        lines.append(f"  {name}{' ' * (width - _columns(name))}  {drawn}{words}".rstrip())
+    return "\n".join(lines)
+
+
+def _shown(name: str) -> str:
+    seen = "".join(sign if sign.isprintable() else "?" for sign in name)
+    return seen if len(seen) <= 48 else seen[:47] + "…"
+
+
+def _columns(name: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in name)
+
+
+def _turns(report: Report) -> str:
+    parts = []
+    for kind, stops in sorted(report.turns.items(), key=lambda item: item[0] != "chat"):
+        failed = sum(stops.get(stop, 0) for stop in FAILED)
+        note = f" ({failed} failed)" if failed else ""
+        number = sum(stops.values())
+        told = f"{number:,} {_KINDS.get(kind, f'of {kind}')}"
+        parts.append((_count(number, "turn") if kind == "chat" else told) + note)
+    return f"Requests: {report.totals['requests']:,}; {', '.join(parts) or 'no turn'}"
+
+
+def _tokens(totals: Mapping[str, Any]) -> list[str]:
+    share = 100 * totals["cache_read"] / totals["input"] if totals["input"] else 0
+    return [
+        f"Tokens in: {totals['input']:,}: {totals['fresh']:,} fresh, "
+        f"{totals['cache_read']:,} read from the cache ({share:.0f} %), "
+        f"{totals['cache_write']:,} written to it",
+        f"Tokens out: {totals['output']:,}, of them {totals['reasoning']:,} of reasoning",
+        f"The input cost as much as {totals['input_cost']:,.0f} fresh tokens",
+    ]
+
+
+def _days(by_day: Mapping[str, int]) -> list[tuple[str, float, str]]:
+    days = list(by_day.items())
+    size = -(-len(days) // MOST_ROWS)
+    groups = [days[start : start + size] for start in range(0, len(days), size)]
+    sums = [(group[0][0], sum(tokens for _, tokens in group)) for group in groups]
+    return [(day, tokens, f"{tokens:,}") for day, tokens in sums]
+
+
+def _models(models: Sequence[Mapping[str, Any]], currency: str) -> list[tuple[str, float, str]]:
+    rows = []
+    for one in models:
+        cost = f"{one['input_cost']:,.0f} units of input"
+        if one["money"] is not None:
+            cost += f", {currency}{one['money']:.2f}"
+        words = f"{_count(one['requests'], 'request')}, {one['input']:,} in, {one['output']:,} out"
+        rows.append((one["model"], one["input"] + one["output"], f"{words}; {cost}"))
+    return rows
+
+
+def _tools(tools: Sequence[Mapping[str, Any]]) -> list[tuple[str, float, str]]:
+    rows = []
+    for one in tools[:MOST_TOOLS]:
+        failed = f", {one['failed']} failed ({100 * one['failed'] / one['calls']:.0f} %)"
+        words = _count(one["calls"], "call") + (failed if one["failed"] else "")
+        rows.append((one["name"], one["calls"], words))
+    return rows
+
+
+def _skills(skills: Sequence[Mapping[str, Any]]) -> list[tuple[str, float, str]]:
+    return [(one["name"], one["uses"], f"{one['uses']}") for one in skills[:MOST_SKILLS]]
+
+
+def _learnt(learnt: Mapping[str, Any]) -> list[tuple[str, float, str]]:
+    rows = [
+        (f"skills, {name}", 0.0, str(n)) for name, n in learnt.get("skills_changed", {}).items()
+    ]
+    if learnt.get("memory_changes"):
+        rows.append(("memory, changes", 0.0, str(learnt["memory_changes"])))
+    return rows
+
+
+def _channels(channels: Sequence[Mapping[str, Any]]) -> list[tuple[str, float, str]]:
+    return [
+        (
+            one["channel"],
+            one["turns"],
+            f"{_count(one['sessions'], 'session')}, {_count(one['turns'], 'turn')}",
+        )
+        for one in channels
+    ]
+
+
+def _money(report: Report, currency: str, price_date: str) -> str:
+    """What it cost by the prices that are known, and which are not."""
+    if report.totals["money"] is None:
+        return ""
+    unknown = [one["model"] for one in report.models if one["money"] is None]
+    without = f", without {', '.join(map(_shown, unknown))}" if unknown else ""
+    return (
+        f"About {currency}{report.totals['money']:.2f} by list prices of {price_date} and those of "
+        f"your settings{without}."
+    )
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number:,} {word}{'' if number == 1 else 's'}"

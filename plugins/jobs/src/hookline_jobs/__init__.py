@@ -1,0 +1,87 @@
+"""Hookline plugin ``jobs``: runs what plugins register by ``register_jobs``.
+
+Reached by the entry point ``hookline_jobs:Jobs``. A process that lives looks every minute, and each
+process looks after its turns, so that work that repeats is done by short processes too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from hookline_hookspecs import (
+    Context,
+    HooklineError,
+    Host,
+    Job,
+    Plugin,
+    PluginFailure,
+    Turn,
+    hookimpl,
+)
+from pydantic import BaseModel, Field
+
+__all__ = ["Jobs", "JobsConfig"]
+
+
+class JobsConfig(BaseModel):
+    """How often it is looked for due jobs."""
+
+    look_every: float = Field(default=60.0, ge=0.01, description="Seconds between two looks.")
+
+
+class Jobs(Plugin[JobsConfig]):
+    """Runs each job when ``every`` seconds have passed since it was begun last, by any process."""
+
+    def __init__(self, config: JobsConfig, host: Host) -> None:
+        super().__init__(config, host)
+        self._running: set[str] = set()
+        self._started: set[str] = set()
+
+    @hookimpl
+    def setup(self, host: Host) -> None:
+        """Begin to look."""
+        host.spawn(self._look_on(), "look")
+
+    @hookimpl
+    async def end_of_turn(self, ctx: Context, turn: Turn) -> None:
+        """Look, now that nobody waits."""
+        if turn.session.kind == "chat":
+            await self.run_due()
+
+    async def _look_on(self) -> None:
+        while True:
+            await asyncio.sleep(self.config.look_every)
+            await self.run_due()
+
+    async def run_due(self) -> None:
+        """Run every job that is due, side by side. A job's failure is its own."""
+        jobs = self.host.registered(Job)
+        await asyncio.gather(*[self._run_if_due(plugin, job) for plugin, job in jobs])
+
+    async def _run_if_due(self, plugin: str, job: Job) -> None:
+        name = f"{plugin}/{job.name}"
+        if name in self._running:
+            return
+        self._running.add(name)
+        try:
+            if await self._claimed(name, job):
+                await job.run()
+        except Exception as error:
+            reason = str(error) or type(error).__name__
+            self.log.warning("job %s failed: %s", name, reason, exc_info=error)
+            failure = PluginFailure(plugin, f"job {job.name}", reason)
+            self.host.signals.send("plugin_failed", failure)
+        finally:
+            self._running.discard(name)
+
+    async def _claimed(self, name: str, job: Job) -> bool:
+        """Whether this process is to run the job now."""
+        now = self.host.now()
+        first = job.at_start and name not in self._started
+        self._started.add(name)
+        due = now if first else now - job.every
+        try:
+            return await self.host.storage.execute("claim", name=name, now=now, due=due) > 0
+        except HooklineError as error:
+            self.log.warning("job %s is not run: %s", name, error)
+            return False

@@ -1,0 +1,7 @@
+-- name: claim!
+-- One row is touched where the job is due, so that of several processes one runs it.
+INSERT INTO jobs_runs (name, begun) VALUES (:name, :now)
+ON CONFLICT (name) DO UPDATE SET begun = excluded.begun WHERE jobs_runs.begun <= :due;
+
+-- name: runs
+SELECT name, begun FROM jobs_runs ORDER BY name;

@@ -1,0 +1,120 @@
+"""Jobs are run when they are due, once, by whichever process looks."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hookline_hookspecs import Inspection, Job, Plugin, hookimpl
+from hookline_jobs import Jobs
+
+Make = Callable[..., Any]
+
+
+def sweeper(every: float = 3600.0, *, at_start: bool = False, fault: bool = False) -> Any:
+    class Sweeper(Plugin):
+        """Has one job."""
+
+        swept = 0
+
+        @hookimpl
+        def setup(self, host: Any) -> None:
+            self.done = asyncio.Event()
+
+        @hookimpl
+        def register_jobs(self, register: Any) -> None:
+            register(Job("sweep", self.sweep, every, at_start))
+
+        async def sweep(self) -> None:
+            self.swept += 1
+            self.done.set()
+            if fault:
+                raise RuntimeError("the broom is broken")
+
+    return Sweeper
+
+
+def test_a_due_job_runs_after_a_turn_once(harness: Make) -> None:
+    kind = sweeper()
+    h = harness(Jobs, kind, model=["a", "b"])
+    h.send("one")
+    h.send("two")
+    assert h.plugin(kind).swept == 1
+
+
+def test_another_process_does_not_run_it_again(harness: Make, tmp_path: Path) -> None:
+    kind = sweeper()
+    first = harness(Jobs, kind, home=tmp_path, model=["a"])
+    first.send("one")
+    first.close()
+    second = harness(Jobs, kind, home=tmp_path, model=["b"])
+    second.send("two")
+    assert second.plugin(kind).swept == 0
+
+
+def test_it_runs_again_when_its_time_has_passed(
+    harness: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind = sweeper()
+    h = harness(Jobs, kind, model=["a", "b"])
+    h.send("one")
+    monkeypatch.setattr("hookline.clock.now", lambda: time.time() + 3601)
+    h.send("two")
+    assert h.plugin(kind).swept == 2
+
+
+def test_at_start_it_runs_once_in_every_process(harness: Make, tmp_path: Path) -> None:
+    kind = sweeper(at_start=True)
+    swept = []
+    for _ in range(2):
+        h = harness(Jobs, kind, home=tmp_path, model=["a", "b"])
+        h.send("one")
+        h.send("two")
+        swept.append(h.plugin(kind).swept)
+        h.close()
+    assert swept == [1, 1]
+
+
+def test_a_process_that_only_lives_runs_it(harness: Make) -> None:
+    kind = sweeper()
+    h = harness(Jobs, kind, config={"jobs": {"look_every": 0.01}})
+
+    async def live() -> None:
+        await h.aopen()
+        await h.plugin(kind).done.wait()
+
+    h.run(live())
+    assert h.plugin(kind).swept == 1
+
+
+def test_a_failing_job_is_named_and_harms_nobody(harness: Make) -> None:
+    bad = sweeper(fault=True)
+
+    class Good(sweeper()):  # type: ignore[misc]
+        """Its job runs all the same."""
+
+    h = harness(Jobs, bad, Good, model=["a"], strict=False)
+    assert h.send("one").text == "a"
+    assert h.plugin(Good).swept == 1
+    rows = h.run(h.plugin(Jobs).host.services[Inspection].plugins())
+    (errors,) = [row["errors"] for row in rows if row["name"] == "sweeper"]
+    assert [(one["hook"], one["reason"]) for one in errors] == [
+        ("job sweep", "the broom is broken")
+    ]
+
+
+def test_a_sub_agents_turn_runs_none(harness: Make) -> None:
+    kind = sweeper()
+    h = harness(Jobs, kind, model=["a"])
+
+    async def nested() -> None:
+        await h.aopen()
+        await h.plugin(Jobs).host.run_turn("go")
+        await h.plugin(Jobs).host.finish(5)
+
+    h.run(nested())
+    assert h.plugin(kind).swept == 0

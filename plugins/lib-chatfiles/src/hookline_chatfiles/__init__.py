@@ -1,0 +1,12 @@
+"""Files that belong to a chat, for plugins that keep what people may edit by hand.
+
+:class:`Chat` says where they are, :class:`TextFile` reads and replaces one, :func:`locked` keeps
+other processes away meanwhile. What goes wrong is a :class:`FileProblem`, a sentence for a person.
+"""
+
+from __future__ import annotations
+
+from .chat import Chat, storable
+from .textfile import LARGEST, FileProblem, TextFile, locked
+
+__all__ = ["LARGEST", "Chat", "FileProblem", "TextFile", "locked", "storable"]

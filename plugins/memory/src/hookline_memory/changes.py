@@ -1,0 +1,205 @@
+"""The changes that the tool and the commands ask for: learnt, made together, logged, taken back.
+
+What is learnt passes the gate ``pre_learn`` once, before anything is locked. Notes are written
+first, in files; then facts and the log, in one transaction. If that fails the files are put back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from hookline_hookspecs import Host, Refused, Transaction
+
+from .config import MemoryConfig
+from .facts import Fact, Writer
+from .log import DAY, Origin, add_entry, find_entry, undone_by
+from .notechanges import Written, change_notes, take_back, undo_notes
+from .notefile import NoteFile
+from .notes import Notes, entry_of
+from .operations import NOTE_ACTIONS, Operation
+from .places import Places
+from .wording import Complaint, one_line, storable, used
+
+T = TypeVar("T")
+CONFIDENCE = {"review": 0.75}
+"""How sure a fact is by how it was learnt: what a review gathers afterwards was not asked for."""
+SURE = 0.9
+"""How sure any other fact is."""
+
+
+class Changes:
+    """Makes changes of notes and facts, and takes them back."""
+
+    def __init__(self, host: Host, config: MemoryConfig, places: Places) -> None:
+        self._host = host
+        self._config = config
+        self._places = places
+
+    async def make(
+        self, origin: Origin, operator: bool, operations: Sequence[Operation]
+    ) -> tuple[str, list[Mapping[str, Any]]]:
+        """Do all ``operations`` or none; sentences about them, and the changes.
+
+        Raises:
+            Complaint: one cannot be done; nothing was changed.
+        """
+        learnt = [await self._learn(origin, operation) for operation in operations]
+        told, changes, notes = await _whole(self._commit(origin, operator, learnt))
+        sentences = [
+            self._sentence(given, new, sentence)
+            for given, new, sentence in zip(operations, learnt, told, strict=True)
+        ]
+        if notes is not None:
+            sentences.append(f"Notes: {used(notes.chars, self._config.notes_max_chars)}.")
+        return " ".join(sentences), changes
+
+    async def _commit(
+        self, origin: Origin, operator: bool, operations: Sequence[Operation]
+    ) -> tuple[list[str], list[Mapping[str, Any]], Notes | None]:
+        """Make the changes; a sentence for each operation, the changes, the notes then."""
+        notes = [one for one in operations if one.action in NOTE_ACTIONS]
+        files = self._places.writable(origin.chat, operator)
+        written = await self._write_notes(files, notes) if notes else None
+
+        def work(db: Transaction) -> tuple[list[str], list[Mapping[str, Any]]]:
+            writer = Writer(db, origin.chat, self._host.now())
+            said = iter(written.sentences if written else ())
+            sentences = [
+                next(said) if one.action in NOTE_ACTIONS else self._do(writer, origin, one)
+                for one in operations
+            ]
+            changes = [*(written.changes if written else ()), *writer.changes]
+            add_entry(db, origin, changes, self._host.now())
+            return sentences, changes
+
+        sentences, changes = await self._transact(work, written)
+        return sentences, changes, written.first if written else None
+
+    async def undo(self, number: int, origin: Origin) -> int:
+        """Take back what the log's row ``number`` says; the number of the new row.
+
+        Raises:
+            Complaint: there is no such row, it was taken back, or what it made is not there.
+        """
+        entry = await self._host.storage.transact(lambda db: find_entry(db, number))
+        if entry is None:
+            raise Complaint(f"there is no entry {number}; `hookline memory log` lists them")
+        later = await self._host.storage.transact(lambda db: undone_by(db, number))
+        if later is not None:
+            raise Complaint(f"entry {number} was undone by {later} already")
+        notes = [change for change in entry.changes if change["kind"] == "note"]
+        facts = [change for change in entry.changes if change["kind"] == "fact"]
+        files = [self._places.named(name) for name in {change["file"] for change in notes}]
+        written = None
+        if notes:
+            limit = self._config.notes_max_chars
+            written = await asyncio.to_thread(undo_notes, files, notes, limit, self._locks)
+
+        def work(db: Transaction) -> int:
+            if undone_by(db, number) is not None:
+                raise Complaint(f"entry {number} was undone already")
+            writer = Writer(db, entry.chat, self._host.now())
+            for change in reversed(facts):
+                writer.put_back(_fact(change["before"]), _fact(change["after"]))
+            changes = [*(written.changes if written else ()), *writer.changes]
+            to = replace(origin, chat=entry.chat, how="undo")
+            return add_entry(db, to, changes, self._host.now(), undoes=number)
+
+        made: int = await self._transact(work, written)
+        return made
+
+    async def expire(self, log_days: float) -> None:
+        """Delete the facts that have expired, and what the log has kept for ``log_days``."""
+        now = self._host.now()
+
+        def work(db: Transaction) -> None:
+            for row in db.fetch("expired", now=now):
+                db.execute("delete_fact", id=row["id"])
+                db.execute("unindex_fact", id=row["id"])
+            db.execute("prune_log", before=now - log_days * DAY)
+
+        await self._host.storage.transact(work)
+
+    async def _learn(self, origin: Origin, operation: Operation) -> Operation:
+        """``operation`` with its content as it may be remembered."""
+        if not operation.content:
+            return operation
+        note = operation.action in NOTE_ACTIONS
+        tidy: Callable[[str], str] = entry_of if note else self._fact_text
+        text = tidy(operation.content)
+        kind = "note" if note else "fact"
+        try:
+            passed = await self._host.learn(text, f"memory, session {origin.session_id}", kind)
+        except Refused as error:
+            raise Complaint(f"this may not be remembered: {error}") from None
+        return replace(operation, content=text if passed == text else tidy(storable(passed)))
+
+    def _fact_text(self, text: str) -> str:
+        flat = " ".join(text.split())
+        if not flat:
+            raise Complaint("content is empty; say what is to be remembered")
+        if len(flat) > self._config.fact_max_chars:
+            raise Complaint(
+                f"a fact has at most {self._config.fact_max_chars} characters, this one has "
+                f"{len(flat)}; say it in fewer words, or as several facts"
+            )
+        return flat
+
+    async def _write_notes(
+        self, files: Sequence[NoteFile], operations: Sequence[Operation]
+    ) -> Written:
+        limit = self._config.notes_max_chars
+        return await asyncio.to_thread(change_notes, files, operations, limit, self._locks)
+
+    def _do(self, writer: Writer, origin: Origin, operation: Operation) -> str:
+        if operation.action == "forget":
+            return writer.forget(operation.old_text)
+        now = self._host.now()
+        fact = Fact(
+            0,
+            origin.chat.channel,
+            origin.chat.chat_id,
+            operation.content,
+            operation.category,
+            CONFIDENCE.get(origin.how, SURE),
+            origin.session_id,
+            origin.turn_id,
+            now,
+            None if operation.ttl is None else now + operation.ttl,
+        )
+        return writer.remember(fact, self._config.facts_max)
+
+    async def _transact(self, work: Callable[[Transaction], Any], written: Written | None) -> Any:
+        """Run ``work``; if it fails, the notes are as they were."""
+        try:
+            return await self._host.storage.transact(work)
+        except BaseException:
+            if written is not None:
+                await asyncio.to_thread(take_back, written.files)
+            raise
+
+    @staticmethod
+    def _sentence(given: Operation, new: Operation, sentence: str) -> str:
+        """The sentence, and what was stored where that is not what was given."""
+        if " ".join(given.content.split()) == " ".join(new.content.split()):
+            return sentence
+        return f"{sentence} Stored as: {one_line(new.content, 500)}"
+
+    @property
+    def _locks(self) -> Path:
+        return self._host.storage.dir / "locks"
+
+
+def _fact(row: Mapping[str, Any] | None) -> Fact | None:
+    return None if row is None else Fact(**row)
+
+
+async def _whole(work: Coroutine[Any, Any, T]) -> T:
+    """Do ``work`` to its end, also when the turn is stopped: nothing is left half-way."""
+    task = asyncio.ensure_future(work)
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())
+    return await asyncio.shield(task)

@@ -1,0 +1,262 @@
+"""Facts: rows that belong to one chat, found by the terms of what is asked or said.
+
+A :class:`Writer` works inside one transaction; :class:`Facts` reads.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from hookline_chatfiles import Chat
+from hookline_hookspecs import Host, Transaction
+
+from .ranking import Query, Ranking
+from .same import same, shared
+from .terms import index_terms, terms
+from .wording import Complaint, Missing, Several, counted, one_line
+
+CATEGORIES = ("profile", "knowledge", "event")
+CANDIDATES = 24
+"""Facts that the index hands over to be ranked."""
+POSTINGS = 500.0
+"""Facts of the chat in which the terms that are looked up stand, all together: the rarest of what
+is asked or said. A term that stands in most facts costs much and tells little."""
+TWIN_TERMS = 8
+"""Terms by which a fact that says the same is looked for."""
+QUERY_CHARS = 4_000
+"""Characters of a text that are looked at: its beginning and its end."""
+REPEATED = 0.1
+"""What being learnt once more adds to a fact's confidence."""
+
+
+def mark_of(chat: Chat) -> str:
+    """A chat in the index: a word of its own."""
+    text = json.dumps([chat.channel, chat.chat_id])
+    return f"c{hashlib.sha256(text.encode()).hexdigest()[:24]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A fact. Times are Unix seconds, ``confidence`` is from 0 to 1; ``turn_id`` is the turn of
+    ``session_id`` from which it was learnt."""
+
+    id: int
+    channel: str
+    chat_id: str
+    content: str
+    category: str
+    confidence: float
+    session_id: str
+    turn_id: str
+    created: float
+    expires_at: float | None
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Fact:
+        """A row as a fact."""
+        return cls(**{field.name: row[field.name] for field in fields(cls)})
+
+    def to_json(self) -> dict[str, Any]:
+        """For the log."""
+        return asdict(self)
+
+    def line(self) -> str:
+        """The fact as a model reads it, known again by :mod:`.shown`."""
+        day = datetime.fromtimestamp(self.created, UTC).date()
+        until = ""
+        if self.expires_at is not None:
+            until = f", until {datetime.fromtimestamp(self.expires_at, UTC).date()}"
+        return f"- {self.content} [{self.category}, {day}{until}]"
+
+
+class Facts:
+    """The stored facts, for reading."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    async def of_chat(self, chat: Chat) -> list[Fact]:
+        """Every fact of a chat that has not expired, the oldest first."""
+        rows = await self._host.storage.fetch("facts_of_chat", **asdict(chat), now=self._host.now())
+        return [Fact.of(row) for row in rows]
+
+    async def all(self) -> list[Mapping[str, Any]]:
+        """Every fact of every chat, with the number of its turn, by chat and age."""
+        return list(await self._host.storage.fetch("all_facts", now=self._host.now()))
+
+    async def find(self, chat: Chat, text: str, half_life_days: float) -> list[Ranking]:
+        """The facts of ``chat`` that fit ``text``, the best first."""
+        query = Query.of(terms(_ends_of(text)))
+        if not query.terms:
+            return []
+        storage, now = self._host.storage, self._host.now()
+        found = await storage.fetch("frequencies", terms=json.dumps([mark_of(chat), *query.keys()]))
+        known = {row["term"]: row["facts"] for row in found}
+        here = known.pop(mark_of(chat), 0)
+        if not here or not known:
+            return []
+        # Counted over all chats; what is usual elsewhere must not count as usual here.
+        share = here / max(here, found[0]["total"])
+        query = query.weighed({key: count * share for key, count in known.items()}, here)
+        rows = await storage.fetch(
+            "candidates",
+            query=_match(chat, query.rarest(POSTINGS), " OR "),
+            **asdict(chat),
+            now=now,
+            limit=CANDIDATES,
+        )
+        ranked = [query.rank(Fact.of(row), now, half_life_days) for row in rows]
+        return sorted(ranked, key=lambda one: (-one.score, -one.fact.created))
+
+
+class Writer:
+    """Changes of facts within one transaction; ``changes`` are kept for the log."""
+
+    def __init__(self, db: Transaction, chat: Chat, now: float) -> None:
+        self._db = db
+        self._chat = chat
+        self._now = now
+        self.changes: list[dict[str, Any]] = []
+
+    def remember(self, fact: Fact, most: int) -> str:
+        """Add ``fact``, or let it take the place of one that says the same; a sentence about it.
+
+        Beyond ``most`` facts of the chat the weakest is let go.
+        """
+        twin = self._twin(fact.content)
+        if twin is None:
+            number = next_number(self._db, "fact")
+            self._put(replace(fact, id=number))
+            self._make_room(most)
+            return "Remembered."
+        old, wider = twin
+        confidence = round(min(1.0, max(old.confidence, fact.confidence) + REPEATED), 2)
+        new = replace(fact, id=old.id, confidence=confidence)
+        if not wider:
+            new = replace(new, content=old.content)
+        self._change(old, new, "update")
+        return "Remembered; it replaces a fact that said less." if wider else "It was known."
+
+    def forget(self, wanted: str) -> str:
+        """Delete the one fact that ``wanted`` means.
+
+        Raises:
+            Complaint: there is none, or several; with the candidates.
+        """
+        facts = self._live()
+        found = _meant(facts, wanted)
+        if not found:
+            latest = [fact.content for fact in facts[-3:]]
+            raise Missing(
+                f"no fact of this chat holds `{one_line(wanted, 60)}`; the latest are", latest
+            )
+        if len(found) > 1:
+            raise Several(
+                f"{counted(len(found), 'fact')} hold `{one_line(wanted, 60)}`; give more of it",
+                [fact.content for fact in found],
+            )
+        self._change(found[0], None, "forget")
+        return "Forgotten."
+
+    def put_back(self, old: Fact | None, new: Fact | None) -> None:
+        """Make ``old`` of ``new`` again.
+
+        Raises:
+            Complaint: what is there is not ``new`` any more, or ``old`` has expired.
+        """
+        number = (old or new).id  # type: ignore[union-attr]
+        rows = self._db.fetch("fact", id=number, now=self._now)
+        if (Fact.of(rows[0]) if rows else None) != new:
+            raise Complaint(f"fact {number} has changed since, or is gone")
+        if old is not None and old.expires_at is not None and old.expires_at <= self._now:
+            raise Complaint(f"fact {number} has expired meanwhile")
+        self._change(new, old, "undo")
+
+    def _change(self, old: Fact | None, new: Fact | None, op: str) -> None:
+        if old is not None:
+            self._db.execute("delete_fact", id=old.id)
+            self._db.execute("unindex_fact", id=old.id)
+        if new is not None:
+            self._db.execute("add_fact", **new.to_json())
+            chat = Chat(new.channel, new.chat_id)
+            terms_ = index_terms(new.content)
+            self._db.execute("index_fact", id=new.id, chat=mark_of(chat), terms=terms_)
+        before, after = (fact.to_json() if fact else None for fact in (old, new))
+        self.changes.append({"kind": "fact", "op": op, "before": before, "after": after})
+
+    def _put(self, fact: Fact) -> None:
+        self._change(None, fact, "remember")
+
+    def _live(self) -> list[Fact]:
+        rows = self._db.fetch("facts_of_chat", **asdict(self._chat), now=self._now)
+        return [Fact.of(row) for row in rows]
+
+    def _twin(self, content: str) -> tuple[Fact, bool] | None:
+        """A fact that says the same as ``content``, and whether ``content`` says more."""
+        keys = [term.word for term in terms(shared(content))][:TWIN_TERMS]
+        if keys:
+            rows = self._db.fetch(
+                "candidates",
+                query=_match(self._chat, keys, " AND "),
+                **asdict(self._chat),
+                now=self._now,
+                limit=CANDIDATES,
+            )
+            near = [Fact.of(row) for row in rows]
+        else:  # it holds nothing that the index knows
+            near = self._live()
+        for fact in near:
+            verdict = same(fact.content, content)
+            if verdict is not None:
+                return fact, verdict
+        return None
+
+    def _make_room(self, most: int) -> None:
+        count = self._db.fetch("count_of_chat", **asdict(self._chat))[0]["facts"]
+        if count <= most:
+            return
+        live = self._live()[:-1]  # what was just learnt stays
+        weakest = sorted(live, key=lambda f: (f.category == "profile", f.confidence, f.created))
+        for fact in weakest[: count - most]:
+            self._change(fact, None, "faded")
+
+
+def next_number(db: Transaction, name: str) -> int:
+    """The next number of ``fact`` or ``log``, never given twice."""
+    db.execute("next_number", name=name)
+    number: int = db.fetch("last_number", name=name)[0]["last"]
+    return number
+
+
+def _meant(facts: Sequence[Fact], wanted: str) -> list[Fact]:
+    number = wanted.strip().removeprefix("#")
+    if wanted.strip().startswith("#") and number.isdecimal():
+        return [fact for fact in facts if fact.id == int(number)]
+    flat = " ".join(wanted.split())
+    loose = flat.casefold()
+    for fits in (
+        lambda text: text == flat,
+        lambda text: flat in text,
+        lambda text: loose in text.casefold(),
+    ):
+        found = [fact for fact in facts if flat and fits(fact.content)]
+        if found:
+            return found
+    return []
+
+
+def _match(chat: Chat, keys: Sequence[str], joint: str) -> str:
+    """An FTS5 query for the facts of ``chat`` with any or all of ``keys``, which hold no quotes."""
+    wanted = joint.join(f'"{key}"' for key in keys)
+    return f'chat : "{mark_of(chat)}" AND terms : ({wanted})'
+
+
+def _ends_of(text: str) -> str:
+    if len(text) <= QUERY_CHARS:
+        return text
+    return f"{text[: QUERY_CHARS // 2]} {text[-QUERY_CHARS // 2 :]}"

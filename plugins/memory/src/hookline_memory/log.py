@@ -1,0 +1,122 @@
+"""What was learnt, changed and forgotten: a row for each call, with what was before and after.
+
+Rows are only added. Taking one back adds a row of its own, which can be taken back in turn.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hookline_chatfiles import Chat
+from hookline_hookspecs import Context, Host, Transaction
+
+from .facts import next_number
+
+DAY = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where something comes from: the chat, the session and its turn, and how (``chat``,
+    ``review``, ``command``, ``undo``, or the kind of another session)."""
+
+    chat: Chat
+    session_id: str
+    turn_id: str
+    how: str
+
+    @classmethod
+    async def of(cls, ctx: Context) -> Origin:
+        """The origin of what a turn learns.
+
+        A review learns from the session that it reviews, so that session's last turn is named.
+        """
+        session = ctx.session
+        chat = Chat.of(session)
+        if session.kind == "review" and session.parent_id:
+            rows = await ctx.host.storage.fetch("last_turn", session_id=session.parent_id)
+            return cls(chat, session.parent_id, rows[0]["id"] if rows else "", "review")
+        turn_id = ctx.turn.id
+        return cls(chat, session.id, turn_id, session.kind if turn_id else "command")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A row of the log. ``turn`` is the turn's number in its session, if it is still stored;
+    ``undone_by`` the number of the row that took this one back."""
+
+    number: int
+    at: float
+    chat: Chat
+    session_id: str
+    turn_id: str
+    turn: int | None
+    origin: str
+    changes: Sequence[Mapping[str, Any]]
+    undoes: int | None
+    undone_by: int | None
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Entry:
+        """A stored row."""
+        return cls(
+            row["number"],
+            row["at"],
+            Chat(row["channel"], row["chat_id"]),
+            row["session_id"],
+            row["turn_id"],
+            row.get("turn"),
+            row["origin"],
+            json.loads(row["changes"]),
+            row["undoes"],
+            row.get("undone_by"),
+        )
+
+
+def add_entry(
+    db: Transaction,
+    origin: Origin,
+    changes: Sequence[Mapping[str, Any]],
+    now: float,
+    undoes: int | None = None,
+) -> int:
+    """Note ``changes`` in the running transaction; the row's number, 0 if nothing changed."""
+    if not changes:
+        return 0
+    number = next_number(db, "log")
+    db.execute(
+        "add_entry",
+        number=number,
+        at=now,
+        channel=origin.chat.channel,
+        chat_id=origin.chat.chat_id,
+        session_id=origin.session_id,
+        turn_id=origin.turn_id,
+        origin=origin.how,
+        changes=json.dumps(list(changes), ensure_ascii=False),
+        undoes=undoes,
+    )
+    return number
+
+
+def find_entry(db: Transaction, number: int) -> Entry | None:
+    """The row of this number."""
+    rows = db.fetch("entry", number=number)
+    return Entry.of(rows[0]) if rows else None
+
+
+def undone_by(db: Transaction, number: int) -> int | None:
+    """The row that took this one back, unless it was taken back itself."""
+    rows = db.fetch("undone_by", number=number)
+    if not rows:
+        return None
+    later: int = rows[0]["number"]
+    return later if undone_by(db, later) is None else None
+
+
+async def newest(host: Host, limit: int) -> list[Entry]:
+    """The newest rows, the newest first."""
+    return [Entry.of(row) for row in await host.storage.fetch("newest_entries", limit=limit)]

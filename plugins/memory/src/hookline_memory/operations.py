@@ -1,0 +1,187 @@
+"""The tool's arguments: its schema, and what a call asks for, as operations."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .facts import CATEGORIES
+from .wording import Complaint, one_line, storable
+
+NOTE_ACTIONS = ("add", "replace", "remove")
+FACT_ACTIONS = ("remember", "forget")
+ACTIONS = (*NOTE_ACTIONS, "remember", "recall", "forget", "batch")
+LONGEST = 1_000_000
+"""Days after which a fact may expire at the latest."""
+MOST = 50
+"""Operations of one batch."""
+WANTED: Mapping[str, tuple[str, ...]] = {
+    "add": ("content",),
+    "replace": ("old_text", "content"),
+    "remove": ("old_text",),
+    "remember": ("content",),
+    "forget": ("old_text",),
+    "recall": ("query",),
+}
+"""The texts that each action needs."""
+DESCRIPTION = (
+    "Long-term memory. Notes (add, replace, remove): in the prompt of every later session, so few "
+    "and short; when full, merge some. Facts (remember, recall, forget): many, found when they "
+    "fit, known in this chat only."
+)
+PARAMETERS: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "action": {"enum": list(ACTIONS)},
+        "content": {"type": "string"},
+        "old_text": {"type": "string", "description": "part of the one note or fact meant"},
+        "query": {"type": "string"},
+        "category": {"enum": list(CATEGORIES)},
+        "ttl_days": {"type": "number"},
+        "operations": {
+            "type": "array",
+            "items": {"type": "object"},
+            "description": "batch: calls like this one, done together or not at all",
+        },
+    },
+    "required": ["action"],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One change. ``content`` and ``old_text`` are empty where the action has none; ``ttl`` is in
+    seconds."""
+
+    action: str
+    content: str = ""
+    old_text: str = ""
+    category: str = "knowledge"
+    ttl: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """A question to the facts."""
+
+    query: str
+
+
+def parse(arguments: Mapping[str, Any]) -> Recall | list[Operation]:
+    """What a call asks for.
+
+    Raises:
+        Complaint: an argument is missing, unknown or of the wrong kind; the text names it.
+    """
+    given = {name: value for name, value in arguments.items() if value is not None}
+    _check_names(given)
+    action = given.get("action", "batch" if "operations" in given else None)
+    if action == "batch":
+        return _batch(given)
+    if "operations" in given:
+        raise Complaint("operations belong to action batch")
+    if _action(action) == "recall":
+        return Recall(_text(given, "query", "recall"))
+    return [_operation(given)]
+
+
+def _batch(given: Mapping[str, Any]) -> list[Operation]:
+    items = given.get("operations")
+    if isinstance(items, str):  # some models send nested arguments as JSON text
+        try:
+            items = json.loads(items)
+        except ValueError:
+            raise Complaint("operations is no list of objects") from None
+    if not isinstance(items, list) or not items:
+        raise Complaint(
+            'batch needs operations, a list such as [{"action": "remove", "old_text": "…"}]'
+        )
+    if len(items) > MOST:
+        raise Complaint(f"a batch has at most {MOST} operations, not {len(items)}")
+    extra = sorted(set(given) - {"action", "operations"})
+    if extra:
+        raise Complaint(f"in a batch {', '.join(extra)} belongs into an operation")
+    return [_numbered(number, item) for number, item in enumerate(items, 1)]
+
+
+def _numbered(number: int, item: Any) -> Operation:
+    try:
+        if not isinstance(item, dict):
+            raise Complaint(f"it is {_kind(item)}, not an object with an action")
+        given = {name: value for name, value in item.items() if value is not None}
+        _check_names(given)
+        if "operations" in given or _action(given.get("action")) in ("batch", "recall"):
+            raise Complaint("it takes add, replace, remove, remember or forget")
+        return _operation(given)
+    except Complaint as error:
+        raise Complaint(f"operation {number}: {error}") from None
+
+
+def _operation(given: Mapping[str, Any]) -> Operation:
+    action = _action(given.get("action"))
+    texts = {name: _text(given, name, action) for name in WANTED[action]}
+    return Operation(action, category=_category(given, action), ttl=_ttl(given, action), **texts)
+
+
+def _check_names(given: Mapping[str, Any]) -> None:
+    known = list(PARAMETERS["properties"])
+    for name in given:
+        if name not in known:
+            near = difflib.get_close_matches(str(name), known, 1)
+            hint = f"did you mean {near[0]}?" if near else f"it takes {', '.join(known)}"
+            raise Complaint(f"memory has no argument {one_line(str(name), 40)!r}; {hint}")
+
+
+def _action(value: Any) -> str:
+    if isinstance(value, str) and value.strip().lower() in ACTIONS:
+        return value.strip().lower()
+    got = f", not {_shown(value)}" if value is not None else ""
+    raise Complaint(f"action has to be one of {', '.join(ACTIONS)}{got}")
+
+
+def _text(given: Mapping[str, Any], name: str, action: str) -> str:
+    value = given.get(name)
+    if not isinstance(value, str):
+        got = f", not {_kind(value)}" if value is not None else ""
+        raise Complaint(f"{action} needs {name}, a text{got}")
+    if not value.strip():
+        raise Complaint(f"{action} needs {name}; the one given is empty")
+    return storable(value)
+
+
+def _category(given: Mapping[str, Any], action: str) -> str:
+    value = given.get("category", "knowledge")
+    if isinstance(value, str) and value.strip().lower() in CATEGORIES:
+        return value.strip().lower()
+    raise Complaint(f"category has to be one of {', '.join(CATEGORIES)}, not {_shown(value)}")
+
+
+def _ttl(given: Mapping[str, Any], action: str) -> float | None:
+    value = given.get("ttl_days")
+    if value is None:
+        return None
+    if action != "remember":
+        raise Complaint(f"ttl_days is for remember, not for {action}")
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not 0 < value <= LONGEST:  # also false for what is not finite
+        raise Complaint(
+            f"ttl_days has to be a positive number of days, at most {LONGEST:,}, not "
+            f"{_shown(value)}; leave it out for a fact that does not expire"
+        )
+    return float(value) * 86_400
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true or false"
+    kinds = {int: "a number", float: "a number", str: "a text", list: "a list", dict: "an object"}
+    return kinds.get(type(value), "nothing")
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, (list, dict)):
+        return _kind(value)
+    return one_line(repr(value), 40)

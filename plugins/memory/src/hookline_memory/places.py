@@ -1,0 +1,58 @@
+"""Where notes are: the files of a chat, and who may write which."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from hookline_chatfiles import Chat
+
+from .notefile import NoteFile
+
+TERMINAL = "terminal"
+FILE = "MEMORY.md"
+GLOBAL = f"memories/{FILE}"
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The files of notes under ``home`` (CONTRACT, Files)."""
+
+    home: Path
+
+    @property
+    def everywhere(self) -> NoteFile:
+        """The notes of every chat, which are also the terminal's own."""
+        return self.named(GLOBAL)
+
+    def own(self, chat: Chat) -> NoteFile | None:
+        """The notes of one chat; None in the terminal, whose notes are the global ones."""
+        if chat.channel == TERMINAL:
+            return None
+        return self.named(f"{chat.folder}/{FILE}")
+
+    def seen(self, chat: Chat) -> list[NoteFile]:
+        """What a chat's sessions see."""
+        own = self.own(chat)
+        return [self.everywhere] if own is None else [self.everywhere, own]
+
+    def writable(self, chat: Chat, operator: bool) -> list[NoteFile]:
+        """What may be changed from a chat; what is added goes into the first."""
+        own = self.own(chat)
+        if own is None:
+            return [self.everywhere]
+        return [self.everywhere, own] if operator else [own]
+
+    def named(self, name: str) -> NoteFile:
+        """The file whose path under the home is ``name``."""
+        return NoteFile(self.home / name, name)
+
+    def all(self) -> Iterator[tuple[NoteFile, Chat | None]]:
+        """Every file that is there, with its chat; None for the global one."""
+        if self.everywhere.path.exists():
+            yield self.everywhere, None
+        for path in sorted(self.home.glob(f"chats/*/*/{FILE}")):
+            chat = Chat.at(path)
+            if chat.channel != TERMINAL:
+                yield self.named(path.relative_to(self.home).as_posix()), chat

@@ -1,0 +1,193 @@
+"""The plugin: what a session is told of its memory, and what changes that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hookline_chatfiles import Chat
+from hookline_hookspecs import (
+    Check,
+    Context,
+    ContextBlock,
+    Host,
+    Job,
+    Plugin,
+    Reviewer,
+    Section,
+    Session,
+    Tool,
+    ToolCall,
+    ToolResult,
+    Turn,
+    command,
+    hookimpl,
+)
+from hookline_hookspecs.hooks.boot import RegisterCli
+
+from .changes import Changes
+from .config import MemoryConfig
+from .facts import Facts
+from .log import Origin
+from .notechanges import Full
+from .operations import DESCRIPTION, PARAMETERS, Recall, parse
+from .places import Places
+from .reading import Reader
+from .recall import Recall as Recaller
+from .wording import Complaint
+
+if TYPE_CHECKING:
+    from .cli import Commands
+    from .slash import Slash
+
+EVERY = 3600.0
+"""Seconds between two deletions of what has expired."""
+TURNS, AT_END = 10, 3
+"""Messages of a person after which memory is reviewed, and the fewest at a session's end."""
+FAILURES = 3
+"""Calls of one turn that may find the notes full; the next one is told to stop."""
+NOT_HERE = "a sub-agent cannot change memory; say in your result what is worth remembering"
+
+
+class Fullness:
+    """How often a turn has found the notes full."""
+
+    def __init__(self) -> None:
+        self.times = 0
+
+
+class Memory(Plugin[MemoryConfig]):
+    """Notes that every session begins with, and facts that come back when they matter."""
+
+    def __init__(self, config: MemoryConfig, host: Host) -> None:
+        super().__init__(config, host)
+        self.places = Places(host.home)
+        self.facts = Facts(host)
+        self.changes = Changes(host, config, self.places)
+        self._reader = Reader(host, config.notes_max_chars)
+        self._recall = Recaller(config, self.facts, self._reader)
+
+    # What a session is told
+
+    @hookimpl
+    async def system_prompt(self, ctx: Context, session: Session) -> list[Section] | None:
+        """How to use the memory, and the notes as they are now; nothing for a sub-agent."""
+        if session.kind == "agent" or session.parent_id is not None:
+            return None
+        sections = [Section("guidance", _text("guidance.md"))]
+        for file in self.places.seen(Chat.of(session)):
+            own = file.name != self.places.everywhere.name
+            try:
+                heading = "Notes of this chat" if own else "Notes"
+                section = await self._reader.section(file, heading)
+            except Complaint as error:
+                ctx.notify(f"{error}.")
+                continue
+            if section is not None:
+                sections.append(Section("memory", section))
+        return sections
+
+    @hookimpl
+    async def pre_prompt(self, ctx: Context, turn: Turn) -> ContextBlock | None:
+        """The facts that fit what the person says."""
+        if ctx.session.kind != "chat" or not self.config.recall_limit:
+            return None
+        return await self._recall.block(ctx, turn.inbound.text)
+
+    # The tool
+
+    @hookimpl
+    def register_tools(self, register: Callable[[Tool], None]) -> None:
+        """The tool ``memory``."""
+        register(Tool("memory", DESCRIPTION, self._memory, parameters=PARAMETERS))
+
+    async def _memory(self, /, ctx: Context, **arguments: Any) -> ToolResult:
+        """One call of the tool; what goes wrong is a result that says what to do."""
+        try:
+            asked = parse(arguments)
+            if isinstance(asked, Recall):
+                text, data = await self._recall.answer(ctx, asked.query)
+                return _result(text, data)
+            if ctx.session.kind == "agent":
+                raise Complaint(NOT_HERE)
+            origin = await Origin.of(ctx)
+            text, changes = await self.changes.make(origin, ctx.operator, asked)
+            return _result(text, list(changes))
+        except Complaint as error:
+            return _failure(await self._advice(ctx, error, arguments))
+
+    async def _advice(self, ctx: Context, error: Complaint, arguments: dict[str, Any]) -> str:
+        """The complaint as the model reads it; the last one about full notes ends the trying."""
+        if isinstance(error, Full):
+            fullness = ctx.stash.of(Fullness)
+            fullness.times += 1
+            if fullness.times > FAILURES:
+                return (
+                    "the notes are full and stay as they are. This is final for this turn: do not "
+                    "try again, go on with the task."
+                )
+        advice = await self._reader.complaint(error)
+        if "operations" in arguments:
+            return f"Nothing was changed: {advice}"
+        return advice
+
+    # What a person does
+
+    @command("/memory")
+    async def slash_memory(self, ctx: Context, args: str) -> str:
+        """Show the notes and facts of this chat; /memory forget TEXT or #N."""
+        return await self._slash().run(ctx, args)
+
+    def _slash(self) -> Slash:
+        from .slash import Slash
+
+        return Slash(self.places, self.facts, self.changes, self.config)
+
+    @hookimpl
+    def register_cli(self, register: RegisterCli) -> None:
+        """Register ``memory list|log|undo``."""
+        named = self._commands()
+        register("memory list", named.show, help="Everything that is remembered, and from where.")
+        register("memory log", named.log, help="What was learnt, changed and forgotten.")
+        register("memory undo", named.undo, help="Take back an entry of the log.")
+
+    def _commands(self) -> Commands:
+        from .cli import Commands
+
+        return Commands(self.host, self.places, self.facts, self.changes)
+
+    @hookimpl
+    def register_checks(self, register: Callable[[Check], None]) -> None:
+        """That the notes can be read."""
+        from .checks import notes_check
+
+        register(Check("notes", lambda: notes_check(self.places, self.config.notes_max_chars)))
+
+    # In the background
+
+    @hookimpl
+    def register_reviewers(self, register: Callable[[Reviewer], None]) -> None:
+        """Look back at a session for what is worth remembering."""
+        register(Reviewer("memory", _text("review.md"), ("memory",), turns=TURNS, at_end=AT_END))
+
+    @hookimpl
+    def register_jobs(self, register: Callable[[Job], None]) -> None:
+        """Delete what has expired."""
+        register(Job("expire", self._expire, EVERY, at_start=True))
+
+    async def _expire(self) -> None:
+        await self.changes.expire(self.config.log_days)
+
+
+def _text(name: str) -> str:
+    return Path(__file__).with_name(name).read_text(encoding="utf-8").strip()
+
+
+def _result(text: str, data: Any) -> ToolResult:
+    # Core puts the real call in place of this one; a tool does not know it.
+    return ToolResult(ToolCall("", "memory", {}), text, data=data)
+
+
+def _failure(text: str) -> ToolResult:
+    return ToolResult(ToolCall("", "memory", {}), f"Error: {text}", ok=False)

@@ -1,0 +1,97 @@
+"""How well a fact fits: relevance × confidence × 0.5^(age / half-life).
+
+Relevance is the cosine of the two texts' terms, weighed by inverse document frequency (Salton and
+Buckley, "Term-weighting approaches in automatic text retrieval", 1988): from 0 to 1, so that one
+threshold fits short and long messages, few facts and many.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from .terms import STEM_MARK, Term, terms
+
+if TYPE_CHECKING:
+    from .facts import Fact
+
+STEM_ONLY = 0.75
+"""What a match counts where the stems are equal and the words are not."""
+UNKNOWN = 0.6
+"""The weight of a fact's terms that were not asked for: that of a word neither rare nor common."""
+DAY = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """A fact and how well it fits: ``score`` counts, ``relevance`` is of the texts alone."""
+
+    fact: Fact
+    relevance: float
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is asked or said: its terms, each once. ``weights`` are by word, from 0 to 1."""
+
+    terms: tuple[Term, ...]
+    weights: Mapping[str, float]
+    known: Mapping[str, float]
+
+    @classmethod
+    def of(cls, found: Sequence[Term]) -> Query:
+        """A query of the terms of a text."""
+        return cls(tuple({term.word: term for term in found}.values()), {}, {})
+
+    def keys(self) -> list[str]:
+        """The words and marked stems to look up in the index."""
+        return [*(t.word for t in self.terms), *(f"{STEM_MARK}{t.stem}" for t in self.terms)]
+
+    def weighed(self, known: Mapping[str, float], total: int) -> Query:
+        """With the weights that follow from in how many of ``total`` facts each key stands."""
+        highest = math.log(1 + (total + 1) / 0.5)
+        weights = {}
+        for term in self.terms:
+            stands = max(known.get(term.word, 0), known.get(f"{STEM_MARK}{term.stem}", 0))
+            rarity = math.log(1 + (total + 1) / (stands + 0.5)) / highest
+            weights[term.word] = rarity * term.weight
+        return replace(self, weights=weights, known=known)
+
+    def rarest(self, most: float) -> list[str]:
+        """The rarest of the keys that the index knows, at least one; together they stand in at
+        most so many facts."""
+        keys: list[str] = []
+        for key, facts in sorted(self.known.items(), key=lambda item: item[1]):
+            most -= facts
+            if keys and most < 0:
+                break
+            keys.append(key)
+        return keys
+
+    def rank(self, fact: Fact, now: float, half_life_days: float) -> Ranking:
+        """``fact`` with its place: profile facts and those of a half-life ≤ 0 do not fade."""
+        relevance = self.relevance(terms(fact.content))
+        score = relevance * fact.confidence
+        if fact.category != "profile" and half_life_days > 0:
+            score *= 0.5 ** (max(0.0, now - fact.created) / DAY / half_life_days)
+        return Ranking(fact, relevance, score)
+
+    def relevance(self, of: Sequence[Term]) -> float:
+        """The cosine of the angle between the query and a text's terms."""
+        words = {term.word for term in of}
+        stems = {term.stem for term in of}
+        matched = length = 0.0
+        hit: set[str] = set()
+        for term in self.terms:
+            weight = self.weights[term.word]
+            length += weight * weight
+            share = 1.0 if term.word in words else STEM_ONLY if term.stem in stems else 0.0
+            if share:
+                matched += share * weight * weight
+                hit.add(term.stem)
+        rest = sum((UNKNOWN * term.weight) ** 2 for term in of if term.stem not in hit)
+        norm = math.sqrt(length * (matched + rest))
+        return min(1.0, matched / norm) if norm else 0.0

@@ -1,0 +1,87 @@
+"""Stored text on its way to a model: through the gate ``pre_read``, blocked where that says so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hookline_hookspecs import Host, Refused
+
+from .notefile import NoteFile
+from .notes import DELIMITER, Notes, mark_of
+from .wording import Complaint, counted, one_line, used
+
+REASON = 160
+"""Characters shown of why an entry is blocked."""
+LISTED_ENTRIES = 200
+"""Entries that a complaint shows at most."""
+
+
+class Reader:
+    """Reads notes and facts for a model."""
+
+    def __init__(self, host: Host, limit: int) -> None:
+        """``limit``: characters of one file of notes."""
+        self._host = host
+        self._limit = limit
+
+    async def entry(self, number: int, text: str, source: str, kind: str = "note") -> str:
+        """An entry as a model may see it. A poisoned one is named without its words."""
+        try:
+            return await self._host.read(text, source, kind)
+        except Refused as error:
+            why = one_line(str(error), REASON)
+            return (
+                f"[Entry {number} is blocked: {why}. It stays stored until it is removed with "
+                f'old_text="{mark_of(text)}".]'
+            )
+
+    async def fact(self, text: str) -> str | None:
+        """A fact as a model may see it; None if it is blocked."""
+        try:
+            return " ".join((await self._host.read(text, "memory", "fact")).split())
+        except Refused as error:
+            self._host.log.warning("a fact is kept from the model: %s", error)
+            return None
+
+    async def complaint(self, error: Complaint) -> str:
+        """The sentence, with the entries that belong to it."""
+        shown = error.entries[:LISTED_ENTRIES]
+        lines = [
+            f"{number}. {await self.entry(number, entry, 'memory')}"
+            for number, entry in enumerate(shown, 1)
+        ]
+        more = len(error.entries) - len(shown)
+        if more:
+            lines.append(f"… and {counted(more, 'other')}")
+        return "\n".join([f"{error}:" if lines else f"{error}.", *lines])
+
+    async def section(self, file: NoteFile, heading: str) -> str | None:
+        """A file of notes with its usage, for the prompt; None if there are none.
+
+        What lies beyond the room for notes, in a file that was made longer by hand, is left out.
+        Raises ``Unreadable``.
+        """
+        notes = file.read().notes
+        if not notes.entries:
+            return None
+        head = f"{heading} [{used(notes.chars, self._limit)}]"
+        shown = [
+            await self.entry(number, entry, file.name)
+            for number, entry in enumerate(self._fitting(notes), 1)
+        ]
+        more = len(notes.entries) - len(shown)
+        if more:
+            shown.append(f"[{counted(more, 'more note')} do not fit; merge or remove some.]")
+        return f"{head}\n{DELIMITER.join(shown)}"
+
+    def _fitting(self, notes: Notes) -> Sequence[str]:
+        fitting: list[str] = []
+        room = self._limit
+        for entry in notes.entries:
+            room -= len(entry) + (len(DELIMITER) if fitting else 0)
+            if room < 0:
+                break
+            fitting.append(entry)
+        if not fitting:
+            fitting.append(f"{notes.entries[0][: self._limit]}…")
+        return fitting

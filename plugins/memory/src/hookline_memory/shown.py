@@ -1,0 +1,49 @@
+"""Which facts the model still has before it, so that none is told twice.
+
+The history itself is looked through: that survives a restart of the process and knows what
+compaction, ``/undo`` and a cold cache took away.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from html import unescape
+from typing import Any
+
+from hookline_hookspecs import Message, ToolCall, ToolResultBlock
+
+TAG = "recalled-context"
+"""The element of a turn's context (CONTRACT)."""
+_BLOCK = re.compile(rf"<{TAG}>(.*?)</{TAG}>", re.DOTALL)
+_LINE = re.compile(r"^- (.*) \[[^\[\]]*\]$", re.MULTILINE)
+
+
+def shown_facts(history: Iterable[Message]) -> set[str]:
+    """The contents of the facts that stand in a history as it is sent: told in a turn's context,
+    returned by the tool, or written by the model itself."""
+    found: set[str] = set()
+    calls: set[str] = set()
+    for message in history:
+        if message.context:
+            for block in _BLOCK.findall(message.context):
+                found.update(_contents(unescape(block)))
+        for part in message.blocks:
+            if isinstance(part, ToolCall) and part.name == "memory":
+                calls.add(part.id)
+                found.update(_written(part.arguments))
+            elif isinstance(part, ToolResultBlock) and part.call_id in calls:
+                found.update(_contents(part.text))
+    return found
+
+
+def _contents(text: str) -> list[str]:
+    return _LINE.findall(text)
+
+
+def _written(arguments: Mapping[str, Any]) -> Iterator[str]:
+    operations = arguments.get("operations")
+    for given in [arguments, *(operations if isinstance(operations, list) else ())]:
+        content = given.get("content") if isinstance(given, Mapping) else None
+        if isinstance(content, str):
+            yield " ".join(content.split())

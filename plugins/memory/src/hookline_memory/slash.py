@@ -1,0 +1,82 @@
+"""``/memory``: what a chat's memory holds, and forgetting a part of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+from hookline_chatfiles import Chat
+from hookline_hookspecs import Context
+
+from .changes import Changes
+from .config import MemoryConfig
+from .facts import Fact, Facts
+from .log import Origin
+from .operations import Operation
+from .places import Places
+from .wording import Complaint, Missing, one_line, used
+
+HELP = "/memory shows it; /memory forget and a part of the text, or #N of a fact, takes one away."
+SHOWN = 100
+"""Facts that are listed, the newest."""
+
+
+class Slash:
+    """The command's answers."""
+
+    def __init__(
+        self, places: Places, facts: Facts, changes: Changes, config: MemoryConfig
+    ) -> None:
+        self._places = places
+        self._facts = facts
+        self._changes = changes
+        self._config = config
+
+    async def run(self, ctx: Context, args: str) -> str:
+        """The answer to ``/memory ARGS``."""
+        verb, _, rest = args.strip().partition(" ")
+        if not verb:
+            return await self._show(ctx)
+        if verb.casefold() == "forget" and rest.strip():
+            return await self._forget(ctx, rest.strip())
+        return HELP
+
+    async def _show(self, ctx: Context) -> str:
+        chat = Chat.of(ctx.session)
+        notes = await asyncio.to_thread(lambda: list(self._notes(chat, ctx.operator)))
+        facts = await self._facts.of_chat(chat)
+        lines = [f"Facts of this chat: {len(facts)}"]
+        if len(facts) > SHOWN:
+            lines[0] += f", the newest {SHOWN} of them"
+        lines += [_line(fact) for fact in facts[-SHOWN:]]
+        return "\n".join([*notes, *lines])
+
+    def _notes(self, chat: Chat, operator: bool) -> Iterator[str]:
+        """The files that may be changed from here; the others are not this chat's to see."""
+        for file in reversed(self._places.writable(chat, operator)):
+            everywhere = file.name == self._places.everywhere.name
+            name = "Notes for every chat" if everywhere else "Notes of this chat"
+            try:
+                notes = file.read().notes
+            except Complaint as error:
+                yield f"{name}: {error}."
+                continue
+            yield f"{name} [{used(notes.chars, self._config.notes_max_chars)}]"
+            yield from (f"- {entry}" for entry in notes.entries)
+
+    async def _forget(self, ctx: Context, wanted: str) -> str:
+        """Take away the fact or, if there is none, the note that is meant."""
+        origin = await Origin.of(ctx)
+        for action in ("forget", "remove"):
+            asked = [Operation(action, old_text=wanted)]
+            try:
+                return (await self._changes.make(origin, ctx.operator, asked))[0]
+            except Missing:
+                continue
+            except Complaint as error:
+                return "\n".join([f"{error}.", *(f"- {one_line(e)}" for e in error.entries)])
+        return f"Nothing here holds `{one_line(wanted, 60)}`. {HELP}"
+
+
+def _line(fact: Fact) -> str:
+    return f"#{fact.id} {fact.line().removeprefix('- ')}"

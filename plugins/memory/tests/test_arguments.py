@@ -1,0 +1,110 @@
+"""Wrong arguments of every JSON kind: each gets a sentence to act on, and nothing is changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hookline.testing import calls
+from hookline_hookspecs import ToolCall
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+ODD = [None, True, 0, -1.5, 10**400, "", "  ", "nonsense", [], [1], {}, {"a": 1}]
+
+
+@pytest.mark.parametrize("value", ODD)
+@pytest.mark.parametrize(
+    ("action", "name"),
+    [
+        ("add", "content"),
+        ("replace", "old_text"),
+        ("replace", "content"),
+        ("remove", "old_text"),
+        ("remember", "content"),
+        ("forget", "old_text"),
+        ("recall", "query"),
+        ("batch", "operations"),
+    ],
+)
+def test_a_needed_argument_of_the_wrong_kind_is_named(
+    mind: Any, action: str, name: str, value: Any
+) -> None:
+    fine = {"content": "tea", "old_text": "tea", "query": "tea"}
+    given = {**fine, name: value} if action != "batch" else {name: value}
+    result = mind.call(action, **given)
+    if value == "nonsense" and action in ("add", "remember", "recall"):
+        assert result.ok
+        return
+    assert not result.ok
+    assert result.text.startswith("Error: ")
+    assert "failed:" not in result.text
+    assert (
+        name.rstrip("s") in result.text
+        or "no note holds" in result.text
+        or "no fact" in result.text
+    )
+
+
+@pytest.mark.parametrize("days", [0, -1, float("nan"), float("inf"), "30", True, [], {}, 10**400])
+def test_ttl_days_has_to_be_a_positive_finite_number(mind: Any, days: Any) -> None:
+    error = mind.error("remember", content="x y z", ttl_days=days)
+    assert "ttl_days has to be a positive number of days" in error
+    assert "Facts of this chat: 0" in mind.harness.send("/memory").text
+
+
+@pytest.mark.parametrize("category", ["", "secret", 3, [], True])
+def test_a_category_is_one_of_three(mind: Any, category: Any) -> None:
+    error = mind.error("remember", content="x y z", category=category)
+    assert "category has to be one of profile, knowledge, event" in error
+
+
+def test_actions_and_names_are_told(mind: Any) -> None:
+    assert "action has to be one of add, replace" in mind.error("save", content="x")
+    (result,) = mind.calls(calls("memory", content="x"))
+    assert "action" in result.text
+    assert "did you mean content?" in mind.error("add", contents="x")
+    assert "it takes action" in mind.error("add", content="x", zzz=1)
+    assert "operations belong to action batch" in mind.error("add", content="x", operations=[])
+    assert "ttl_days is for remember" in mind.error("add", content="x", ttl_days=3)
+    nested = [{"action": "batch", "operations": []}]
+    assert "operation 1" in mind.error("batch", operations=nested)
+    assert "operation 1" in mind.error("batch", operations=[{"action": "recall", "query": "x"}])
+    assert "at most 50" in mind.error("batch", operations=[{"action": "add"}] * 51)
+    assert "belongs into an operation" in mind.error("batch", operations=nested, content="x")
+
+
+def test_names_that_python_knows_are_only_names(mind: Any) -> None:
+    for name in ("self", "ctx", "arguments", "host"):
+        call = ToolCall("", "memory", {"action": "add", "content": "x", name: 1})
+        (result,) = mind.calls(call)
+        assert "failed:" not in result.text
+
+
+def test_nulls_are_as_if_left_out_and_operations_may_come_as_text(mind: Any) -> None:
+    mind.text("add", content="tea", old_text=None, ttl_days=None, operations=None)
+    mind.text("batch", operations='[{"action": "remove", "old_text": "tea"}]')
+    assert mind.entries() == []
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner),
+    max_leaves=6,
+)
+NAMES = ["action", "content", "old_text", "query", "category", "ttl_days", "operations", "other"]
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(NAMES),
+        JSON | st.sampled_from(["add", "remove", "remember", "batch", "recall", "profile"]),
+    )
+)
+@settings(
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_whatever_a_model_sends_gets_an_answer(mind: Any, arguments: dict[str, Any]) -> None:
+    (result,) = mind.calls(ToolCall("", "memory", arguments))
+    assert "failed:" not in result.text
+    assert result.text

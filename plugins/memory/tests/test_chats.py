@@ -1,0 +1,159 @@
+"""What belongs to whom: nothing crosses from one chat into another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hookline.testing import FakeChannel, Harness, calls
+from hookline_hookspecs import Access, Host, Inbound, ModelRequest, Plugin, hookimpl
+from hookline_hookspecs.plugin import NoConfig
+from hookline_memory import Memory
+
+CHATS = 1_000
+LOOKED_AT = 25
+"""Chats in which a whole turn is looked at; the others are asked by the command."""
+CANARY = re.compile(r"canary-\d+-\w+")
+
+
+class Door(Plugin[NoConfig]):
+    """Stands in for the plugin that knows admins."""
+
+    @hookimpl
+    def setup(self, host: Host) -> None:
+        """Offer who is an operator."""
+        host.services.provide(Access, self)  # type: ignore[type-abstract]
+
+    def is_operator(self, inbound: Inbound) -> bool:
+        """Whether an admin writes where nobody else reads."""
+        return inbound.user_id == "admin" and inbound.chat_id == "admin"
+
+
+def obedient(request: ModelRequest) -> Any:
+    """Does what the newest message says: `note X`, `fact X`, or both; else answers."""
+    words = request.messages[-1].text.split("\n")[0]
+    made = []
+    for verb, action in (("note", "add"), ("fact", "remember")):
+        if match := re.search(rf"{verb} ([^;]+)", words):
+            made.append(calls("memory", action=action, content=match[1]))
+    return made or "done"
+
+
+class Town:
+    """Many chats on one channel."""
+
+    def __init__(self, harness: Harness) -> None:
+        self.harness = harness
+        self.heard = 0
+
+    def say(self, *messages: tuple[str, str], user: str = "") -> dict[str, str]:
+        """Have messages said, all at once, and wait for the replies: by chat."""
+        self.harness.model.steps += [obedient] * (2 * len(messages))
+        return self.harness.run(self._say(self.harness.channel, messages, user))
+
+    async def _say(self, channel: FakeChannel, messages: Any, user: str) -> dict[str, str]:
+        for chat, text in messages:
+            await channel.say(text, chat=chat, user=user or chat)
+        self.heard += len(messages)
+        replies = await channel.replies(self.heard, seconds=600)
+        await self.harness.runtime.finish_background(60)
+        return {reply.session.chat_id: reply.text for reply in replies[-len(messages) :]}
+
+    def sent(self, chat: str, text: str) -> str:
+        """All that a model is sent for a message in a new session of a chat."""
+        self.say((chat, "/new"))
+        self.say((chat, text))
+        request = self.harness.model.last
+        return request.system + "".join(m.text + m.context for m in request.messages)
+
+
+@pytest.fixture
+def town(harness: Callable[..., Harness]) -> Town:
+    """A town with a door."""
+    return Town(harness(Door, Memory, config={"memory": {}, "door": {}}))
+
+
+def test_canaries_of_a_thousand_chats_stay_where_they_are(town: Town) -> None:
+    chats = [f"chat {number}" for number in range(CHATS)]
+    canaries = {
+        chat: (f"canary-{number}-note", f"canary-{number}-fact harbour lighthouse")
+        for number, chat in enumerate(chats)
+    }
+    for start in range(0, CHATS, 100):
+        some = chats[start : start + 100]
+        town.say(*[(c, f"note {canaries[c][0]}; fact {canaries[c][1]}") for c in some])
+    for start in range(0, CHATS, 100):
+        shown = town.say(*[(chat, "/memory") for chat in chats[start : start + 100]])
+        for chat, text in shown.items():
+            number = chat.split()[1]
+            assert set(CANARY.findall(text)) == {f"canary-{number}-note", f"canary-{number}-fact"}
+    for chat in chats[:: CHATS // LOOKED_AT]:
+        number = chat.split()[1]
+        sent = town.sent(chat, "what of the harbour lighthouse?")
+        assert set(CANARY.findall(sent)) == {f"canary-{number}-note", f"canary-{number}-fact"}
+    sent = town.sent("a chat that knows nothing", "what of the harbour lighthouse?")
+    assert not CANARY.findall(sent)
+    assert not (town.harness.home / "memories").exists()
+
+
+def test_the_global_notes_are_written_from_the_terminal_or_by_an_admin_alone(town: Town) -> None:
+    home = town.harness.home
+    everywhere, own = home / "memories/MEMORY.md", home / "chats/fake/carol/MEMORY.md"
+    town.say(("carol", "note tea"))
+    assert not everywhere.exists()
+    assert own.read_text("utf-8") == "tea\n"
+    town.say(("admin", "note coffee"), user="admin")
+    assert everywhere.read_text("utf-8") == "coffee\n"
+    assert not (home / "chats/fake/admin/MEMORY.md").exists()
+    town.say(("group", "note cocoa"), user="admin")
+    assert everywhere.read_text("utf-8") == "coffee\n"
+    assert (home / "chats/fake/group/MEMORY.md").read_text("utf-8") == "cocoa\n"
+    town.harness.model.steps += [[calls("memory", action="add", content="water")], "done"]
+    town.harness.send("go")
+    assert everywhere.read_text("utf-8") == "coffee\n§\nwater\n"
+    assert not (home / "chats/terminal").exists()
+
+
+def test_a_group_sees_the_global_notes_and_its_own_and_no_others(town: Town) -> None:
+    town.say(("carol", "note tea; fact the mooring costs 5 a day"))
+    town.say(("admin", "note coffee"), user="admin")
+    town.say(("group", "note cocoa"))
+    sent = town.sent("group", "what does the mooring cost a day?")
+    assert "Notes [0 % of 2,200 characters]\ncoffee" in sent
+    assert "Notes of this chat [0 % of 2,200 characters]\ncocoa" in sent
+    assert "tea" not in sent.split()
+    assert "recalled-context" not in sent
+
+
+def test_who_is_no_operator_cannot_touch_or_list_the_global_notes(town: Town) -> None:
+    town.say(("admin", "note coffee"), user="admin")
+    assert "coffee" in town.say(("admin", "/memory"), user="admin")["admin"]
+    assert "coffee" not in town.say(("carol", "/memory"))["carol"]
+    assert "Nothing here holds" in town.say(("carol", "/memory forget coffee"))["carol"]
+    remove = calls("memory", action="remove", old_text="coffee")
+    town.harness.model.steps += [lambda request: [remove]]
+    town.say(("carol", "please"))
+    assert (town.harness.home / "memories/MEMORY.md").read_text("utf-8") == "coffee\n"
+
+
+@pytest.mark.parametrize("chat", ["../../escape", "..", ".", "a/b", "-1001", "ünï 🙂", "%2E"])
+def test_a_chat_of_any_name_stays_in_its_folder(town: Town, chat: str, tmp_path: Path) -> None:
+    town.say((chat, "note tea"))
+    assert "tea" in town.say((chat, "/memory"))[chat]
+    (file,) = town.harness.home.glob("chats/*/*/MEMORY.md")
+    assert file.read_text("utf-8") == "tea\n"
+    assert "Notes of this chat" in town.sent(chat, "hello")
+
+
+def test_a_person_forgets_by_the_command(town: Town) -> None:
+    town.say(("carol", "note tea leaves; fact the mooring costs 5 a day"))
+    assert "Forgotten" in town.say(("carol", "/memory forget #1"))["carol"]
+    assert "Removed" in town.say(("carol", "/memory forget TEA"))["carol"]
+    assert "/memory forget" in town.say(("carol", "/memory nonsense"))["carol"]
+    shown = town.say(("carol", "/memory"))["carol"]
+    assert "Facts of this chat: 0" in shown
+    assert "tea" not in shown
+    assert "Nothing here holds" in town.say(("carol", "/memory forget #1"))["carol"]

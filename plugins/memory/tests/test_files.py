@@ -1,0 +1,304 @@
+"""Notes on disk: edits by hand, odd encodings, files that cannot be used."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+
+def test_an_edit_by_hand_is_kept(mind: Any) -> None:
+    mind.text("add", content="tea")
+    mind.write(mind.notes.read_text("utf-8") + "§\nwritten by hand")
+    mind.text("add", content="coffee")
+    assert mind.entries() == ["tea", "written by hand", "coffee"]
+    assert not mind.notes.with_name("MEMORY.md.bak").exists()
+
+
+def test_what_would_not_be_written_again_is_copied_first(mind: Any) -> None:
+    text = "tea   \n\n\n§\n\n§\n  indented\n"
+    mind.write(text)
+    mind.text("add", content="coffee")
+    assert mind.entries() == ["tea", "indented", "coffee"]
+    assert mind.notes.with_name("MEMORY.md.bak").read_text("utf-8") == text
+
+
+def test_windows_line_ends_and_a_byte_order_mark_stay(mind: Any) -> None:
+    mind.write(b"\xef\xbb\xbftea\r\n\xc2\xa7\r\nfirst\r\nsecond\r\n")
+    prompt = mind.prompt()
+    assert "tea\n§\nfirst\nsecond" in prompt
+    assert "\ufeff" not in prompt
+    mind.text("add", content="coffee")
+    assert mind.notes.read_bytes() == (
+        b"\xef\xbb\xbftea\r\n\xc2\xa7\r\nfirst\r\nsecond\r\n\xc2\xa7\r\ncoffee\r\n"
+    )
+    assert not mind.notes.with_name("MEMORY.md.bak").exists()
+
+
+def test_an_empty_file_is_no_notes(mind: Any) -> None:
+    for text in ("", "\n\n", "§\n§\n", "\ufeff"):
+        mind.write(text)
+        assert "Notes [" not in mind.prompt()
+    mind.text("add", content="tea")
+    assert mind.entries()[-1] == "tea"
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        (b"caf\xe9\n", "is not UTF-8 (byte 4)"),
+        ("tea".encode("utf-16"), "is not UTF-8"),
+        (b"a" * 1_000_001, "has more than 1,000,000 bytes"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_told_and_left_alone(
+    mind: Any, data: bytes, sentence: str
+) -> None:
+    mind.write(data)
+    assert sentence in mind.error("add", content="tea")
+    assert "Notes [" not in mind.prompt()
+    assert any(sentence in notice.text for notice in mind.harness.notices)
+    assert sentence in mind.harness.send("/memory").text
+    (check,) = [one for plugin, one in mind.harness.checks() if plugin == "memory"]
+    result = check.run()
+    assert not result.ok
+    assert sentence in result.detail
+    assert mind.notes.read_bytes() == data
+
+
+def test_a_folder_in_the_place_of_the_file_is_told(mind: Any) -> None:
+    mind.notes.mkdir(parents=True)
+    assert "no regular file" in mind.error("add", content="tea")
+    assert "Notes [" not in mind.prompt()
+
+
+def test_notes_made_too_long_by_hand_are_cut_in_the_prompt_and_may_shrink(mind: Any) -> None:
+    entries = [f"{number} {'x' * 300}" for number in range(10)]
+    mind.write("\n§\n".join(entries))
+    prompt = mind.prompt()
+    assert "[138 % of 2,200 characters]" in prompt
+    assert "[3 more notes do not fit" in prompt
+    assert entries[6] in prompt
+    assert entries[7] not in prompt
+    assert "merge or remove" in mind.error("add", content="y")
+    mind.text("remove", old_text="4 xxx")
+    assert len(mind.entries()) == 9
+    (check,) = [one for plugin, one in mind.harness.checks() if plugin == "memory"]
+    assert check.run().hint
+
+
+def test_one_entry_that_is_too_long_is_cut(mind: Any) -> None:
+    mind.write("z" * 5_000)
+    assert mind.prompt().count("z" * 100) == 22
+
+
+def test_a_link_is_followed_and_stays_a_link(mind: Any, tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles" / "notes.md"
+    real.parent.mkdir()
+    real.write_text("tea\n", "utf-8")
+    mind.notes.parent.mkdir(parents=True)
+    mind.notes.symlink_to(real)
+    mind.text("add", content="coffee")
+    assert mind.notes.is_symlink()
+    assert real.read_text("utf-8") == "tea\n§\ncoffee\n"
+
+
+def test_what_is_written_is_private(mind: Any) -> None:
+    mind.text("add", content="tea")
+    assert mind.notes.stat().st_mode & 0o777 == 0o600
+    assert mind.notes.parent.stat().st_mode & 0o077 == 0
+
+
+def test_a_hand_that_writes_meanwhile_loses_nothing(
+    mind: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mind.text("add", content="tea")
+    from hookline_memory import notechanges
+
+    edits = iter(["tea\n§\nby hand\n"])
+    read_all = notechanges.read_all
+
+    def slow(files: Any) -> Any:
+        found = read_all(files)
+        for text in edits:  # once: the editor saves after the plugin has read
+            mind.write(text)
+        return found
+
+    monkeypatch.setattr(notechanges, "read_all", slow)
+    mind.text("add", content="coffee")
+    assert mind.entries() == ["tea", "by hand", "coffee"]
+
+
+def test_a_full_disk_leaves_the_file_whole(mind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    mind.text("add", content="tea")
+    before = mind.notes.read_bytes()
+
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    error = mind.error("add", content="coffee")
+    assert "No space left on device" in error
+    assert mind.notes.read_bytes() == before
+    assert [path.name for path in mind.notes.parent.iterdir()] == ["MEMORY.md"]
+
+
+def test_facts_that_cannot_be_stored_take_the_notes_back(
+    mind: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from hookline_hookspecs import StoreError
+    from hookline_memory.facts import Writer
+
+    mind.text("add", content="tea")
+    before = mind.notes.read_bytes()
+
+    def fail(self: Any, fact: Any, most: int) -> str:
+        raise StoreError("the disk is full")
+
+    monkeypatch.setattr(Writer, "remember", fail)
+    both = [{"action": "add", "content": "coffee"}, {"action": "remember", "content": "x y"}]
+    assert "the disk is full" in mind.error("batch", operations=both)
+    assert mind.notes.read_bytes() == before
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from hookline.testing import Harness, calls
+from hookline_memory import Memory
+
+left = int(sys.argv[2])
+
+def dying(real):
+    def call(*args, **options):
+        global left
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(*args, **options)
+    return call
+
+import hookline_chatfiles.textfile as textfile
+textfile.os.fsync = dying(os.fsync)
+textfile.tempfile.mkstemp = dying(textfile.tempfile.mkstemp)
+textfile.Path.replace = dying(Path.replace)
+textfile.Path.chmod = dying(Path.chmod)
+new = calls("memory", action="replace", old_text="old", content="new " * 400)
+harness = Harness(Memory, home=Path(sys.argv[1]), model=[[new], "done"])
+harness.send("go")
+harness.close()
+"""
+
+
+def test_a_process_killed_at_any_step_leaves_a_whole_file(tmp_path: Path) -> None:
+    old, new = "old " * 400, "new " * 400
+    seen = set()
+    for step in range(1, 30):
+        home = tmp_path / str(step)
+        notes = home / "memories" / "MEMORY.md"
+        notes.parent.mkdir(parents=True)
+        notes.write_text(f"{old.strip()}\n", "utf-8")
+        command = [sys.executable, "-c", textwrap.dedent(KILLED), str(home), str(step)]
+        code = subprocess.run(command, capture_output=True).returncode
+        text = notes.read_text("utf-8")
+        assert text in (f"{old.strip()}\n", f"{new.strip()}\n")
+        seen.add((code, text[:3]))
+        if code == 0:
+            break
+    assert seen == {(-9, "old"), (-9, "new"), (0, "new")} or seen == {(-9, "old"), (0, "new")}
+
+
+LINES = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=20)
+ENTRIES = st.lists(st.lists(LINES, min_size=1, max_size=3).map("\n".join), max_size=6)
+
+
+@given(ENTRIES, st.sampled_from(["\n", "\r\n", "\r"]), st.booleans(), st.booleans())
+@settings(max_examples=150, deadline=None)
+def test_whatever_a_file_holds_is_read_and_written_again(
+    texts: list[str], newline: str, bom: bool, closed: bool
+) -> None:
+    from hookline_memory.notes import chars_of, keeps_all, parse
+
+    text = "\n§\n".join(texts).replace("\n", newline) + (newline if closed else "")
+    notes = parse(("\ufeff" if bom else "") + text)
+    again = parse(notes.render())
+    assert again.entries == notes.entries
+    assert chars_of(notes.entries) == len("\n§\n".join(notes.entries))
+    assert not any(line.strip() == "§" for entry in notes.entries for line in entry.split("\n"))
+    words = [word for part in texts for word in part.split() if word not in ("§", "\ufeff")]
+    kept = [word for entry in notes.entries for word in entry.split()]
+    assert [w.strip("\ufeff") for w in kept] == [w.strip("\ufeff") for w in words if w != "§"]
+    assert keeps_all(notes.render())
+
+
+OPERATION = st.fixed_dictionaries(
+    {"action": st.sampled_from(["add", "replace", "remove"])},
+    optional={
+        "content": st.text("ab §\n", min_size=1, max_size=30),
+        "old_text": st.text("ab ", min_size=1, max_size=4),
+    },
+)
+
+
+@given(st.lists(st.lists(OPERATION, min_size=1, max_size=4), max_size=12))
+@settings(max_examples=60, deadline=None)
+def test_no_sequence_of_batches_exceeds_the_room_or_does_a_part(
+    tmp_path_factory: pytest.TempPathFactory, batches: list[list[dict[str, str]]]
+) -> None:
+    from hookline_memory.notechanges import change_notes
+    from hookline_memory.notefile import NoteFile
+    from hookline_memory.notes import entry_of
+    from hookline_memory.operations import parse
+    from hookline_memory.wording import Complaint
+
+    folder = tmp_path_factory.mktemp("notes")
+    file = NoteFile(folder / "MEMORY.md", "MEMORY.md")
+    for batch in batches:
+        before = file.read()
+        try:
+            asked: Any = parse({"action": "batch", "operations": batch})
+            for one in asked:
+                if one.content:
+                    entry_of(one.content)
+            change_notes([file], asked, 60, folder / "locks")
+        except Complaint:
+            assert file.read() == before
+        notes = file.read().notes
+        assert notes.chars <= 60
+        assert len(set(notes.entries)) == len(notes.entries)
+
+
+ADDING = """
+import sys
+from pathlib import Path
+from hookline.testing import Harness, calls
+from hookline_memory import Memory
+
+name = sys.argv[2]
+steps = [step for n in range(15) for step in
+         ([calls("memory", action="add", content=f"{name} {n}")], "done")]
+harness = Harness(Memory, home=Path(sys.argv[1]), model=steps)
+for _ in range(15):
+    (result,) = harness.send("go", session=name).tool_calls
+    assert result.ok, result.text
+harness.close()
+"""
+
+
+def test_two_processes_lose_nothing_of_each_other(tmp_path: Path) -> None:
+    def start(name: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-c", ADDING, str(tmp_path), name]
+        return subprocess.Popen(command, stderr=subprocess.PIPE)
+
+    for process in [start(name) for name in ("one", "two")]:
+        _, errors = process.communicate()
+        assert process.returncode == 0, errors.decode()
+    text = (tmp_path / "memories" / "MEMORY.md").read_text("utf-8")
+    wanted = {f"{name} {n}" for name in ("one", "two") for n in range(15)}
+    assert set(text.rstrip("\n").split("\n§\n")) == wanted

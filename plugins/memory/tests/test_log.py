@@ -1,0 +1,179 @@
+"""``hookline memory list|log|undo``: everything is traced and can be taken back exactly."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from .conftest import DAY
+
+
+def test_everything_is_listed_with_where_it_comes_from(mind: Any, capsys: Any) -> None:
+    assert "Nothing is remembered." in mind.cli(capsys, "list")
+    mind.call("add", session="first", content="tea")
+    mind.call("remember", session="second", content="The cat is old", category="profile")
+    mind.write(mind.notes.read_text("utf-8") + "§\nby myself")
+    rows = json.loads(mind.cli(capsys, "list", json=True))
+    assert [(r["kind"], r["chat"], r["text"], r["session"], r["turn"]) for r in rows] == [
+        ("note", "", "tea", "first", 1),
+        ("note", "", "by myself", "", None),
+        ("fact", "terminal:default", "The cat is old", "second", 1),
+    ]
+    assert rows[2]["category"] == "profile"
+    text = mind.cli(capsys, "list")
+    assert "session first, turn 1" in text
+    assert "by hand" in text
+    rows = json.loads(mind.cli(capsys, "list", json=True, chat="terminal:default"))
+    assert [row["kind"] for row in rows] == ["fact"]
+    assert "Nothing is remembered of telegram:1." in mind.cli(capsys, "list", chat="telegram:1")
+
+
+def test_undo_restores_exactly_and_can_be_undone(mind: Any, capsys: Any) -> None:
+    for content in ("tea", "coffee", "cocoa"):
+        mind.text("add", content=content)
+    mind.text("remember", content="The cat is old", ttl_days=9)
+    before = mind.cli(capsys, "list", json=True)
+    mind.text(
+        "batch",
+        operations=[
+            {"action": "remove", "old_text": "coffee"},
+            {"action": "replace", "old_text": "tea", "content": "green tea"},
+            {"action": "add", "content": "water"},
+            {"action": "forget", "old_text": "cat"},
+            {"action": "remember", "content": "The dog is young"},
+        ],
+    )
+    after = mind.cli(capsys, "list", json=True)
+    newest = json.loads(mind.cli(capsys, "log", json=True, limit=1))[0]
+    assert len(newest["changes"]) == 5
+    said = mind.cli(capsys, "undo", number=newest["number"])
+    assert _texts(mind.cli(capsys, "list", json=True)) == _texts(before)
+    assert mind.entries() == ["tea", "coffee", "cocoa"]
+    mind.cli(capsys, "undo", number=said.partition("undo ")[2].partition("`")[0])
+    assert _texts(mind.cli(capsys, "list", json=True)) == _texts(after)
+    log = json.loads(mind.cli(capsys, "log", json=True))
+    assert [entry["undoes"] for entry in log[:2]] == [int(log[1]["number"]), int(newest["number"])]
+    assert f"(undone by {log[1]['number']})" in mind.cli(capsys, "log")
+
+
+def _texts(listed: str) -> list[Any]:
+    return [(r["kind"], r["text"], r.get("id"), r.get("expires")) for r in json.loads(listed)]
+
+
+def test_what_was_changed_since_is_not_undone(mind: Any, capsys: Any) -> None:
+    mind.text("add", content="tea")
+    mind.text("replace", old_text="tea", content="coffee")
+    mind.text("remember", content="The cat is old")
+    mind.text("forget", old_text="cat")
+    for number in ("1", "3"):
+        assert "has changed since, or is gone" in _refused(mind, capsys, number)
+    assert mind.entries() == ["coffee"]
+    mind.cli(capsys, "undo", number="4")
+    mind.cli(capsys, "undo", number="3")
+    mind.cli(capsys, "undo", number="2")
+    assert "undone by" in _refused(mind, capsys, "2")
+    mind.cli(capsys, "undo", number="1")
+    assert mind.entries() == []
+    assert json.loads(mind.cli(capsys, "list", json=True)) == []
+
+
+def _refused(mind: Any, capsys: Any, number: str) -> str:
+    with pytest.raises(SystemExit) as caught:
+        mind.cli(capsys, "undo", number=number)
+    assert caught.value.code == 1
+    return str(capsys.readouterr().err)
+
+
+@pytest.mark.parametrize("number", ["7", "0", "x", "", "-1", "9" * 30, "nobody:1"])
+def test_a_number_that_is_none_gets_a_sentence(mind: Any, capsys: Any, number: str) -> None:
+    text = _refused(mind, capsys, number)
+    assert text.startswith("hookline: ")
+    assert text.endswith(".\n")
+
+
+def test_a_merge_and_the_letting_go_of_the_weakest_can_be_undone(
+    make_mind: Callable[..., Any], capsys: Any
+) -> None:
+    mind = make_mind(facts_max=1)
+    mind.text("remember", content="The user prefers dark mode", category="profile")
+    mind.text("remember", content="User prefers dark mode everywhere", category="profile")
+    mind.cli(capsys, "undo", number="2")
+    rows = json.loads(mind.cli(capsys, "list", json=True))
+    assert [row["text"] for row in rows] == ["The user prefers dark mode"]
+    mind.text("remember", content="An apple a day")
+    assert mind.told("apple") == ["An apple a day"]
+    mind.cli(capsys, "undo", number="4")
+    assert mind.told("dark mode") == ["The user prefers dark mode"]
+    assert mind.told("apple") == []
+
+
+def test_what_has_expired_does_not_come_back(
+    mind: Any, capsys: Any, clock: Callable[[float], None]
+) -> None:
+    clock(0)
+    mind.text("remember", content="The cat is old", ttl_days=1)
+    mind.text("forget", old_text="cat")
+    clock(2 * DAY)
+    assert "has expired meanwhile" in _refused(mind, capsys, "2")
+
+
+def test_an_undo_that_would_overfill_the_notes_is_refused(
+    make_mind: Callable[..., Any], capsys: Any
+) -> None:
+    mind = make_mind(notes_max_chars=60)
+    mind.text("add", content="a" * 40)
+    mind.text("remove", old_text="aa")
+    mind.text("add", content="b" * 40)
+    assert "would have 83 characters" in _refused(mind, capsys, "2")
+    assert mind.entries() == ["b" * 40]
+
+
+def test_the_log_is_kept_for_a_while(
+    make_mind: Callable[..., Any], capsys: Any, clock: Callable[[float], None]
+) -> None:
+    mind = make_mind(log_days=10)
+    clock(0)
+    mind.text("add", content="tea")
+    clock(9 * DAY)
+    mind.text("add", content="coffee")
+    clock(11 * DAY)
+    mind.job()
+    (entry,) = json.loads(mind.cli(capsys, "log", json=True))
+    assert entry["changes"][0]["after"] == "coffee"
+    assert mind.entries() == ["tea", "coffee"]
+
+
+def test_other_plugins_join_in(mind: Any, capsys: Any) -> None:
+    class Other:
+        name = "other"
+
+        async def list(self) -> Any:
+            where = {"at": None, "session": "", "turn": None, "turn_id": ""}
+            return [{"kind": "other", "chat": "fake:1", "text": "something", **where}]
+
+        async def log(self, limit: int) -> Any:
+            change = {"kind": "other", "op": "made", "before": None, "after": "something"}
+            return [
+                {"number": "other:5", "chat": "fake:1", "at": 1.0, "session": "", "turn": None}
+                | {"changes": [change], "undone_by": None}
+            ]
+
+        async def undo(self, number: int) -> str:
+            return f"other took {number} back"
+
+    plugin = mind.gates
+    plugin.host.signals.connect("learned_sources", lambda found, ctx=None: found.append(Other()))
+    assert "something" in mind.cli(capsys, "list")
+    assert "other:5" in mind.cli(capsys, "log")
+    assert "other took 5 back" in mind.cli(capsys, "undo", number="other:5")
+
+
+def test_what_would_steer_a_terminal_is_shown(mind: Any, capsys: Any) -> None:
+    mind.write("a \x1b[31m red \u202e entry")
+    text = mind.cli(capsys, "list")
+    assert "\x1b" not in text
+    assert "\\x1b[31m" in text
+    assert "\u202e" not in text

@@ -1,0 +1,48 @@
+"""The plugin: the gate for what will be remembered, and what it does with replies."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from functools import cached_property
+
+from hookline_hookspecs import Context, Host, Lesson, Plugin, Reply, hookimpl
+
+from .config import RedactConfig
+from .redactor import Redactor
+
+LONG = 20_000
+"""Characters from which on a text is worked on in a thread, so that others need not wait."""
+
+
+class Redact(Plugin[RedactConfig]):
+    """Replaces secrets and personal data in all that will be remembered."""
+
+    def __new__(cls, config: RedactConfig, host: Host) -> Redact:
+        """With ``outbound`` one that has the hook ``pre_reply``: to have it withholds streaming."""
+        return super().__new__(_OutboundRedact if cls is Redact and config.outbound else cls)
+
+    @cached_property
+    def _redactor(self) -> Redactor:
+        return Redactor(self.config.region, self.config.kinds)
+
+    @hookimpl
+    async def pre_learn(self, ctx: Context, lesson: Lesson) -> Lesson | None:
+        """The lesson with placeholders; None if there is nothing to replace."""
+        text = await self._redacted(lesson.text)
+        return replace(lesson, text=text) if text != lesson.text else None
+
+    async def _redacted(self, text: str) -> str:
+        if len(text) < LONG:
+            return self._redactor.redact(text)
+        return await asyncio.to_thread(self._redactor.redact, text)
+
+
+class _OutboundRedact(Redact):
+    """Redacts replies as well."""
+
+    @hookimpl
+    async def pre_reply(self, ctx: Context, reply: Reply) -> Reply | None:
+        """The reply with placeholders."""
+        text = await self._redacted(reply.text)
+        return replace(reply, text=text) if text != reply.text else None

@@ -1,0 +1,68 @@
+"""The plugin in the core: what is learnt, and what leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hookline.testing import Harness, calls
+from hookline_hookspecs import Plugin, tool
+from hookline_redact import Redact
+
+MakeHarness = Callable[..., Harness]
+
+
+class Notebook(Plugin):
+    """Remembers through the gate."""
+
+    @tool
+    async def remember(self, text: str) -> str:
+        """Remember a note."""
+        return await self.host.learn(text, "notes", "note")
+
+
+def learn(h: Harness, text: str) -> str:
+    """What would be remembered."""
+    h.model.steps[:] = [calls("remember", text=text), "Done."]
+    return h.send("go").tool_calls[0].text
+
+
+def test_what_is_learnt_holds_no_secret(harness: MakeHarness) -> None:
+    h = harness(Redact, Notebook)
+    assert learn(h, "Bob is bob@example.com") == "Bob is [REDACTED:email]"
+    assert learn(h, "The user likes tea.") == "The user likes tea."
+
+
+def test_a_long_text_is_redacted_to_its_end(harness: MakeHarness) -> None:
+    h = harness(Redact, Notebook)
+    text = "The user likes tea and short answers.\n" * 1_000
+    assert learn(h, f"{text}password=hunter2") == f"{text}password=[REDACTED:token]"
+
+
+def test_settings_decide_what_is_looked_for(harness: MakeHarness) -> None:
+    config = {"redact": {"region": "gb", "kinds": ["phone"]}}
+    h = harness(Redact, Notebook, config=config)
+    assert learn(h, "bob@example.com, 020 7946 0958") == "bob@example.com, [REDACTED:phone]"
+
+
+@pytest.mark.parametrize("region", ["USA", "1", ""])
+def test_a_region_that_is_none_is_refused(harness: MakeHarness, region: str) -> None:
+    h = harness(Redact, Notebook, config={"redact": {"region": region}}, strict=False)
+    h.model.steps[:] = ["Hello."]
+    h.send("hi")
+    state, reason = h.states()["redact"]
+    assert state == "failed"
+    assert "two letters" in reason
+
+
+def test_replies_are_left_and_streamed(harness: MakeHarness) -> None:
+    h = harness(Redact, model=["It is bob@example.com."])
+    assert h.send("Which address?").text == "It is bob@example.com."
+    assert not h.hooks["pre_reply"]
+    assert not h.runtime.plugins.withholds_deltas()
+
+
+def test_replies_are_redacted_where_it_is_wanted(harness: MakeHarness) -> None:
+    h = harness(Redact, config={"outbound": True}, model=["It is bob@example.com."])
+    assert h.send("Which address?").text == "It is [REDACTED:email]."
+    assert h.runtime.plugins.withholds_deltas()

@@ -1,0 +1,131 @@
+"""What is replaced, by what, and what is left alone."""
+
+from __future__ import annotations
+
+import string
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import yaml
+from hookline_redact.redactor import Redactor
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+DATA = Path(__file__).parent / "data"
+SECRETS: dict[str, list[tuple[str, str]]] = yaml.safe_load(
+    (DATA / "secrets.yaml").read_text("utf-8")
+)
+ORDINARY: list[str] = yaml.safe_load((DATA / "ordinary.yaml").read_text("utf-8"))
+redactor = Redactor()
+CASES = [(kind, *case) for kind, cases in SECRETS.items() for case in cases]
+SURROUNDINGS = {
+    "prose": "The user wrote this. {}\nThen he left.",
+    "quotation": "> {}\n",
+    "list": "- one\n- {}\n- two",
+    "behind a placeholder": "[REDACTED:email] {}",
+    "two of them": "{}\n\n{}",
+    "Chinese": "他说：\n{}\n谢谢。",
+    "carriage returns": "one\r\n{}\r\ntwo",
+}
+
+
+@pytest.mark.parametrize(("kind", "secret", "text"), CASES)
+def test_a_secret_is_replaced_by_its_kind(kind: str, secret: str, text: str) -> None:
+    result = redactor.redact(text)
+    assert secret not in result
+    assert f"[REDACTED:{kind}]" in result
+
+
+@pytest.mark.parametrize("name", SURROUNDINGS)
+def test_a_secret_is_found_wherever_it_stands(name: str) -> None:
+    for kind, secret, text in CASES:
+        if name == "quotation" and "\n" in text:
+            continue
+        result = redactor.redact(SURROUNDINGS[name].replace("{}", text))
+        assert secret not in result, text
+        assert f"[REDACTED:{kind}]" in result, text
+
+
+@pytest.mark.parametrize("text", ORDINARY)
+def test_what_is_ordinary_is_left(text: str) -> None:
+    assert redactor.redact(text) == text
+
+
+def test_all_that_is_ordinary_is_left_together() -> None:
+    text = "\n".join(ORDINARY)
+    assert redactor.redact(text) == text
+
+
+def test_redacted_again_nothing_changes() -> None:
+    for _, _, text in CASES:
+        once = redactor.redact(text)
+        assert redactor.redact(once) == once
+
+
+def test_of_a_url_the_password_alone_is_replaced() -> None:
+    url = "postgres://user:pa55@db.example.com:5432/x?ssl=1"
+    assert redactor.redact(url) == url.replace("pa55", "[REDACTED:url_password]")
+
+
+def test_of_a_header_the_scheme_is_kept() -> None:
+    assert redactor.redact("Authorization: Basic dXNlcjpwYXNz") == (
+        "Authorization: Basic [REDACTED:token]"
+    )
+
+
+def test_of_an_assignment_the_name_and_the_quotes_are_kept() -> None:
+    text = '{"db": {"password": "hunter2", "port": 5432}}'
+    assert redactor.redact(text) == text.replace("hunter2", "[REDACTED:token]")
+
+
+def test_a_number_of_cards_on_one_line() -> None:
+    text = "4111 1111 1111 1111 5500 0000 0000 0004"
+    assert "1111" not in redactor.redact(text)
+
+
+def test_national_numbers_are_those_of_the_region() -> None:
+    german, american = "Tel 030 901820", "415-555-2671"
+    assert Redactor("DE").redact(german) == "Tel [REDACTED:phone]"
+    assert redactor.redact(german) == german
+    assert Redactor("DE").redact(american) == american
+    assert Redactor("DE").redact("erreichbar unter 0171/1234567") != "erreichbar unter 0171/1234567"
+    assert Redactor("FR").redact("06 12 34 56 78") == "[REDACTED:phone]"
+
+
+def test_kinds_that_are_left_out_are_left() -> None:
+    text = "bob@example.com, password=hunter2"
+    assert Redactor(kinds=["token"]).redact(text) == "bob@example.com, password=[REDACTED:token]"
+
+
+SOURCES = st.sampled_from([text for _, _, text in CASES] + ORDINARY)
+PIECES = st.one_of(
+    SOURCES,
+    st.text(max_size=12),
+    st.text(string.ascii_letters + string.digits + " .:=@/-_\n\"'[]{}", max_size=20),
+    st.sampled_from(["[REDACTED:token]", "password=", "key: ", "@", "://", "+1 ", '"', "Bearer "]),
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(PIECES, max_size=8).map("".join))
+def test_any_text_redacted_again_is_the_same(text: str) -> None:
+    once = redactor.redact(text)
+    assert redactor.redact(once) == once
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(PIECES, max_size=6).map("".join))
+def test_findings_stand_in_order_and_apart(text: str) -> None:
+    spans = redactor.find(text)
+    assert all(0 <= span.start < span.end <= len(text) for span in spans)
+    assert all(one.end <= other.start for one, other in pairwise(spans))
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(CASES), st.text(max_size=30), st.text(max_size=30))
+def test_no_words_around_it_let_a_secret_stay(
+    case: tuple[str, str, str], before: str, after: str
+) -> None:
+    _, secret, text = case
+    assert secret not in redactor.redact(f"{before}\n\n{text}\n\n{after}").replace(before, "")

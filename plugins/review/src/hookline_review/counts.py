@@ -1,0 +1,94 @@
+"""What has happened in a session since its reviewers last had their turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from hookline_hookspecs import Reviewer, ToolResult, Turn
+
+TRACE_LINES = 100
+"""Lines of the trace that are kept for a review; the newest count."""
+
+
+LOOKING = frozenset({"recall", "search", "list", "show", "view", "read", "get"})
+"""What a tool with several actions calls those that change nothing."""
+
+
+@dataclass(slots=True)
+class Count:
+    """Of one reviewer: ``turns`` and ``iterations`` since one of its tools wrote something, and
+    ``fresh``, the turns that no review of it has seen."""
+
+    turns: int = 0
+    iterations: int = 0
+    fresh: int = 0
+
+
+@dataclass(slots=True)
+class Counts:
+    """Of one session, by reviewer, with the trace of what the tools did.
+
+    ``at`` is when the session was last talked in (Unix seconds).
+    """
+
+    of: dict[str, Count] = field(default_factory=dict)
+    trace: list[str] = field(default_factory=list)
+    model: str = ""
+    at: float = 0.0
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any] | None) -> Counts:
+        """What :meth:`to_json` gave; nothing counted where nothing is stored."""
+        if stored is None:
+            return cls()
+        counted = {name: Count(**one) for name, one in stored["of"].items()}
+        return cls(counted, list(stored["trace"]), stored["model"], stored["at"])
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        return asdict(self)
+
+    def add(
+        self, turn: Turn, reviewers: Iterable[Reviewer], writing: frozenset[str], lines: list[str]
+    ) -> None:
+        """Count a turn; ``writing`` are the tools that change something."""
+        wrote = {one.call.name for one in turn.tool_calls if one.ok and not _looked(one)} & writing
+        iterations = sum(bool(message.tool_calls) for message in turn.messages)
+        for reviewer in reviewers:
+            one = self.of.setdefault(reviewer.name, Count())
+            one.fresh += 1
+            if wrote & set(reviewer.tools):
+                one.turns = one.iterations = 0
+            else:
+                one.turns += 1
+                one.iterations += iterations
+        self.trace = [*self.trace, *lines][-TRACE_LINES:]
+
+    def reached(self, reviewer: Reviewer) -> bool:
+        """Whether one of the reviewer's thresholds is reached, or it has none."""
+        one = self.of.get(reviewer.name, Count())
+        limits = [(one.turns, reviewer.turns), (one.iterations, reviewer.iterations)]
+        if reviewer.turns is reviewer.iterations is reviewer.at_end is None:
+            return one.fresh > 0
+        return any(limit is not None and count >= limit for count, limit in limits)
+
+    def reached_at_end(self, reviewer: Reviewer) -> bool:
+        """Whether so much is unreviewed that the end of the session makes it due."""
+        one = self.of.get(reviewer.name, Count())
+        return reviewer.at_end is not None and one.fresh >= reviewer.at_end
+
+    def fresh(self, reviewers: Iterable[Reviewer]) -> list[Reviewer]:
+        """The reviewers that have something new."""
+        return [one for one in reviewers if self.of.get(one.name, Count()).fresh > 0]
+
+    def reviewed(self, names: Iterable[str]) -> None:
+        """Begin anew for these reviewers."""
+        for name in names:
+            self.of[name] = Count()
+        self.trace = []
+
+
+def _looked(result: ToolResult) -> bool:
+    return result.call.arguments.get("action") in LOOKING

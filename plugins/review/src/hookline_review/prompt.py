@@ -1,0 +1,35 @@
+"""What a review is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from hookline_hookspecs import Reviewer
+
+
+@cache
+def _template() -> str:
+    return (Path(__file__).parent / "review.md").read_text("utf-8").strip()
+
+
+def tools_of(reviewers: Sequence[Reviewer]) -> list[str]:
+    """The tools that these reviewers may call, each once."""
+    return list(dict.fromkeys(name for one in reviewers for name in one.tools))
+
+
+def calls_of(reviewers: Sequence[Reviewer]) -> int:
+    """How many calls they may make together: as many as the one that needs most."""
+    return max(one.max_calls for one in reviewers)
+
+
+def prompt(reviewers: Sequence[Reviewer], trace: Sequence[str]) -> str:
+    """The message at the end of the copied conversation."""
+    parts = [f"## {one.name}\n\n{one.instruction.strip()}" for one in reviewers]
+    return _template().format(
+        tools=", ".join(tools_of(reviewers)) or "none",
+        max_calls=calls_of(reviewers),
+        instructions="\n\n".join(parts),
+        trace="\n".join(trace) or "No tool was used.",
+    )

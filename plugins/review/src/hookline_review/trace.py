@@ -1,0 +1,48 @@
+"""The structured trace: what each tool call was and came to, without what it was about.
+
+A review judges by the shape of the work (many calls, failures, repetition), so that a text which
+somebody put into a file or a page has no say in it a second time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hookline_hookspecs import ToolResult
+
+_FEW = 6
+"""Names of arguments that a line shows."""
+
+
+def trace_lines(results: Sequence[ToolResult]) -> list[str]:
+    """A line for each call: ``bash(command: text of 34) failed, 1.2 s``."""
+    return [_line(result) for result in results]
+
+
+def _line(result: ToolResult) -> str:
+    arguments = list(result.call.arguments.items())
+    shapes = [f"{name}: {shape(value)}" for name, value in arguments[:_FEW]]
+    if len(arguments) > _FEW:
+        shapes.append(f"{len(arguments) - _FEW} more")
+    outcome = "ok" if result.ok and not _exit_code(result) else "failed"
+    return f"{result.call.name}({', '.join(shapes)}) {outcome}, {result.seconds:.1f} s"
+
+
+def _exit_code(result: ToolResult) -> bool:
+    """Whether a command ended with another exit code than 0."""
+    last = result.text.rstrip().rpartition("\n")[2]
+    return last.startswith("[exit code ") and not last.startswith("[exit code 0]")
+
+
+def shape(value: Any) -> str:
+    """What kind of value it is, and how large; short words that choose an action are shown."""
+    if isinstance(value, bool) or value is None:
+        return str(value).lower()
+    if isinstance(value, (int, float)):
+        return "number"
+    if isinstance(value, str):
+        return value if value.isidentifier() and len(value) <= 16 else f"text of {len(value)}"
+    if isinstance(value, (list, tuple)):
+        return f"list of {len(value)}"
+    return f"object of {len(value)}" if isinstance(value, dict) else "value"

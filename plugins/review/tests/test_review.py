@@ -1,0 +1,287 @@
+"""When a review takes place, what it is asked, and what it may do."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hookline.testing import calls
+from hookline_hookspecs import (
+    Inbound,
+    Inspection,
+    Message,
+    Plugin,
+    Reviewer,
+    Rewrite,
+    ToolResultBlock,
+    command,
+    hookimpl,
+)
+from hookline_review import Review
+
+Make = Callable[..., Any]
+Diary = Callable[..., Any]
+NOTHING = "Nothing to save."
+
+
+def said(h: Any, *texts: str, **options: Any) -> list[str]:
+    return [h.send(text, **options).text for text in texts]
+
+
+def results(request: Any) -> list[str]:
+    blocks = [block for message in request.messages for block in message.blocks]
+    return [block.text for block in blocks if isinstance(block, ToolResultBlock)]
+
+
+def test_when_enough_was_said_a_copy_of_the_session_is_asked(harness: Make, diary: Diary) -> None:
+    kind = diary(turns=2)
+    h = harness(Review, kind, model=["one", "two", calls("note", line="likes tea"), "Kept a line."])
+    assert said(h, "hello", "I like tea") == ["one", "two"]
+    assert (h.plugin(kind).lines, h.plugin(kind).kinds) == (["likes tea"], ["review"])
+    last_turn, review = h.model.requests[1], h.model.requests[2]
+    assert (review.system, review.tools, review.model) == (
+        last_turn.system,
+        last_turn.tools,
+        last_turn.model,
+    )
+    assert review.messages[: len(last_turn.messages)] == last_turn.messages
+    question = review.messages[-1].text
+    assert "What is worth a line?" in question
+    assert "Nothing to save." in question
+    assert "note, leaf" in question
+
+
+def test_nothing_of_it_joins_the_conversation(harness: Make, diary: Diary) -> None:
+    kind = diary(turns=1)
+    h = harness(Review, kind, model=["one", NOTHING, "two", NOTHING])
+    said(h, "hello", "again")
+    assert [message.text for message in h.model.requests[2].messages] == ["hello", "one", "again"]
+    rows = h.run(h.plugin(Review).host.messages("test"))
+    assert [message.text for message in rows] == ["hello", "one", "again", "two"]
+
+
+@pytest.mark.parametrize(("turns", "reviews"), [(1, 4), (2, 2), (3, 1), (5, 0)])
+def test_messages_are_counted(harness: Make, diary: Diary, turns: int, reviews: int) -> None:
+    h = harness(Review, diary(turns=turns), model=["ok"] * 12)
+    said(h, *"abcd")
+    assert len(h.model.requests) == 4 + reviews
+
+
+def test_counts_survive_a_restart(harness: Make, diary: Diary, tmp_path: Path) -> None:
+    kind = diary(turns=2)
+    for number in range(2):
+        h = harness(Review, kind, home=tmp_path, model=["ok", NOTHING])
+        said(h, "hello")
+        assert len(h.model.requests) == 1 + number
+        h.close()
+
+
+def test_using_the_tool_begins_the_count_anew(harness: Make, diary: Diary) -> None:
+    model = ["one", calls("note", line="x"), "two", "three", "four", NOTHING]
+    h = harness(Review, diary(turns=2), model=model)
+    assert said(h, "a", "b", "c") == ["one", "two", "three"]
+    assert len(h.model.requests) == 4
+    said(h, "d")
+    assert len(h.model.requests) == 6
+
+
+@pytest.mark.parametrize("look", [calls("leaf"), calls("note", line="", action="list")])
+def test_looking_is_no_writing(harness: Make, diary: Diary, look: Any) -> None:
+    h = harness(Review, diary(turns=2), model=["one", look, "two", NOTHING])
+    said(h, "a", "b")
+    assert len(h.model.requests) == 4
+
+
+def test_work_is_counted_by_responses_that_call_tools(harness: Make, diary: Diary) -> None:
+    model = [calls("burn"), calls("burn"), calls("burn"), "done", NOTHING]
+    h = harness(Review, diary(iterations=3), model=model)
+    said(h, "work")
+    assert len(h.model.requests) == 5
+    assert h.model.requests[4].messages[-1].text.count("burn() ok") == 3
+
+
+def test_the_reviewer_decides_whether_a_turn_is_one_to_learn_from(
+    harness: Make, diary: Diary
+) -> None:
+    asked: list[str] = []
+
+    async def due(ctx: Any) -> bool:
+        asked.append(ctx.turn.inbound.text)
+        return ctx.turn.inbound.text == "remember this"
+
+    h = harness(Review, diary(due=due), model=["one", "two", NOTHING])
+    said(h, "never mind", "remember this")
+    assert asked == ["never mind", "remember this"]
+    assert len(h.model.requests) == 3
+
+
+def test_the_trace_tells_shapes_and_outcomes_not_words(harness: Make, diary: Diary) -> None:
+    work = [calls("note", line="the secret of the sphinx"), calls("note"), calls("burn"), "done"]
+    h = harness(Review, diary(iterations=3, tools=("leaf",)), model=[*work, NOTHING])
+    said(h, "go")
+    question = h.model.requests[4].messages[-1].text
+    assert "note(line: text of 24) ok" in question
+    assert "note() failed" in question
+    assert "sphinx" not in question
+
+
+def test_a_review_is_kept_to_its_tools(harness: Make, diary: Diary) -> None:
+    kind = diary(turns=1, tools=("note",))
+    model = ["one", calls("burn"), calls("leaf"), calls("note", line="kept"), NOTHING]
+    h = harness(Review, kind, model=model)
+    h.plugin(kind).lines.append("old")
+    said(h, "hello")
+    assert h.plugin(kind).lines == ["old", "kept"]
+    said_no = [text for text in results(h.model.requests[4]) if text.startswith("Denied: ")]
+    assert said_no == ["Denied: a review may call note only"] * 2
+
+
+def test_a_review_makes_so_many_calls_and_no_more(harness: Make, diary: Diary) -> None:
+    kind = diary(turns=1, max_calls=2)
+    more = [calls("note", line=str(n)) for n in range(4)]
+    h = harness(Review, kind, model=["one", *more, NOTHING])
+    said(h, "hello")
+    assert h.plugin(kind).lines == ["0", "1"]
+
+
+def test_one_copy_serves_every_reviewer_with_something_new(harness: Make, diary: Diary) -> None:
+    class Herbarium(Plugin):
+        """A second reviewer, which is not due by itself."""
+
+        @hookimpl
+        def register_reviewers(self, register: Callable[[Reviewer], None]) -> None:
+            register(Reviewer("plants", "Which plants?", ("leaf",), turns=100))
+
+    h = harness(Review, diary(turns=1), Herbarium, model=["one", NOTHING])
+    said(h, "hello")
+    assert len(h.model.requests) == 2
+    question = h.model.requests[1].messages[-1].text
+    assert "Which plants?" in question
+    assert "What is worth a line?" in question
+
+
+def test_a_reviewer_that_works_by_itself_needs_no_copy(harness: Make, diary: Diary) -> None:
+    kind = diary(turns=1, instruction="")
+    kind.reviewer["run"] = lambda session: h.plugin(kind).visit(session)
+    h = harness(Review, kind, model=["one"])
+    said(h, "hello")
+    assert h.plugin(kind).visited == ["test"]
+    assert len(h.model.requests) == 1
+
+
+@pytest.mark.parametrize(("messages", "lines"), [(2, []), (3, ["x"])])
+def test_a_new_session_makes_the_old_one_due(
+    harness: Make, diary: Diary, messages: int, lines: list[str]
+) -> None:
+    kind = diary(turns=50, at_end=3)
+    h = harness(Review, kind, model=[*["ok"] * messages, "new", calls("note", line="x"), NOTHING])
+    said(h, *["hello"] * messages, "/new")
+    assert h.plugin(kind).lines == []
+    said(h, "and now")
+    assert h.plugin(kind).lines == lines
+
+
+def test_what_one_process_leaves_the_next_one_does(
+    harness: Make, diary: Diary, tmp_path: Path
+) -> None:
+    kind = diary(turns=50, at_end=1)
+    first = harness(Review, kind, home=tmp_path, model=["one"])
+    said(first, "hello", "/new", session="left")
+    first.close()
+    second = harness(Review, kind, home=tmp_path, model=["two", calls("note", line="x"), NOTHING])
+    assert said(second, "next", session="own") == ["two"]
+    assert second.plugin(kind).lines == ["x"]
+    assert [m.text for m in second.model.requests[1].messages][:2] == ["hello", "one"]
+
+
+class Sleeper(Plugin):
+    """Holds a review up."""
+
+    @hookimpl
+    def setup(self, host: Any) -> None:
+        self.held = asyncio.Event()
+
+    @hookimpl
+    async def pre_tool(self, ctx: Any, call: Any) -> None:
+        self.held.set()
+        await asyncio.Event().wait()
+
+
+def test_a_review_that_is_cut_off_is_done_by_the_next_process(
+    harness: Make, diary: Diary, tmp_path: Path
+) -> None:
+    kind = diary(turns=1)
+    model = ["one", calls("note", line="x")]
+    first = harness(Review, kind, Sleeper, home=tmp_path, model=model, deadlines={"pre_tool": None})
+
+    async def begin() -> None:
+        runtime = await first.aopen()
+        inbound = Inbound("terminal", "default", "ann", "m1", "hello", session_id="s")
+        await runtime.intake.delivered(await runtime.intake.submit(inbound, "no"))
+        await first.plugin(Sleeper).held.wait()
+
+    first.run(begin())
+    first.close()
+    model = ["two", calls("note", line="y"), NOTHING, NOTHING]
+    second = harness(Review, kind, home=tmp_path, model=model)
+    said(second, "next", session="own")
+    assert second.plugin(kind).lines == ["y"]
+
+
+def test_a_failed_review_harms_nobody_and_is_given_up(harness: Make, diary: Diary) -> None:
+    kind = diary(turns=1)
+    h = harness(Review, kind, model=["one"])  # the model has no words for a review
+    assert h.send("hello").text == "one"
+    assert h.plugin(kind).lines == []
+
+
+def test_a_sub_agents_turn_is_not_counted(harness: Make, diary: Diary) -> None:
+    h = harness(Review, diary(turns=1), model=["sub"])
+
+    async def nested() -> None:
+        await h.aopen()
+        await h.plugin(Review).host.run_turn("go")
+        await h.plugin(Review).host.finish(5)
+
+    h.run(nested())
+    assert len(h.model.requests) == 1
+
+
+def test_old_reviews_are_forgotten(
+    harness: Make, diary: Diary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    h = harness(Review, diary(turns=1), model=["one", NOTHING])
+    said(h, "hello")
+    review, host = h.plugin(Review), h.plugin(Review).host
+    (session,) = h.run(host.sessions(kind="review"))
+    h.run(review.forget())
+    assert h.run(host.sessions(kind="review")) == [session]
+    monkeypatch.setattr("hookline.clock.now", lambda: time.time() + 8 * 86400)
+    h.run(review.forget())
+    assert h.run(host.sessions(kind="review")) == []
+    assert h.run(host.services[Inspection].transcript("test")) is not None
+
+
+class Shortener(Plugin):
+    """Shortens the history when it is told to."""
+
+    @command("/shorten")
+    async def shorten(self, ctx: Any, args: str) -> str:
+        """Shorten."""
+        await ctx.rewrite([Rewrite(0, 1, (Message.user("short"),))])
+        return "short"
+
+
+@pytest.mark.parametrize(("fresh", "lines"), [(1, []), (2, ["before"])])
+def test_reviewers_have_their_turn_before_a_history_is_shortened(
+    harness: Make, diary: Diary, fresh: int, lines: list[str]
+) -> None:
+    kind = diary(turns=50, at_end=2)
+    model = [*["ok"] * fresh, calls("note", line="before"), NOTHING]
+    h = harness(Review, kind, Shortener, model=model)
+    assert said(h, *["hello"] * fresh, "/shorten")[-1] == "short"
+    assert h.plugin(kind).lines == lines

@@ -1,0 +1,123 @@
+"""The plugin: the tool ``session_search``, and when the index is brought up to date."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Literal
+
+from hookline_hookspecs import (
+    Context,
+    Host,
+    Job,
+    Plugin,
+    Refused,
+    ToolCall,
+    ToolError,
+    ToolResult,
+    Turn,
+    hookimpl,
+    tool,
+)
+
+from .index import Index
+from .search import AT_ONCE, Found, Wanted, search, shown
+from .since import moment
+from .tokens import MOST_WORDS, Query
+from .tokens import query as read_query
+
+MOST, MOST_AROUND = 20, 5
+"""Messages of one answer, and neighbours on each side of one (FEATURES, session-search)."""
+HOUR, DAY = 3600.0, 86400.0
+
+
+class SessionSearch(Plugin):
+    """Finds what was said in earlier conversations."""
+
+    _index: Index
+    _filling: asyncio.Task[None] | None = None
+
+    @hookimpl
+    def setup(self, host: Host) -> None:
+        """Take the plugin's storage, which is opened when it is first used."""
+        self._index = Index(lambda: host.storage)
+
+    @hookimpl
+    def register_jobs(self, register: Callable[[Job], None]) -> None:
+        """Index what is missing, also where nobody speaks, and look for what was lost."""
+        register(Job("index", self._tidy, HOUR, at_start=True))
+        register(Job("sweep", self._sweep, DAY))
+
+    @hookimpl
+    async def end_of_turn(self, ctx: Context, turn: Turn) -> None:
+        """Index what was said, and go on with what is older."""
+        if ctx.session.kind == "chat":
+            await self._tidy()
+
+    @tool(read_only=True, paged=True)
+    async def session_search(
+        self,
+        ctx: Context,
+        query: str,
+        scope: Literal["chat", "all"] = "chat",
+        since: str | None = None,
+        limit: int = 5,
+        around: int = 0,
+    ) -> ToolResult:
+        """Find messages of earlier conversations that hold every word of the query.
+
+        Args:
+            scope: all chats only for the operator
+            since: day (2026-01-31) or age (7d)
+            limit: at most 20
+            around: messages shown before and after each, at most 5
+        """
+        if scope == "all" and not ctx.operator:
+            raise Refused("only the operator may search all chats; search with scope=chat")
+        if limit < 1 or around < 0:
+            raise ToolError("limit is 1 to 20 and around 0 to 5")
+        words = read_query(query)
+        if not words.match:
+            raise ToolError("the query holds nothing to look for; write a word")
+        chat = None if scope == "all" else (ctx.session.channel, ctx.session.chat_id)
+        begin = moment(since, ctx.host.now())
+        own = len(ctx.turn.messages)
+        wanted = Wanted(words, chat, begin, min(limit, MOST), ctx.turn.id, own)
+        return await self._answer(wanted, min(around, MOST_AROUND))
+
+    async def _answer(self, wanted: Wanted, around: int) -> ToolResult:
+        storage = self.host.storage
+        found = await search(storage, self._index, wanted)
+        if not found.complete:
+            self._fill_on()
+        text, data = await shown(storage, found, wanted.query.words, around)
+        where = "this chat" if wanted.chat else "any chat"
+        text = text or f"No message of {where} holds all of that."
+        call = ToolCall("", "session_search", {})  # core puts the real one in its place
+        return ToolResult(call, text, notes=_notes(found, wanted.query), data=data)
+
+    async def _tidy(self) -> None:
+        if not await self._index.catch_up(AT_ONCE):
+            self._fill_on()
+        await self._index.forget_words()
+
+    async def _sweep(self) -> None:
+        await self._index.sweep()
+
+    def _fill_on(self) -> None:
+        """Go on in the background; what is not done when the process ends is done by the next."""
+        if self._filling is None or self._filling.done():
+            self._filling = self.host.spawn(self._fill(), "back-fill")
+
+    async def _fill(self) -> None:
+        while not await self._index.catch_up(1):
+            pass  # others' writes come in between: each batch waits for its turn
+
+
+def _notes(found: Found, query: Query) -> tuple[str, ...]:
+    notes = []
+    if not found.complete:
+        notes.append("older messages are still being indexed; they can be found in a while")
+    if query.left_out:
+        notes.append(f"the query is long; only its first {MOST_WORDS} words were looked for")
+    return tuple(notes)

@@ -1,0 +1,105 @@
+"""A search: the messages that fit best, and how they are shown to a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from hookline_hookspecs import Storage
+from hookline_hookspecs.host import Row
+
+from .index import Index, chat_number
+from .snippet import shortened, snippet
+from .tokens import Query
+
+NEIGHBOUR = 200
+"""Characters of a message around a hit that are shown."""
+AT_ONCE = 20
+"""Batches of older messages that a search waits for."""
+MOST_CHARS = 16_000
+"""Characters of a whole answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is searched: ``chat`` (channel and chat id; None is all), messages from ``since`` (Unix
+    time), at most ``limit`` of them, none of the turn ``but_turn``, which has ``own`` messages."""
+
+    query: Query
+    chat: tuple[str, str] | None
+    since: float = 0.0
+    limit: int = 5
+    but_turn: str = ""
+    own: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The messages, best first; ``complete`` unless older ones are not indexed yet."""
+
+    rows: Sequence[Row]
+    complete: bool
+
+
+async def search(storage: Storage, index: Index, wanted: Wanted) -> Found:
+    """What fits best by BM25, the newer one where two fit as well."""
+    rows = await _rows(storage, wanted)
+    if rows[0]["behind"] or rows[0]["older"]:
+        await index.catch_up_with_new()
+        await index.catch_up(AT_ONCE)
+        rows = await _rows(storage, wanted)
+    hits = [row for row in rows if row["text"] and row["turn_id"] != wanted.but_turn]
+    return Found(hits[: wanted.limit], not rows[0]["older"])
+
+
+async def _rows(storage: Storage, wanted: Wanted) -> Sequence[Row]:
+    most = wanted.limit + wanted.own
+    chat = None if wanted.chat is None else chat_number(*wanted.chat)
+    match = wanted.query.match
+    return await storage.fetch("search", query=match, since=wanted.since, chat=chat, most=most)
+
+
+async def shown(
+    storage: Storage, found: Found, words: Sequence[str], around: int
+) -> tuple[str, list[dict[str, Any]]]:
+    """The hits as text, and as data for programs; ends early where it would become too long."""
+    parts: list[str] = []
+    data: list[dict[str, Any]] = []
+    chars = 0
+    for row in found.rows:
+        piece = snippet(row["text"], words)
+        part = "\n".join([_heading(row), *await _lines(storage, row, piece, around)])
+        chars += len(part)
+        if parts and chars > MOST_CHARS:
+            parts.append(f"[{len(found.rows) - len(data)} more messages left out; ask for fewer]")
+            break
+        parts.append(part)
+        names = ("session_id", "seq", "role", "created", "title", "channel", "chat_id")
+        data.append({**{name: row[name] for name in names}, "snippet": piece})
+    return "\n\n".join(parts), data
+
+
+def _heading(row: Row) -> str:
+    title = f" {shortened(row['title'], 0, 80)!r}" if row["title"] else ""
+    return f"{_when(row['created'])}, session {row['session_id']}{title}, message {row['seq']}"
+
+
+async def _lines(storage: Storage, row: Row, piece: str, around: int) -> list[str]:
+    """The hit between the messages before and after it."""
+    hit = f"> {row['role']}: {piece}"
+    if not around:
+        return [hit]
+    place = {"session_id": row["session_id"], "seq": row["seq"], "most": around}
+    before = await storage.fetch("before", **place)
+    after = await storage.fetch("after", **place)
+    return [*map(_neighbour, reversed(before)), hit, *map(_neighbour, after)]
+
+
+def _neighbour(row: Row) -> str:
+    return f"  {row['role']}: {shortened(row['text'], 0, NEIGHBOUR)}"
+
+
+def _when(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,34 @@
+-- One read for everything: the best messages with their texts, and how far the index has come.
+-- `behind`: there is something newer than the index, or it does not fit any more. `older`: there
+-- are messages it has not reached yet. Always a row; without a hit the rest of it is null.
+-- `chat` null is every chat.
+-- name: search
+SELECT w.behind, w.older, f.session_id, f.seq, f.created, f.score,
+       m.turn_id, m.role, m.text, s.title, s.channel, s.chat_id
+FROM (SELECT EXISTS (SELECT 1 FROM messages WHERE rowid > COALESCE(
+                        (SELECT max(doc) FROM session_search_messages), -1))
+             OR NOT EXISTS (SELECT 1 FROM messages m JOIN session_search_messages d
+                            ON d.session_id = m.session_id AND d.seq = m.seq
+                            WHERE m.rowid = d.doc
+                              AND d.doc = (SELECT max(doc) FROM session_search_messages))
+             AS behind,
+             EXISTS (SELECT 1 FROM messages WHERE rowid < COALESCE(
+                        (SELECT min(doc) FROM session_search_messages), 9223372036854775807))
+             AS older) w
+LEFT JOIN (SELECT d.doc, d.session_id, d.seq, d.created, session_search_texts.rank AS score
+           FROM session_search_texts CROSS JOIN session_search_messages d
+               ON d.doc = session_search_texts.rowid
+           WHERE session_search_texts MATCH :query AND d.created >= :since
+             AND (:chat IS NULL OR d.chat = :chat)
+           ORDER BY session_search_texts.rank, d.doc DESC LIMIT :most) f
+LEFT JOIN messages m ON m.session_id = f.session_id AND m.seq = f.seq
+LEFT JOIN sessions s ON s.id = f.session_id
+ORDER BY f.score, f.doc DESC;
+
+-- name: before
+SELECT seq, role, text, created FROM messages
+WHERE session_id = :session_id AND seq < :seq AND text <> '' ORDER BY seq DESC LIMIT :most;
+
+-- name: after
+SELECT seq, role, text, created FROM messages
+WHERE session_id = :session_id AND seq > :seq AND text <> '' ORDER BY seq LIMIT :most;

@@ -1,0 +1,188 @@
+"""Anything that a person can type is a query, and is taken literally."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from typing import Any
+
+import pytest
+from hookline_session_search.snippet import WIDTH, snippet
+from hookline_session_search.tokens import MOST_WORDS, folded, query, stored
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+TEXTS = [
+    "We write it in C++ and C# on .NET, not in C",
+    "mail ada@example.org or ada.lovelace@example.org",
+    "the file is /etc/nginx/nginx.conf, see docs/setup.md",
+    'she said "never again" and don\'t ask AND OR NOT NEAR(x, 2)',
+    "run `git push --force-with-lease` -> it works, 100% sure, $5 a*b text:foo ^top",
+    "東京タワーへ行きました。とても高い",
+    "数据库迁移已经完成",
+    "서울에서 만나요",
+    "ไปตลาดเช้าวันเสาร์",
+    "Das Café in der Straße ist GROSS",
+    "देवनागरी में हिन्दी लिखी है",
+    "party 🎉🎉 and 👩‍💻 at 8",
+    "Wir treffen uns — wie immer — am „alten“ Markt",
+    "ＦＵＬＬ width and ﬁ ligature",
+]
+
+
+@pytest.mark.parametrize(
+    ("typed", "at"),
+    [
+        ("C++", 0), ("c#", 0), (".NET", 0), ("C++ .net c#", 0),
+        ("ada@example.org", 1), ("ADA.LOVELACE@EXAMPLE.ORG", 1),
+        ("/etc/nginx/nginx.conf", 2), ("docs/setup.md", 2), ("nginx", 2),
+        ('"never again"', 3), ("don't", 3), ("don’t", 3), ("AND OR NOT", 3), ("NEAR(x, 2)", 3),
+        ("--force-with-lease", 4), ("->", 4), ("100%", 4), ("$5", 4), ("a*b", 4),
+        ("text:foo", 4), ("^top", 4), ("`git", 4),
+        ("東京", 5), ("タ", 5), ("京タ", 5), ("高い", 5), ("行きました。", 5),
+        ("迁移", 6), ("库", 6), ("서울", 7), ("울에", 7), ("ตลาด", 8), ("วันเสาร์", 8),
+        ("cafe", 9), ("STRASSE", 9), ("Café", 9), ("groß", 9),
+        ("हिन्दी", 10), ("🎉", 11), ("👩‍💻", 11), ("💻", 11),
+        ("wie immer", 12), ("“alten”", 12), ("full", 13), ("fi", 13), ("ＬＩＧＡＴＵＲＥ", 13),
+    ],
+)  # fmt: skip
+def test_a_word_is_found_as_it_stands(talk_of_texts: Any, typed: str, at: int) -> None:
+    assert talk_of_texts.found(typed)[:1] == [" ".join(TEXTS[at].split())]
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "C+++", "c--", "ada@example.com", "example@ada", "/etc/nginx.conf", "never OR again OR no",
+        "ne*", "text : foo : bar", "京東", "东京", "移迁", "울서", "😀", "NEAR/3",
+        "nginx -setup", "{text} : C", "🎉🎉🎉",
+    ],
+)  # fmt: skip
+def test_nothing_in_a_query_is_an_operator(talk_of_texts: Any, typed: str) -> None:
+    assert talk_of_texts.found(typed) == []
+
+
+@pytest.fixture
+def talk_of_texts(talk: Any) -> Any:
+    """Everything was said."""
+    for text in TEXTS:
+        talk.say(text)
+    return talk
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        '"', "'", "\"\"\"", "(((", "*", "AND", "NOT", "NEAR(", "a OR", "col:", "-", "^", "{}", "\\",
+        "%", "_", ";--", "' OR 1=1 --", "\0", "a\0b", "\ud800", "\udfff x", "\ufffe", "\U0010ffff",
+        "x" * 100_000, "x " * 50_000, "é" * 100_000, "京" * 33_000, '"' * 100_000, "\u0301" * 1000,
+        "+".join("abc" * 10_000), "\n\t", "\u202e\u2066x", "😀" * 20_000, "?", "\x1b[2J", "\u2028",
+    ],
+)  # fmt: skip
+def test_whatever_is_typed_is_answered(talk: Any, typed: str) -> None:
+    talk.say("something else entirely")
+    result = talk.search(typed)
+    assert result.ok or "holds nothing to look for" in result.text
+    assert "something else" not in result.text
+
+
+@pytest.mark.parametrize("typed", ["", "  ", "\0", "\n\t", "\u200b", "\ufe0f"])
+def test_nothing_to_look_for_is_said(talk: Any, typed: str) -> None:
+    result = talk.search(typed)
+    assert result.text == "Error: the query holds nothing to look for; write a word"
+
+
+def test_punctuation_alone_is_looked_for_if_there_is_nothing_else(talk: Any) -> None:
+    talk.say("really?!")
+    talk.say("yes")
+    assert talk.found("?!") == ["really?!"]
+    assert talk.found("really ? ...") == ["really?!"]
+
+
+def test_of_a_long_query_the_first_words_count_and_a_note_says_so(talk: Any) -> None:
+    words = [f"word{n}" for n in range(MOST_WORDS + 10)]
+    talk.say(" ".join(words[:MOST_WORDS]))
+    result = talk.search(" ".join(words))
+    assert len(result.data) == 1
+    assert f"only its first {MOST_WORDS} words were looked for" in result.text
+
+
+@pytest.fixture(scope="module")
+def table() -> Any:
+    """The full-text table as the migration makes it."""
+    from pathlib import Path
+
+    import hookline_session_search
+
+    folder = Path(hookline_session_search.__file__).parent / "migrations" / "sqlite"
+    sql = (folder / "0001_index.sql").read_text("utf-8")
+    start = sql.index("CREATE VIRTUAL TABLE")
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
+        db.execute(sql[start : sql.index(";", start)])
+        yield db
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(max_size=80), st.data())
+@example("ǰ x", None)
+@example("a\u0345b \u1e9e ŉ ΐ", None)
+@example("´ ¨x ﷺ", None)
+def test_every_word_of_a_text_finds_it(table: Any, text: str, data: Any) -> None:
+    table.execute("DELETE FROM session_search_texts")
+    table.execute("INSERT INTO session_search_texts (rowid, text) VALUES (1, ?)", (stored(text),))
+    words = text.split()
+    picked = words if data is None else data.draw(st.lists(st.sampled_from(words or [""])))
+    match = query(" ".join(picked)).match
+    if match:
+        sql = "SELECT rowid FROM session_search_texts WHERE session_search_texts MATCH ?"
+        assert table.execute(sql, (match,)).fetchall() == [(1,)]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(max_size=300), st.text(max_size=20))
+def test_a_snippet_is_a_bounded_line_of_the_text(text: str, typed: str) -> None:
+    line = snippet(text, query(typed).words)
+    assert "\n" not in line
+    assert len(line) <= WIDTH + 2
+    assert line.strip("…") in " ".join(text.split()) or "…" in text
+
+
+@given(st.text(max_size=100))
+def test_folding_twice_changes_nothing(text: str) -> None:
+    assert folded(folded(text)) == folded(text)
+
+
+@pytest.mark.parametrize("word", ["needle", "nadel-öhr", "針", "🎉", "a@b.example"])
+def test_the_snippet_is_the_window_around_the_match(talk: Any, word: str) -> None:
+    hay = "hay stack " * 500
+    talk.say(f"{hay}here is the {word} at last {hay}")
+    [line] = talk.found(word)
+    assert f"here is the {word} at last" in line
+    assert line.startswith("…")
+    assert line.endswith("…")
+    assert len(line) <= WIDTH + 2
+
+
+def test_the_window_holds_most_of_what_was_looked_for(talk: Any) -> None:
+    apart = "filler words " * 100
+    talk.say(f"alpha {apart} beta {apart} alpha and beta together {apart} alpha")
+    [line] = talk.found("beta alpha")
+    assert "alpha and beta together" in line
+
+
+def test_the_window_is_of_the_whole_word(talk: Any) -> None:
+    talk.say("concatenate " + "and so on " * 100 + "the cat sat")
+    [line] = talk.found("cat")
+    assert "the cat sat" in line
+
+
+def test_the_window_is_found_however_quotes_and_signs_are_written(talk: Any) -> None:
+    hay = "и так далее " * 100
+    for word, typed in (
+        ("don’t", "don't"),
+        ("👩‍💻", "👩💻"),
+        ("Ｗｉｄｅ", "wide"),
+        ("café", "cafe"),
+    ):
+        talk.say(f"{hay} here {word} stands {hay}")
+        assert f"here {word} stands" in talk.found(typed)[0]

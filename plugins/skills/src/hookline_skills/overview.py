@@ -1,0 +1,76 @@
+"""What a person sees of the skills: a row each, and one in detail."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from . import lock
+from .records import Origin, Use
+from .upkeep import NotThere, archived
+from .validation import FILES
+
+if TYPE_CHECKING:
+    from .plugin import Skills
+
+
+async def overview(plugin: Skills) -> list[dict[str, Any]]:
+    """A row for each skill by name, then for each archived one."""
+    root = plugin.library.root
+    skills = await asyncio.to_thread(plugin.library.skills)
+    agents, pins = await plugin.records.agents(root), await plugin.records.pins()
+    uses, installed = await plugin.records.uses(), lock.read(root)
+    rows = []
+    for name, skill in sorted(skills.items()):
+        row = _row(name, skill.description, _origin(name, agents, installed), uses.get(name, Use()))
+        row["pinned"] = name in pins
+        row["problems"] = list(skill.problems)
+        row["changes"] = lock.changes(root, name)
+        rows.append(row)
+    for name in archived(root):
+        row = _row(name, "", "agent", uses.get(name.partition("@")[0], Use()))
+        rows.append({**row, "origin": "", "archived": True})
+    return rows
+
+
+async def details(plugin: Skills, name: str, version: int | None) -> dict[str, Any]:
+    """One skill in detail; as it was in ``version``, if given. Raises ``NotThere``."""
+    versions = await plugin.history.versions(name)
+    rows = [row for row in await overview(plugin) if row["name"] == name and not row["archived"]]
+    skill = plugin.library.skills().get(name)
+    if version is not None:
+        chosen = next((v for v in versions if v.number == version), None)
+        if chosen is None:
+            raise NotThere(f"there is no version {version} of {name!r}; see skills history")
+        files = await plugin.history.files(chosen)
+        text = next((files[f].decode("utf-8", "replace") for f in FILES if f in files), "")
+        paths = [path for path in files if path not in FILES]
+    elif skill is None:
+        hint = "; it is archived" if name in archived(plugin.library.root) else ""
+        raise NotThere(f"there is no skill {name!r}{hint}")
+    else:
+        text, paths = skill.text, [path for path, _ in skill.files()]
+    row = rows[0] if rows else _row(name, "", "agent", Use())
+    entry = lock.read(plugin.library.root).get(name)
+    source = f"{entry.source} {entry.revision}".strip() if entry else ""
+    return {**row, "versions": len(versions), "source": source, "files": paths, "text": text}
+
+
+def _origin(name: str, agents: dict[str, float], installed: dict[str, lock.Entry]) -> Origin:
+    if name in agents:
+        return "agent"
+    return "installed" if name in installed else "hand-written"
+
+
+def _row(name: str, description: str, origin: Origin, use: Use) -> dict[str, Any]:
+    return {
+        "name": name,
+        "description": description,
+        "origin": origin,
+        "pinned": False,
+        "archived": False,
+        "uses": use.count,
+        "last_used": use.last,
+        "problems": [],
+        "changes": [],
+    }

@@ -1,0 +1,233 @@
+"""The plugin: hooks, tools and commands, each a few lines over the modules that do the work."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from hookline_hookspecs import (
+    Check,
+    CheckResult,
+    Context,
+    ContextBlock,
+    Host,
+    Job,
+    Plugin,
+    Refused,
+    Reviewer,
+    Section,
+    Session,
+    ToolError,
+    Turn,
+    command,
+    hookimpl,
+    tool,
+)
+from hookline_hookspecs.hooks.boot import RegisterCli
+
+from .config import SkillsConfig
+
+if TYPE_CHECKING:
+    from .editing import Editor
+    from .history import History
+    from .injecting import Injector
+    from .library import Library
+    from .records import Records
+    from .viewing import Viewer
+
+Action = Literal["create", "edit", "patch", "write_file", "remove_file", "delete"]
+EVERY = 6 * 3600.0
+"""Seconds between two looks for skills that nobody uses."""
+ITERATIONS = 10
+"""Tool calls since skills were last written after which a review is due (FEATURES)."""
+
+
+class Skills(Plugin[SkillsConfig]):
+    """Finds, shows, learns, repairs and lets go of skills."""
+
+    def __init__(self, config: SkillsConfig, host: Host) -> None:
+        super().__init__(config, host)
+        self.root = host.home / "skills"
+
+    # A home without skills costs the look at this folder; the rest is imported when it is needed.
+
+    @cached_property
+    def library(self) -> Library:
+        """The skills on disk."""
+        from .library import Library
+
+        return Library(self.root, self.host.log)
+
+    @cached_property
+    def records(self) -> Records:
+        """What is known of them beside their files."""
+        from .records import Records
+
+        return Records(lambda: self.host.storage, self.host.now)
+
+    @cached_property
+    def history(self) -> History:
+        """Their versions."""
+        from .history import History
+
+        return History(lambda: self.host.storage, self.host.now, self.config.versions)
+
+    @cached_property
+    def viewer(self) -> Viewer:
+        """Shows skills."""
+        from .viewing import Viewer
+
+        return Viewer(self.host, self.library)
+
+    @cached_property
+    def injector(self) -> Injector:
+        """Adds skills to a turn."""
+        from .injecting import Injector
+
+        return Injector(self.host, self.config, self.library, self.records, self.viewer)
+
+    @cached_property
+    def editor(self) -> Editor:
+        """Changes skills for the agent."""
+        from .editing import Editor
+
+        return Editor(self.host, self.config, self.library, self.records, self.history)
+
+    # Finding and showing
+
+    @hookimpl
+    async def system_prompt(self, ctx: Context, session: Session) -> Section | None:
+        """The list of skills; none for a sub-agent, which gets its task and nothing else."""
+        if session.kind == "agent" or not self.root.is_dir():
+            return None
+        uses, pins = await self.records.uses(), await self.records.pins()
+        text = await self.viewer.index(self.config.index_max_chars, pins, uses)
+        return Section("skills", text) if text else None
+
+    @hookimpl
+    async def pre_prompt(self, ctx: Context, turn: Turn) -> ContextBlock | None:
+        """The skills that fit the message of a person."""
+        if ctx.session.kind != "chat" or not self.root.is_dir():
+            return None
+        return await self.injector.block(ctx, turn)
+
+    @tool(read_only=True, paged=True)
+    async def skill_view(self, ctx: Context, name: str, file: str | None = None) -> str:
+        """Read a skill, or one of its files. Words in place of a name find skills."""
+        text, skill = await self.viewer.view(name, file)
+        if skill is not None:
+            await self.records.activate(ctx, skill.name, "viewed")
+        return text
+
+    # Learning
+
+    @tool
+    async def skill_manage(
+        self,
+        ctx: Context,
+        action: Action,
+        name: str,
+        content: str | None = None,
+        file: str | None = None,
+        old_string: str | None = None,
+        new_string: str | None = None,
+    ) -> str:
+        """Keep procedures as skills. Patch the skill that covers the task rather than create a
+        second one.
+
+        Args:
+            content: of create and edit the whole SKILL.md with front matter name, description
+            file: in references/, scripts/ or assets/; patch: default SKILL.md
+        """
+        if ctx.session.kind == "agent":
+            raise ToolError("a sub-agent changes no skills; report what should be saved")
+        if self.config.writers == "operator" and not ctx.operator:
+            raise Refused("skills are changed only in the operator's own chats")
+        from .editing import Change
+
+        change = Change(action, name.strip(), content, file, old_string, new_string)
+        return await self.editor.manage(ctx, change)
+
+    @hookimpl
+    def register_reviewers(self, register: Callable[[Reviewer], None]) -> None:
+        """After a turn that achieved something: is there a procedure worth keeping?"""
+        from .achieving import achieved
+
+        text = (Path(__file__).parent / "review.md").read_text("utf-8").strip()
+        names = ("skill_view", "skill_manage")
+        register(Reviewer("skills", text, names, due=achieved, iterations=ITERATIONS))
+
+    # Letting go
+
+    @hookimpl
+    def register_jobs(self, register: Callable[[Job], None]) -> None:
+        """Archive what is idle."""
+        register(Job("idle-skills", self._keep_up, EVERY, at_start=True))
+
+    async def _keep_up(self) -> None:
+        from .history import snapshot
+        from .records import Source
+        from .upkeep import archive, clear_temporary, idle
+
+        if not self.root.is_dir():
+            return
+        root = self.root
+        async with self.editor.locked():
+            await asyncio.to_thread(clear_temporary, root)
+            days = self.config.archive_after_days
+            changed = await self.history.changed()
+            for name in await idle(self.library, self.records, changed, self.host.now(), days):
+                files = await asyncio.to_thread(snapshot, root / name)
+                await self.history.add(name, files, files, "archive", Source("idle"))
+                await asyncio.to_thread(archive, root, name)
+                self.log.info("the skill %s was archived: not used for %g days", name, days)
+            await self.records.prune()
+            await self.history.prune()
+
+    # For people
+
+    @command("/skills")
+    async def slash_skills(self, ctx: Context, args: str) -> str:
+        """List the skills; with words, those that fit them."""
+        from .slash import listing
+
+        return await listing(self, args)
+
+    @command("/skill")
+    async def slash_skill(self, ctx: Context, args: str) -> str:
+        """Have a skill go along with your next message: /skill NAME."""
+        from .slash import ask_for
+
+        return await ask_for(self, ctx, args)
+
+    @hookimpl
+    def register_cli(self, register: RegisterCli) -> None:
+        """``hookline skills …``."""
+        from .commands import register_all
+
+        register_all(self, register)
+
+    @hookimpl
+    def register_checks(self, register: Callable[[Check], None]) -> None:
+        """The doctor tells of skills that cannot be used."""
+        register(Check("skills", self._check))
+
+    def _check(self) -> CheckResult:
+        from . import lock
+
+        left_out = self.library.left_out()
+        skills = self.library.skills()
+        changed = [name for name in lock.read(self.root) if name in skills]
+        changed = [name for name in changed if lock.changes(self.root, name)]
+        if left_out:
+            said = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
+            fix = "Correct or remove these folders; `hookline skills validate DIR` tells more."
+            return CheckResult(False, f"skills that cannot be used: {said}", fix)
+        if changed:
+            fix = "`hookline skills show NAME` tells what; install again with --replace."
+            text = f"installed skills whose files were changed: {', '.join(changed)}"
+            return CheckResult(True, text, fix, hint=True)
+        return CheckResult(True, f"{len(skills)} skill(s)")

@@ -1,0 +1,121 @@
+"""Skill matching on the labelled set: 53 skills, 218 requests in eight languages, 40 for none."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from hookline_skills.config import SkillsConfig
+from hookline_skills.injecting import NEAR_BEST
+from hookline_skills.matching import Matcher
+from hookline_skills.words import words
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from .conftest import Bench, labelled
+
+
+@pytest.fixture(scope="module")
+def matcher() -> Matcher:
+    """The labelled skills."""
+    found = Matcher()
+    for skill in labelled("skills"):
+        found.put(skill["name"], fields(skill))
+    return found
+
+
+def fields(skill: dict[str, str]) -> dict[str, str]:
+    """As :class:`Skill` gives them."""
+    headings = " ".join(line for line in skill["body"].splitlines() if line.startswith("#"))
+    return {**skill, "headings": headings}
+
+
+def requests() -> list[tuple[str, str]]:
+    """Wanted skill and request."""
+    data = labelled("queries")
+    groups: list[dict[str, Any]] = [
+        {name: texts for name, texts in data.items() if name not in ("none", "mixed words")},
+        data["mixed words"],
+    ]
+    return [(name, text) for group in groups for name, texts in group.items() for text in texts]
+
+
+def shown(matcher: Matcher, text: str) -> list[str]:
+    """What would be injected."""
+    found = matcher.query(text, SkillsConfig().matches)
+    least = max(SkillsConfig().threshold, found[0].score * NEAR_BEST) if found else 0
+    return [match.name for match in found if match.score >= least]
+
+
+def test_the_set_is_large_enough() -> None:
+    assert len(labelled("skills")) >= 40
+    assert len(requests()) >= 200
+
+
+def test_recall_at_three(matcher: Matcher) -> None:
+    found = [name in shown(matcher, text) for name, text in requests()]
+    assert sum(found) / len(found) >= 0.9
+
+
+def test_precision(matcher: Matcher) -> None:
+    pairs = [(name, one) for name, text in requests() for one in shown(matcher, text)]
+    assert sum(name == one for name, one in pairs) / len(pairs) >= 0.9
+    none = labelled("queries")["none"]
+    assert sum(bool(shown(matcher, text)) for text in none) / len(none) <= 0.1
+
+
+def test_each_language_is_found(matcher: Matcher) -> None:
+    scripts = {"CJK": "一", "HIRAGANA": "ぁ", "HANGUL": "가", "CYRILLIC": "а"}
+    for first in scripts.values():
+        near = range(ord(first), ord(first) + 0x5000 if first == "一" else ord(first) + 0x60)
+        asked = [(n, t) for n, t in requests() if sum(ord(c) in near for c in t) > len(t) / 4]
+        found = [name in shown(matcher, text) for name, text in asked]
+        assert asked or first == "가"
+        assert sum(found) >= 0.85 * len(found)
+
+
+def test_the_front_door_agrees(bench: Bench, matcher: Matcher) -> None:
+    for skill in labelled("skills"):
+        bench.write(skill["name"], skill["description"], skill["body"])
+    for number, (_, text) in enumerate(requests()[::20]):
+        context = bench.say(text, session=f"s{number}")
+        assert re.findall('<skill name="(.*?)">', context) == shown(matcher, text)
+
+
+def test_a_removed_skill_is_forgotten() -> None:
+    matcher = Matcher()
+    matcher.put("a", {"name": "deploy shop", "description": "Deploys."})
+    matcher.put("b", {"name": "water plants", "description": "Waters."})
+    matcher.put("a", {"name": "bake bread", "description": "Bakes."})
+    assert [match.name for match in matcher.query("bake")] == ["a"]
+    assert matcher.query("deploy") == []
+    matcher.remove("a")
+    assert matcher.query("bake") == []
+    assert len(matcher) == 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=300), st.text(max_size=300))
+def test_any_text_is_a_query(description: str, text: str) -> None:
+    matcher = Matcher()
+    matcher.put("a", {"name": "a", "description": description})
+    assert all(0 < match.score <= 1 for match in matcher.query(text))
+    if words(description):
+        assert [match.name for match in matcher.query(description)] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Deploying the Café's apps", ["deploying", "cafe", "apps"]),
+        ("getHTTPResponse in C++ and c#", ["http", "response", "c++", "c#"]),
+        ("数据库迁移", ["数据", "据库", "库迁", "迁移"]),
+        ("ｄｏｃｋｅｒ コンテナ", ["docker", "コン", "ンテ", "テナ"]),
+        ("и для чего нам деплой", ["деплой"]),
+        ("a the of to", []),
+        ("f3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", []),
+    ],
+)
+def test_words(text: str, expected: list[str]) -> None:
+    assert words(text) == expected

@@ -1,0 +1,21 @@
+"""The settings of the plugin, under ``plugins: threat-scan:`` in ``config.yaml``."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, Field
+
+
+class ThreatScanConfig(BaseModel):
+    """What is read more leniently, and what is not scanned at all."""
+
+    allow: list[str] = Field(
+        [],
+        description="Patterns of sources that pass pre_read unscanned, such as tests/fixtures/*.",
+    )
+    installers: list[str] = Field(
+        [], description="Hosts, or hosts with a path, whose scripts may be downloaded and run."
+    )
+    data_kinds: list[str] = Field(
+        ["file", "reference", "web", "page", "advisory", "attachment", "image", "audio", "tool"],
+        description="Kinds of pre_read that are looked at, not followed.",
+    )

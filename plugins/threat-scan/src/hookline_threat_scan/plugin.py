@@ -1,0 +1,71 @@
+"""The plugin: both gates of the mind, and how a refusal is worded."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from fnmatch import fnmatchcase
+from functools import cache, cached_property
+from importlib.resources import files
+
+import yaml
+from hookline_hookspecs import Context, Deny, Excerpt, Lesson, Plugin, hookimpl
+
+from .config import ThreatScanConfig
+from .scanner import Audience, Scanner
+
+LONG = 20_000
+"""Characters from which on a text is scanned in a thread, so that others need not wait."""
+
+
+class ThreatScan(Plugin[ThreatScanConfig]):
+    """Refuses what would turn the agent against its user, before it is remembered or read."""
+
+    @hookimpl
+    async def pre_learn(self, ctx: Context, lesson: Lesson) -> Deny | None:
+        """Deny with the rule, the line and what to do; None if the text may be remembered."""
+        program = _is_source(lesson.source)
+        return await self._judged(lesson.text, Audience.PROGRAM if program else Audience.GUIDANCE)
+
+    @hookimpl
+    async def pre_read(self, ctx: Context, excerpt: Excerpt) -> Deny | None:
+        """The same for a text that a model is about to read."""
+        if any(fnmatchcase(excerpt.source, pattern) for pattern in self.config.allow):
+            return None
+        return await self._judged(excerpt.text, self._audience(excerpt))
+
+    def _audience(self, excerpt: Excerpt) -> Audience:
+        program = _is_source(excerpt.source)
+        if excerpt.kind not in self.config.data_kinds:
+            return Audience.PROGRAM if program else Audience.GUIDANCE
+        return Audience.CODE if program else Audience.DATA
+
+    async def _judged(self, text: str, audience: Audience) -> Deny | None:
+        if len(text) < LONG:
+            finding = self._scanner.scan(text, audience)
+        else:
+            finding = await asyncio.to_thread(self._scanner.scan, text, audience)
+        return None if finding is None else Deny(finding.reason())
+
+    @cached_property
+    def _scanner(self) -> Scanner:
+        return Scanner(self.config.installers)
+
+
+def _is_source(name: str) -> bool:
+    """True for a file, or lines of one (``a.py:10-20``), that holds a program or a page.
+
+    An address is none: what was fetched from it is no longer what it was.
+    """
+    found = _SUFFIX.search(name)
+    return found is not None and "://" not in name and found[1].lower() in source_suffixes()
+
+
+_SUFFIX = re.compile(r"[^/\\ ](\.[A-Za-z0-9]{1,6})(?::\d+(?:-\d+)?)?\Z")
+
+
+@cache
+def source_suffixes() -> frozenset[str]:
+    """Endings of files in which markup and the tokens of chat templates are ordinary."""
+    data = yaml.safe_load((files(__package__) / "sources.yaml").read_text("utf-8"))
+    return frozenset(data["suffixes"].split())

@@ -1,0 +1,37 @@
+"""Ordinary texts pass: notes, skills, instructions of projects, code, in many scripts."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import yaml
+from hookline_threat_scan.scanner import Audience, Scanner
+
+DATA = Path(__file__).parent / "data"
+BENIGN: dict[str, list[str]] = yaml.safe_load((DATA / "benign.yaml").read_text("utf-8"))
+scanner = Scanner()
+
+
+def test_the_corpus_is_wide() -> None:
+    assert sum(map(len, BENIGN.values())) >= 150
+    assert len([name for name in BENIGN if not name.startswith("en")]) >= 10
+
+
+@pytest.mark.parametrize("name", sorted(BENIGN))
+@pytest.mark.parametrize("audience", list(Audience))
+def test_an_ordinary_text_passes(name: str, audience: Audience) -> None:
+    for text in BENIGN[name]:
+        assert scanner.scan(text, audience) is None, text
+
+
+@pytest.mark.parametrize("name", sorted(BENIGN))
+def test_two_ordinary_texts_in_a_row_pass(name: str) -> None:
+    for first, second in pairwise(BENIGN[name]):
+        assert scanner.scan(f"{first}\n{second}") is None, first
+
+
+def test_all_of_it_together_passes() -> None:
+    everything = "\n\n".join(text for found in BENIGN.values() for text in found)
+    assert scanner.scan(everything) is None

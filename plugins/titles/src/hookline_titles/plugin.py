@@ -1,0 +1,99 @@
+"""The plugin: after a turn, it asks the auxiliary model for the title of the conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from hookline_hookspecs import (
+    Context,
+    HooklineError,
+    Message,
+    Plugin,
+    Session,
+    TextBlock,
+    ToolResultBlock,
+    Turn,
+    hookimpl,
+)
+
+from .clean import clean
+
+FROM_MESSAGE = 2
+"""The person's message after which a conversation is named (FEATURES, titles)."""
+TRIES = 2
+"""How often a model is asked for the title of one conversation."""
+MOST_MESSAGES, MOST_CHARS = 6, 600
+"""Messages of a conversation that are shown, and characters of each."""
+MOST_TOKENS = 200
+"""Tokens of an answer: a title has some twenty, and a model may think before."""
+SCRIPTED = "scripted/"
+"""A model that plays a file. Being asked for a title would use up a step of it."""
+
+
+class Titles(Plugin):
+    """Names conversations."""
+
+    @hookimpl
+    async def end_of_turn(self, ctx: Context, turn: Turn) -> None:
+        """Name the conversation, from its second message on, if it has no title."""
+        if ctx.session.kind != "chat" or ctx.session.title or turn.stop not in ("done", "question"):
+            return
+        if not ctx.host.config.auxiliary_model and ctx.model.startswith(SCRIPTED):
+            return
+        said = [message for message in ctx.history if _words(message)]
+        if sum(message.role == "user" for message in said) < FROM_MESSAGE:
+            return
+        if await self._may_try(ctx.session.id):
+            await self._name(ctx, said)
+
+    @hookimpl
+    async def end_of_session(self, ctx: Context, session: Session) -> None:
+        """Forget how often a title was asked for."""
+        if not session.title and session.kind == "chat":
+            await self.host.storage.kv.delete(session.id)
+
+    async def _may_try(self, session_id: str) -> bool:
+        """Count a try, also across processes."""
+        tried = await self.host.storage.kv.get(session_id, 0)
+        if tried >= TRIES:
+            return False
+        await self.host.storage.kv.set(session_id, tried + 1)
+        return True
+
+    async def _name(self, ctx: Context, said: Iterable[Message]) -> None:
+        prompt = f"<conversation>\n{_excerpt(said)}\n</conversation>"
+        try:
+            answer = await self.host.ask_model(prompt, system=_system(), max_tokens=MOST_TOKENS)
+        except HooklineError as error:
+            self.log.info("session %s has no title: %s", ctx.session.id, error)
+            return
+        title = clean(answer)
+        if title is None:
+            self.log.info("session %s has no title: %.100r is none", ctx.session.id, answer)
+            return
+        await self.host.storage.kv.delete(ctx.session.id)
+        rows = await self.host.storage.fetch("title", id=ctx.session.id)
+        if rows and not rows[0]["title"]:  # a person may have set one meanwhile, in any process
+            await self.host.set_title(ctx.session.id, title)
+
+
+def _system() -> str:
+    return Path(__file__).with_name("title.md").read_text(encoding="utf-8")
+
+
+def _words(message: Message) -> str:
+    """What was said in a message; nothing where it only carries results of tools."""
+    if any(isinstance(block, ToolResultBlock) for block in message.blocks):
+        return ""
+    return "\n".join(block.text for block in message.blocks if isinstance(block, TextBlock)).strip()
+
+
+def _excerpt(said: Iterable[Message]) -> str:
+    """The first messages, shortened, each with its role."""
+    lines = []
+    for message in list(said)[:MOST_MESSAGES]:
+        words = _words(message)
+        more = "…" if len(words) > MOST_CHARS else ""
+        lines.append(f"{message.role}: {words[:MOST_CHARS]}{more}")
+    return "\n\n".join(lines).replace("</conversation>", "")

@@ -1,0 +1,2 @@
+-- name: title
+SELECT title FROM sessions WHERE id = :id;

@@ -1,0 +1,193 @@
+"""Keeping a portrait up: what the person has written since, put to the auxiliary model.
+
+Whatever the model answers, the portrait is never worse off: an answer that is no JSON, null, blank
+or the same changes nothing; one that is too long is sent back to be shortened once; what a person
+pinned or wrote stays word for word.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hookline_chatfiles import Chat, storable
+from hookline_hookspecs import Host, Message, ProviderError, Refused, Session, ToolResultBlock
+
+from .config import UserModelConfig
+from .portrait import joined, lines
+from .userfile import Complaint, name_of
+from .versions import Portraits, Present, Source, Version
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"narrative": {"type": ["string", "null"]}},
+    "required": ["narrative"],
+    "additionalProperties": False,
+}
+KIND = "user-model"
+"""The kind under which portraits pass the gates ``pre_learn`` and ``pre_read``."""
+MESSAGE_CHARS = 1_000
+"""Characters of one message that are looked at."""
+LEAST_ROOM = 100
+"""Characters that have to be left for a narrative beside what is kept."""
+_FENCED = re.compile(r"^```\w*\n(.*)\n```$", re.DOTALL)
+
+
+class Edited(Complaint):
+    """The file was changed while the model was asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """What a person has written that was not looked at yet; ``seen`` messages in all."""
+
+    texts: Sequence[str]
+    seen: int
+
+
+class Curator:
+    """Curates the portrait of the chat of a session."""
+
+    def __init__(self, host: Host, config: UserModelConfig, portraits: Portraits) -> None:
+        self._host = host
+        self._config = config
+        self._portraits = portraits
+
+    async def curate(self, session: Session) -> None:
+        """Look at what is new in a session and write the portrait anew if that says so.
+
+        What the model could not be asked about is looked at again next time.
+        """
+        if session.kind != "chat":
+            return
+        signal = await self._signal(session.id)
+        if not signal.texts:
+            return
+        chat = Chat.of(session)
+        source = await Source.reviewed(self._host, session)
+        try:
+            present = await self._portraits.present(chat)
+            await self._host.read(present.text, name_of(chat), KIND)  # a model is about to see it
+            narrative = await self._narrative(present, signal.texts)
+            if narrative is not None:
+                await self._write(chat, source, present, narrative)
+        except (ProviderError, Edited) as error:
+            self._host.log.warning("the user model of %s was not looked at: %s", chat.label, error)
+            return
+        except (Complaint, Refused) as error:
+            self._host.log.warning("the user model of %s stays as it is: %s", chat.label, error)
+        await self._host.storage.kv.set(_seen(session.id), signal.seen)
+
+    async def _signal(self, session_id: str) -> Signal:
+        """The person's messages since the last time, the oldest first, within bounds."""
+        stored = [_words(m) for m in await self._host.messages(session_id)]
+        said = [text for text in stored if text]
+        seen = int(await self._host.storage.kv.get(_seen(session_id), 0))
+        found: list[str] = []
+        room = self._config.signal_chars
+        for text in reversed(said[min(seen, len(said)) :][-self._config.signal_messages :]):
+            text = text[: min(MESSAGE_CHARS, room)]
+            room -= len(text)
+            if not text:
+                break
+            found.append(text)
+        return Signal(found[::-1], len(said))
+
+    async def _narrative(self, present: Present, texts: Sequence[str]) -> str | None:
+        """A new narrative that fits; None if the present one is to stay.
+
+        Raises ``ProviderError``; ``Complaint`` if none that fits could be made.
+        """
+        room = self._config.max_chars - len(joined(present.portrait.kept)) - 1
+        if room < LEAST_ROOM:
+            raise Complaint("the lines that were pinned or written by hand take all its room")
+        prompt = _prompt(present, texts, room)
+        answer = await self._ask(prompt)
+        if answer is None or not _shown(present, answer) or not _differs(present, answer):
+            return None
+        if len(_shown(present, answer)) > room:
+            answer = await self._ask(_shortening(answer, room))
+            if answer is None or not 0 < len(_shown(present, answer)) <= room:
+                raise Complaint(f"no narrative of at most {room} characters was written")
+        return _shown(present, answer)
+
+    async def _ask(self, prompt: str) -> str | None:
+        """The narrative of the model's answer; None for null, a blank one, or no answer at all."""
+        most = self._config.max_chars * 2
+        text = await self._host.ask_model(
+            prompt, system=_text("curate.md"), schema=SCHEMA, max_tokens=most
+        )
+        narrative = _narrative_in(text)
+        if narrative is None or not narrative.strip():
+            return None
+        return storable(narrative)
+
+    async def _write(self, chat: Chat, source: Source, asked: Present, narrative: str) -> None:
+        """Learn the narrative and write it, unless the file is another one by now."""
+        where = f"user-model, session {source.session_id}"
+        learnt = storable(await self._host.learn(narrative, where, KIND))
+        limit = self._config.max_chars
+
+        def make(present: Present, _past: Sequence[Version]) -> str:
+            if present.text != asked.text:
+                raise Edited("it was edited meanwhile; the next review looks at it again")
+            made = present.portrait.telling(learnt)
+            if len(made) > limit or not present.portrait.told(learnt):
+                raise Complaint("what is left of the narrative after redaction does not fit")
+            return made if _differs(present, learnt) else present.text
+
+        await self._portraits.change(chat, source, make)
+
+
+def _narrative_in(text: str) -> str | None:
+    stripped = text.strip()
+    fenced = _FENCED.match(stripped)
+    try:
+        answer: Any = json.loads(fenced[1] if fenced else stripped)
+    except (ValueError, RecursionError):
+        return None
+    narrative = answer.get("narrative") if isinstance(answer, dict) else None
+    return narrative if isinstance(narrative, str) else None
+
+
+def _shown(present: Present, narrative: str) -> str:
+    """The narrative as it would be written."""
+    return joined(present.portrait.told(narrative))
+
+
+def _differs(present: Present, narrative: str) -> bool:
+    return tuple(lines(_shown(present, narrative))) != present.portrait.narrative
+
+
+def _words(message: Message) -> str:
+    """What a person said in a message: not the results of tools that stand in it."""
+    if message.role != "user" or any(isinstance(b, ToolResultBlock) for b in message.blocks):
+        return ""
+    return message.text.strip()
+
+
+def _prompt(present: Present, texts: Sequence[str], room: int) -> str:
+    narrative = joined(present.portrait.narrative) or "(none yet)"
+    kept = joined(present.portrait.kept) or "(nothing)"
+    said = "\n\n".join(f"<message>\n{text}\n</message>" for text in texts)
+    return (
+        f"Present portrait:\n{narrative}\n\nKept, as it is:\n{kept}\n\n"
+        f"What the person has written since:\n{said}\n\n"
+        f"The narrative may have at most {room} characters."
+    )
+
+
+def _shortening(narrative: str, room: int) -> str:
+    return f"{_text('shorten.md')}\n\nAt most {room} characters.\n\nThe portrait:\n{narrative}"
+
+
+def _seen(session_id: str) -> str:
+    return f"seen:{session_id}"
+
+
+def _text(name: str) -> str:
+    return Path(__file__).with_name(name).read_text(encoding="utf-8").strip()

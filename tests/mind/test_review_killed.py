@@ -1,0 +1,96 @@
+"""A review that is killed leaves every file whole, and the next process does it again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from e2e.machine import Machine
+from fakes.openai_server import OpenAIServer, Reply, Use
+
+REVIEW = "This is a review of the conversation"
+PORTRAIT = "You keep a short portrait"
+WORK = 10
+SKILL = """\
+---
+name: count-files
+description: Count the files of a folder. Use it when asked how many files there are.
+---
+# Count files
+
+1. List the folder.
+2. Count.
+"""
+NOTE = "The folder holds three files."
+LEARNT = (
+    Use("skill_manage", {"action": "create", "name": "count-files", "content": SKILL}),
+    Use("memory", {"action": "add", "content": NOTE}),
+)
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    (tmp_path / "work").mkdir()
+    made = Machine(tmp_path / "home", tmp_path / "work")
+    made.env |= {"HOOKLINE_MODEL": "openai/gpt-5", "HOOKLINE_PLUGINS__TITLES": "false"}
+    return made
+
+
+def answer(body: Mapping[str, Any]) -> Reply:
+    """Works, answers, and learns when it is asked to; what counts is what the request holds."""
+    sent = json.dumps(body)
+    if PORTRAIT in sent:
+        return Reply('{"narrative": "Counts files."}')
+    messages = body["messages"]
+    calls = [call for m in messages for call in m.get("tool_calls") or ()]
+    if REVIEW in sent:
+        learnt = [call for call in calls if call["function"]["name"] != "glob"]
+        return Reply("Kept.") if len(learnt) == len(LEARNT) else Reply(tools=[LEARNT[len(learnt)]])
+    asked = sum(m["role"] == "user" for m in messages)
+    if asked > 1 or len(calls) >= WORK:
+        return Reply("There are three.")
+    return Reply(tools=[Use("glob", {"pattern": f"*{len(calls)}*"})])
+
+
+@pytest.mark.parametrize(
+    "point",
+    [
+        f"before-model:{WORK + 2}",
+        f"after-model:{WORK + 2}",
+        f"before-tool:{WORK + 1}",
+        f"mid-tool:{WORK + 1}",
+        f"mid-tool:{WORK + 2}",
+        f"after-tool:{WORK + 2}",
+        "before-reply:2",
+    ],
+)
+def test_killed_at_any_point_it_is_done_by_the_next_process(machine: Machine, point: str) -> None:
+    (machine.workspace / "a").touch()
+    with OpenAIServer(answer) as server:
+        env = {"OPENAI_BASE_URL": server.base_url}
+        options = ("--session", "s", "--no-input")
+        killed = machine.run("run", "How many?", *options, env={**env, "HOOKLINE_CRASH_AT": point})
+        assert killed.code == -9, killed.err
+        assert killed.out == "There are three.\n"
+        whole(machine)
+        # What another process has begun counts as left when its time is over.
+        later = {**env, "HOOKLINE_CLOCK_OFFSET": "400"}
+        after = machine.run("run", "And now?", *options, env=later)
+        assert (after.code, after.out) == (0, "There are three.\n"), after.err
+    assert whole(machine) == ({"count-files"}, [NOTE])
+
+
+def whole(machine: Machine) -> tuple[set[str], list[str]]:
+    """The skills and notes that are there, every file readable and valid."""
+    skills = {path.parent.name for path in machine.home.glob("skills/*/SKILL.md")}
+    for name in skills:
+        checked = machine.run("skills", "validate", machine.home / "skills" / name)
+        assert checked.code == 0, checked.out + checked.err
+    listed = machine.run("memory", "list", "--json")
+    assert listed.code == 0, listed.err
+    left = [path for path in machine.home.rglob("*.tmp") if "logs" not in path.parts]
+    assert left == []
+    return skills, [row["text"] for row in listed.json if row["kind"] == "note"]
