@@ -1,0 +1,108 @@
+"""Chats in which admins have written: which are private, and where an admin can be asked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hookline_hookspecs import Host, Inbound
+
+from .people import People, Person
+
+Chat = tuple[str, str]
+"""Channel and chat id."""
+HOUR = 3600.0
+LOOKED_THROUGH = 500
+"""Stored messages of a chat that are looked through when an admin first writes in it."""
+SHARED = ""
+"""In place of the only writer, where there was more than one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A chat's only writer (or :data:`SHARED`) and when an admin last wrote (Unix seconds)."""
+
+    writer: str
+    seen: float
+
+
+class Chats:
+    """The table ``access_chats``, held in memory; only the process of the gateway changes it."""
+
+    def __init__(self, host: Host, people: People) -> None:
+        self._host = host
+        self._people = people
+        self._known: dict[Chat, Known] | None = None
+
+    async def load(self) -> dict[Chat, Known]:
+        """What is known, read at the first use."""
+        if self._known is None:
+            rows = await self._host.storage.fetch("chats")
+            self._known = {
+                (row["channel"], row["chat_id"]): Known(row["user_id"], row["seen"]) for row in rows
+            }
+        return self._known
+
+    async def note(self, inbound: Inbound, *, is_admin: bool) -> None:
+        """Somebody has written, whether they may or not."""
+        known = await self.load()
+        chat = (inbound.channel, inbound.chat_id)
+        found, now = known.get(chat), self._host.now()
+        if found is None:
+            if not is_admin:
+                return
+            writer = inbound.user_id if await self._was_alone(inbound) else SHARED
+        else:
+            writer = found.writer if found.writer == inbound.user_id else SHARED
+        seen = now if is_admin or found is None else found.seen
+        if found is not None and writer == found.writer and seen - found.seen < HOUR:
+            return
+        known[chat] = Known(writer, seen)
+        await self._host.storage.execute(
+            "put_chat", channel=chat[0], chat_id=chat[1], user_id=writer, seen=seen
+        )
+
+    async def _was_alone(self, inbound: Inbound) -> bool:
+        """True if core holds no message of somebody else in this chat."""
+        rows = await self._host.storage.fetch(
+            "inbox_of", channel=inbound.channel, chat_id=inbound.chat_id, limit=LOOKED_THROUGH
+        )
+        writers = {json.loads(row["body"]).get("user_id") for row in rows}
+        return writers <= {inbound.user_id}
+
+    def is_private(self, channel: str, chat_id: str, user_id: str) -> bool:
+        """True if only this person reads the chat, as far as can be known.
+
+        The channel says so, by an optional method ``is_private(chat_id, user_id)``; of one that
+        has none, a chat is private where its id is the person's own. In both cases nobody else
+        may ever have written there.
+        """
+        known = (self._known or {}).get((channel, chat_id))
+        if known is None or known.writer != user_id:
+            return False
+        word = self._word(channel, chat_id, user_id)
+        return chat_id == user_id if word is None else word
+
+    def _word(self, channel: str, chat_id: str, user_id: str) -> bool | None:
+        """What the channel says; None of one that says nothing."""
+        for one in self._host.channels():
+            says = getattr(one, "is_private", None)
+            if one.name == channel and says is not None:
+                return says(chat_id, user_id) is True
+        return None
+
+    async def of_admins(self) -> Sequence[Chat]:
+        """Where each admin can be asked: the private chat in which they wrote last; of an admin
+        without one, the chat in which they wrote last and nobody else ever did, unless its
+        channel says that it is not private."""
+        best: dict[Person, tuple[bool, float, Chat]] = {}
+        for chat, known in (await self.load()).items():
+            person = Person(chat[0], known.writer)
+            if known.writer == SHARED or not self._people.is_admin(person):
+                continue
+            if self._word(*chat, known.writer) is False:
+                continue
+            rank = (self.is_private(*chat, known.writer), known.seen, chat)
+            best[person] = max(best.get(person, rank), rank)
+        return [chat for _, _, chat in best.values()]

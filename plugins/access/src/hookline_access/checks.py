@@ -1,0 +1,40 @@
+"""What ``hookline doctor`` looks at."""
+
+from __future__ import annotations
+
+from hookline_hookspecs import CheckResult, Host
+
+from .config import EVERYBODY, AccessConfig
+from .people import People
+
+
+async def admin_check(host: Host, people: People) -> CheckResult:
+    """Somebody is admin, where a network channel is on."""
+    network = [channel.name for channel in host.channels() if channel.network]
+    if not network:
+        return CheckResult(True, "no network channel is on")
+    if await people.has_admin():
+        return CheckResult(True, "there is an admin")
+    return CheckResult(
+        False,
+        f"{', '.join(network)} is on and nobody is admin, so nobody can approve anything",
+        "send the claim code that hookline gateway prints (or hookline pairing claim), or set "
+        "access.admins",
+        hint=True,
+    )
+
+
+def lists_check(config: AccessConfig) -> CheckResult:
+    """Every entry names somebody, and where everybody may write this is said."""
+    if config.faults:
+        return CheckResult(False, "; ".join(config.faults), "correct it in config.yaml")
+    open_to_all = [one for one in config.allow if one.endswith(f":{EVERYBODY}")]
+    if open_to_all:
+        listed = ", ".join(open_to_all)
+        return CheckResult(
+            False,
+            f"everybody who can reach it may write: {listed}",
+            "name the people, unless the channel itself proves who they are",
+            hint=True,
+        )
+    return CheckResult(True, "every entry names a person")

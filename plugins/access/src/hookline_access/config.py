@@ -1,0 +1,104 @@
+"""The settings: who may write and who is admin.
+
+A plugin whose settings are wrong is switched off, and without this one everybody could write. So
+nothing here is ever refused: what is wrong lets nobody in, and ``faults`` says what it is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, Field, PrivateAttr, ValidationError, model_validator
+from pydantic.functional_validators import ModelWrapValidatorHandler
+
+EVERYBODY = "*"
+
+
+class AccessConfig(BaseModel):
+    """Who may write, who is admin, and the limits of pairing."""
+
+    admins: list[str] = Field(default=[], description="CHANNEL:USER of each admin.")
+    allow: list[str] = Field(
+        default=[], description="CHANNEL:USER of each person, or CHANNEL:* for everybody there."
+    )
+    code_minutes: float = Field(
+        default=10.0, gt=0, le=1440, description="Minutes that a pairing code is good for."
+    )
+    codes_per_day: int = Field(
+        default=5, ge=0, description="Pairing codes that one person gets in 24 hours."
+    )
+    open_codes: int = Field(
+        default=50, ge=0, description="Pairing codes of one channel that are open at a time."
+    )
+    claim_minutes: float = Field(
+        default=60.0, gt=0, le=1440, description="Minutes that a claim code is good for."
+    )
+    timeout: float = Field(
+        default=290.0, gt=0, le=290, description="Seconds that an admin has to answer an approval."
+    )
+    _faults: list[str] = PrivateAttr(default_factory=list)
+    _admins: frozenset[str] = PrivateAttr(default=frozenset())
+    _allow: frozenset[str] = PrivateAttr(default=frozenset())
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _never_off(
+        cls, given: Any, handler: ModelWrapValidatorHandler[AccessConfig]
+    ) -> AccessConfig:
+        """Leave out what is wrong; what is left lets fewer people in."""
+        try:
+            made = handler(given)
+        except ValidationError as error:
+            if not isinstance(given, dict):
+                raise
+            wrong = {str(one["loc"][0]): one for one in error.errors() if one["loc"]}
+            kept = {name: value for name, value in given.items() if name not in wrong}
+            made = handler(kept)
+            for name, one in wrong.items():
+                where = ".".join(map(str, one["loc"]))
+                made._faults.append(f"access.{where} is ignored, {name} with it: {one['msg']}")
+        made._admins = made._sound("admins", made.admins, wildcard=False)
+        made._allow = made._sound("allow", made.allow, wildcard=True)
+        return made
+
+    def _sound(self, name: str, entries: list[str], *, wildcard: bool) -> frozenset[str]:
+        """The entries that name somebody; the others become faults."""
+        whys = {entry: fault_of(entry, wildcard=wildcard) for entry in entries}
+        self._faults += [
+            f"access.{name} holds {entry!r}, which is nobody: {why}"
+            for entry, why in whys.items()
+            if why is not None
+        ]
+        return frozenset(entry for entry, why in whys.items() if why is None)
+
+    @property
+    def faults(self) -> list[str]:
+        """What is wrong with the settings, a sentence each."""
+        return list(self._faults)
+
+    @property
+    def has_admin(self) -> bool:
+        """True if ``admins`` names anybody."""
+        return bool(self._admins)
+
+    def is_admin(self, channel: str, user_id: str) -> bool:
+        """True for a person that ``admins`` names."""
+        return f"{channel}:{user_id}" in self._admins
+
+    def allows(self, channel: str, user_id: str) -> bool:
+        """True for a person that ``allow`` names, alone or with everybody on the channel."""
+        return not self._allow.isdisjoint((f"{channel}:{user_id}", f"{channel}:{EVERYBODY}"))
+
+
+def fault_of(entry: str, *, wildcard: bool) -> str | None:
+    """Why an entry of a list names nobody, or None."""
+    channel, colon, user = entry.partition(":")
+    if not colon or not channel or not user:
+        return "write CHANNEL:USER, such as telegram:111"
+    if entry != entry.strip() or channel != channel.strip() or user != user.strip():
+        return "ids are taken literally, and it has blanks at an end"
+    if EVERYBODY in channel:
+        return "* stands for people, never for channels"
+    if user == EVERYBODY and not wildcard:
+        return "an admin is one person, never *"
+    return None

@@ -1,0 +1,133 @@
+"""The door: unknown people get a pairing code, and a code that is approved lets its person in.
+
+Who is blocked is treated exactly like who is unknown; only, their code opens nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hookline_hookspecs import Host, Inbound, Transaction
+
+from .codes import PAIRING, new_code
+from .config import AccessConfig
+from .people import Person, Role, log, put
+
+DAY = 86400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """An unknown person's open request. Times are Unix seconds."""
+
+    person: Person
+    chat_id: str
+    code: str
+    opened: float
+    expires: float
+    unanswered: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Knock:
+    """What a message of an unknown person came to. ``is_new``: the code was made just now;
+    ``code`` is None where the person is to hear nothing."""
+
+    code: str | None
+    is_new: bool = False
+
+
+class Door:
+    """Pairing codes, in the table ``access_requests``."""
+
+    def __init__(self, config: AccessConfig, host: Host) -> None:
+        self._config = config
+        self._host = host
+
+    async def knock(self, inbound: Inbound) -> Knock:
+        """Answer a message of somebody who may not write.
+
+        A message that is delivered again gets the same code, so that a crash loses nothing.
+        """
+        now = self._host.now()
+        return await self._host.storage.transact(lambda tx: self._knock(tx, inbound, now))
+
+    def _knock(self, tx: Transaction, inbound: Inbound, now: float) -> Knock:
+        key = {"channel": inbound.channel, "user_id": inbound.user_id}
+        rows = tx.fetch("request_of", **key)
+        began, given = now, 0
+        if rows:
+            row = rows[0]
+            if row["message_id"] == inbound.message_id and row["expires"] > now:
+                return Knock(row["code"])
+            if row["began"] > now - DAY:
+                began, given = row["began"], row["given"]
+            if row["expires"] > now or given >= self._config.codes_per_day:
+                tx.execute("count_unanswered", **key)
+                return Knock(None)
+        tx.execute("prune_requests", before=now - DAY, now=now)
+        waiting = tx.fetch("how_many_open", channel=inbound.channel, now=now)[0]["open"]
+        if waiting >= self._config.open_codes or not self._config.codes_per_day:
+            return Knock(None)
+        code = _unused(tx)
+        tx.execute(
+            "put_request",
+            **key,
+            chat_id=inbound.chat_id,
+            message_id=inbound.message_id,
+            code=code,
+            now=now,
+            expires=now + 60 * self._config.code_minutes,
+            began=began,
+            given=given + 1,
+        )
+        log(tx, Person.of(inbound), "asked to be let in", now)
+        return Knock(code, is_new=True)
+
+    async def approve(self, code: str, by: str, role: Role = Role.USER) -> Request | None:
+        """Let in whoever has this code; None if there is nobody.
+
+        A code that has just let somebody in does so again, so that a command which is run twice
+        after a crash gives the same answer.
+        """
+        now = self._host.now()
+
+        def work(tx: Transaction) -> Request | None:
+            rows = tx.fetch("request_by", code=code, now=now)
+            if rows and rows[0]["role"] == Role.BLOCKED:
+                return None
+            if not rows:
+                done = tx.fetch("let_in_by", code=code) if code else []
+                people = [Person(row["channel"], row["user_id"]) for row in done]
+                return Request(people[0], "", code, now, now) if people else None
+            request = _request(rows[0])
+            person = request.person
+            put(tx, person, role, by, now, code=code)
+            tx.execute("drop_request", channel=person.channel, user_id=person.user_id)
+            log(tx, person, f"let in as {role} by {by}", now)
+            return request
+
+        return await self._host.storage.transact(work)
+
+    async def waiting(self) -> Sequence[Request]:
+        """The requests that can be approved, oldest first."""
+        rows = await self._host.storage.fetch("open_requests", now=self._host.now())
+        return [_request(row) for row in rows]
+
+    async def request(self, code: str) -> Request | None:
+        """The open request with this code."""
+        return next((one for one in await self.waiting() if one.code == code), None)
+
+
+def _unused(tx: Transaction) -> str:
+    while tx.fetch("code_taken", code=(code := new_code(PAIRING))):
+        pass
+    return code
+
+
+def _request(row: object) -> Request:
+    values: dict[str, object] = dict(row)  # type: ignore[call-overload]
+    names = ("chat_id", "code", "opened", "expires", "unanswered")
+    person = Person(str(values["channel"]), str(values["user_id"]))
+    return Request(person, *[values[name] for name in names])  # type: ignore[arg-type]

@@ -1,0 +1,166 @@
+"""People and what they may do: those that config names, and those that pairing let in.
+
+The table is read at every message, because ``hookline pairing`` is another process.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from hookline_hookspecs import Host, Inbound, Transaction
+
+from .config import AccessConfig
+
+LOGGED = 1000
+"""Entries of the log that are kept."""
+TERMINAL = "terminal"
+"""The operator's own channel."""
+
+
+class Role(StrEnum):
+    """What a person may do."""
+
+    ADMIN = "admin"
+    USER = "user"
+    BLOCKED = "blocked"
+    UNKNOWN = "unknown"
+
+    @property
+    def may_write(self) -> bool:
+        """True if the person's messages reach the agent."""
+        return self in (Role.ADMIN, Role.USER)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A person on a channel. Ids are compared literally."""
+
+    channel: str
+    user_id: str
+
+    @classmethod
+    def of(cls, inbound: Inbound) -> Person:
+        """Who wrote a message."""
+        return cls(inbound.channel, inbound.user_id)
+
+    @classmethod
+    def parse(cls, text: str) -> Person | None:
+        """``CHANNEL:USER``, or None; a user's id may hold colons."""
+        channel, _, user = text.partition(":")
+        return cls(channel, user) if channel and user else None
+
+    @property
+    def can_be_known(self) -> bool:
+        """False for ids that are empty or that no database holds as they are."""
+        try:
+            f"{self.channel}{self.user_id}".encode()
+        except UnicodeEncodeError:
+            return False
+        return bool(self.channel and self.user_id) and "\0" not in self.channel + self.user_id
+
+    def __str__(self) -> str:
+        return f"{self.channel}:{self.user_id}"
+
+
+class People:
+    """Who is who. What was read last is kept, for those who cannot wait for the store."""
+
+    def __init__(self, config: AccessConfig, host: Host) -> None:
+        self._config = config
+        self._host = host
+        self._admins: frozenset[Person] = frozenset()
+
+    async def role(self, person: Person) -> Role:
+        """The person's role now; which admins there are is read with it."""
+        stored = await self._read(person)
+        if self._config.is_admin(person.channel, person.user_id):
+            return Role.ADMIN
+        if stored in (Role.BLOCKED, Role.ADMIN):
+            return stored
+        if self._config.allows(person.channel, person.user_id):
+            return Role.USER
+        return stored
+
+    async def _read(self, person: Person) -> Role:
+        rows = await self._host.storage.fetch(
+            "person_and_admins", channel=person.channel, user_id=person.user_id
+        )
+        found = {Person(row["channel"], row["user_id"]): Role(row["role"]) for row in rows}
+        self._admins = frozenset(one for one, role in found.items() if role is Role.ADMIN)
+        return found.get(person, Role.UNKNOWN)
+
+    async def claimed_by(self, inbound: Inbound) -> bool:
+        """True if exactly this message made its sender the first admin."""
+        rows = await self._host.storage.fetch(
+            "person_and_admins", channel=inbound.channel, user_id=inbound.user_id
+        )
+        key = (inbound.channel, inbound.user_id, inbound.message_id)
+        return any((row["channel"], row["user_id"], row["message_id"]) == key for row in rows)
+
+    def is_admin(self, person: Person) -> bool:
+        """True for an admin, as far as was read last."""
+        return person in self._admins or self._config.is_admin(person.channel, person.user_id)
+
+    async def has_admin(self) -> bool:
+        """True if anybody is admin."""
+        await self._read(Person("", ""))
+        return self.has_known_admin
+
+    @property
+    def has_known_admin(self) -> bool:
+        """True if anybody is admin, as far as was read last."""
+        return self._config.has_admin or bool(self._admins)
+
+    async def put(self, person: Person, role: Role, by: str) -> None:
+        """Give a person a role, and forget what they asked for."""
+        now = self._host.now()
+
+        def work(tx: Transaction) -> None:
+            put(tx, person, role, by, now)
+            tx.execute("drop_request", channel=person.channel, user_id=person.user_id)
+            log(tx, person, f"{role} by {by}", now)
+
+        await self._host.storage.transact(work)
+
+    async def drop(self, person: Person) -> bool:
+        """Forget a person, and what they asked for; False if there was nothing."""
+        now = self._host.now()
+        key = {"channel": person.channel, "user_id": person.user_id}
+
+        def work(tx: Transaction) -> bool:
+            found = tx.execute("drop_person", **key) + tx.execute("drop_request", **key)
+            if found:
+                log(tx, person, f"revoked by {TERMINAL}", now)
+            return found > 0
+
+        return await self._host.storage.transact(work)
+
+
+def put(
+    tx: Transaction,
+    person: Person,
+    role: Role,
+    by: str,
+    now: float,
+    *,
+    code: str = "",
+    message_id: str = "",
+) -> None:
+    """Store a person in a transaction."""
+    tx.execute(
+        "put_person",
+        channel=person.channel,
+        user_id=person.user_id,
+        role=str(role),
+        code=code,
+        message_id=message_id,
+        by_whom=by,
+        now=now,
+    )
+
+
+def log(tx: Transaction, person: Person, what: str, now: float) -> None:
+    """Add to the log in a transaction."""
+    tx.execute("add_log", now=now, person=str(person), what=what)
+    tx.execute("prune_log", kept=LOGGED)

@@ -1,0 +1,310 @@
+"""The plugin: the gate, the questions that admins answer, the commands and the service."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hookline_hookspecs import (
+    Access,
+    Check,
+    Context,
+    Deny,
+    HooklineError,
+    Host,
+    Inbound,
+    Plugin,
+    Question,
+    Turn,
+    command,
+    hookimpl,
+)
+
+from .asking import Desk
+from .chats import Chat, Chats
+from .claims import Claims
+from .codes import PAIRING, typed
+from .config import AccessConfig
+from .door import Door, Request
+from .people import TERMINAL, People, Person, Role
+from .wording import (
+    BLOCK,
+    CLAIMED,
+    DENY,
+    LET_IN,
+    NOT_YOURS,
+    at_the_door,
+    claim_text,
+    meant,
+    on_one_line,
+    question_text,
+    request_text,
+)
+
+if TYPE_CHECKING:
+    from hookline_hookspecs.hooks.boot import RegisterCli
+
+CHANNEL_UP = "channel_up"
+"""The signal that a network channel is up; the event is its name."""
+KNOWN = 1024
+"""Sessions whose person is remembered, for their sub-agents."""
+
+
+class AccessControl(Plugin[AccessConfig]):
+    """Nobody writes on a network channel, and nobody approves, who was not let in."""
+
+    def __init__(self, config: AccessConfig, host: Host) -> None:
+        super().__init__(config, host)
+        self._people = People(config, host)
+        self._chats = Chats(host, self._people)
+        self._door = Door(config, host)
+        self._claims = Claims(config, host)
+        self._desk = Desk(host)
+        self._askers: OrderedDict[str, Person] = OrderedDict()
+        self._announced: float | None = None
+
+    @hookimpl
+    def setup(self, host: Host) -> None:
+        """Offer the service; nothing is read before somebody writes."""
+        for fault in self.config.faults:
+            self.log.warning("%s", fault)
+        host.services.provide(Access, self)  # type: ignore[type-abstract]
+        host.signals.connect(CHANNEL_UP, self._channel_up)
+
+    # The service
+
+    def is_operator(self, inbound: Inbound) -> bool:
+        """True for an admin's message in a chat where nobody else reads."""
+        return self._people.is_admin(Person.of(inbound)) and self._chats.is_private(
+            inbound.channel, inbound.chat_id, inbound.user_id
+        )
+
+    def is_admin(self, inbound: Inbound) -> bool:
+        """True for an admin's message, wherever it was written: as far as was read last."""
+        return self._people.is_admin(Person.of(inbound))
+
+    def _is_network(self, channel: str) -> bool:
+        """True unless only the operator can write there; a name that nobody brought is open."""
+        if channel == TERMINAL:
+            return False
+        return all(one.network for one in self.host.channels() if one.name == channel)
+
+    # The gate
+
+    @hookimpl(tryfirst=True)
+    async def on_message(self, ctx: Context, inbound: Inbound) -> Inbound | Deny | None:
+        """Let known people through; others get a code, or nothing."""
+        if not self._is_network(inbound.channel):
+            return None
+        person = Person.of(inbound)
+        if not person.can_be_known:
+            return Deny("")
+        try:
+            return await self._judged(inbound, person)
+        except HooklineError as error:
+            self.log.error("nobody can be let in: %s", error)
+            return Deny("")
+
+    async def _judged(self, inbound: Inbound, person: Person) -> Inbound | Deny | None:
+        role = await self._people.role(person)
+        if not self._people.has_known_admin:
+            if await self._claims.take(inbound):
+                return await self._claimed(inbound, person)
+            await self._announce()
+        elif role is Role.ADMIN and await self._people.claimed_by(inbound):
+            return Deny(CLAIMED)  # the same message, after a crash
+        await self._chats.note(inbound, is_admin=role is Role.ADMIN)
+        if not role.may_write:
+            return await self._at_the_door(inbound, role)
+        answer = self._desk.command_of(inbound)
+        if answer is None:
+            return None
+        return replace(inbound, text=answer) if role is Role.ADMIN else Deny(NOT_YOURS)
+
+    async def _claimed(self, inbound: Inbound, person: Person) -> Deny:
+        await self._people.role(person)
+        await self._chats.note(inbound, is_admin=True)
+        self.log.warning("%s is the first admin", on_one_line(str(person)))
+        return Deny(CLAIMED)
+
+    async def _at_the_door(self, inbound: Inbound, role: Role) -> Deny:
+        knock = await self._door.knock(inbound)
+        if knock.code is None:
+            return Deny("")
+        if knock.is_new and role is not Role.BLOCKED:
+            self.log.warning("%s is not known and wrote", on_one_line(str(Person.of(inbound))))
+            self.host.spawn(self._tell_admins(knock.code), "tell admins")
+        return Deny(at_the_door(knock.code, self.config.code_minutes))
+
+    async def _tell_admins(self, code: str) -> None:
+        request = await self._door.request(code)
+        if request is None:
+            return
+        text, choices = request_text(request), (LET_IN, BLOCK)
+        for chat in await self._chats.of_admins():
+            await self._desk.show(chat, text, choices, f"/pair {code}")
+
+    # The first admin
+
+    async def _channel_up(self, event: object, ctx: Context | None = None) -> None:
+        """A gateway starts: without an admin it prints a claim code."""
+        for fault in self.config.faults:
+            _print(f"hookline: warning: {fault}\n")
+        await self._chats.load()
+        if not await self._people.has_admin():
+            await self._announce()
+
+    async def _announce(self) -> None:
+        """Print a claim code, unless one that this process has printed is still good."""
+        now, minutes = self.host.now(), self.config.claim_minutes
+        if self._announced is not None and now < self._announced + 60 * minutes:
+            return
+        self._announced = now
+        _print(claim_text(await self._claims.make(), minutes))
+
+    # Approvals
+
+    @hookimpl
+    def start_of_turn(self, ctx: Context, turn: Turn) -> None:
+        """Note for whom the session works; a sub-agent works for whom its parent works."""
+        session = turn.session
+        parent = self._askers.get(session.parent_id) if session.parent_id else None
+        self._askers[session.id] = parent or Person.of(turn.inbound)
+        self._askers.move_to_end(session.id)
+        while len(self._askers) > KNOWN:
+            self._askers.popitem(last=False)
+
+    @hookimpl
+    async def on_question(self, ctx: Context, question: Question) -> str | None:
+        """Put an approval to the admins, unless who needs it is one.
+
+        Never None where it is not: core and ``approvals`` would ask the person.
+        """
+        if question.kind != "approval" or not ctx.interactive:
+            return None
+        asker = self._askers.get(ctx.session.id) or Person.of(ctx.turn.inbound)
+        if not self._is_network(asker.channel):
+            return None
+        try:
+            if asker.can_be_known and await self._people.role(asker) is Role.ADMIN:
+                return None
+            return await self._asked(ctx, question, asker)
+        except Exception as error:
+            self.log.exception("an approval is refused, because no admin could be asked")
+            ctx.notify(f"No admin could be asked, so it was refused: {error}")
+            return DENY
+
+    async def _asked(self, ctx: Context, question: Question, asker: Person) -> str:
+        name = question.call.name if question.call is not None else "it"
+        here = (ctx.session.channel, ctx.session.chat_id)
+        shows: list[asyncio.Task[bool]] = []
+        with self._desk.opened() as waiting:
+            text = question_text(question, waiting.code, asker, here[1])
+            try:
+                async with asyncio.timeout(self.config.timeout):
+                    for chat in await self._chats.of_admins():
+                        show = self._desk.show(
+                            chat, text, question.choices, f"/answer {waiting.code}"
+                        )
+                        shows.append(self.host.spawn(show, "ask"))
+                    if not await _any(shows):
+                        ctx.notify(f"No admin can be reached, so {name} was refused.")
+                        return DENY
+                    told = f"An admin is asked whether {name} may run."
+                    shows.append(self.host.spawn(self._desk.show(here, told), "tell"))
+                    return await waiting.answer
+            except TimeoutError:
+                ctx.notify(f"No admin answered in time, so {name} was refused.")
+                return DENY
+            finally:
+                for task in shows:
+                    task.cancel()
+
+    # What admins write
+
+    @command("/answer", immediate=True)
+    async def answer(self, ctx: Context, args: str) -> str:
+        """Answer an approval that an admin is asked: /answer CODE once|session|always|deny."""
+        if not await self._may_decide(ctx):
+            return NOT_YOURS
+        code, _, words = args.partition(" ")
+        waiting, choice = self._desk.find(code), meant(words)
+        if waiting is None:
+            return f"No question {on_one_line(code, 20)} is open; it may have been answered."
+        if choice is None:
+            return f"Write /answer {waiting.code} and once, session, always or deny."
+        if not waiting.settle(choice):
+            return "Somebody was faster: it has been answered."
+        self.log.warning("%s answered %s: %s", Person.of(ctx.turn.inbound), waiting.code, choice)
+        return "Denied." if choice == DENY else f"Allowed: {choice.lower()}."
+
+    @command("/pair", immediate=True)
+    async def pair(self, ctx: Context, args: str) -> str:
+        """Let an unknown person in, as an admin: /pair [CODE]; /pair CODE block."""
+        if not await self._may_decide(ctx):
+            return NOT_YOURS
+        if not args:
+            lines = [request_text(one) for one in await self._door.waiting()]
+            return "\n\n".join(lines) or "Nobody waits to be let in."
+        words, _, last = args.rpartition(" ")
+        blocks = bool(words) and last.casefold() == "block"
+        code = typed(words if blocks else args, PAIRING)
+        return await self._decide(code or "", str(Person.of(ctx.turn.inbound)), blocks=blocks)
+
+    async def _decide(self, code: str, by: str, *, blocks: bool) -> str:
+        found = await self._door.request(code) if blocks else await self._door.approve(code, by)
+        if found is None:
+            return "No open request has this code. /pair shows those there are."
+        who = on_one_line(str(found.person))
+        if blocks:
+            await self._people.put(found.person, Role.BLOCKED, by)
+            return f"{who} is blocked. `hookline pairing revoke` in the terminal takes it back."
+        if found.chat_id:
+            self.host.spawn(self._welcome(found), "welcome")
+        return f"{who} may write now."
+
+    async def _welcome(self, request: Request) -> None:
+        chat: Chat = (request.person.channel, request.chat_id)
+        await self._desk.show(chat, "You have been let in. Write again.")
+
+    async def _may_decide(self, ctx: Context) -> bool:
+        """True for an admin, in whatever chat, and in the terminal."""
+        person = Person.of(ctx.turn.inbound)
+        if person.channel == TERMINAL:
+            return True
+        return person.can_be_known and await self._people.role(person) is Role.ADMIN
+
+    # The command line
+
+    @hookimpl
+    def register_cli(self, register: RegisterCli) -> None:
+        """``hookline pairing …``."""
+        from .cli import Commands
+
+        Commands(self.config, self.host, self._people, self._door, self._claims).register(register)
+
+    @hookimpl
+    def register_checks(self, register: Callable[[Check], None]) -> None:
+        """That somebody is admin, and that the lists mean what they say."""
+        from .checks import admin_check, lists_check
+
+        register(Check("admin", lambda: admin_check(self.host, self._people)))
+        register(Check("lists", lambda: lists_check(self.config)))
+
+
+async def _any(shows: Sequence[asyncio.Task[bool]]) -> bool:
+    """True as soon as one has worked; False when none did."""
+    for done in asyncio.as_completed(shows):
+        if await done:
+            return True
+    return False
+
+
+def _print(text: str) -> None:
+    """Show something in the terminal of the gateway."""
+    sys.stderr.write(text)
+    sys.stderr.flush()

@@ -1,0 +1,172 @@
+"""A town of people who write on the channel ``fake``, and what they get to hear."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Callable, Coroutine
+from importlib.metadata import entry_points
+from typing import Any
+
+import pytest
+from hookline.testing import Harness, calls
+from hookline_access import AccessControl
+from hookline_hookspecs import Ask, Inbound, Plugin, Reply, ToolCall, hookimpl, tool
+
+CODE = re.compile(r"\b[BCDFGHJKMNPQRSTVWXYZ2-9]{8}\b")
+CLAIM = re.compile(r"\b(?:[BCDFGHJKMNPQRSTVWXYZ2-9]{4}-){2}[BCDFGHJKMNPQRSTVWXYZ2-9]{4}\b")
+PATIENCE = 60
+"""Seconds until a test gives up; none waits for it to pass."""
+COMMAND = "rm -rf 'build'"
+
+
+MakeTown = Callable[..., "Town"]
+Run = Callable[["Town", Callable[["Town"], Coroutine[Any, Any, Any]]], Any]
+"""Runs a story: a coroutine function that is given the town."""
+
+
+class Launcher(Plugin):
+    """A tool that a guard asks about, and one that tells who is operator."""
+
+    @tool
+    def launch(self, target: str) -> str:
+        """Launch something."""
+        return f"launched {target}"
+
+    @tool
+    def rank(self, ctx: Any) -> str:
+        """Who is operator."""
+        return "operator" if ctx.operator else "guest"
+
+    @hookimpl
+    def pre_tool(self, ctx: Any, call: ToolCall) -> Ask | None:
+        return Ask("it deletes", call.arguments["target"]) if call.name == "launch" else None
+
+
+class Town:
+    """People in chats. Every method is a coroutine of the harness's loop."""
+
+    def __init__(self, h: Harness) -> None:
+        self.h = h
+        self._number = 0
+
+    @property
+    def host(self) -> Any:
+        return self.h.plugin(AccessControl).host
+
+    @property
+    def heard(self) -> list[Reply]:
+        """Every reply so far."""
+        return self.h.channel.sent
+
+    def in_chat(self, chat: str) -> list[str]:
+        """What was written into a chat."""
+        return [reply.text for reply in self.heard if reply.session.chat_id == chat]
+
+    async def say(
+        self,
+        user: str,
+        text: str,
+        chat: str | None = None,
+        *,
+        id_: str | None = None,
+        reply_to: str | None = None,
+    ) -> str | None:
+        """Somebody writes, in their own chat if none is named; the answer, None for silence."""
+        done = await self.begin(user, text, chat, id_=id_, reply_to=reply_to)
+        async with asyncio.timeout(PATIENCE):
+            return await done
+
+    async def begin(
+        self,
+        user: str,
+        text: str,
+        chat: str | None = None,
+        *,
+        id_: str | None = None,
+        reply_to: str | None = None,
+    ) -> asyncio.Future[str | None]:
+        """As :meth:`say`, but the answer is not waited for."""
+        await self.h.aopen()
+        self._number += 1
+        message = id_ or f"m{self._number}"
+        inbound = Inbound("fake", chat or user, user, message, text, reply_to=reply_to)
+        settled = asyncio.get_running_loop().create_future()
+
+        def hear(event: Inbound, ctx: Any = None) -> None:
+            if event.message_id == message and not settled.done():
+                answers = [one.text for one in self.heard if one.in_reply_to == message]
+                settled.set_result(answers[-1] if answers else None)
+
+        self.host.signals.connect("settled", hear)
+        if not await self.host.receive(inbound):
+            settled.set_result(None)
+        return settled
+
+    async def until(self, chat: str, begins: str) -> Reply:
+        """The newest message in a chat that begins like this, as soon as there is one."""
+        while True:
+            fitting = [
+                reply
+                for reply in self.heard
+                if reply.session.chat_id == chat and reply.text.startswith(begins)
+            ]
+            if fitting:
+                return fitting[-1]
+            await self.h.channel.replies(len(self.heard) + 1)
+
+    async def judge(self, user: str, text: str, id_: str = "m") -> Any:
+        """What the gate says of a message, as after a crash, when it is judged once more."""
+        runtime = await self.h.aopen()
+        return await runtime.bus.gate("on_message", None, Inbound("fake", user, user, id_, text))
+
+    def delivered(self, reply: Reply) -> str:
+        """The platform's id of a message."""
+        return f"delivered-{self.heard.index(reply) + 1}"
+
+
+@pytest.fixture
+def town(harness: Callable[..., Harness]) -> Callable[..., Town]:
+    """Makes a town: settings of ``access``, further plugins, what the model says."""
+
+    def make(*plugins: type[Plugin], model: Any = (), config: Any = None, **access: Any) -> Town:
+        settings = {"access": access, **(config or {})}
+        kinds = (AccessControl, *plugins, Launcher)
+        return Town(harness(*kinds, config=settings, model=list(model)))
+
+    return make
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Moves the clock that expiry uses by some seconds."""
+
+    def move(seconds: float) -> None:
+        monkeypatch.setattr("hookline.clock.now", lambda: time.time() + seconds)
+
+    return move
+
+
+@pytest.fixture
+def run() -> Run:
+    """Runs a story in a town."""
+    return lambda town, story: town.h.run(story(town))
+
+
+def code_in(text: str | None) -> str:
+    """The pairing code in an answer."""
+    found = CODE.search(text or "")
+    assert found, text
+    return found[0]
+
+
+LAUNCH = [calls("launch", target=COMMAND), "done"]
+
+
+def installed(name: str) -> type[Plugin[Any]]:
+    """A plugin beside this one, as core finds it."""
+    for point in entry_points(group="hookline.plugins", name=name):
+        found: type[Plugin[Any]] = point.load()
+        return found
+    pytest.skip(f"plugin {name} is not installed")

@@ -1,0 +1,272 @@
+"""Approvals: only an admin answers, in a chat of the admin's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hookline.testing import calls
+from hookline_hookspecs import Plugin, Reply, hookimpl
+
+from .conftest import COMMAND, LAUNCH, MakeTown, Run, Town, installed
+
+BOSS = {"admins": ["fake:boss"], "allow": ["fake:*"]}
+WITH = pytest.mark.parametrize("approvals", [True, False], ids=["with approvals", "alone"])
+
+
+def beside(approvals: bool) -> list[type[Plugin[Any]]]:
+    return [installed("approvals")] if approvals else []
+
+
+def code_of(question: Reply) -> str:
+    """The code of a question."""
+    return question.text.split()[-2]
+
+
+async def asked(town: Town) -> tuple[Reply, Any]:
+    """The admin says hello, ann wants to launch: the question, and ann's answer to come."""
+    await town.say("boss", "hello")
+    answer = await town.begin("ann", "launch it", "group")
+    return await town.until("boss", "For fake:ann"), answer
+
+
+HOW: dict[str, Callable[[str], str]] = {
+    "code and number": lambda code: f"{code} 1",
+    "code and word": lambda code: f"{code.lower()} once",
+    "/answer": lambda code: f"/answer {code} once",
+    "/approve": lambda code: f"/approve {code}",
+    "/approve once": lambda code: f"/approve {code} once",
+}
+
+
+@WITH
+@pytest.mark.parametrize("how", HOW)
+def test_an_admin_allows(town: MakeTown, run: Run, how: str, approvals: bool) -> None:
+    async def story(town: Town) -> list[Any]:
+        question, answer = await asked(town)
+        told = await town.say("boss", HOW[how](code_of(question)))
+        return [question, told, await answer]
+
+    one = town(*beside(approvals), model=["hi", *LAUNCH], **BOSS)
+    question, told, answer = run(one, story)
+    assert (told, answer) == ("Allowed: once.", "done")
+    assert question.choices == ("Once", "This session", "Always", "Deny")
+    lines = question.text.splitlines()
+    assert lines[0] == "For fake:ann in chat group:"
+    assert lines[1] == "Allow launch? it deletes"
+    assert lines[2:5] == ["```", COMMAND, "```"]
+    assert lines[5:9] == ["1. Once", "2. This session", "3. Always", "4. Deny"]
+    assert [call.result.ok for call in one.h.hooks["tool"]] == [True]
+    assert one.in_chat("group")[0] == "An admin is asked whether launch may run."
+
+
+@WITH
+@pytest.mark.parametrize("typed", ["{} 4", "{} deny", "/deny {}", "/answer {} no"])
+def test_an_admin_denies(town: MakeTown, run: Run, typed: str, approvals: bool) -> None:
+    async def story(town: Town) -> list[Any]:
+        question, answer = await asked(town)
+        return [await town.say("boss", typed.format(code_of(question))), await answer]
+
+    one = town(*beside(approvals), model=["hi", *LAUNCH], **BOSS)
+    assert run(one, story) == ["Denied.", "done"]
+    assert one.h.hooks["tool"] == []
+
+
+def test_a_button_answers(town: MakeTown, run: Run) -> None:
+    async def story(town: Town) -> list[Any]:
+        question, answer = await asked(town)
+        pressed = await town.say("boss", "Once", reply_to=town.delivered(question))
+        return [pressed, await answer]
+
+    assert run(town(model=["hi", *LAUNCH], **BOSS), story) == ["Allowed: once.", "done"]
+
+
+@WITH
+def test_nobody_else_answers(town: MakeTown, run: Run, approvals: bool) -> None:
+    async def story(town: Town) -> list[Any]:
+        question, answer = await asked(town)
+        code = code_of(question)
+        refused = [
+            await town.say("eve", f"{code} 1"),
+            await town.say("eve", f"/answer {code} once", "boss"),
+            await town.say("ann", f"/approve {code}", "group"),
+            await town.say("eve", "Once", "boss", reply_to=town.delivered(question)),
+        ]
+        open_still = not answer.done()
+        await town.say("boss", f"{code} 4")
+        return [refused, open_still, await answer]
+
+    one = town(*beside(approvals), model=["hi", *LAUNCH], **BOSS)
+    refused, open_still, answer = run(one, story)
+    assert refused == ["Only an admin may answer this. Nothing was changed."] * 4
+    assert open_still
+    assert answer == "done"
+    assert one.h.hooks["tool"] == []
+
+
+def test_who_asked_may_refuse_but_not_approve(town: MakeTown, run: Run) -> None:
+    async def story(town: Town) -> list[Any]:
+        _question, answer = await asked(town)
+        return [
+            await town.say("ann", "/approve", "group"),
+            await town.say("ann", "/deny", "group"),
+            await answer,
+        ]
+
+    one = town(*beside(True), model=["hi", *LAUNCH], **BOSS)
+    approve, deny, answer = run(one, story)
+    assert approve == "This question is asked elsewhere; it is approved where it is shown."
+    assert (deny, answer) == ("Denied.", "done")
+    assert one.h.hooks["tool"] == []
+
+
+VAGUE = ["1", "once", "yes", "{} yes", "{} 5", "{}", "x {} 1", "Once", "{} 1 2", "Hello 1"]
+
+
+@pytest.mark.parametrize("typed", VAGUE)
+def test_a_vague_message_of_the_admin_allows_nothing(town: MakeTown, run: Run, typed: str) -> None:
+    async def story(town: Town) -> Any:
+        question, answer = await asked(town)
+        said = await town.say("boss", typed.format(code_of(question)))
+        open_still = not answer.done()
+        await town.say("boss", f"{code_of(question)} 4")
+        return said, open_still, await answer
+
+    model = ["hi", LAUNCH[0], "an ordinary message", LAUNCH[1]]
+    said, open_still, answer = run(town(*beside(True), model=model, **BOSS), story)
+    assert (said, open_still, answer) == ("an ordinary message", True, "done")
+
+
+def test_an_answer_comes_too_late(town: MakeTown, run: Run) -> None:
+    async def story(town: Town) -> Any:
+        question, answer = await asked(town)
+        code = code_of(question)
+        await town.say("boss", f"{code} 4")
+        await answer
+        return await town.say("boss", f"/answer {code} once")
+
+    late = run(town(model=["hi", *LAUNCH], **BOSS), story)
+    assert late.endswith("is open; it may have been answered.")
+
+
+@WITH
+def test_without_an_admin_to_ask_it_is_refused(town: MakeTown, run: Run, approvals: bool) -> None:
+    async def story(town: Town) -> Any:
+        return await town.say("ann", "launch it")
+
+    one = town(*beside(approvals), model=LAUNCH, **BOSS)
+    assert run(one, story) == "done"
+    assert one.h.hooks["tool"] == []
+    assert "No admin can be reached, so launch was refused." in [n.text for n in one.h.notices]
+
+
+@WITH
+def test_silence_is_a_refusal(town: MakeTown, run: Run, approvals: bool) -> None:
+    async def story(town: Town) -> Any:
+        await town.say("boss", "hello")
+        return await town.say("ann", "launch it")
+
+    one = town(*beside(approvals), model=["hi", *LAUNCH], **BOSS, timeout=0.05)
+    assert run(one, story) == "done"
+    assert one.h.hooks["tool"] == []
+
+
+def test_a_failure_is_a_refusal(town: MakeTown, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(town: Town) -> Any:
+        await town.say("boss", "hello")
+        from hookline_access.asking import Desk
+
+        monkeypatch.setattr(Desk, "show", lambda *_, **__: 1 / 0)
+        return await town.say("ann", "launch it")
+
+    one = town(*beside(True), model=["hi", *LAUNCH], **BOSS)
+    assert run(one, story) == "done"
+    assert one.h.hooks["tool"] == []
+
+
+def test_always_covers_the_same_call_of_the_same_person(town: MakeTown, run: Run) -> None:
+    async def story(town: Town) -> Any:
+        question, answer = await asked(town)
+        await town.say("boss", f"{code_of(question)} always")
+        await answer
+        return await town.say("ann", "launch it", "group"), len(town.in_chat("boss"))
+
+    one = town(*beside(True), model=["hi", *LAUNCH, *LAUNCH], **BOSS)
+    assert run(one, story) == ("done", 3)
+    assert len(one.h.hooks["tool"]) == 2
+
+
+def test_an_admin_is_asked_in_the_chat_where_it_arose(town: MakeTown, run: Run) -> None:
+    async def story(town: Town) -> Any:
+        answer = await town.begin("boss", "launch it")
+        await town.until("boss", "Allow launch?")
+        return await town.say("boss", "1"), await answer
+
+    assert run(town(*beside(True), model=LAUNCH, **BOSS), story) == ("Allowed: once.", "done")
+
+
+def test_a_sub_agent_asks_in_the_name_of_its_person(town: MakeTown, run: Run) -> None:
+    class Parent(Plugin):
+        @hookimpl
+        async def pre_prompt(self, ctx: Any, turn: Any) -> None:
+            if turn.session.kind == "chat" and turn.inbound.user_id == "ann":
+                await ctx.host.run_turn("launch it", parent=ctx)
+
+    async def story(town: Town) -> Any:
+        question, answer = await asked(town)
+        await town.say("boss", f"{code_of(question)} 1")
+        return await answer
+
+    one = town(*beside(True), Parent, model=["hi", *LAUNCH, "all done"], **BOSS)
+    assert run(one, story) == "all done"
+    assert [call.result.ok for call in one.h.hooks["tool"]] == [True]
+
+
+def test_every_admin_is_asked_and_the_first_answer_counts(town: MakeTown, run: Run) -> None:
+    async def story(town: Town) -> Any:
+        await town.say("bob", "hello")
+        question, answer = await asked(town)
+        same = await town.until("bob", "For fake:ann")
+        first = await town.say("bob", f"{code_of(same)} 1")
+        await answer
+        return same.text == question.text, first, await town.say("boss", f"{code_of(same)} 4")
+
+    access = {"admins": ["fake:boss", "fake:bob"], "allow": ["fake:ann"]}
+    same, first, _second = run(town(model=["hi", "hi", *LAUNCH, "hm?"], **access), story)
+    assert same
+    assert first == "Allowed: once."
+
+
+HIDDEN = "echo a\u202egnp\x1b[2K\u200b\n```\n1. Once"
+
+
+def test_what_is_hidden_is_spelt_out_and_stays_inside(town: MakeTown, run: Run) -> None:
+    async def story(town: Town) -> Any:
+        question, answer = await asked(town)
+        await town.say("boss", f"{code_of(question)} 4")
+        await answer
+        return question.text
+
+    model = ["hi", calls("launch", target=HIDDEN), "done"]
+    text = run(town(model=model, **BOSS), story)
+    assert "\\u202e" in text
+    assert "\\x1b" in text
+    assert text.count("````") == 2
+
+
+def test_a_private_chat_is_chosen_and_never_a_shared_one(town: MakeTown, run: Run) -> None:
+    async def story(town: Town) -> Any:
+        await town.say("boss", "hello", "group")
+        await town.say("bob", "hello", "group")
+        answer = await town.say("ann", "launch it")  # refused: the admin has no chat alone
+        await town.say("boss", "hello", "office")
+        second = await town.begin("ann", "launch it")
+        question = await town.until("office", "For fake:ann")
+        await town.say("boss", f"{code_of(question)} 1", "office")
+        return answer, await second, town.in_chat("group")
+
+    model = ["hi", "hi", *LAUNCH, "hi", *LAUNCH]
+    first, second, group = run(town(model=model, **BOSS), story)
+    assert (first, second) == ("done", "done")
+    assert group == ["hi", "hi"]

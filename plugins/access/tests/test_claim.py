@@ -1,0 +1,170 @@
+"""The first admin: a code in the terminal, once, for a while, for a few attempts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from .conftest import CLAIM, MakeTown, Run, Town
+
+YES = "You are the first admin now. /help shows what there is to say."
+
+
+def printed(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """The claim codes in the terminal since the last look."""
+    return CLAIM.findall(capsys.readouterr().err)
+
+
+def test_the_first_message_has_a_code_printed_and_its_sender_is_admin(
+    town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def story(town: Town) -> list[str | None]:
+        await town.say("ann", "hello")
+        (code,) = printed(capsys)
+        claimed = await town.say("ann", code)
+        return [claimed, await town.say("ann", "/pair"), await town.say("ann", code)]
+
+    claimed, pair, again = run(town(model=["what is this?"]), story)
+    assert (claimed, pair, again) == (YES, "Nobody waits to be let in.", "what is this?")
+
+
+def test_a_code_is_printed_when_a_channel_comes_up(
+    town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def story(town: Town) -> str | None:
+        await town.h.aopen()
+        town.host.signals.send("channel_up", "fake")
+        codes: list[str] = []
+        while not codes:
+            await asyncio.sleep(0)
+            codes = printed(capsys)
+        return await town.say("ann", codes[0].lower().replace("-", " "))
+
+    assert run(town(), story) == YES
+
+
+@pytest.mark.parametrize("signal", ["channel_up", None])
+def test_with_an_admin_nothing_is_printed(
+    town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str], signal: str | None
+) -> None:
+    async def story(town: Town) -> None:
+        await town.h.aopen()
+        if signal:
+            town.host.signals.send(signal, "fake")
+        await town.say("eve", "hello")
+
+    run(town(admins=["fake:boss"]), story)
+    assert printed(capsys) == []
+
+
+def test_it_is_good_once(town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    async def story(town: Town) -> list[str | None]:
+        await town.say("ann", "hello")
+        (code,) = printed(capsys)
+        return [await town.say(user, code) for user in ("ann", "eve")]
+
+    first, second = run(town(), story)
+    assert first == YES
+    assert "do not know you" in str(second)
+
+
+def test_of_two_at_once_one_is_admin(
+    town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def story(town: Town) -> list[str | None]:
+        await town.say("ann", "hello")
+        (code,) = printed(capsys)
+        waiting = [await town.begin(f"u{number}", code) for number in range(8)]
+        return [await one for one in waiting]
+
+    assert run(town(), story).count(YES) == 1
+
+
+def test_it_expires(
+    town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str], clock: Callable[[float], None]
+) -> None:
+    async def story(town: Town) -> Any:
+        await town.say("ann", "hello")
+        (code,) = printed(capsys)
+        clock(3601)
+        late = await town.say("ann", code)
+        (new,) = printed(capsys)
+        return late, new != code, await town.say("ann", new)
+
+    late, is_new, claimed = run(town(), story)
+    assert late != YES
+    assert is_new
+    assert claimed == YES
+
+
+def test_one_person_has_few_attempts(
+    town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def story(town: Town) -> list[str | None]:
+        await town.say("eve", "hello")
+        (code,) = printed(capsys)
+        for number in range(2, 7):
+            await town.say("eve", str(number) * 12)
+        return [await town.say("eve", code), await town.say("ann", code)]
+
+    assert run(town(), story) == [None, YES]
+
+
+def test_all_together_have_few_attempts(
+    town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def story(town: Town) -> str | None:
+        await town.say("ann", "hello")
+        (code,) = printed(capsys)
+        for person in range(5):
+            for number in range(2, 6):
+                await town.say(f"eve{person}", str(number) * 12)
+        return await town.say("ann", code)
+
+    assert run(town(), story) is None
+
+
+def test_a_wrong_code_is_answered_like_any_text(
+    town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def story(town: Town) -> tuple[Any, Any]:
+        return (
+            [await town.say("ann", text) for text in ("hello", "BBBB-BBBB-BBBB", "hello")],
+            [await town.say("eve", text) for text in ("hello", "what?", "hello")],
+        )
+
+    tried, asked = run(town(), story)
+    assert tried[1:] == asked[1:] == [None, None]
+
+
+def test_it_is_taken_once_though_it_comes_again(
+    town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A message is judged again after a crash; its answer must be the same."""
+
+    async def story(town: Town) -> list[str]:
+        await town.say("ann", "hello")
+        (code,) = printed(capsys)
+        return [(await town.judge("ann", code)).reason for _ in range(2)]
+
+    assert run(town(), story) == [YES, YES]
+
+
+def test_the_doctor_misses_an_admin(town: MakeTown, run: Run) -> None:
+    async def story(town: Town) -> list[Any]:
+        await town.h.aopen()
+        found = []
+        for _, check in town.h.checks():
+            if check.name == "admin":
+                found.append(await check.run())  # type: ignore[misc]
+        return found
+
+    (without,) = run(town(), story)
+    assert (without.ok, without.hint) == (False, True)
+    assert "fake is on and nobody is admin" in without.detail
+    assert "claim" in without.fix
+    (having,) = run(town(admins=["fake:boss"]), story)
+    assert having.ok

@@ -1,0 +1,152 @@
+"""``hookline pairing``, as core runs it, and what it changes in a gateway that is running."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hookline_access import AccessControl
+
+from .conftest import CLAIM, MakeTown, Run, Town, code_in
+
+Says = Callable[[], tuple[str, str]]
+
+
+async def pairing(town: Town, name: str, *args: Any, **options: Any) -> int:
+    """Run ``hookline pairing NAME``; the exit code."""
+    await town.h.aopen()
+    commands: dict[str, Any] = {}
+    town.h.plugin(AccessControl).register_cli(
+        lambda name, command, *, help="": commands.setdefault(name, command)  # noqa: A006
+    )
+    try:
+        await commands[f"pairing {name}"](*args, **options)
+    except SystemExit as end:
+        return int(str(end.code))
+    return 0
+
+
+def test_a_code_is_approved(town: MakeTown, run: Run, capsys: Any) -> None:
+    async def story(town: Town) -> Any:
+        code = code_in(await town.say("ann", "hello"))
+        done = await pairing(town, "approve", code.lower())
+        return done, await town.say("ann", "hello")
+
+    assert run(town(model=["hi"], admins=["fake:boss"]), story) == (0, "hi")
+    assert capsys.readouterr().out == "fake:ann may write now, and has to write again.\n"
+
+
+def test_a_code_is_approved_as_an_admin(town: MakeTown, run: Run) -> None:
+    async def story(town: Town) -> Any:
+        code = code_in(await town.say("ann", "hello"))
+        await pairing(town, "approve", code, admin=True)
+        return await town.say("ann", "/pair")
+
+    assert run(town(), story) == "Nobody waits to be let in."
+
+
+@pytest.mark.parametrize("code", ["BBBBBBBB", "", "x", "\x1b[2J"])
+def test_a_wrong_code_is_no_success(
+    town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str], code: str
+) -> None:
+    async def story(town: Town) -> int:
+        return await pairing(town, "approve", code)
+
+    assert run(town(), story) == 1
+    err = capsys.readouterr().err
+    assert "no open request has the code" in err
+    assert "\x1b" not in err
+
+
+def test_a_person_is_revoked_while_the_gateway_runs(town: MakeTown, run: Run) -> None:
+    async def story(town: Town) -> Any:
+        code = code_in(await town.say("ann", "hello"))
+        await pairing(town, "approve", code)
+        before = await town.say("ann", "hello")
+        done = await pairing(town, "revoke", "fake:ann")
+        return before, done, await town.say("ann", "hello")
+
+    before, done, after = run(town(model=["hi"], admins=["fake:boss"]), story)
+    assert (before, done) == ("hi", 0)
+    assert "do not know you" in after
+
+
+def test_a_blocked_person_is_out_whatever_the_list_says(town: MakeTown, run: Run) -> None:
+    async def story(town: Town) -> Any:
+        await pairing(town, "block", "fake:ann")
+        blocked = await town.say("ann", "hello")
+        revoked = await pairing(town, "revoke", "fake:ann")
+        return blocked, revoked, await town.say("ann", "hello")
+
+    blocked, revoked, after = run(town(model=["hi"], allow=["fake:*"]), story)
+    assert "do not know you" in blocked
+    assert (revoked, after) == (0, "hi")
+
+
+@pytest.mark.parametrize(
+    ("name", "person", "told"),
+    [
+        ("revoke", "fake:nobody", "is not known"),
+        ("revoke", "fake:boss", "take it out there"),
+        ("revoke", "nobody", "is no person"),
+        ("block", "fake:boss", "is admin by config.yaml"),
+        ("block", ":x", "is no person"),
+    ],
+)
+def test_what_cannot_be_done_is_said(
+    town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str], name: str, person: str, told: str
+) -> None:
+    async def story(town: Town) -> int:
+        return await pairing(town, name, person)
+
+    assert run(town(admins=["fake:boss"]), story) == 1
+    assert told in capsys.readouterr().err
+
+
+def test_a_claim_code_works_beside_the_printed_one(
+    town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def story(town: Town) -> Any:
+        await pairing(town, "claim")
+        (code,) = CLAIM.findall(capsys.readouterr().out)
+        await town.say("ann", "hello")
+        claimed = await town.say("ann", code)
+        return claimed, await pairing(town, "claim")
+
+    claimed, second = run(town(), story)
+    assert claimed.startswith("You are the first admin now.")
+    assert second == 1
+
+
+def test_the_list_and_the_log_tell_all(
+    town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def story(town: Town) -> Any:
+        code = code_in(await town.say("ann", "hello"))
+        await pairing(town, "approve", code)
+        waiting = code_in(await town.say("eve\u202e", "hello"))
+        await pairing(town, "block", "fake:bob")
+        capsys.readouterr()
+        await pairing(town, "list", json=True)
+        rows = json.loads(capsys.readouterr().out)
+        await pairing(town, "list")
+        shown = capsys.readouterr().out
+        await pairing(town, "log", json=True)
+        return waiting, rows, shown, json.loads(capsys.readouterr().out)
+
+    waiting, rows, shown, log = run(town(admins=["fake:boss"]), story)
+    assert [(row["person"], row["role"], row["by"], row["code"]) for row in rows] == [
+        ("fake:boss", "admin", "config.yaml", ""),
+        ("fake:ann", "user", "terminal", ""),
+        ("fake:bob", "blocked", "terminal", ""),
+        ("fake:eve\u202e", "waiting", "itself", waiting),
+    ]
+    assert "fake:eve\\u202e" in shown
+    assert [(one["person"], one["what"]) for one in reversed(log)] == [
+        ("fake:ann", "asked to be let in"),
+        ("fake:ann", "let in as user by terminal"),
+        ("fake:eve\u202e", "asked to be let in"),
+        ("fake:bob", "blocked by terminal"),
+    ]

@@ -1,0 +1,144 @@
+"""Who gets through: strangers, the listed, the paired, admins, groups, odd ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hookline.testing import Harness
+from hookline_access import AccessControl
+from hookline_hookspecs import Plugin, StoreError, hookimpl
+
+from .conftest import MakeTown, Run, Town, code_in
+
+
+async def says_hello(town: Town) -> str | None:
+    return await town.say("ann", "hello")
+
+
+def test_a_stranger_reaches_no_model(town: MakeTown, run: Run) -> None:
+    one = town(model=["hi"], admins=["fake:boss"])
+    answer = run(one, says_hello)
+    assert answer is not None
+    assert answer.startswith("I do not know you yet.")
+    assert one.h.model.requests == []
+
+
+@pytest.mark.parametrize("lists", [{"allow": ["fake:ann"]}, {"admins": ["fake:ann"]}])
+def test_the_listed_get_through(town: MakeTown, run: Run, lists: dict[str, Any]) -> None:
+    assert run(town(model=["hi"], **lists), says_hello) == "hi"
+
+
+def test_everybody_on_a_channel_can_be_let_in(town: MakeTown, run: Run) -> None:
+    assert run(town(model=["hi"], allow=["fake:*"]), says_hello) == "hi"
+
+
+NOT_ANN = [
+    *("fake:Ann", "fake:ann ", "fake: ann", "FAKE:ann", "other:ann", "fake:an", "fake:anna"),
+    *("other:*", "*:ann", "*:*", "*", "ann", "fake:", ":ann", "fake:ann:*", "fake:a*"),
+    "fake:a\u0144n",
+]
+
+
+@pytest.mark.parametrize("entry", NOT_ANN)
+def test_ids_are_taken_literally(town: MakeTown, run: Run, entry: str) -> None:
+    answer = run(town(model=["hi"], allow=[entry], admins=["fake:boss", entry]), says_hello)
+    assert answer is not None
+    assert answer.startswith("I do not know you yet.")
+
+
+def test_nobody_is_everybody_as_an_admin(town: MakeTown, run: Run) -> None:
+    one = town(model=["hi"], admins=["fake:*"])
+    assert "do not know you" in str(run(one, says_hello))
+
+
+def test_a_user_whose_id_holds_colons_is_found(town: MakeTown, run: Run) -> None:
+    async def story(town: Town) -> str | None:
+        return await town.say("@ann:home.org", "hello")
+
+    assert run(town(model=["hi"], allow=["fake:@ann:home.org"]), story) == "hi"
+
+
+def test_in_a_group_the_person_counts(town: MakeTown, run: Run) -> None:
+    async def story(town: Town) -> list[str | None]:
+        return [
+            await town.say("ann", "hello", "group"),
+            await town.say("eve", "hello", "group"),
+            await town.say("ann", "hello again", "group"),
+        ]
+
+    known, stranger, again = run(town(model=["one", "two"], allow=["fake:ann"]), story)
+    assert (known, again) == ("one", "two")
+    assert "do not know you" in stranger
+
+
+@pytest.mark.parametrize("user", ["", "\0", "\ud800", "a\0b"])
+def test_an_id_that_cannot_be_known_hears_nothing(town: MakeTown, run: Run, user: str) -> None:
+    async def story(town: Town) -> object:
+        return await town.judge(user, "hello")
+
+    denied = run(town(allow=["fake:*"]), story)
+    assert denied.reason == ""
+
+
+def test_commands_of_a_stranger_do_nothing(town: MakeTown, run: Run) -> None:
+    async def story(town: Town) -> list[str | None]:
+        return [await town.say("eve", text) for text in ("/whoami", "/help", "/stop", "/model x/y")]
+
+    first, *others = run(town(admins=["fake:boss"]), story)
+    assert "do not know you" in first
+    assert others == [None, None, None]
+
+
+def test_the_terminal_is_always_the_operator(harness: Callable[..., Harness]) -> None:
+    h = harness(AccessControl, model=["hi"])
+    assert h.send("hello").text == "hi"
+
+
+def test_a_sub_agent_needs_no_entry(harness: Callable[..., Harness]) -> None:
+    class Parent(Plugin):
+        @hookimpl
+        async def pre_prompt(self, ctx: Any, turn: Any) -> None:
+            if turn.session.kind == "chat":
+                await ctx.host.run_turn("think", parent=ctx)
+
+    h = harness(AccessControl, Parent, config={"access": {}}, model=["thought", "done"])
+    assert h.send("go").text == "done"
+
+
+def test_a_store_that_fails_lets_nobody_in(
+    town: MakeTown, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = town(model=["hi"], allow=["fake:ann"])
+
+    async def story(town: Town) -> object:
+        async def broken(*_: object, **__: object) -> object:
+            raise StoreError("the disk is gone")
+
+        await town.h.aopen()
+        monkeypatch.setattr(town.host.storage, "fetch", broken)
+        return await town.judge("ann", "hello")
+
+    denied = run(one, story)
+    assert denied.reason == ""
+
+
+def test_settings_that_are_wrong_let_nobody_in(town: MakeTown, run: Run) -> None:
+    one = town(model=["hi"], allow="fake:ann", admins=7, code_minutes="soon", timeout=-1)
+    answer = run(one, says_hello)
+    assert "do not know you" in str(answer)
+    assert code_in(answer)
+    ((_, lists),) = [pair for pair in one.h.checks() if pair[1].name == "lists"]
+    result: Any = lists.run()
+    assert not result.ok
+    for name in ("allow", "admins", "code_minutes", "timeout"):
+        assert f"access.{name}" in result.detail
+
+
+def test_a_wrong_entry_is_named(town: MakeTown) -> None:
+    one = town(allow=["telegram:1", "5"], admins=["telegram:*"])
+    result: Any = next(check for _, check in one.h.checks() if check.name == "lists").run()
+    assert "'5'" in result.detail
+    assert "'telegram:*'" in result.detail
+    assert "'telegram:1'" not in result.detail

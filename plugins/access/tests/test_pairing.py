@@ -1,0 +1,215 @@
+"""Pairing: one code, good for a while, no oracle, no flood, let in by an admin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hookline_access import AccessControl
+
+from .conftest import CODE, MakeTown, Run, Town, code_in
+
+BOSS = {"admins": ["fake:boss"]}
+
+
+def test_a_person_is_let_in_by_an_admin(town: MakeTown, run: Run) -> None:
+    async def story(town: Town) -> list[str | None]:
+        code = code_in(await town.say("ann", "hello"))
+        answer = await town.say("boss", f"/pair {code}")
+        welcome = await town.until("ann", "You have been let in")
+        return [answer, welcome.text, await town.say("ann", "hello")]
+
+    answers = run(town(model=["hi ann"], **BOSS), story)
+    assert answers == ["fake:ann may write now.", "You have been let in. Write again.", "hi ann"]
+
+
+def test_an_admin_is_told_and_answers_by_button(town: MakeTown, run: Run) -> None:
+    async def story(town: Town) -> Any:
+        await town.say("boss", "hello")
+        await town.say("ann", "hello", "group")
+        told = await town.until("boss", "fake:ann wrote in chat group")
+        pressed = await town.say("boss", "Let in", reply_to=town.delivered(told))
+        return told.choices, pressed, await town.say("ann", "hello", "group")
+
+    choices, pressed, answer = run(town(model=["hi boss", "hi ann"], **BOSS), story)
+    assert choices == ("Let in", "Block")
+    assert (pressed, answer) == ("fake:ann may write now.", "hi ann")
+
+
+def test_a_button_can_block(town: MakeTown, run: Run) -> None:
+    async def story(town: Town) -> list[str | None]:
+        await town.say("boss", "hello")
+        code = code_in(await town.say("ann", "hello"))
+        told = await town.until("boss", "fake:ann wrote")
+        pressed = await town.say("boss", "Block", reply_to=town.delivered(told))
+        return [pressed, await town.say("boss", f"/pair {code}")]
+
+    pressed, late = run(town(model=["hi boss"], **BOSS), story)
+    assert pressed.startswith("fake:ann is blocked.")
+    assert late.startswith("No open request has this code.")
+
+
+@pytest.mark.parametrize("spelling", [str.lower, lambda code: f" {code[:4]}-{code[4:]} "])
+def test_a_code_is_read_leniently(town: MakeTown, run: Run, spelling: Callable[[str], str]) -> None:
+    async def story(town: Town) -> str | None:
+        code = code_in(await town.say("ann", "hello"))
+        return await town.say("boss", f"/pair {spelling(code)}")
+
+    assert run(town(**BOSS), story) == "fake:ann may write now."
+
+
+def test_only_one_answer_while_the_code_is_open(
+    town: MakeTown, run: Run, clock: Callable[[float], None]
+) -> None:
+    async def story(town: Town) -> list[str | None]:
+        answers = [await town.say("ann", "hello") for _ in range(3)]
+        clock(601)
+        return [*answers, await town.say("ann", "hello")]
+
+    first, *silence, second = run(town(**BOSS), story)
+    assert silence == [None, None]
+    assert code_in(first) != code_in(second)
+
+
+def test_a_message_that_comes_again_gets_the_same_code(town: MakeTown, run: Run) -> None:
+    async def story(town: Town) -> list[str]:
+        return [code_in((await town.judge("ann", "hello")).reason) for _ in range(2)]
+
+    first, again = run(town(**BOSS), story)
+    assert first == again
+
+
+def test_an_expired_code_opens_nothing(
+    town: MakeTown, run: Run, clock: Callable[[float], None]
+) -> None:
+    async def story(town: Town) -> list[str | None]:
+        code = code_in(await town.say("ann", "hello"))
+        clock(601)
+        return [await town.say("boss", f"/pair {code}"), await town.say("ann", "hello")]
+
+    late, again = run(town(**BOSS), story)
+    assert late.startswith("No open request has this code.")
+    assert "do not know you" in again
+
+
+@pytest.mark.parametrize("wrong", ["BBBBBBBB", "x", "", "' OR 1=1 --", "B" * 5000])
+def test_a_wrong_code_opens_nothing(town: MakeTown, run: Run, wrong: str) -> None:
+    async def story(town: Town) -> list[str | None]:
+        await town.say("ann", "hello")
+        return [await town.say("boss", f"/pair {wrong} block"), await town.say("ann", "hello")]
+
+    assert run(town(**BOSS), story)[1] is None
+
+
+def test_codes_of_one_person_run_out(
+    town: MakeTown, run: Run, clock: Callable[[float], None]
+) -> None:
+    async def story(town: Town) -> list[bool]:
+        answered = []
+        for number in range(8):
+            clock(601 * number)
+            answered.append(await town.say("ann", "hello") is not None)
+        clock(90000)
+        return [*answered, await town.say("ann", "hello") is not None]
+
+    assert run(town(**BOSS, codes_per_day=5), story) == [*[True] * 5, *[False] * 3, True]
+
+
+def test_a_flood_of_strangers_is_answered_so_often_and_no_more(town: MakeTown, run: Run) -> None:
+    async def story(town: Town) -> list[str | None]:
+        await town.say("boss", "hello")
+        answers = [await town.say(f"eve{number}", "hello") for number in range(30)]
+        return [*answers, await town.say("ann", "hello"), await town.say("boss", "hello")]
+
+    one = town(model=["hi", "hi"], **BOSS, open_codes=10)
+    answers = run(one, story)
+    assert [bool(answer) for answer in answers] == [*[True] * 10, *[False] * 21, True]
+    assert len([text for text in one.in_chat("boss") if "is not known here" in text]) <= 10
+
+
+def test_blocked_and_unknown_look_alike(
+    town: MakeTown, run: Run, clock: Callable[[float], None]
+) -> None:
+    async def story(town: Town) -> list[list[str]]:
+        code = code_in(await town.say("eve", "hello"))
+        await town.say("boss", f"/pair {code} block")
+        heard: dict[str, list[str]] = {"eve": [], "ann": []}
+        for number in range(7):
+            clock(300 * number)
+            for user, texts in heard.items():
+                texts.append(CODE.sub("CODE", str(await town.say(user, "let me in"))))
+        return list(heard.values())
+
+    blocked, unknown = run(town(**BOSS), story)
+    assert blocked == unknown
+    assert len(set(unknown)) == 2
+
+
+def test_the_code_of_the_blocked_opens_nothing(town: MakeTown, run: Run) -> None:
+    async def story(town: Town) -> list[Any]:
+        await town.say("boss", "hello")
+        first = code_in(await town.say("eve", "hello"))
+        await town.say("boss", f"/pair {first} block")
+        second = code_in(await town.say("eve", "hello"))
+        waiting = await town.say("boss", "/pair")
+        return [waiting, await town.say("boss", f"/pair {second}"), await town.say("eve", "hi")]
+
+    waiting, late, silence = run(town(model=["hi"], **BOSS), story)
+    assert waiting == "Nobody waits to be let in."
+    assert late.startswith("No open request has this code.")
+    assert silence is None
+
+
+def test_only_an_admin_lets_people_in(town: MakeTown, run: Run) -> None:
+    async def story(town: Town) -> list[str | None]:
+        code = code_in(await town.say("ann", "hello"))
+        return [
+            await town.say("bob", f"/pair {code}"),
+            await town.say("bob", "/pair"),
+            await town.say("ann", f"/pair {code}"),
+            await town.say("ann", "hello"),
+        ]
+
+    answers = run(town(**BOSS, allow=["fake:bob"]), story)
+    refused = "Only an admin may answer this. Nothing was changed."
+    assert answers == [refused, refused, None, None]
+
+
+def test_a_press_by_somebody_else_is_told_so(town: MakeTown, run: Run) -> None:
+    async def story(town: Town) -> list[str | None]:
+        await town.say("boss", "hello")
+        await town.say("ann", "hello")
+        told = await town.until("boss", "fake:ann wrote")
+        pressed = await town.say("bob", "Let in", "boss", reply_to=town.delivered(told))
+        return [pressed, await town.say("ann", "hello")]
+
+    answers = run(town(model=["hi"], **BOSS, allow=["fake:bob"]), story)
+    assert answers == ["Only an admin may answer this. Nothing was changed.", None]
+
+
+def test_a_command_that_is_run_twice_answers_twice(town: MakeTown, run: Run) -> None:
+    async def story(town: Town) -> list[str | None]:
+        code = code_in(await town.say("ann", "hello"))
+        return [await town.say("boss", f"/pair {code}") for _ in range(2)]
+
+    assert run(town(**BOSS), story) == ["fake:ann may write now."] * 2
+
+
+def test_the_paired_stay_paired_after_a_restart(
+    town: MakeTown, run: Run, harness: Callable[..., Any]
+) -> None:
+    one = town(**BOSS)
+
+    async def story(town: Town) -> None:
+        code = code_in(await town.say("ann", "hello"))
+        await town.say("boss", f"/pair {code}")
+
+    run(one, story)
+    one.h.close()
+    second = Town(harness(AccessControl, home=one.h.home, model=["hi"], config=BOSS))
+
+    async def later(town: Town) -> str | None:
+        return await town.say("ann", "hello", id_="later")
+
+    assert run(second, later) == "hi"

@@ -1,0 +1,57 @@
+"""What must hold for every list and every text."""
+
+from __future__ import annotations
+
+import pytest
+from hookline_access import AccessConfig
+from hookline_access.codes import ALPHABET, CLAIM, PAIRING, new_code, shown, typed
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+ENTRIES = st.lists(
+    st.sampled_from(["a:1", "a:*", "b:1", "*:1", "a:", ":1", "a:1 ", "x"]) | st.text()
+)
+WHO = st.sampled_from(["a", "b", "A", "*", ""]) | st.text(max_size=3)
+
+
+@given(ENTRIES, ENTRIES, WHO, st.sampled_from(["1", "2", "1 ", "*", ""]) | st.text(max_size=3))
+@settings(max_examples=200, deadline=None)
+def test_only_a_literal_entry_lets_anybody_in(
+    allow: list[str], admins: list[str], channel: str, user: str
+) -> None:
+    config = AccessConfig(allow=allow, admins=admins)
+    if config.allows(channel, user):
+        assert f"{channel}:{user}" in allow or f"{channel}:*" in allow
+    if config.is_admin(channel, user):
+        assert f"{channel}:{user}" in admins
+        assert user != "*"
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(list(AccessConfig.model_fields)),
+        st.none() | st.integers() | st.floats() | st.text(max_size=5) | st.lists(st.integers()),
+    )
+)
+@settings(max_examples=200, deadline=None)
+def test_no_setting_switches_it_off(given_: dict[str, object]) -> None:
+    config = AccessConfig.model_validate(given_)
+    assert not config.allows("a", "1")
+    assert 0 < config.code_minutes <= 1440
+    assert 0 < config.timeout <= 290
+
+
+@given(st.text(max_size=60))
+@settings(max_examples=200, deadline=None)
+def test_any_text_is_a_code_or_not(text: str) -> None:
+    code = typed(text, PAIRING)
+    assert code is None or (len(code) == PAIRING and set(code) <= set(ALPHABET))
+
+
+@pytest.mark.parametrize("length", [PAIRING, CLAIM])
+def test_a_code_is_read_as_it_is_shown(length: int) -> None:
+    code = new_code(length)
+    for text in (code, code.lower(), shown(code), f"  {shown(code)}\n", " ".join(code)):
+        assert typed(text, length) == code
+    assert typed(code[:-1], length) is None
+    assert typed(code + "B", length) is None

@@ -1,0 +1,124 @@
+"""Who answers when a model cannot."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hookline.testing import ScriptedModel, calls
+from hookline_fallback import Fallback
+from hookline_hookspecs import (
+    AuthError,
+    BadRequest,
+    ContextTooLong,
+    Delta,
+    NetworkError,
+    Overloaded,
+    Plugin,
+    ProviderError,
+    RateLimited,
+    hookimpl,
+    tool,
+)
+
+Make = Callable[..., Any]
+CORE = {"fallback_models": ["test/second", "test/third"]}
+
+
+class Look(Plugin):
+    """A tool, so that a turn asks the model twice."""
+
+    @tool
+    def look(self) -> str:
+        """Look."""
+        return "seen"
+
+
+class Listener(Plugin):
+    """Shows what is streamed."""
+
+    @hookimpl
+    def setup(self, host: Any) -> None:
+        host.signals.connect("delta", lambda delta, ctx=None: None)
+
+
+def asked(h: Any) -> list[str]:
+    return [request.model for request in h.model.requests]
+
+
+@pytest.mark.parametrize("error", [Overloaded("full"), RateLimited("slow"), NetworkError("away")])
+def test_the_next_model_answers(harness: Make, error: ProviderError) -> None:
+    h = harness(Fallback, model=[error, "from the second"], core=CORE)
+    outcome = h.send("hello")
+    assert outcome.text == "from the second"
+    assert asked(h) == ["test/model", "test/second"]
+    assert [notice.text for notice in outcome.notices] == [
+        "test/second answers, because test/model cannot at the moment."
+    ]
+
+
+def test_one_after_the_other_is_asked(harness: Make) -> None:
+    h = harness(Fallback, model=[Overloaded("a"), NetworkError("b"), "third"], core=CORE)
+    assert h.send("hello").text == "third"
+    assert asked(h) == ["test/model", "test/second", "test/third"]
+
+
+def test_where_none_answers_the_first_error_counts(harness: Make) -> None:
+    errors = [Overloaded("the first is full"), NetworkError("b"), BadRequest("c")]
+    h = harness(Fallback, model=errors, core=CORE)
+    outcome = h.send("hello")
+    assert (outcome.stop, outcome.text) == ("error", "the first is full")
+
+
+@pytest.mark.parametrize("error", [AuthError("key"), BadRequest("no"), ContextTooLong("long")])
+def test_what_is_wrong_with_the_request_is_told(harness: Make, error: ProviderError) -> None:
+    h = harness(Fallback, model=[error], core=CORE)
+    assert h.send("hello").text == str(error)
+    assert asked(h) == ["test/model"]
+
+
+def test_who_could_not_answer_is_left_alone_for_a_while(
+    harness: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = [Overloaded("full"), calls("look"), "done", "still", "back"]
+    h = harness(Fallback, Look, model=model, core=CORE)
+    assert h.send("hello").text == "done"
+    h.send("again")
+    assert asked(h) == ["test/model", "test/second", "test/second", "test/second"]
+    monkeypatch.setattr("hookline.clock.now", lambda: time.time() + 61)
+    assert h.send("once more").text == "back"
+    assert asked(h)[-1] == "test/model"
+
+
+def test_what_the_provider_asks_for_counts(harness: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    limited = RateLimited("slow", retry_after=600)
+    h = harness(Fallback, model=[limited, "a", "b"], core=CORE)
+    h.send("hello")
+    monkeypatch.setattr("hookline.clock.now", lambda: time.time() + 300)
+    h.send("again")
+    assert asked(h)[-1] == "test/second"
+
+
+class Broken(ScriptedModel):
+    """Breaks off after its first words."""
+
+    async def send(self, wire: Any, on_delta: Any) -> Any:
+        self.requests.append(wire)
+        if on_delta is not None:
+            on_delta(Delta("I was about to"))
+        raise NetworkError("the stream broke off")
+
+
+def test_what_was_shown_is_not_taken_back(harness: Make) -> None:
+    h = harness(Fallback, Listener, model=Broken(), core=CORE)
+    outcome = h.send("hello")
+    assert (outcome.stop, outcome.text) == ("error", "the stream broke off")
+    assert len(h.model.requests) == 1
+
+
+def test_without_other_models_it_does_nothing(harness: Make) -> None:
+    h = harness(Fallback, model=[Overloaded("full")])
+    assert h.send("hello").text == "full"
+    assert asked(h) == ["test/model"]

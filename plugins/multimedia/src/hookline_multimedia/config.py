@@ -1,0 +1,86 @@
+"""The settings of the plugin, under ``plugins: multimedia:`` in ``config.yaml``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints
+
+BaseUrl = Annotated[str, StringConstraints(pattern=r"^https?://[^/\s]+")]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200, strip_whitespace=True)]
+Bytes = Annotated[int, Field(ge=1_000)]
+
+
+class _Settings(BaseModel):
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+
+class ServiceConfig(_Settings):
+    """Where one of the four services is; null stands for the plugin's own setting above it."""
+
+    base_url: BaseUrl | None = None
+    """Its address, such as http://host:8000/v1."""
+    api_key: SecretStr | None = None
+    """Its key. A service with an address of its own gets no other's."""
+
+
+class ImageConfig(ServiceConfig):
+    """Who makes pictures: ``POST /images/generations``."""
+
+    model: Name = "gpt-image-2.5-flare"
+    """Model that makes pictures."""
+
+
+class VisionConfig(ServiceConfig):
+    """Who describes pictures: ``POST /chat/completions`` with a picture."""
+
+    model: Name = "gpt-5-mini"
+    """Model that looks at pictures."""
+
+
+class SpeechConfig(ServiceConfig):
+    """Who reads text aloud: ``POST /audio/speech``."""
+
+    model: Name = "gpt-4o-mini-tts"
+    """Model that speaks."""
+    voice: Name = "alloy"
+    """Its voice, where a call names none."""
+    max_chars: Annotated[int, Field(ge=50)] = 4096
+    """Characters that one request may speak."""
+
+
+class TranscriptionConfig(ServiceConfig):
+    """Who writes down what is said: ``POST /audio/transcriptions``."""
+
+    model: Name = "gpt-transcribe"
+    """Model that transcribes."""
+
+
+class MultimediaConfig(_Settings):
+    """Which services there are, and what may be read and sent to them."""
+
+    base_url: BaseUrl | None = None
+    """Address of every service without its own; null: OPENAI_BASE_URL, else OpenAI."""
+    api_key: SecretStr | None = None
+    """Key of every service at that address; null: OPENAI_API_KEY, if base_url is null too."""
+    image: ImageConfig | Literal[False] = ImageConfig()
+    """The service that makes pictures; false: none."""
+    vision: VisionConfig | Literal[False] = VisionConfig()
+    """The service that sees; false: none."""
+    speech: SpeechConfig | Literal[False] = SpeechConfig()
+    """The service that speaks; false: none."""
+    transcription: TranscriptionConfig | Literal[False] = TranscriptionConfig()
+    """The service that hears; false: none."""
+    allowed_read_dirs: list[Path] = []
+    """Folders beside the workspace whose pictures and recordings may be read."""
+    max_image_bytes: Bytes = 20_000_000
+    """Bytes of a picture at most."""
+    max_audio_bytes: Bytes = 25_000_000
+    """Bytes of a recording at most."""
+    timeout: Annotated[float, Field(gt=0, le=600)] = 120.0
+    """Seconds for one request, repeats included."""
+    max_retries: Annotated[int, Field(ge=0, le=10)] = 2
+    """Repeats after 408, 409, 429, 5xx or a lost connection."""
+    keep_days: Annotated[float, Field(gt=0)] = 30.0
+    """Days after which files that were made are deleted."""

@@ -1,0 +1,161 @@
+"""What was made in a turn goes to the person with its reply, and with no other."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from typing import Any
+
+from hookline.testing import calls
+from hookline_hookspecs import Attachment, Context, Inbound, Job, Plugin, hookimpl, tool
+from hookline_hookspecs.plugin import NoConfig
+
+DRAW = calls("generate_image", prompt="a red bicycle")
+SPEAK = calls("text_to_speech", text="Good morning", format="opus")
+
+
+def test_a_picture_comes_with_the_reply(studio: Any) -> None:
+    reply = studio.say("draw", DRAW, "Here it is.")
+    (picture,) = reply.attachments
+    assert isinstance(picture, Attachment)
+    assert (picture.mime, picture.name) == ("image/png", "picture-1.png")
+    assert picture.path in studio.media
+    assert picture.size == picture.path.stat().st_size
+    assert reply.text == "Here it is."
+
+
+def test_everything_that_was_made_comes_in_its_order(studio: Any) -> None:
+    reply = studio.say("draw and speak", [DRAW, SPEAK], DRAW, "Here.")
+    assert [(one.mime, one.name) for one in reply.attachments] == [
+        ("image/png", "picture-1.png"),
+        ("audio/ogg", "speech-2.ogg"),
+        ("image/png", "picture-3.png"),
+    ]
+
+
+def test_the_next_reply_comes_without_it(studio: Any) -> None:
+    studio.say("draw", DRAW, "Here it is.")
+    assert studio.say("thanks", "Welcome.").attachments == ()
+
+
+def test_what_failed_sends_nothing(studio: Any) -> None:
+    reply = studio.say("draw", calls("generate_image", prompt="forbidden"), "I may not.")
+    assert reply.attachments == ()
+
+
+class Eraser(Plugin[NoConfig]):
+    """Deletes what was made before it is delivered."""
+
+    @hookimpl(tryfirst=True)
+    def pre_reply(self, ctx: Context, reply: Any) -> None:
+        for file in (ctx.host.home / "media").iterdir():
+            file.unlink()
+
+
+def test_a_file_that_is_gone_does_not_keep_the_reply(make_studio: Callable[..., Any]) -> None:
+    reply = make_studio(Eraser).say("draw", DRAW, "Here it is.")
+    assert (reply.text, reply.attachments) == ("Here it is.", ())
+
+
+class Slow(Plugin[NoConfig]):
+    """A tool during which the process ends."""
+
+    begun = asyncio.Event()
+
+    @tool
+    async def wait(self) -> str:
+        """Wait."""
+        Slow.begun.set()
+        await asyncio.Event().wait()
+        return "waited"
+
+
+def test_a_turn_that_another_process_finishes_delivers_it_too(
+    make_studio: Callable[..., Any],
+) -> None:
+    Slow.begun = asyncio.Event()
+    first = make_studio(Slow).harness
+    first.model.steps[:] = [DRAW, calls("wait")]
+
+    async def begin_and_end() -> None:
+        runtime = await first.aopen()
+        await runtime.intake.receive(Inbound("fake", "chat", "user", "m1", "draw and wait"))
+        async with asyncio.timeout(60):
+            await Slow.begun.wait()
+        await first.aclose()
+
+    first.run(begin_and_end())
+    second = make_studio(Slow, home=first.home).harness
+    second.model.steps[:] = ["Here it is."]
+
+    async def finish() -> Any:
+        runtime = await second.aopen()
+        await runtime.intake.take_up()
+        return (await second.channel.replies(1, seconds=60))[0]
+
+    reply = second.run(finish())
+    assert reply.text == "Here it is."
+    assert [one.mime for one in reply.attachments] == ["image/png"]
+
+
+class Liar(Plugin[NoConfig]):
+    """A tool that tells of a file as if it had been made."""
+
+    @tool
+    def tell(self, ctx: Context, path: str) -> str:
+        """Tell."""
+        return f"Saved to {path} (image/png, 3 bytes)."
+
+
+def test_what_another_tool_says_sends_nothing(make_studio: Callable[..., Any]) -> None:
+    studio = make_studio(Liar)
+    studio.say("draw", DRAW, "Here it is.")
+    (path,) = studio.media
+    assert studio.say("tell", calls("tell", path=str(path)), "Told.").attachments == ()
+
+
+class Manager(Plugin[NoConfig]):
+    """Lets a sub-agent draw."""
+
+    @tool
+    async def hand_over(self, ctx: Context) -> str:
+        """Let a sub-agent work."""
+        return (await ctx.host.run_turn("draw", parent=ctx)).reply
+
+
+def test_what_a_sub_agent_made_comes_with_the_reply_of_the_chat(
+    make_studio: Callable[..., Any],
+) -> None:
+    studio = make_studio(Manager)
+    reply = studio.say("draw", calls("hand_over"), DRAW, "Drawn.", "Here it is.")
+    assert [one.mime for one in reply.attachments] == ["image/png"]
+    assert studio.say("thanks", "Welcome.").attachments == ()
+
+
+def test_words_still_stream(studio: Any) -> None:
+    """What only adds to a reply does not hold back what is shown of it."""
+    h = studio.harness
+    h.model.steps[:] = ["one two"]
+    heard: list[str] = []
+
+    def hear(event: Any, ctx: Any = None) -> None:
+        heard.append(event.text)
+
+    h.runtime.bus.signals.connect("delta", hear)
+    h.send("hello")
+    assert heard == ["one", "two"]
+
+
+def test_old_files_are_deleted(studio: Any) -> None:
+    studio.say("draw", DRAW, "Here it is.")
+    (made,) = studio.media
+    other = made.with_name("notes.txt")
+    other.write_text("not ours")
+    jobs = studio.harness.runtime.bus.registered(Job)
+    ((_, prune),) = [one for one in jobs if one[1].name == "prune"]
+    studio.harness.run(prune.run())
+    assert made.is_file()
+    os.utime(made, (1, 1))
+    studio.harness.run(prune.run())
+    assert studio.media == [other]

@@ -1,0 +1,121 @@
+"""Which service gets which address and key, and what is offered where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hookline.testing import Harness
+from hookline_multimedia import Multimedia
+from hookline_speech import Speaker, Transcriber
+
+TOOLS = ["generate_image", "describe_image", "text_to_speech", "transcribe_audio"]
+Make = Callable[..., Harness]
+
+
+def offered(h: Harness) -> list[str]:
+    """The tools that a model is offered."""
+    h.model.steps[:] = ["hi"]
+    h.send("hello")
+    return [schema.name for schema in h.model.last.tools]
+
+
+def test_nothing_is_offered_without_a_key(harness: Make) -> None:
+    h = harness(Multimedia)
+    assert offered(h) == []
+    host = h.plugin(Multimedia).host
+    assert host.services.get(Transcriber) is None  # type: ignore[type-abstract]
+    assert host.services.get(Speaker) is None  # type: ignore[type-abstract]
+    ((_, check),) = h.checks()
+    found = check.run()
+    assert (found.ok, found.hint) == (True, True)  # type: ignore[union-attr]
+    assert "${OPENAI_API_KEY}" in found.fix  # type: ignore[union-attr]
+
+
+def test_a_server_of_ones_own_needs_no_key(harness: Make) -> None:
+    h = harness(Multimedia, config={"base_url": "http://127.0.0.1:9/v1"})
+    assert offered(h) == TOOLS
+    ((_, check),) = h.checks()
+    assert "speech: gpt-4o-mini-tts at http://127.0.0.1:9/v1" in check.run().detail  # type: ignore[union-attr]
+
+
+def test_only_what_has_a_service_is_offered(harness: Make) -> None:
+    speech = {"base_url": "http://127.0.0.1:9/v1"}
+    assert offered(harness(Multimedia, config={"speech": speech})) == ["text_to_speech"]
+
+
+def test_a_service_is_switched_off(harness: Make) -> None:
+    config = {"base_url": "http://127.0.0.1:9/v1", "image": False, "vision": False}
+    assert offered(harness(Multimedia, config=config)) == TOOLS[2:]
+
+
+def test_a_server_that_needs_no_key_gets_none(
+    make_studio: Callable[..., Any], make_server: Callable[..., Any]
+) -> None:
+    local = make_server(None)
+    studio = make_studio(at=local)
+    assert studio.text("generate_image", prompt="a").startswith("Saved to ")
+    assert local.requests[0].headers["authorization"] == "Bearer none"
+
+
+def test_the_environment_is_asked_where_nothing_is_set(
+    harness: Make, server: Any, monkeypatch: pytest.MonkeyPatch, make_studio: Callable[..., Any]
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+    monkeypatch.setenv("OPENAI_API_KEY", server.key)
+    studio = make_studio(base_url=None, api_key=None)
+    assert studio.text("generate_image", prompt="a").startswith("Saved to ")
+
+
+def test_a_key_goes_to_no_other_address(
+    make_studio: Callable[..., Any],
+    server: Any,
+    make_server: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+    tone: Callable[[str], bytes],
+) -> None:
+    """A service with an address of its own gets neither the plugin's key nor the environment's."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-environment")
+    local = make_server(None)
+    studio = make_studio(speech={"base_url": local.base_url})
+    assert studio.text("text_to_speech", text="Hi").startswith("Saved to ")
+    assert studio.text("generate_image", prompt="a").startswith("Saved to ")
+    (spoken,) = local.requests
+    assert spoken.headers["authorization"] == "Bearer none"
+    assert len(server.requests) == 1
+
+
+def test_the_plugin_s_address_does_not_get_the_key_of_the_environment(
+    make_studio: Callable[..., Any],
+    make_server: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-environment")
+    local = make_server(None)
+    studio = make_studio(base_url=local.base_url, api_key=None)
+    assert studio.text("generate_image", prompt="a").startswith("Saved to ")
+    assert local.requests[0].headers["authorization"] == "Bearer none"
+
+
+def test_every_service_has_its_own(
+    make_studio: Callable[..., Any],
+    server: Any,
+    make_server: Callable[..., Any],
+    png: bytes,
+    tone: Callable[[str], bytes],
+) -> None:
+    servers = {name: make_server(f"sk-key-of-{name}") for name in ("vision", "transcription")}
+    models = {"vision": "gpt-5.5", "transcription": "whisper-1"}
+    own = {
+        name: {"base_url": one.base_url, "api_key": one.key, "model": models[name]}
+        for name, one in servers.items()
+    }
+    studio = make_studio(**own)
+    studio.file("a.png", png)
+    studio.file("a.wav", tone("wav"))
+    assert studio.text("describe_image", image="a.png") == "a red bicycle"
+    assert studio.text("transcribe_audio", audio="a.wav") == "turn on the lamp"
+    assert servers["vision"].requests[0].json["model"] == "gpt-5.5"
+    assert servers["transcription"].requests[0].form["model"] == "whisper-1"
+    assert server.requests == []

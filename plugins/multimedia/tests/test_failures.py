@@ -1,0 +1,170 @@
+"""Services that refuse, break or answer with anything: a sentence each, and nothing is saved."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+
+def test_a_wrong_key_is_told_and_not_shown(make_studio: Callable[..., Any], server: Any) -> None:
+    studio = make_studio(api_key="sk-wrong-key-987654321")
+    text = studio.text("generate_image", prompt="a")
+    assert text.startswith("Error: The image service refused the key (401")
+    assert "plugins.multimedia.image.api_key" in text
+    assert "sk-wrong" not in text
+
+
+def test_content_that_is_refused_is_told(studio: Any) -> None:
+    text = studio.text("generate_image", prompt="forbidden things")
+    assert text.startswith("Error: The image service refused the content (400")
+    assert studio.media == []
+
+
+def test_a_model_that_there_is_not_is_told(make_studio: Callable[..., Any]) -> None:
+    text = make_studio(speech={"model": "kokoro"}).text("text_to_speech", text="Hi")
+    assert text.startswith("Error: The speech service does not know the model kokoro")
+    assert "plugins.multimedia.speech.model" in text
+
+
+def test_a_size_that_the_service_has_not_is_told(studio: Any) -> None:
+    text = studio.text("generate_image", prompt="a", size="1000x1000")
+    assert text.startswith("Error: The image service refused the request (400: Invalid size")
+
+
+QUOTA = {"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}
+STATUSES = [
+    (429, {"error": {"message": "Slow down"}}, "takes no more requests now (429: Slow down)"),
+    (429, QUOTA, "has no credit (429: You exceeded your current quota)"),
+    (413, {"error": "too big"}, "too large for the image service (413: too big)"),
+    (403, {"detail": "not for you"}, "refused the key (403: not for you)"),
+    (500, {"error": {"message": "boom"}}, "out of order (500: boom)"),
+    (
+        503,
+        "<html><title>Bad\nGateway</title></html>",
+        "out of order (503: a web page, 'Bad Gateway')",
+    ),
+    (404, {}, "does not know the model"),
+    (400, [], "refused the request (400)"),
+]
+
+
+@pytest.mark.parametrize(("status", "body", "told"), STATUSES)
+def test_a_status_is_a_sentence(
+    studio: Any, server: Any, canned: Any, status: int, body: Any, told: str
+) -> None:
+    said = body if isinstance(body, str) else json.dumps(body)
+    server.canned.append(canned(status, said.encode()))
+    text = studio.text("generate_image", prompt="a")
+    assert text.startswith("Error: ")
+    assert told in text
+    assert studio.media == []
+
+
+ANSWERS = [b"", b"{", b"null", b"[]", b'{"data": []}', b'{"data": [{}]}', b'{"data": [null]}']
+ANSWERS += [b'{"data": [{"b64_json": "%%%"}]}', b'{"data": [{"b64_json": 7}]}', b"\xff\xfe\x00"]
+ANSWERS += [b'{"data": [{"b64_json": "aGVsbG8="}]}', b'{"data": [{"url": 7}]}', b"[" * 100_000]
+ANSWERS += [b"<html><title>Welcome</title></html>", b'{"text": {}}', b'{"choices": [{}]}']
+
+
+@pytest.mark.parametrize("body", ANSWERS, ids=range(len(ANSWERS)))
+def test_any_answer_is_a_sentence(
+    studio: Any, server: Any, canned: Any, png: bytes, tone: Callable[[str], bytes], body: bytes
+) -> None:
+    studio.file("a.png", png)
+    studio.file("a.wav", tone("wav"))
+    for name, arguments in (
+        ("generate_image", {"prompt": "a"}),
+        ("describe_image", {"image": "a.png"}),
+        ("text_to_speech", {"text": "a"}),
+        ("transcribe_audio", {"audio": "a.wav"}),
+    ):
+        server.canned.append(canned(200, body))
+        text = studio.text(name, **arguments)
+        assert " service answered without a" in text, (name, text)
+        assert f"{name} failed" not in text
+    assert studio.media == []
+
+
+@given(
+    body=st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=10),
+        lambda inner: (
+            st.lists(inner, max_size=2)
+            | st.dictionaries(
+                st.sampled_from(
+                    ["data", "b64_json", "url", "text", "choices", "message", "content"]
+                ),
+                inner,
+                max_size=3,
+            )
+        ),
+        max_leaves=8,
+    )
+)
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_no_json_is_a_fault(studio: Any, server: Any, canned: Any, body: Any) -> None:
+    server.canned[:] = [canned(200, json.dumps(body).encode())]
+    assert "failed:" not in studio.text("generate_image", prompt="a")
+
+
+def test_an_answer_that_never_ends_is_given_up(
+    make_studio: Callable[..., Any], server: Any, canned: Any
+) -> None:
+    server.canned.append(canned(hold=True))
+    studio = make_studio(timeout=0.3)
+    text = studio.text("generate_image", prompt="a")
+    assert text.startswith("Error: The image service did not answer in time.")
+
+
+def test_an_answer_that_breaks_off_is_told(studio: Any, server: Any, canned: Any) -> None:
+    server.canned.append(canned(200, b'{"data": [', cut=True))
+    text = studio.text("generate_image", prompt="a")
+    assert text.startswith("Error: The answer of the image service")
+    assert "broke off" in text
+
+
+def test_a_service_that_is_not_there_is_told(make_studio: Callable[..., Any]) -> None:
+    studio = make_studio(base_url="http://127.0.0.1:9/v1")
+    text = studio.text("generate_image", prompt="a")
+    assert text.startswith("Error: The connection to the image service (http://127.0.0.1:9/v1)")
+
+
+def test_an_answer_without_bound_is_not_taken(
+    make_studio: Callable[..., Any], server: Any, canned: Any
+) -> None:
+    server.canned.append(canned(200, b" " * 3_000_000))
+    text = make_studio(max_image_bytes=1_000_000).text("generate_image", prompt="a")
+    assert text == "Error: The image service sent more than 1.4 MB."
+
+
+def test_a_busy_service_is_asked_again(
+    make_studio: Callable[..., Any], server: Any, canned: Any
+) -> None:
+    server.canned.append(canned(429, b"{}", headers={"retry-after-ms": "1"}))
+    studio = make_studio(max_retries=2)
+    assert studio.text("generate_image", prompt="a").startswith("Saved to ")
+    assert len(server.requests) == 2
+
+
+def test_a_refusal_of_the_model_that_sees_is_told(
+    studio: Any, server: Any, canned: Any, png: bytes
+) -> None:
+    message = {"content": None, "refusal": "I cannot look at that"}
+    server.canned.append(canned(200, json.dumps({"choices": [{"message": message}]}).encode()))
+    studio.file("a.png", png)
+    text = studio.text("describe_image", image="a.png")
+    assert text == "Error: The vision service refused the content: I cannot look at that"
+
+
+def test_a_full_disk_is_told(studio: Any) -> None:
+    (studio.harness.home).mkdir(parents=True, exist_ok=True)
+    (studio.harness.home / "media").write_text("in the way")
+    text = studio.text("generate_image", prompt="a")
+    assert text.startswith("Error: what was made cannot be saved: ")

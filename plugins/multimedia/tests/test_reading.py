@@ -1,0 +1,234 @@
+"""What may be read: the workspace, the allowed folders, the chat's own files, public addresses."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hookline.testing import calls
+from hookline_hookspecs import Attachment
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+GUARDED = pytest.mark.parametrize(
+    "name",
+    [
+        "../outside.png",
+        "/etc/passwd",
+        "a/../../outside.png",
+        ".env",
+        "id_rsa",
+        "~/.ssh/id_ed25519",
+        "/proc/self/environ",
+        "x\x00.png",
+        "a" * 5000,
+    ],
+)
+
+
+@GUARDED
+def test_what_the_guard_refuses_is_refused(studio: Any, server: Any, png: bytes, name: str) -> None:
+    (studio.harness.home / "outside.png").parent.mkdir(parents=True, exist_ok=True)
+    (studio.harness.home / "outside.png").write_bytes(png)
+    studio.file(".env", png)
+    studio.file("id_rsa", png)
+    assert studio.text("describe_image", image=name).startswith("Denied: ")
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("name", ["nothing.png", "", ".", "a\nb.png"])
+def test_what_is_not_there_is_told(studio: Any, server: Any, name: str) -> None:
+    text = studio.text("describe_image", image=name)
+    assert text.startswith(("Error: ", "Denied: "))
+    assert server.requests == []
+
+
+def test_the_type_is_that_of_the_content(studio: Any, server: Any, png: bytes) -> None:
+    studio.file("notes.png", b"These are no pictures, but notes.")
+    studio.file("page.png", b"<svg xmlns='http://www.w3.org/2000/svg'></svg>")
+    studio.file("picture.mp3", png)
+    for name in ("notes.png", "page.png"):
+        assert "is no PNG, JPEG, GIF or WebP by its content" in studio.text(
+            "describe_image", image=name
+        )
+    assert "is no OGG, MP3" in studio.text("transcribe_audio", audio="picture.mp3")
+    assert server.requests == []
+    assert studio.text("describe_image", image="picture.mp3") == server.seen
+
+
+def test_a_file_of_a_gigabyte_is_not_read(studio: Any, server: Any, png: bytes) -> None:
+    path = studio.file("huge.png", png)
+    os.truncate(path, 1_000_000_000)
+    text = studio.text("describe_image", image="huge.png")
+    assert text == "Error: 'huge.png' has 1000.0 MB; at most 20.0 MB are taken"
+    assert "at most 25.0 MB" in studio.text("transcribe_audio", audio="huge.png")
+    assert server.requests == []
+
+
+def test_a_pipe_does_not_hold_the_turn(studio: Any) -> None:
+    studio.file("x", b"")
+    os.mkfifo(studio.harness.workspace / "pipe.png")
+    assert studio.text("describe_image", image="pipe.png").startswith("Denied: ")
+
+
+# Allowed folders
+
+
+@pytest.fixture
+def album(tmp_path: Path, png: bytes) -> Path:
+    """A folder outside of the workspace."""
+    folder = tmp_path / "album"
+    (folder / "2024").mkdir(parents=True)
+    (folder / "2024" / "a.png").write_bytes(png)
+    return folder
+
+
+def test_an_allowed_folder_is_read(
+    make_studio: Callable[..., Any], server: Any, album: Path
+) -> None:
+    wanted = str(album / "2024" / "a.png")
+    assert make_studio().text("describe_image", image=wanted).startswith("Denied: ")
+    studio = make_studio(allowed_read_dirs=[str(album)])
+    assert studio.text("describe_image", image=wanted) == server.seen
+    assert studio.text("describe_image", image=f"{album}/2024/../2024/a.png") == server.seen
+
+
+def test_no_link_leads_out_of_an_allowed_folder(
+    make_studio: Callable[..., Any], server: Any, album: Path, tmp_path: Path, png: bytes
+) -> None:
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private" / "b.png").write_bytes(png)
+    (album / "link.png").symlink_to(tmp_path / "private" / "b.png")
+    (album / "folder").symlink_to(tmp_path / "private")
+    (album / "circle.png").symlink_to(album / "circle.png")
+    studio = make_studio(allowed_read_dirs=[str(album)])
+    for name in ("link.png", "folder/b.png", "../private/b.png", "circle.png"):
+        text = studio.text("describe_image", image=str(album / name))
+        assert text.startswith("Denied: "), (name, text)
+    assert server.requests == []
+
+
+def test_no_secret_file_of_an_allowed_folder_is_read(
+    make_studio: Callable[..., Any], server: Any, album: Path, png: bytes
+) -> None:
+    (album / ".ssh").mkdir()
+    secrets = (".env", "id_rsa", ".ssh/a.png", "server.pem")
+    for name in secrets:
+        (album / name).write_bytes(png)
+    studio = make_studio(allowed_read_dirs=[str(album)])
+    for name in secrets:
+        text = studio.text("describe_image", image=str(album / name))
+        assert text.startswith("Denied: "), name
+        assert "secrets" in text
+    assert server.requests == []
+
+
+def test_an_allowed_folder_holds_no_devices(
+    make_studio: Callable[..., Any], server: Any, album: Path
+) -> None:
+    os.mkfifo(album / "pipe.png")
+    studio = make_studio(allowed_read_dirs=[str(album)])
+    for name in ("pipe.png", "2024"):
+        text = studio.text("describe_image", image=str(album / name))
+        assert text.startswith(("Denied: ", "Error: ")), name
+    assert server.requests == []
+
+
+# The chat's own files
+
+
+def test_a_file_that_came_with_a_message_is_read_in_its_chat(
+    studio: Any, server: Any, tmp_path: Path, tone: Callable[[str], bytes]
+) -> None:
+    path = tmp_path / "inbox-7.bin"
+    path.write_bytes(tone("mp3"))
+    came = Attachment(path, "audio/mpeg", "memo.mp3", path.stat().st_size)
+    listen = calls("transcribe_audio", audio=str(path))
+    studio.say("what is said?", listen, "A lamp.", attachments=(came,))
+    assert len(server.asked("audio/transcriptions")) == 1
+    studio.say("and again?", listen, "Still a lamp.")
+    assert len(server.asked("audio/transcriptions")) == 2
+    studio.say("and I?", listen, "No.", chat="another")
+    assert len(server.asked("audio/transcriptions")) == 2
+
+
+@pytest.mark.parametrize("name", ["notes.png", "../config.yaml", f"{'0' * 32}.png/../notes.png"])
+def test_only_what_was_made_is_read_of_the_folder_media(
+    studio: Any, server: Any, png: bytes, name: str
+) -> None:
+    media = studio.harness.home / "media"
+    media.mkdir(parents=True)
+    (media / "notes.png").write_bytes(png)
+    assert studio.text("describe_image", image=f"{media}/{name}").startswith("Denied: ")
+    assert server.requests == []
+
+
+def test_a_link_in_the_folder_media_is_not_followed(
+    studio: Any, server: Any, png: bytes, tmp_path: Path
+) -> None:
+    media = studio.harness.home / "media"
+    media.mkdir(parents=True)
+    (tmp_path / "other.png").write_bytes(png)
+    (media / f"{'0' * 32}.png").symlink_to(tmp_path / "other.png")
+    text = studio.text("describe_image", image=f"{media}/{'0' * 32}.png")
+    assert text.startswith("Error: ")
+    assert server.requests == []
+
+
+# Addresses
+
+
+def test_a_private_address_is_refused(studio: Any, make_server: Callable[..., Any]) -> None:
+    site = make_server()
+    for url in (f"{site.url}/a.png", "http://169.254.169.254/latest", "http://[::1]/a.png"):
+        assert studio.text("describe_image", image=url).startswith("Denied: ")
+        assert studio.text("transcribe_audio", audio=url).startswith("Denied: ")
+    assert site.requests == []
+
+
+@pytest.mark.parametrize(
+    "url", ["file:///etc/passwd", "ftp://a/b.png", "data:image/png;base64,AA=="]
+)
+def test_other_schemes_are_refused(studio: Any, server: Any, url: str) -> None:
+    text = studio.text("describe_image", image=url)
+    assert text.startswith("Error: only http, https and paths are read")
+    assert server.requests == []
+
+
+OPEN = {"network.allow_hosts": ["127.0.0.1"]}
+
+
+def test_an_allowed_address_is_read(
+    make_studio: Callable[..., Any], server: Any, make_server: Callable[..., Any], png: bytes
+) -> None:
+    site = make_server()
+    site.files["/a"] = png
+    site.files["/text.png"] = b"no picture"
+    studio = make_studio(core=OPEN)
+    assert studio.text("describe_image", image=f"{site.url}/a") == server.seen
+    assert "by its content" in studio.text("describe_image", image=f"{site.url}/text.png")
+    assert studio.text("describe_image", image=f"{site.url}/b").endswith("answered 404")
+
+
+def test_a_large_answer_is_not_read_to_its_end(
+    make_studio: Callable[..., Any], server: Any, make_server: Callable[..., Any], png: bytes
+) -> None:
+    site = make_server()
+    site.files["/a.png"] = png + bytes(5_000_000)
+    studio = make_studio(core=OPEN, max_image_bytes=1_000_000)
+    assert studio.text("describe_image", image=f"{site.url}/a.png").startswith("Error: ")
+    assert server.requests == []
+
+
+@given(name=st.text(max_size=60))
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_no_name_is_a_fault(studio: Any, server: Any, name: str) -> None:
+    text = studio.text("describe_image", image=name)
+    assert text.startswith(("Denied: ", "Error: "))
+    assert "describe_image failed" not in text
+    assert server.requests == []

@@ -1,0 +1,101 @@
+"""The whole way with the plugin ``voice``: a voice note in, a voice note out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hookline.testing import FakeChannel
+from hookline_hookspecs import Audio, Inbound
+
+
+@pytest.fixture
+def voice() -> Any:
+    """The plugin, found as core finds it."""
+    found = list(entry_points(group="hookline.plugins", name="voice"))
+    if not found:
+        pytest.skip("hookline-voice is not installed")
+    return found[0].load()
+
+
+class Line:
+    """A chat on Telegram whose person sends the same voice note again and again."""
+
+    def __init__(self, studio: Any, note: Path) -> None:
+        self.studio = studio
+        runtime = studio.harness.runtime
+        self.channel = FakeChannel(runtime)
+        self.channel.name = "telegram"
+        runtime.channels.add(self.channel, "person")
+        self.audio = Audio(note, "audio/ogg", 0.5)
+
+    def say(self, answer: str) -> Any:
+        """The reply that is delivered."""
+        h = self.studio.harness
+        h.model.steps[:] = [answer]
+        number = len(self.channel.sent) + 1
+        inbound = Inbound("telegram", "1", "u", f"m{number}", "", (self.audio,))
+
+        async def exchange() -> Any:
+            await h.runtime.intake.receive(inbound)
+            return (await self.channel.replies(number, seconds=60))[-1]
+
+        return h.run(exchange())
+
+
+@pytest.fixture
+def line(
+    make_studio: Callable[..., Any], voice: Any, tone: Callable[[str], bytes], tmp_path: Path
+) -> Line:
+    """The chat, answered with voice."""
+    note = tmp_path / "file_12.oga"
+    note.write_bytes(tone("opus"))
+    return Line(make_studio(voice, others={"voice": {"round_trip": True}}), note)
+
+
+def test_a_voice_note_is_answered_with_a_voice_note(
+    line: Line, server: Any, tone: Callable[[str], bytes]
+) -> None:
+    reply = line.say("The **lamp** is on.")
+    assert line.studio.harness.model.last.messages[-1].text == "turn on the lamp"
+    assert server.asked("audio/transcriptions")[0].form["file"] == ("audio.ogg", tone("opus"))
+    spoken = server.asked("audio/speech")[0].json
+    assert (spoken["input"], spoken["response_format"]) == ("The lamp is on.", "opus")
+    assert reply.text == "The **lamp** is on."
+    (answer,) = reply.attachments
+    assert isinstance(answer, Audio)
+    assert answer.path.read_bytes() == tone("opus")
+    assert answer.duration == 0.5
+
+
+def test_a_service_without_opus_is_asked_for_another_format(line: Line, server: Any) -> None:
+    pytest.importorskip("av")
+    server.formats = {"wav"}
+    (answer,) = line.say("The lamp is on.").attachments
+    assert isinstance(answer, Audio)
+    assert answer.path.read_bytes()[:4] == b"OggS"
+    asked = [request.json["response_format"] for request in server.asked("audio/speech")]
+    assert asked == ["opus", "mp3", "wav"]
+
+
+def test_services_that_are_out_of_order_do_not_stop_the_chat(
+    line: Line, server: Any, canned: Any
+) -> None:
+    server.canned += [canned(500, b"{}"), canned(500, b"{}")]
+    reply = line.say("I did not get that.")
+    assert (reply.text, reply.attachments) == ("I did not get that.", ())
+    told = [notice.text for notice in line.studio.harness.notices if notice.plugin == "voice"]
+    assert told[0].startswith("The transcription service is out of order (500)")
+    assert told[1].startswith("The answer could not be spoken: The speech service is out of order")
+
+
+def test_a_recording_of_a_gigabyte_is_not_sent(line: Line, server: Any) -> None:
+    os.truncate(line.audio.path, 1_000_000_000)
+    line.say("That was long.")
+    assert server.asked("audio/transcriptions") == []
+    told = [notice.text for notice in line.studio.harness.notices if notice.plugin == "voice"]
+    assert told[0] == "the recording has 1000.0 MB; at most 25.0 MB are taken"

@@ -1,0 +1,9 @@
+"""Hookline plugin ``scheduler``: prompts that run at a time, each in a session of its own.
+
+Reached by the entry point ``hookline_scheduler:Scheduler``.
+"""
+
+from .config import SchedulerConfig
+from .plugin import Scheduler
+
+__all__ = ["Scheduler", "SchedulerConfig"]

@@ -1,0 +1,148 @@
+"""``hookline cron``: every chat's jobs from the command line.
+
+Core reads the signatures when it builds the command line. Imported only then, because of Typer.
+"""
+
+from __future__ import annotations
+
+import json as jsonlib
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from . import wording
+from .complaint import Complaint
+from .jobs import Chat
+from .service import TERMINAL
+
+if TYPE_CHECKING:
+    from .plugin import Scheduler
+
+FAILED, USAGE = 1, 2
+"""Exit codes (CONTRACT, Command line)."""
+Id = Annotated[str, typer.Argument(help="The job's id in `cron list`.")]
+Json = Annotated[bool, typer.Option("--json", help="JSON.")]
+
+
+class Commands:
+    """One method for each command, called by its name."""
+
+    def __init__(self, plugin: Scheduler) -> None:
+        self._plugin = plugin
+
+    def by_name(self) -> dict[str, tuple[Callable[..., Any], str]]:
+        """The commands with their help."""
+        return {
+            "list": (self.list, "Every chat's jobs."),
+            "add": (self.add, "Run a prompt at a time, once or again and again."),
+            "remove": (self.remove, "Forget a job."),
+            "pause": (self.pause, "Let a job rest."),
+            "resume": (self.resume, "Let a job run again."),
+            "run": (self.run, "Run a job now."),
+        }
+
+    async def list(self, json: Json = False) -> None:
+        """Every job: when, what, where, and how it went last."""
+        if not json:
+            _out(await self._plugin.desk.list(self._plugin.here()))
+            return
+        rows = await self._plugin.desk.rows(self._plugin.here())
+        _out_json([wording.row(job, last) for job, last in rows])
+
+    async def add(
+        self,
+        when: Annotated[str, typer.Argument(help='"0 9 * * 1-5", "every 2h", "tomorrow 9:00".')],
+        prompt: Annotated[str, typer.Argument(help="What to do; all it must know.")],
+        timezone: Annotated[str, typer.Option(help="IANA name, such as Europe/Berlin.")] = "",
+        chat: Annotated[
+            str, typer.Option(help="The chat it belongs to, as CHANNEL:ID; the terminal's without.")
+        ] = "",
+        user: Annotated[
+            str, typer.Option(help="Who owns it in that chat; without it the chat's id.")
+        ] = "",
+        json: Json = False,
+    ) -> None:
+        """Keep a new job."""
+        desk = self._plugin.desk
+        try:
+            job = await desk.add(self._chat(chat, user), when, _clean(prompt), timezone)
+        except Complaint as error:
+            _stop(error)
+        _out_json(wording.row(job, None)) if json else _out(desk.added(job))
+
+    async def remove(self, id: Id, json: Json = False) -> None:  # noqa: A002
+        """Forget a job."""
+        await self._change("remove", id, json)
+
+    async def pause(self, id: Id, json: Json = False) -> None:  # noqa: A002
+        """Let a job rest until it is resumed."""
+        await self._change("pause", id, json)
+
+    async def resume(self, id: Id, json: Json = False) -> None:  # noqa: A002
+        """Let a job run again."""
+        await self._change("resume", id, json)
+
+    async def run(self, id: Id, json: Json = False) -> None:  # noqa: A002
+        """Run a job now: the terminal's here, another chat's in the gateway."""
+        plugin = self._plugin
+        try:
+            job = await plugin.desk.find(plugin.here(), id)
+            said = await plugin.desk.run(plugin.here(), id)
+        except Complaint as error:
+            _stop(error)
+        if job.chat.channel != TERMINAL:
+            _out_json({"id": job.id, "outcome": None, "text": said}) if json else _out(said)
+            return
+        ending = await plugin.service.run_here(job.id)
+        if ending is None:
+            _stop(Complaint(f"another process runs job {job.id} already"), FAILED)
+        if json:
+            _out_json({"id": job.id, "outcome": ending.outcome, "text": ending.text})
+        elif ending.good:
+            _out(ending.text or wording.SILENT)
+        else:
+            sys.stderr.write(f"hookline: {ending.text}\n")
+        if not ending.good:
+            raise SystemExit(FAILED)
+
+    async def _change(self, action: str, job_id: str, json: bool) -> None:
+        try:
+            said = await self._plugin.desk.by_name()[action](self._plugin.here(), job_id)
+        except Complaint as error:
+            _stop(error)
+        _out_json({"id": job_id, "text": said}) if json else _out(said)
+
+    def _chat(self, name: str, user: str) -> Chat:
+        """The chat that ``CHANNEL:ID`` names. Raises ``Complaint``."""
+        channel, _, chat_id = name.partition(":")
+        if not name or channel == TERMINAL:
+            return self._plugin.here()
+        known = [one.name for one in self._plugin.host.channels() if one.network]
+        known = sorted(set(known) - {"schedule"})
+        if channel not in known or not chat_id:
+            raise Complaint(
+                f"--chat {name!r} names no chat; write CHANNEL:ID with one of these channels: "
+                f"{', '.join(known) or 'none is on'}"
+            )
+        return Chat(channel, chat_id, user or chat_id)
+
+
+def _clean(text: str) -> str:
+    """Arguments may hold bytes that are no text; these cannot be stored."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _out(text: str) -> None:
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "replace").decode(encoding) + "\n")
+
+
+def _out_json(value: object) -> None:
+    sys.stdout.write(jsonlib.dumps(value) + "\n")
+
+
+def _stop(error: Complaint, code: int = USAGE) -> NoReturn:
+    sys.stderr.write(f"hookline: {error}\n")
+    raise SystemExit(code)

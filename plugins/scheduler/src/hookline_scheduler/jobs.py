@@ -1,0 +1,308 @@
+"""What is kept: jobs and their runs, in the plugin's own tables.
+
+Each change that must happen for one process alone is one statement with its condition in it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hookline_hookspecs import Storage, Transaction
+
+from .complaint import Complaint
+from .when import Cron, Every, Once, Schedule, next_due
+
+LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
+"""Of ids, which people type: no look-alikes."""
+KEPT_RUNS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """Where a job belongs, and who made it. ``workspace`` is set for the terminal alone."""
+
+    channel: str
+    chat_id: str
+    user_id: str = ""
+    workspace: str = ""
+
+    @property
+    def name(self) -> str:
+        """As it is written in config: ``telegram:17``."""
+        return f"{self.channel}:{self.chat_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A prompt and when it is run; see the table."""
+
+    id: str
+    chat: Chat
+    schedule: Schedule
+    zone: str
+    prompt: str
+    state: str
+    due: float | None
+    last_due: float | None
+    asked: bool
+    run_id: str
+    told: bool
+    created: float
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of a job; see the table."""
+
+    id: str
+    job_id: str
+    chat: Chat
+    process: str
+    state: str
+    due: float
+    asked: bool
+    started: float
+    ended: float | None
+    outcome: str
+    reason: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a run ended. ``outcome`` is ``ok``, ``silent``, ``failed`` or ``interrupted``; ``text``
+    what the chat is to read, ``pauses`` whether the job waits until a person resumes it."""
+
+    outcome: str
+    text: str = ""
+    reason: str = ""
+    pauses: bool = False
+
+    @property
+    def good(self) -> bool:
+        """Whether the job did what it was to do."""
+        return self.outcome in ("ok", "silent")
+
+
+class Jobs:
+    """The tables."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+
+    # Jobs
+
+    async def add(
+        self, chat: Chat, schedule: Schedule, zone: str, prompt: str, now: float, most: int
+    ) -> Job:
+        """Keep a new job. Raises ``Complaint`` if the chat has ``most`` already."""
+        row = {**_place(chat), "workspace": chat.workspace, **_columns(schedule)}
+        row |= {"zone": zone, "prompt": prompt, "due": schedule.after(now), "created": now}
+        for _attempt in range(20):
+            job_id = "".join(secrets.choice(LETTERS) for _ in range(5))
+            if await self._storage.execute("add_job", id=job_id, most=most, **row):
+                return await self.get(job_id)
+            if len(await self.of(chat)) >= most:
+                raise Complaint(
+                    f"this chat has {most} jobs, as many as it may; remove one first, or raise "
+                    f"jobs_per_chat under plugins: scheduler: in config.yaml"
+                )
+        raise Complaint("no free id was found; try again")
+
+    async def get(self, job_id: str) -> Job:
+        """The job. Raises ``Complaint`` if there is none."""
+        rows = await self._storage.fetch("job", id=job_id)
+        if not rows:
+            raise Complaint(f"there is no job {job_id}")
+        return _job(rows[0])
+
+    async def all(self) -> list[Job]:
+        """Every job, oldest first."""
+        return [_job(row) for row in await self._storage.fetch("jobs")]
+
+    async def of(self, chat: Chat) -> list[Job]:
+        """The jobs of a chat, oldest first."""
+        where = {"channel": chat.channel, "chat_id": chat.chat_id}
+        return [_job(row) for row in await self._storage.fetch("chat_jobs", **where)]
+
+    async def due(self, now: float) -> list[Job]:
+        """Jobs that are to be run now, the longest due first."""
+        return [_job(row) for row in await self._storage.fetch("due_jobs", now=now)]
+
+    async def next_due(self, now: float) -> float | None:
+        """When the next job after ``now`` is due."""
+        due: float | None = (await self._storage.fetch("next_due", now=now))[0]["due"]
+        return due
+
+    async def remove(self, job: Job) -> None:
+        """Forget a job."""
+        await self._storage.execute("remove_job", id=job.id)
+
+    async def pause(self, job: Job) -> None:
+        """It is not due any more."""
+        await self._storage.execute("pause_job", id=job.id)
+
+    async def resume(self, job: Job, due: float) -> None:
+        """It is due again."""
+        await self._storage.execute("resume_job", id=job.id, due=due)
+
+    async def ask(self, job: Job) -> None:
+        """Somebody wants it to be run now."""
+        await self._storage.execute("ask_for_job", id=job.id)
+
+    async def pull_in(self, clock: Callable[[], float]) -> None:
+        """Where the clock was set back, what is due moves back with it."""
+        for job in await self.all():
+            if job.state == "on" and job.due is not None and not isinstance(job.schedule, Once):
+                due = next_due(job.schedule, clock(), job.last_due)
+                if due is not None and due < job.due:
+                    await self._storage.execute("pull_in", id=job.id, due=due, was=job.due)
+
+    # Runs
+
+    async def claim(self, job: Job, process: str, now: float) -> Run | None:
+        """A run of a job that is due or asked for; None if another process has it."""
+        run_id = secrets.token_hex(8)
+        due = now if job.asked or job.due is None else job.due
+        row = {"id": run_id, "job_id": job.id, "process": process, "asked": int(job.asked)}
+        row |= {**_place(job.chat), "due": due, "now": now}
+
+        def work(tables: Transaction) -> int:
+            if job.asked:
+                mine = tables.execute("claim_asked", id=job.id, run=run_id)
+            else:
+                following = job.schedule.after(max(now, due))
+                moved = {"was": job.due, "due": following}
+                mine = tables.execute("claim_due", id=job.id, run=run_id, **moved)
+            return tables.execute("add_run", **row) if mine else 0
+
+        return await self.run(run_id) if await self._storage.transact(work) else None
+
+    async def run(self, run_id: str) -> Run | None:
+        """The run, if there is one."""
+        rows = await self._storage.fetch("run", id=run_id)
+        return _run(rows[0]) if rows else None
+
+    async def begin(self, run: Run, process: str, now: float) -> bool:
+        """Whether this process is to work on the run; it is under way then."""
+        row = {"id": run.id, "process": process, "now": now}
+        return await self._storage.execute("begin_run", **row) > 0
+
+    async def release(self, run: Run) -> None:
+        """Give a claimed run back of which nothing was done: its job is due again."""
+
+        def work(tables: Transaction) -> None:
+            if tables.execute("drop_run", id=run.id):
+                again = {"run": run.id, "asked": int(run.asked), "due": run.due}
+                tables.execute("release_job", id=run.job_id, **again)
+
+        await self._storage.transact(work)
+
+    async def end(self, run: Run, ending: Ending, now: float) -> bool:
+        """Note how a run ended, and what that means for its job. A failure is told where the one
+        before it was not. False if it had ended before."""
+
+        def work(tables: Transaction) -> bool:
+            rows = tables.fetch("job", id=run.job_id)
+            text = _heard(_job(rows[0]), ending) if rows else ""
+            row = {"id": run.id, "now": now, "outcome": ending.outcome, "reason": ending.reason}
+            if not tables.execute("end_run", **row, text=text):
+                return False
+            if rows:
+                _settle(tables, _job(rows[0]), run, ending, now)
+            tables.execute("prune_runs", job_id=run.job_id, most=KEPT_RUNS)
+            return True
+
+        return await self._storage.transact(work)
+
+    async def open_runs(self) -> list[Run]:
+        """Runs that are claimed or under way."""
+        return [_run(row) for row in await self._storage.fetch("open_runs")]
+
+    async def last_runs(self) -> dict[str, Run]:
+        """The newest ended run of each job."""
+        runs = [_run(row) for row in await self._storage.fetch("last_runs")]
+        return {run.job_id: run for run in runs}
+
+    async def waiting(self) -> list[Run]:
+        """Runs whose text nobody has read, oldest first."""
+        return [_run(row) for row in await self._storage.fetch("waiting_results")]
+
+    async def hand_over(self, run: Run) -> None:
+        """The run's text is on its way and durable there."""
+        await self._storage.execute("hand_over", id=run.id)
+
+
+def _heard(job: Job, ending: Ending) -> str:
+    """What the chat is to read; a job that keeps failing is told of once."""
+    return "" if not ending.good and job.told else ending.text
+
+
+def _settle(tables: Transaction, job: Job, run: Run, ending: Ending, now: float) -> None:
+    """What the end of a run means for its job. What came due meanwhile is left out."""
+    if isinstance(job.schedule, Once) and job.due is None and ending.good:
+        tables.execute("remove_job", id=job.id)
+        return
+    due, state = job.due, job.state
+    if due is not None and due <= now:
+        due = job.schedule.after(now)
+    if ending.pauses or due is None:
+        due, state = None, "paused"
+    told = {"told": int(not ending.good)}
+    tables.execute("end_job", id=job.id, run=run.id, due=due, state=state, **told)
+
+
+def _place(chat: Chat) -> dict[str, str]:
+    return {"channel": chat.channel, "chat_id": chat.chat_id, "user_id": chat.user_id}
+
+
+def _columns(schedule: Schedule) -> dict[str, Any]:
+    match schedule:
+        case Cron(expression, _):
+            return {"kind": "cron", "expression": expression, "anchor": 0.0}
+        case Every(seconds, anchor):
+            return {"kind": "every", "expression": str(seconds), "anchor": anchor}
+        case Once(at):
+            return {"kind": "once", "expression": "", "anchor": at}
+
+
+def _schedule(row: Mapping[str, Any]) -> Schedule:
+    if row["kind"] == "cron":
+        return Cron(row["expression"], row["zone"])
+    if row["kind"] == "every":
+        return Every(int(row["expression"]), row["anchor"])
+    return Once(row["anchor"])
+
+
+def _job(row: Mapping[str, Any]) -> Job:
+    return Job(
+        row["id"],
+        Chat(row["channel"], row["chat_id"], row["user_id"], row["workspace"]),
+        _schedule(row),
+        row["zone"],
+        row["prompt"],
+        row["state"],
+        row["due"],
+        row["last_due"],
+        bool(row["asked"]),
+        row["run_id"],
+        bool(row["told"]),
+        row["created"],
+    )
+
+
+def _run(row: Mapping[str, Any]) -> Run:
+    names = ("started", "ended", "outcome", "reason", "text")
+    return Run(
+        row["id"],
+        row["job_id"],
+        Chat(row["channel"], row["chat_id"], row["user_id"]),
+        row["process"],
+        row["state"],
+        row["due"],
+        bool(row["asked"]),
+        *[row[name] for name in names],
+    )

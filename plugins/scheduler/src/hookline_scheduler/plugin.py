@@ -1,0 +1,138 @@
+"""The plugin: the tool ``schedule``, the command ``/schedule``, ``hookline cron``, and the hooks.
+
+:mod:`.when` reads times, :mod:`.jobs` keeps jobs and runs, :mod:`.service` runs what is due,
+:mod:`.desk` is what people and the model can do, :mod:`.life` tells that a gateway is up.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from hookline_hookspecs import Channel, Context, Host, Plugin, command, hookimpl, tool
+
+from .complaint import Complaint
+from .config import SchedulerConfig
+from .desk import Desk
+from .jobs import Chat, Jobs
+from .life import GatewayLife
+from .service import BEGIN, RESULT, TERMINAL, Service, own
+
+if TYPE_CHECKING:
+    from hookline_hookspecs.hooks.boot import RegisterCli
+
+USAGE = """/schedule: this chat's jobs
+/schedule add WHEN | PROMPT, such as: /schedule add every day 9:00 | What is new in the news?
+/schedule remove ID, /schedule pause ID, /schedule resume ID, /schedule run ID
+WHEN is every 2h, every monday 9:00, 0 9 * * 1-5, in 20 minutes, tomorrow 9:00 or 2030-01-31 18:00,
+with a time zone such as Europe/Berlin after it if wanted."""
+_ZONE = re.compile(r"\s((?:[A-Za-z_]+/)+[A-Za-z][\w+-]*|UTC)\s*$")
+"""A time zone at the end of WHEN."""
+
+
+class Scheduler(Plugin[SchedulerConfig]):
+    """Runs prompts at their time, for the chat that asked for it."""
+
+    @hookimpl
+    def setup(self, host: Host) -> None:
+        """Listen for what tells that this process lives; nothing is looked for before."""
+        jobs = Jobs(host.storage)
+        self.service = Service(host, self.config, jobs, self._workspace())
+        self.desk = Desk(host, self.config, jobs, self.service)
+        host.signals.connect("on_message", self.service.heard)
+        host.signals.connect("settled", self.service.settled)
+
+    @hookimpl
+    def teardown(self, host: Host) -> None:
+        """Leave what is under way to the next process."""
+        self.service.end()
+
+    @hookimpl
+    def register_channels(self, register: Callable[[Channel], None]) -> None:
+        """No way to reach the agent, but how a gateway tells that it is up."""
+        register(GatewayLife(self.service))
+
+    @hookimpl
+    def register_cli(self, register: RegisterCli) -> None:
+        """``hookline cron list|add|remove|pause|resume|run``."""
+        from .cli import Commands
+
+        commands = Commands(self)
+        for name, (work, text) in commands.by_name().items():
+            register(f"cron {name}", work, help=text)
+
+    @command("/schedule")
+    async def command(self, ctx: Context, args: str) -> str:
+        """What runs by itself in this chat: /schedule add WHEN | PROMPT."""
+        inbound = ctx.turn.inbound
+        if run_id := own(inbound, BEGIN):
+            self.service.began(ctx, run_id)
+            return ""
+        if run_id := own(inbound, RESULT):
+            return await self.service.result(ctx, run_id)
+        try:
+            return await self._act(self._chat(ctx), args)
+        except Complaint as error:
+            return _sentence(error)
+
+    async def _act(self, chat: Chat, args: str) -> str:
+        action, _, rest = args.strip().partition(" ")
+        action = action.casefold()
+        if action in ("", "list"):
+            return await self.desk.list(chat)
+        if action == "add":
+            when, bar, prompt = rest.partition("|" if "|" in rest else "\n")
+            if not bar:
+                raise Complaint(f"write a | between time and prompt.\n{USAGE}")
+            zone = _ZONE.search(when)
+            when = when[: zone.start()] if zone else when
+            job = await self.desk.add(chat, when, prompt, zone[1] if zone else "")
+            return self.desk.added(job)
+        work = self.desk.by_name().get(action)
+        return await work(chat, rest) if work else USAGE
+
+    @tool(main_only=True)
+    async def schedule(
+        self,
+        ctx: Context,
+        action: Literal["add", "list", "remove", "pause", "resume", "run"],
+        id: str | None = None,  # noqa: A002
+        when: str | None = None,
+        prompt: str | None = None,
+        timezone: str | None = None,
+    ) -> str:
+        """Run a prompt later, in a fresh session; its answer is sent to this chat.
+
+        Args:
+            when: cron, "every 2h", "in 20 minutes", "tomorrow 9:00" or ISO
+            prompt: all it must know
+        """
+        chat = self._chat(ctx)
+        if action == "list":
+            return await self.desk.list(chat)
+        if action == "add":
+            # The model may say what it has read: it is remembered, so it passes that gate.
+            source = f"{chat.name} {ctx.session.id}"
+            prompt = await self.host.learn(prompt or "", source, "schedule")
+            return self.desk.added(await self.desk.add(chat, when or "", prompt, timezone or ""))
+        return await self.desk.by_name()[action](chat, id or "")
+
+    def _chat(self, ctx: Context) -> Chat:
+        session = ctx.session
+        workspace = self._workspace() if session.channel == TERMINAL else ""
+        return Chat(session.channel, session.chat_id, ctx.turn.inbound.user_id, workspace)
+
+    def here(self) -> Chat:
+        """The terminal of this process."""
+        return Chat(TERMINAL, "default", "", self._workspace())
+
+    def _workspace(self) -> str:
+        """Where the terminal's sessions of this process work."""
+        return str(Path(self.host.config.workspace).expanduser().resolve())
+
+
+def _sentence(error: Complaint) -> str:
+    text = str(error)
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", '"', "?")) else ".")

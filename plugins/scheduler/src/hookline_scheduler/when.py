@@ -1,0 +1,338 @@
+"""When a job is due: what people write, as a cron expression, an interval or one time.
+
+:func:`read` understands, in a time zone:
+
+- cron: five fields (``0 9 * * 1-5``), or ``@hourly @daily @weekly @monthly @yearly``;
+- intervals: ``every 2h``, ``every 1h30m``, ``every 15 minutes``, ``every day``;
+- a time of some days: ``every day 9:00``, ``every weekday at 18:30``, ``every monday 9am``;
+- one time: ``in 20 minutes``, ``today 18:00``, ``tomorrow 9:00``, ``2026-11-30 18:00``, with an
+  offset or ``Z`` if wanted.
+
+Cron expressions at a fixed time follow Debian's cron over a change of the clocks: a time that is
+left out runs when the clocks have gone forward, one that comes twice runs the first time.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TypeAlias
+from zoneinfo import ZoneInfo
+
+from .complaint import Complaint
+from .zones import find_zone
+
+MINUTE, HOUR, DAY = 60, 3600, 86_400
+SHORTEST = MINUTE
+FARTHEST = 3660 * DAY
+"""Ten years: a time beyond that, or an interval as long, is a slip."""
+LONGEST = 200
+"""Characters of what is read."""
+SAME_NIGHT = 3 * HOUR
+"""A clock that was set back by less than this does not bring a time back that was run already
+(Debian's cron has the same three hours)."""
+EXAMPLES = (
+    'write a cron expression ("0 9 * * 1-5"), an interval ("every 2h"), or one time '
+    '("in 20 minutes", "tomorrow 9:00", "2030-01-31 18:00")'
+)
+
+_UNITS = {
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1),
+    **dict.fromkeys(("m", "min", "mins", "minute", "minutes"), MINUTE),
+    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), HOUR),
+    **dict.fromkeys(("d", "day", "days"), DAY),
+    **dict.fromkeys(("w", "week", "weeks"), 7 * DAY),
+}
+_MACROS = {
+    "@hourly": "0 * * * *",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@weekly": "0 0 * * 0",
+    "@monthly": "0 0 1 * *",
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+}
+_DAYS = {
+    "day": "*", "weekday": "1-5", "weekend": "0,6", "sunday": "0", "monday": "1",
+    "tuesday": "2", "wednesday": "3", "thursday": "4", "friday": "5", "saturday": "6",
+}  # fmt: skip
+_AMOUNT = re.compile(r"([0-9]{1,9}) ?([a-z]+)(?:,? (?:and )?|$|(?=[0-9]))")
+_TIME = re.compile(r"([0-9]{1,2})(?::([0-9]{2}))? ?(am|pm)?")
+_ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([t ].*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Cron:
+    """The minutes that match five fields, by the clocks of a zone."""
+
+    expression: str
+    zone: str
+
+    def after(self, moment: float) -> float | None:
+        """The first time after ``moment``, in Unix seconds; None if none comes in 50 years."""
+        minute, hour, *_ = self.expression.split()
+        fixed = not minute.startswith("*") and not hour.startswith("*")
+        return self._fixed(moment) if fixed else self._running(moment)
+
+    def _fixed(self, moment: float) -> float | None:
+        """A time of day, as the library finds it over changes of the clocks."""
+        from cronsim import CronSim
+
+        start = datetime.fromtimestamp(moment, find_zone(self.zone))
+        # In the hour that comes twice the first finds may lie in its first half, before `moment`.
+        found = (one.timestamp() for one in CronSim(self.expression, start))
+        return next((at for at in found if at > moment), None)
+
+    def _running(self, moment: float) -> float | None:
+        """What goes by the minute or hour: each time at which the clocks show a match.
+
+        The library is asked for one stretch of an unchanged offset after the other, since it steps
+        by whole hours over a change, and misses matches where that is one of half an hour.
+        """
+        from cronsim import CronSim
+
+        where = find_zone(self.zone)
+        offset = _offset(where, moment)
+        while True:
+            wall = datetime.fromtimestamp(moment, UTC).replace(tzinfo=None) + offset
+            found = next(CronSim(self.expression, wall), None)
+            if found is None:
+                return None
+            at = (found - offset).replace(tzinfo=UTC).timestamp()
+            if _offset(where, at) == offset:
+                return at
+            change = _change(where, offset, moment, at)
+            moment, offset = change - 1, _offset(where, change)
+
+    def __str__(self) -> str:
+        return self.expression
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """Every so many seconds from ``anchor`` on, whatever the clocks of a zone do."""
+
+    seconds: int
+    anchor: float
+
+    def after(self, moment: float) -> float:
+        """The first time after ``moment``."""
+        times = math.floor((moment - self.anchor) / self.seconds) + 1
+        return self.anchor + times * self.seconds
+
+    def __str__(self) -> str:
+        left, parts = self.seconds, []
+        for unit, name in ((DAY, "d"), (HOUR, "h"), (MINUTE, "m"), (1, "s")):
+            count, left = divmod(left, unit)
+            parts += [f"{count}{name}"] if count else []
+        return f"every {' '.join(parts)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """One time."""
+
+    at: float
+
+    def after(self, moment: float) -> float | None:
+        """The time, if it is after ``moment``."""
+        return self.at if self.at > moment else None
+
+    def __str__(self) -> str:
+        return "once"
+
+
+Schedule: TypeAlias = Cron | Every | Once
+
+
+def _offset(where: ZoneInfo, moment: float) -> timedelta:
+    """What the clocks of a zone show more than UTC."""
+    return datetime.fromtimestamp(moment, where).utcoffset() or timedelta()
+
+
+def _change(where: ZoneInfo, offset: timedelta, start: float, end: float) -> float:
+    """The first second after ``start`` of another offset, which is there at ``end``."""
+    low, high = math.floor(start), math.floor(end)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if _offset(where, middle) == offset else (low, middle)
+    return float(high)
+
+
+def read(text: str, zone: str, now: float) -> Schedule:
+    """What ``text`` says, by the clocks of ``zone``.
+
+    Raises:
+        Complaint: it says no time, one that is over or never comes, or one that is ambiguous.
+    """
+    words = " ".join(text.split())
+    if not words or len(words) > LONGEST:
+        raise Complaint(f"when shall it run? Please {EXAMPLES}")
+    lower = words.casefold()
+    if lower.startswith("every "):
+        return _every(lower.removeprefix("every "), words, zone, now)
+    if lower.startswith("in "):
+        return Once(now + _within(_seconds(lower.removeprefix("in "), words), words))
+    if lower.partition(" ")[0] in ("today", "tomorrow"):
+        return _near(lower, words, zone, now)
+    if _ISO.fullmatch(lower):
+        return _dated(lower, words, zone, now)
+    return _cron(_MACROS.get(lower, words), zone, now)
+
+
+def next_due(schedule: Schedule, now: float, last: float | None) -> float | None:
+    """When ``schedule`` is due next if it was due at ``last`` before, also where the clock was
+    set back since: nothing runs twice that was run within :data:`SAME_NIGHT` of it."""
+    ahead = last is not None and now < last <= now + SAME_NIGHT
+    return schedule.after(last if ahead and last is not None else now)
+
+
+# Intervals
+
+
+def _every(rest: str, words: str, zone: str, now: float) -> Schedule:
+    day, _, time = rest.partition(" ")
+    time = time.removeprefix("at ")
+    if fields := _DAYS.get(day.removesuffix("s")):
+        if time:
+            hour, minute = _clock(time, words)
+            return _cron(f"{minute} {hour} * * {fields}", zone, now)
+        if day != "day":
+            raise Complaint(f'{words!r} lacks a time; write "every {day} 9:00"')
+    seconds = _seconds(f"1 {rest}" if rest in _UNITS else rest, words)
+    if seconds < SHORTEST:
+        raise Complaint(f'{words!r} is too often; the shortest interval is "every 1 minute"')
+    return Every(_within(seconds, words), float(math.floor(now)))
+
+
+def _seconds(text: str, words: str) -> int:
+    """The length of ``1h30m``, ``2 days`` or ``1 hour and 5 minutes``."""
+    place, total = 0, 0
+    while match := _AMOUNT.match(text, place):
+        if match[2] not in _UNITS:
+            break
+        total += int(match[1]) * _UNITS[match[2]]
+        place = match.end()
+    if not total or place < len(text):
+        raise Complaint(f'{words!r} is no length of time; write "every 2h" or "in 20 minutes"')
+    return total
+
+
+def _within(seconds: int, words: str) -> int:
+    if seconds > FARTHEST:
+        raise Complaint(f"{words!r} is more than ten years away")
+    return seconds
+
+
+# One time
+
+
+def _near(lower: str, words: str, zone: str, now: float) -> Once:
+    """``today 18:00`` and ``tomorrow 9:00``."""
+    day, _, time = lower.partition(" ")
+    hour, minute = _clock(time.removeprefix("at "), words)
+    here = datetime.fromtimestamp(now, find_zone(zone))
+    if day == "tomorrow" and here.hour < 4:
+        raise Complaint(
+            f'it is {here:%H:%M}, so "tomorrow" may mean today; write the date, such as '
+            f'"{here.date() + timedelta(days=1)} {hour}:{minute:02}"'
+        )
+    that_day = here.date() + timedelta(days=day == "tomorrow")
+    return _once(datetime.combine(that_day, datetime.min.time()), hour, minute, words, zone, now)
+
+
+def _dated(lower: str, words: str, zone: str, now: float) -> Once:
+    """``2026-11-30 18:00`` and the other ISO forms of a date with a time."""
+    try:
+        found = datetime.fromisoformat(lower.upper())
+    except ValueError:
+        found = None
+    if found is None or len(lower) == len("2030-01-31"):
+        raise Complaint(f'{words!r} is no date with a time; write "2030-01-31 18:00"')
+    if found.tzinfo is None:
+        return _once(found, found.hour, found.minute, words, zone, now)
+    return _ahead(found.timestamp(), words, zone, now)
+
+
+def _once(day: datetime, hour: int, minute: int, words: str, zone: str, now: float) -> Once:
+    """A time by the clocks of ``zone``, which must show it exactly once."""
+    where = find_zone(zone)
+    shown = day.replace(hour=hour, minute=minute)
+    first, second = (shown.replace(tzinfo=where, fold=fold) for fold in (0, 1))
+    if first.utcoffset() != second.utcoffset():
+        raise Complaint(_changing(first, second, words, zone))
+    return _ahead(first.timestamp(), words, zone, now)
+
+
+def _changing(first: datetime, second: datetime, words: str, zone: str) -> str:
+    if first.astimezone(UTC).astimezone(first.tzinfo).replace(fold=0) != first:
+        instead = first.astimezone(UTC).astimezone(first.tzinfo)
+        return (
+            f"{words!r} does not exist in {zone}, where the clocks go forward then; write "
+            f'"{instead:%Y-%m-%d %H:%M}"'
+        )
+    return (
+        f"{words!r} comes twice in {zone}, where the clocks go back then; write "
+        f'"{first.isoformat(timespec="minutes")}" or "{second.isoformat(timespec="minutes")}"'
+    )
+
+
+def _ahead(at: float, words: str, zone: str, now: float) -> Once:
+    if at <= now:
+        here = datetime.fromtimestamp(now, find_zone(zone))
+        raise Complaint(f"{words!r} is over; it is {here:%Y-%m-%d %H:%M} in {zone} now")
+    _within(math.ceil(at - now), words)
+    return Once(at)
+
+
+def _clock(time: str, words: str) -> tuple[int, int]:
+    """Hour and minute of ``9:00``, ``18:30``, ``9am`` or ``9:30 pm``."""
+    match = _TIME.fullmatch(time)
+    if match and (match[2] or match[3]):
+        hour, minute = int(match[1]), int(match[2] or 0)
+        if match[3] and 1 <= hour <= 12:
+            hour = hour % 12 + 12 * (match[3] == "pm")
+        elif match[3]:
+            hour = 24
+        if hour < 24 and minute < 60:
+            return hour, minute
+    day = words.split()[0] if not words.lower().startswith("every") else words.rsplit(" ", 1)[0]
+    raise Complaint(f'{words!r} lacks a time of day; write "{day} 9:00" or "{day} 18:30"')
+
+
+# Cron
+
+
+def _cron(expression: str, zone: str, now: float) -> Cron:
+    from cronsim import CronSim, CronSimError
+
+    fields = expression.split()
+    if len(fields) == 6 and all(re.fullmatch(r"[\d*/,-]+", one) for one in fields[:3]):
+        raise Complaint(
+            f'{expression!r} has a field for seconds; write five fields, such as "0 9 * * 1-5"'
+        )
+    if len(fields) != 5:
+        raise Complaint(f"{expression!r} is no time I can read; {EXAMPLES}")
+    try:
+        CronSim(expression, datetime.fromtimestamp(now, find_zone(zone)))
+    except (CronSimError, AssertionError, ValueError) as error:
+        part = str(error).removeprefix("Bad ").lower() or "a field"
+        raise Complaint(f"{expression!r} is no cron expression ({part}); {EXAMPLES}") from None
+    found = Cron(expression, zone)
+    if found.after(now) is None:
+        raise Complaint(f"{expression!r} never comes; {EXAMPLES}")
+    return found
+
+
+def shown(at: float, zone: str) -> str:
+    """A time as people read it: ``2026-11-22 09:00 CET``."""
+    return f"{datetime.fromtimestamp(at, find_zone(zone)):%Y-%m-%d %H:%M %Z}"
+
+
+def iso(at: float | None, zone: str) -> str | None:
+    """A time in ISO 8601 with its offset."""
+    if at is None:
+        return None
+    return datetime.fromtimestamp(at, find_zone(zone)).isoformat(timespec="seconds")

@@ -1,0 +1,251 @@
+"""Runs: at their time, in the chat that asked, in a fresh session, told once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hookline.testing import calls
+from hookline_hookspecs import Deny, Inbound, NetworkError, Plugin, hookimpl, tool
+from hookline_hookspecs.plugin import NoConfig
+
+Make = Callable[..., Any]
+
+
+def test_a_job_runs_at_its_time_and_again(make_home: Make, clock: Any) -> None:
+    home = make_home(model=["all is well", "still well"])
+
+    async def life() -> None:
+        await home.gateway()
+        answer = await home.say("/schedule add every 2h | How is the server?")
+        assert "every 2h, next 2026-11-22 12:00 UTC (UTC)" in answer
+        await home.look()
+        assert home.prompts == []
+        clock.move(hours=2)
+        assert await home.told() == "all is well"
+        clock.move(hours=2)
+        assert await home.told() == "still well"
+        assert home.prompts == ["How is the server?"] * 2
+
+    home.run(life())
+    assert [reply.session.chat_id for reply in home.harness.channel.sent] == ["chat"] * 3
+
+
+def test_every_run_has_a_session_of_its_own_and_the_same_cost(make_home: Make, clock: Any) -> None:
+    home = make_home(model=["a", "b", "c", "d"])
+
+    async def life() -> None:
+        await home.gateway()
+        await home.say("/schedule add every 1h | Look.")
+        for expected in "abcd":
+            clock.move(hours=1)
+            assert await home.told() == expected
+
+    home.run(life())
+    sessions = [turn.session for turn in home.turns.begun]
+    assert len({session.id for session in sessions}) == 4
+    assert {session.kind for session in sessions} == {"schedule"}
+    # A heartbeat's context does not grow: one message each, and equally long.
+    assert [len(request.messages) for request in home.model.requests] == [1] * 4
+    assert len({len(wire.fragments[0]) for wire in home.model.wires}) == 1
+    assert "schedule" not in home.model.requests[0].messages[0].text
+
+
+def test_the_model_is_told_what_it_is_in(make_home: Make, clock: Any) -> None:
+    home = make_home(model=["ok"])
+
+    async def life() -> str:
+        await home.gateway()
+        job = await home.added(home.say("/schedule add in 5 minutes | Look."))
+        clock.move(minutes=5)
+        await home.told()
+        return job
+
+    job = home.run(life())
+    told = home.model.last.ephemeral
+    assert f"job {job} (once, 2026-11-22 10:05 UTC)" in told
+    assert "[SILENT]" in told
+    assert "Late" not in told
+
+
+def test_silence_is_not_delivered(make_home: Make, clock: Any) -> None:
+    home = make_home(model=["[SILENT]", " `[SILENT]`.\n", "[SILENT] is what I would say"])
+
+    async def life() -> None:
+        await home.gateway()
+        await home.say("/schedule add every 1h | Look.")
+        for _ in range(2):
+            clock.move(hours=1)
+            await home.look()
+        clock.move(hours=1)
+        assert await home.told() == "[SILENT] is what I would say"
+
+    home.run(life())
+    assert len(home.harness.channel.sent) == 2
+
+
+def test_a_failure_is_told_once_until_it_works_again(make_home: Make, clock: Any) -> None:
+    away = NetworkError("the model is away")
+    home = make_home(model=[away, away, away, "back", away], strict=False)
+
+    async def life() -> list[str]:
+        await home.gateway()
+        await home.say("/schedule add every 1h | Look.")
+        for hour in range(1, 6):
+            clock.move(hours=1)
+            await home.until(lambda hour=hour: len(home.turns.begun) == hour)
+            await home.look()
+        return [await home.told() for _ in range(3)]
+
+    first, second, third = home.run(life())
+    assert "failed: the model is away" in first
+    assert "told once, until it works again" in first
+    assert second == "back"
+    assert "failed: the model is away" in third
+    assert len(home.harness.channel.sent) == 4
+
+
+def test_a_run_acts_in_the_chats_workspace_even_after_new(make_home: Make, clock: Any) -> None:
+    class Where(Plugin[NoConfig]):
+        @tool(read_only=True)
+        def where(self, ctx: Any) -> str:
+            """Where tools work."""
+            return f"{ctx.channel} {ctx.session.chat_id} {ctx.paths.workspace}"
+
+    answers = [calls("where"), "done", calls("where"), "done again"]
+    home = make_home(model=answers, plugins=[Where], core={"workspace": "."})
+
+    async def life() -> None:
+        await home.gateway()
+        await home.say("/schedule add every 1h | Look.", chat="a/b")
+        clock.move(hours=1)
+        assert await home.told() == "done"
+        await home.say("/new", chat="a/b")
+        clock.move(hours=1)
+        assert await home.told() == "done again"
+
+    home.run(life())
+    work = home.harness.home / "chats" / "fake" / "a%2Fb" / "work"
+    results = [m.blocks[0] for r in home.model.requests for m in r.messages[2:]]
+    assert {block.text for block in results} == {f"fake a/b {work}"}  # type: ignore[union-attr]
+
+
+def test_nobody_is_asked_and_no_job_makes_jobs(make_home: Make, clock: Any) -> None:
+    class Risky(Plugin[NoConfig]):
+        interactive: bool | None = None
+
+        @tool(approval="it is risky")
+        def explode(self, ctx: Any) -> str:
+            """Explode."""
+            return "boom"
+
+        @hookimpl
+        def pre_prompt(self, ctx: Any, turn: Any) -> None:
+            if turn.session.kind == "schedule":
+                self.interactive = ctx.interactive
+
+    home = make_home(model=[calls("explode"), "I was not allowed to."], plugins=[Risky])
+
+    async def life() -> None:
+        await home.gateway()
+        await home.say("/schedule add every 1h | Explode.")
+        clock.move(hours=1)
+        assert await home.told() == "I was not allowed to."
+
+    home.run(life())
+    assert home.harness.plugin(Risky).interactive is False
+    assert "schedule" not in [schema.name for schema in home.model.requests[0].tools]
+    assert "boom" not in str(home.model.requests[-1].messages)
+
+
+def test_an_owner_who_is_not_let_in_any_more_has_no_runs(make_home: Make, clock: Any) -> None:
+    class Door(Plugin[NoConfig]):
+        shut_for = ""
+
+        @hookimpl
+        def on_message(self, ctx: Any, inbound: Inbound) -> Deny | None:
+            return Deny("I do not know you.") if inbound.user_id == self.shut_for else None
+
+    home = make_home(plugins=[Door], model=["never"])
+
+    async def life() -> str:
+        await home.gateway()
+        await home.say("/schedule add every 1h | Look.", user="eve")
+        home.harness.plugin(Door).shut_for = "eve"
+        clock.move(hours=1)
+        assert await home.told() == "I do not know you."
+        await home.until(lambda: not home.scheduler.service.busy)
+        for _ in range(3):
+            clock.move(hours=1)
+            await home.look()
+        return await home.say("/schedule", user="bob")
+
+    assert "paused" in home.run(life())
+    assert home.prompts == []
+    assert len(home.harness.channel.sent) == 3
+
+
+def test_a_run_that_takes_too_long_is_stopped_and_told(make_home: Make, clock: Any) -> None:
+    home = make_home(model=["never"], config={"timeout": 0.05})
+
+    async def life() -> str:
+        await home.gateway()
+        home.turns.gate.clear()
+        await home.say("/schedule add every 1h | Look.")
+        clock.move(hours=1)
+        return await home.told()
+
+    assert "it took longer than 0.05 s" in home.run(life())
+
+
+@pytest.mark.parametrize("prompt", ["/help", "/schedule begin x", "a | b | c", "äöü 雪 \u202e"])
+def test_prompts_are_prompts(make_home: Make, clock: Any, prompt: str) -> None:
+    home = make_home(model=["ok"])
+
+    async def life() -> None:
+        await home.gateway()
+        await home.say(f"/schedule add in 1 hour | {prompt}")
+        clock.move(hours=1)
+        await home.told()
+
+    home.run(life())
+    assert home.prompts == [prompt]
+    assert home.model.last.messages[0].text == prompt
+
+
+def test_a_job_that_is_removed_while_it_runs_says_nothing(make_home: Make, clock: Any) -> None:
+    home = make_home(model=["late words", "hello"])
+
+    async def life() -> str:
+        await home.gateway()
+        job = await home.added(home.say("/schedule add every 1h | Look."))
+        home.turns.gate.clear()
+        clock.move(hours=1)
+        await home.turns.arrived.wait()
+        assert "nothing is sent" in await home.say(f"/schedule remove {job}")
+        home.turns.gate.set()
+        await home.look()
+        return await home.say("hi")
+
+    assert home.run(life()) == "hello"
+
+
+def test_one_shots_are_gone_when_done_and_stay_when_not(make_home: Make, clock: Any) -> None:
+    home = make_home(model=["done", NetworkError("away"), "done at last"], strict=False)
+
+    async def life() -> None:
+        await home.gateway()
+        await home.say("/schedule add in 1 hour | One.")
+        clock.move(hours=1)
+        assert await home.told() == "done"
+        assert (await home.say("/schedule")).startswith("No jobs.")
+        job = await home.added(home.say("/schedule add in 1 hour | Two."))
+        clock.move(hours=1)
+        assert f"/schedule run {job}" in await home.told()
+        assert "paused · failed: away" in await home.say("/schedule list")
+        await home.say(f"/schedule run {job}")
+        assert await home.told() == "done at last"
+        assert (await home.say("/schedule")).startswith("No jobs.")
+
+    home.run(life())

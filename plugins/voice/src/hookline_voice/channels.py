@@ -1,0 +1,33 @@
+"""The form in which a spoken answer is native to a channel; the table is ``channels.yaml``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class NativeForm(BaseModel):
+    """``format`` is the recording's encoding; ``as``: a voice message or an ordinary file."""
+
+    model_config = ConfigDict(frozen=True, populate_by_name=True, use_attribute_docstrings=True)
+
+    format: Literal["opus", "mp3", "wav", "flac"] = "mp3"
+    """What the recording is encoded in."""
+    form: Literal["voice", "file"] = Field("file", alias="as")
+    """A voice message, or an ordinary file."""
+
+
+def native_form(channel: str, own: Mapping[str, NativeForm]) -> NativeForm:
+    """The form for a channel: of ``own``, else of the table, else the table's default."""
+    return own.get(channel) or _table().get(channel) or _table()["default"]
+
+
+@cache
+def _table() -> dict[str, NativeForm]:
+    text = (resources.files(__package__) / "channels.yaml").read_text(encoding="utf-8")
+    return {name: NativeForm.model_validate(form) for name, form in yaml.safe_load(text).items()}

@@ -1,0 +1,35 @@
+"""The settings of the plugin, under ``plugins: voice:`` in ``config.yaml``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from .channels import NativeForm
+
+Seconds = Annotated[float, Field(gt=0, le=115)]
+"""Core gives both hooks 120 s; the plugin itself has to be a little earlier."""
+
+
+class VoiceConfig(BaseModel):
+    """How voice messages are heard and answered."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    round_trip: bool = False
+    """Answer a voice message with voice too."""
+    language: Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}$")] | None = None
+    """Language of voice messages, such as en; null: the service finds out."""
+    voice: str | None = None
+    """Voice of the answers; null: the service's own."""
+    max_chars: Annotated[int, Field(ge=50)] = 2_000
+    """Characters of an answer that are spoken at most; the text of the reply stays whole."""
+    rest: str = "The rest is in the text."
+    """Said at the end of an answer of which a part is not spoken."""
+    timeout: Seconds = 110.0
+    """Seconds to hear a message, and seconds to speak an answer."""
+    keep_days: Annotated[float, Field(gt=0)] = 30.0
+    """Days after which recordings that were made are deleted."""
+    channels: dict[str, NativeForm] = {}
+    """Format and form of recordings by channel, over the plugin's own table."""

@@ -1,0 +1,79 @@
+"""What of an answer is read aloud, and where it is cut."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hookline_voice.speakable import pieces, shorten, speakable
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+CASES = {
+    "**bold** and *italic* and ~~gone~~": "bold and italic and gone.",
+    "Is it so?": "Is it so?",
+    "one\ntwo": "one two.",
+    "- one\n- two\n  1. three": "one.\ntwo.\nthree.",
+    "| a | b |\n|---|---|\n| 1 | 2 |": "a, b.\n1, 2.",
+    "> He said: yes": "He said: yes.",
+    "see https://www.example.org/a/b?c=d, or not": "see example.org, or not.",
+    "<https://example.org/x>": "example.org.",
+    "[the page](https://example.org)": "the page.",
+    "![a cat](cat.png)": "a cat.",
+    "press `Enter`": "press Enter.",
+    "<b>x</b> &amp; y": "x & y.",
+    "    indented code": "",
+    "<div>hidden</div>": "",
+    "---": "",
+    "warm: 21 °C ☀️!": "warm: 21 °C!",
+    "ok 👩🏽\u200d💻 1️⃣ done": "ok 1 done.",
+    "می\u200cخواهم क्\u200dष": "می\u200cخواهم क्\u200dष.",
+    "开灯。好的": "开灯。好的.",
+    "": "",
+}
+
+
+@pytest.mark.parametrize(("markdown", "said"), CASES.items())
+def test_what_is_said(markdown: str, said: str) -> None:
+    assert speakable(markdown) == said
+
+
+@given(st.text(alphabet=st.sampled_from("ab *_`#>[]()!|~\n-.:/<&\\0\t\ud800😀"), max_size=200))
+@settings(max_examples=150, deadline=None)
+def test_any_markdown_has_words_or_none(markdown: str) -> None:
+    said = speakable(markdown)
+    assert said == said.strip()
+    assert not re.search(r"[\ud800-\udfff😀\t]|```", said)
+    said.encode()
+
+
+@pytest.mark.parametrize("hostile", ["[" * 20_000, "> " * 20_000, "*a" * 20_000, "`" * 50_001])
+def test_hostile_markdown_ends(hostile: str) -> None:
+    assert len(speakable(hostile)) <= 60_000
+
+
+@given(text=st.text(max_size=300), longest=st.integers(1, 80))
+@settings(max_examples=150, deadline=None)
+def test_pieces_lose_no_word(text: str, longest: int) -> None:
+    parts = pieces(text, longest)
+    assert all(part and len(part) <= longest for part in parts)
+    assert re.sub(r"\s", "", "".join(parts)) == re.sub(r"\s", "", text.strip())
+
+
+@given(text=st.text(max_size=300), longest=st.integers(1, 120), rest=st.text(max_size=60))
+@settings(max_examples=150, deadline=None)
+def test_a_shortened_text_fits(text: str, longest: int, rest: str) -> None:
+    short = shorten(text, longest, rest)
+    assert len(short) <= longest
+    if len(text) <= longest:
+        assert short == text
+
+
+def test_numbers_are_not_cut() -> None:
+    text = "The value of pi is about 3.14159 and so on and on"
+    assert pieces(text, 27) == ["The value of pi is about", "3.14159 and so on and on"]
+
+
+def test_a_cut_is_after_a_sentence_if_there_is_one() -> None:
+    text = 'He asked "Why?" Then he went home. It was late.'
+    assert pieces(text, 36) == ['He asked "Why?" Then he went home.', "It was late."]

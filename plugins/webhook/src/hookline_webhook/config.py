@@ -1,0 +1,73 @@
+"""The settings of the webhook, and what must be right about them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, Field, SecretStr, field_validator
+
+SHORTEST = 16
+"""Characters of a secret; a shorter one can be guessed from one signed body."""
+
+
+class Address(NamedTuple):
+    """Where to listen."""
+
+    host: str
+    port: int
+
+
+def address_of(listen: str) -> Address:
+    """``host:port``, an IPv6 host in brackets. Raises ``ValueError`` with a sentence."""
+    host, colon, port = listen.rpartition(":")
+    bracketed = host.startswith("[") and host.endswith("]")
+    host = host[1:-1] if bracketed else host
+    if not colon or not host or (":" in host and not bracketed):
+        raise ValueError("write host:port, such as 127.0.0.1:8765 or [::1]:8765")
+    if not (port.isascii() and port.isdecimal() and int(port) <= 65535):
+        raise ValueError(f"{port!r} is no port; write a number up to 65535")
+    return Address(host, int(port))
+
+
+class WebhookConfig(BaseModel):
+    """Where to listen, the shared secret, and where replies go."""
+
+    listen: str = Field(default="127.0.0.1:8765", description="host:port for POST /webhook.")
+    secret: SecretStr = Field(
+        default=SecretStr(""),
+        description=f"Signs bodies both ways; at least {SHORTEST} characters.",
+    )
+    reply_url: str | None = Field(
+        default=None, description="Where replies are POSTed; null: they are only stored."
+    )
+    max_bytes: int = Field(default=1_000_000, ge=1, description="The largest body taken.")
+    timeout: float = Field(default=30.0, gt=0, description="Seconds for one POST of a reply.")
+
+    @field_validator("listen")
+    @classmethod
+    def _can_be_listened_on(cls, listen: str) -> str:
+        address_of(listen)
+        return listen
+
+    @field_validator("reply_url")
+    @classmethod
+    def _can_be_posted_to(cls, url: str | None) -> str | None:
+        if url is None:
+            return None
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError("write an address such as https://example.org/replies")
+        return url
+
+    def secret_fault(self) -> str | None:
+        """Why the secret will not do, as a sentence, or None."""
+        length = len(self.secret.get_secret_value())
+        if length >= SHORTEST:
+            return None
+        what = f"has {length} characters" if length else "is missing"
+        return (
+            f"webhook.secret {what}; it needs at least {SHORTEST}. Put "
+            "HOOKLINE_WEBHOOK_SECRET=… into .env (`openssl rand -hex 32` makes one) and write "
+            'secret: "${HOOKLINE_WEBHOOK_SECRET}"'
+        )

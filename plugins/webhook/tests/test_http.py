@@ -1,0 +1,207 @@
+"""The listening side over real HTTP, with the real core behind it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import httpx2
+import pytest
+from hookline.testing import Harness
+from hookline_hookspecs import Host, Plugin, StoreError, hookimpl
+from hookline_webhook import Webhook
+
+from .conftest import SECRET, ReplyServer, message, signed
+
+Talk = Callable[[httpx2.AsyncClient, str], Awaitable[Any]]
+Serve = Callable[..., Any]
+
+
+@pytest.fixture
+def serve(harness: Callable[..., Harness], replies: ReplyServer) -> Serve:
+    """Runs a talk with a webhook that listens; settings of the plugin as keywords."""
+
+    def run(talk: Talk, *plugins: type[Plugin], model: Any = (), **changed: Any) -> Any:
+        settings = {"listen": "127.0.0.1:0", "secret": SECRET, "reply_url": replies.url}
+        config = {"webhook": {**settings, **changed}}
+        h = harness(Webhook, *plugins, config=config, model=list(model))
+
+        async def story() -> Any:
+            await h.aopen()
+            channel = h.plugin(Webhook).channel
+            assert channel is not None
+            await channel.start()
+            assert channel.address is not None
+            url = f"http://127.0.0.1:{channel.address.port}/webhook"
+            async with httpx2.AsyncClient(timeout=60, trust_env=False) as client:
+                try:
+                    return await talk(client, url)
+                finally:
+                    await channel.stop()
+                    await h.runtime.finish_background(60)
+
+        return h.run(story())
+
+    return run
+
+
+def test_a_message_is_taken_and_answered(serve: Serve, replies: ReplyServer) -> None:
+    async def talk(client: httpx2.AsyncClient, url: str) -> Any:
+        answer = await client.post(url, content=message("m1"), headers=signed(message("m1")))
+        return answer.status_code, answer.json()
+
+    assert serve(talk, model=["hi"]) == (202, {"id": "m1", "known": False})
+    (reply,) = replies.wait_for(1)
+    assert dict(reply) == {"id": reply["id"], "chat": "c1", "text": "hi", "in_reply_to": "m1"}
+
+
+def test_a_repeated_id_does_nothing(serve: Serve, replies: ReplyServer) -> None:
+    async def talk(client: httpx2.AsyncClient, url: str) -> Any:
+        bodies = [message("m1"), message("m1"), message("m1", "other", "c2", "bob")]
+        posts = [client.post(url, content=one, headers=signed(one)) for one in bodies]
+        answers = await asyncio.gather(*posts)
+        return sorted((one.status_code, one.json()["known"]) for one in answers)
+
+    assert serve(talk, model=["hi"]) == [(202, False), (202, True), (202, True)]
+    assert len(replies.posts) == 1
+
+
+REFUSED: list[tuple[str, bytes, dict[str, str], int]] = [
+    ("POST", message("m1"), {}, 401),
+    ("POST", message("m1"), signed(message("m2")), 401),
+    ("POST", message("m1"), signed(message("m1"), "another secret of 16"), 401),
+    ("POST", b"not json", {}, 401),
+    ("POST", b"not json", signed(b"not json"), 400),
+    ("POST", b"", signed(b""), 400),
+    ("POST", b"x" * 3000, signed(b"x" * 3000), 413),
+    ("GET", b"", {}, 405),
+    ("PUT", message("m1"), signed(message("m1")), 405),
+]
+
+
+@pytest.mark.parametrize(("method", "body", "headers", "status"), REFUSED)
+def test_the_rest_is_refused(
+    serve: Serve, method: str, body: bytes, headers: dict[str, str], status: int
+) -> None:
+    async def talk(client: httpx2.AsyncClient, url: str) -> Any:
+        return await client.request(method, url, content=body, headers=headers)
+
+    answer = serve(talk, max_bytes=2000)
+    assert answer.status_code == status
+    if status != 405:
+        assert answer.json()["error"]
+
+
+def test_a_body_without_a_length_is_cut_off(serve: Serve) -> None:
+    async def endless() -> Any:
+        while True:
+            yield b"x" * 1000
+
+    async def talk(client: httpx2.AsyncClient, url: str) -> Any:
+        try:
+            return (await client.post(url, content=endless())).status_code
+        except httpx2.HTTPError:
+            return 413  # it hung up while we were still sending
+
+    assert serve(talk, max_bytes=2000) == 413
+
+
+@pytest.mark.parametrize("path", ["/", "/webhook/", "/webhook/x", "/docs", "/healthz"])
+def test_there_is_nothing_else(serve: Serve, path: str) -> None:
+    async def talk(client: httpx2.AsyncClient, url: str) -> Any:
+        there = url.removesuffix("/webhook") + path
+        return await client.post(there, content=message("m1"), headers=signed(message("m1")))
+
+    assert serve(talk).status_code == 404
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/json; charset=utf-8", "", "x"])
+def test_the_content_type_does_not_matter(serve: Serve, kind: str) -> None:
+    async def talk(client: httpx2.AsyncClient, url: str) -> Any:
+        headers = {**signed(message("m1")), "Content-Type": kind}
+        return await client.post(url, content=message("m1"), headers=headers)
+
+    assert serve(talk, model=["hi"]).status_code == 202
+
+
+def test_what_cannot_be_stored_is_not_acknowledged(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def full(*_: object) -> bool:
+        raise StoreError("the disk is full")
+
+    async def talk(client: httpx2.AsyncClient, url: str) -> Any:
+        monkeypatch.setattr("hookline.host.PluginHost.receive", full)
+        return await client.post(url, content=message("m1"), headers=signed(message("m1")))
+
+    answer = serve(talk)
+    assert (answer.status_code, "later" in answer.json()["error"]) == (503, True)
+
+
+def test_signals_stay_the_gateways(serve: Serve) -> None:
+    import signal
+
+    async def talk(client: httpx2.AsyncClient, url: str) -> Any:
+        return [signal.getsignal(one) for one in (signal.SIGTERM, signal.SIGINT)]
+
+    before = [signal.getsignal(one) for one in (signal.SIGTERM,)]
+    during = serve(talk)
+    assert during[:1] == before
+
+
+def test_others_hear_that_the_channel_is_up(serve: Serve) -> None:
+    heard: list[object] = []
+
+    class Ear(Plugin):
+        @hookimpl
+        def setup(self, host: Host) -> None:
+            host.signals.connect("channel_up", lambda event, ctx=None: heard.append(event))
+
+    async def talk(client: httpx2.AsyncClient, url: str) -> None:
+        assert heard == ["webhook"]
+
+    serve(talk, Ear)
+
+
+@pytest.mark.parametrize("secret", ["", "short", "fifteen chars.."])
+def test_a_short_secret_does_not_start(harness: Callable[..., Harness], secret: str) -> None:
+    h = harness(Webhook, config={"listen": "127.0.0.1:0", "secret": secret})
+
+    async def start() -> None:
+        await h.aopen()
+        channel = h.plugin(Webhook).channel
+        assert channel is not None
+        await channel.start()
+
+    with pytest.raises(Exception, match="at least 16"):
+        h.run(start())
+
+
+def test_a_port_that_is_taken_is_named(
+    serve: Serve, harness: Callable[..., Harness], replies: ReplyServer
+) -> None:
+    port = int(replies.url.split(":")[2].split("/")[0])
+
+    async def talk(client: httpx2.AsyncClient, url: str) -> None:
+        raise AssertionError
+
+    with pytest.raises(OSError, match=f"127.0.0.1:{port} cannot be listened on"):
+        serve(talk, listen=f"127.0.0.1:{port}")
+
+
+def test_the_doctor_looks_at_it(harness: Callable[..., Harness]) -> None:
+    h = harness(Webhook, config={"listen": "0.0.0.0:1", "secret": "short"})
+    results: dict[str, Any] = {check.name: check.run() for _, check in h.checks()}
+    assert not results["secret"].ok
+    assert not results["secret"].hint
+    assert "openssl rand" in results["secret"].fix
+    assert {name for name, one in results.items() if one.hint} == {"replies", "address", "access"}
+
+
+@pytest.mark.parametrize("listen", ["8765", ":8765", "host:", "host:x", "::1:80", "h:99999", ""])
+def test_an_address_that_is_none_is_refused(listen: str) -> None:
+    from hookline_webhook import WebhookConfig
+
+    with pytest.raises(ValueError, match=r"host:port|is no port"):
+        WebhookConfig(listen=listen)
