@@ -6,6 +6,7 @@ that disk is part of what is measured.
 
 from __future__ import annotations
 
+import gc
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -50,6 +51,7 @@ async def open_runtime(wire: str, base_url: str = "") -> AsyncIterator[Runtime]:
         home = Path(folder)
         write_config(home, wire, base_url)
         async with Runtime(load(home, {}), home, strict=False, classes={"bench": Bench}) as runtime:
+            gc.freeze()  # as `hookline chat` and `hookline gateway` do once the runtime stands
             yield runtime
 
 

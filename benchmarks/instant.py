@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import asyncio
 
-from hookline_hookspecs import DeltaSink, ModelRequest, ModelResponse, TextBlock, Usage, WireRequest
+from hookline_hookspecs import (
+    CachePrice,
+    DeltaSink,
+    ModelRequest,
+    ModelResponse,
+    TextBlock,
+    Usage,
+    WireRequest,
+)
 
 ANSWER = ModelResponse(
     (TextBlock("The quick brown fox jumps over the dog."),), "end", Usage(100, 10)
@@ -15,6 +23,7 @@ class InstantModel:
     """A provider without a server. ``hold`` makes every answer wait for :meth:`release`."""
 
     name = "instant"
+    cache_price = CachePrice()
 
     def __init__(self) -> None:
         self.waiting = 0

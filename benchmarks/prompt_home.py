@@ -1,0 +1,95 @@
+"""A Hookline on a home of its own that runs turns of the priced session."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import yaml
+from hookline.config import load
+from hookline.runtime import Runtime
+from hookline_hookspecs import (
+    Context,
+    ContextBlock,
+    Inbound,
+    Plugin,
+    Section,
+    Session,
+    Turn,
+    hookimpl,
+)
+from prompt_workload import FILES, TURNS, skill_text
+from pydantic import BaseModel
+
+MODEL = "anthropic/claude-sonnet-4-5"
+SESSION = "priced"
+PADDING = "This stands for what the other plugins say. "
+
+
+class BenchSettings(BaseModel):
+    """``skills``: inject the matching ones; ``padding``: characters added to the guidance."""
+
+    skills: bool = False
+    padding: int = 0
+
+
+class Bench(Plugin[BenchSettings]):
+    """Stands for matched skills, and for the sections of plugins that are not installed."""
+
+    @hookimpl
+    def system_prompt(self, ctx: Context, session: Session) -> Section | None:
+        """Make the stable tier as large as asked for."""
+        if not self.config.padding:
+            return None
+        return Section("guidance", (PADDING * self.config.padding)[: self.config.padding])
+
+    @hookimpl
+    def pre_prompt(self, ctx: Context, turn: Turn) -> ContextBlock | None:
+        """The skills of this turn, except those whose text is still replayed."""
+        if not self.config.skills:
+            return None
+        names = next(step.skills for step in TURNS if step.says == turn.inbound.text)
+        replayed = "".join(message.context for message in ctx.history)
+        fresh = [name for name in names if f'<skill name="{name}">' not in replayed]
+        items = tuple((name, skill_text(name)) for name in fresh)
+        return ContextBlock("skills", items=items, item_tag="skill") if items else None
+
+
+def make_home(home: Path, base_url: str, settings: BenchSettings) -> None:
+    """A config with the standard set as it is, and a workspace with a few files."""
+    work = home / "work"
+    work.mkdir(parents=True)
+    for name, text in FILES.items():
+        (work / name).write_text(text, encoding="utf-8")
+    config: dict[str, Any] = {
+        "model": MODEL,
+        "providers": {"anthropic": {"base_url": base_url, "api_key": "bench"}},
+        "workspace": str(work),
+        "plugins": {"bench": settings.model_dump()},
+    }
+    (home / "config.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
+
+
+@asynccontextmanager
+async def open_runtime(home: Path) -> AsyncIterator[Runtime]:
+    """A running Hookline on ``home``."""
+    async with Runtime(load(home, {}), home, strict=False, classes={"bench": Bench}) as runtime:
+        yield runtime
+
+
+async def run_turn(runtime: Runtime, number: int) -> None:
+    """Turn ``number`` from 0, to its end, background hooks included.
+
+    Raises:
+        RuntimeError: it failed; the text is its reply.
+    """
+    inbound = Inbound(
+        "terminal", "default", "bench", f"m{number}", TURNS[number].says, session_id=SESSION
+    )
+    running = await runtime.intake.submit(inbound, "yes")
+    await runtime.intake.delivered(running)
+    await runtime.finish_background(30.0)
+    if running.stop != "done":
+        raise RuntimeError(f"turn {number} ended with {running.stop}: {running.reply}")
