@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import re
 
 import hookline_hookspecs
-from hookline_hookspecs import API, HOOKS, SIGNALS, HookSpec, HookSpecs
+import signal_reference
+from hook_users import users
+from hookline_hookspecs import API, HOOKS, HookSpec, HookSpecs
 from hookline_hookspecs.hooks import COMBINED, FAILURE_POLICY
 from markdown_text import code, docstring, table
 from type_reference import fields
@@ -18,42 +21,54 @@ A hook is a method of a plugin, marked `@hookimpl`, that core calls at a fixed p
 (see [Context](types.md#Context)) and one event. This page is made from the specs of version
 {API[0]}.{API[1]} of the contract.
 
-If you need to answer, implement a hook. If you only listen, subscribe to the signal of the same
-name: `host.signals.connect("post_tool", receiver)`. Signals besides:
-{", ".join(map(code, SIGNALS))}.
+If you need to answer, implement a hook. If you only listen, subscribe to the [signal](#signals) of
+the same name. Each hook is of one of seven [kinds](../authors/kinds/index.md), which says how the
+answers of several plugins become one and what a failure means.
 
-## Kinds
+## Kinds {{#kinds}}
 """
 AFTER_KINDS = """
 **Order.** The first plugin is outermost: it sees `pre_*` first and `post_*` last. The standard set
 has an order of its own; other plugins follow as they are written in `config.yaml`.
 
 **Deadline.** The time that one implementation may take; running out of it counts as a failure.
+
+**Since.** The version of the contract with which the hook came; see
+[versions](../authors/versions.md).
 """
 
 OWN_FAILURE = {"setup": "the plugin is undone completely and marked `failed` with the reason"}
 """Hooks whose failure means more than that of their kind."""
+ALIASES = {
+    "Verdict": "Deny | Ask | Answer",
+    "ToolMiddleware": "Callable[[ToolCall, CallTool], Awaitable[ToolResult]]",
+    "ModelMiddleware": "Callable[[ModelRequest, CallModel], Awaitable[ModelResponse]]",
+}
+"""What the short names in the specs' signatures stand for."""
 
 
 def page() -> str:
     """The page as Markdown."""
-    kinds = [(code(kind), COMBINED[kind], FAILURE_POLICY[kind]) for kind in COMBINED]
+    kinds = [(_kind(kind), COMBINED[kind], FAILURE_POLICY[kind]) for kind in COMBINED]
     parts = [INTRO, table(("kind", "results", "if an implementation fails"), kinds), AFTER_KINDS]
     for group in HookSpecs.__bases__:
         names = [name for name in vars(group) if name in HOOKS]
         parts.append(f"## {group.__name__.removesuffix('Hooks')}\n\n{docstring(group.__doc__)}\n")
         parts += [_hook(HOOKS[name]) for name in names]
+    parts.append(signal_reference.section())
     return "\n".join(parts)
 
 
 def _hook(hook: HookSpec) -> str:
     function = getattr(HookSpecs, hook.name)
     rows = [
-        ("kind", f"{code(hook.kind)}: {COMBINED[hook.kind]}"),
+        ("kind", f"{_kind(hook.kind)}: {COMBINED[hook.kind]}"),
+        ("you return", _returned(hook, function)),
         ("deadline", "none" if hook.deadline is None else f"{hook.deadline:g} s"),
         ("if it fails", OWN_FAILURE.get(hook.name, FAILURE_POLICY[hook.kind])),
         ("order", f"the {'last' if hook.reverse else 'first'} plugin comes first"),
         ("since", f"{hook.since[0]}.{hook.since[1]}"),
+        ("used here by", _users(hook.name)),
     ]
     if hook.background:
         rows.append(("runs", "in the background, after the reply has left"))
@@ -67,6 +82,35 @@ def _hook(hook: HookSpec) -> str:
             _event(hook, function),
         ]
     )
+
+
+def _kind(kind: str) -> str:
+    return f"[{code(kind)}](../authors/kinds/{kind}.md)"
+
+
+def _returned(hook: HookSpec, function: object) -> str:
+    """What an implementation may return, as a type, with links to what is in it."""
+    if hook.sync:
+        return f"nothing; call `{hook.event}`"
+    assert inspect.isfunction(function)
+    named = str(inspect.signature(function).return_annotation)
+    inner = named.removeprefix("MaybeAwaitable[").removesuffix("]") if named != "None" else named
+    for alias, meaning in ALIASES.items():
+        inner = inner.replace(alias, meaning)
+    if inner == "None":
+        return "nothing"
+    kinds = dict.fromkeys(name for name in re.findall(r"\w+", inner) if _is_described(name))
+    links = ", ".join(f"[{name}](types.md#{name})" for name in kinds)
+    return f"{code(inner)} ({links})" if links else code(inner)
+
+
+def _is_described(name: str) -> bool:
+    return inspect.isclass(getattr(hookline_hookspecs, name, None))
+
+
+def _users(hook: str) -> str:
+    links = [f"[{name}](../plugins/{name}.md)" for name in users()[hook]]
+    return ", ".join(links) or "nobody yet"
 
 
 def _signature(function: object) -> str:

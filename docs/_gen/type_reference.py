@@ -7,7 +7,17 @@ import inspect
 from collections.abc import Iterator
 from types import ModuleType
 
-from hookline_hookspecs import drivers, errors, events, host, messages, parts, plugin, tools
+from hookline_hookspecs import (
+    drivers,
+    errors,
+    events,
+    host,
+    inspection,
+    messages,
+    parts,
+    plugin,
+    tools,
+)
 from markdown_text import code, docstring, table
 
 CHAPTERS: dict[str, ModuleType] = {
@@ -17,6 +27,7 @@ CHAPTERS: dict[str, ModuleType] = {
     "Events and verdicts": events,
     "Messages": messages,
     "Host, context and services": host,
+    "What core tells of itself": inspection,
     "Drivers": drivers,
     "Errors": errors,
 }

@@ -17,7 +17,7 @@ import yaml
 
 PATIENCE = 50
 """Seconds until a process that does not end is killed; no test waits for it to pass."""
-FIRST_REQUEST_TOKENS = 1500
+FIRST_REQUEST_TOKENS = 3000
 """What the first request of a fresh session may cost, in characters / 4."""
 
 
@@ -60,6 +60,8 @@ class Machine:
     home: Path
     workspace: Path
     env: dict[str, str] = field(default_factory=dict)
+    without: dict[str, str] = field(default_factory=lambda: {"HOOKLINE_PLUGINS__TITLES": "false"})
+    """Switches a plugin off that asks the model by itself and takes a step of its script."""
 
     def run(
         self,
@@ -105,7 +107,7 @@ class Machine:
         """What a process sees: no key, no proxy, no folder of the person who runs the tests."""
         kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
         own = {"HOME": str(self.home.parent), "HOOKLINE_HOME": str(self.home), "LANG": "C.UTF-8"}
-        return kept | own | self.env
+        return kept | own | self.without | self.env
 
     def config(self, text: str) -> Path:
         """Write ``config.yaml``."""

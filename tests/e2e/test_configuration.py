@@ -80,6 +80,7 @@ WRONG = {
 @pytest.mark.parametrize("text", WRONG)
 def test_what_is_wrong_is_told_with_file_line_and_key(machine: Machine, text: str) -> None:
     path = machine.config(text + "\n")
+    machine.without.clear()
     line, key, words = WRONG[text]
     done = machine.run("run", "hello")
     assert (done.code, done.out) == (2, "")
@@ -96,7 +97,7 @@ def test_check_schema_and_help_outlive_a_wrong_config(machine: Machine) -> None:
     schema = machine.run("config", "schema").json
     assert {"model", "plugins", "providers", "session"} <= set(schema["properties"])
     helped = machine.run("--help")
-    assert (helped.code, "sessions" in helped.out) == (0, True)
+    assert (helped.code, "config" in helped.out) == (0, True)
     assert machine.run("config", "set", "max_iterations", "5").code == 0
     assert machine.run("config", "check").code == 0
 

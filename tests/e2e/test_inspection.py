@@ -23,9 +23,9 @@ def test_help_lists_what_plugins_add(machine: Machine, whole: None) -> None:
     helped = machine.run("--help")
     assert (helped.code, helped.err) == (0, "")
     words = helped.out.split()
-    for command in ("run", "chat", "gateway", "plugins", "hooks", "prompt", "config", "doctor"):
+    for command in ("run", "chat", "gateway", "plugins", "config", "doctor"):
         assert command in words
-    for command in ("sessions", "demo", "init"):
+    for command in ("hooks", "prompt", "trace", "sessions", "demo", "init"):
         assert command in words
 
 
@@ -74,6 +74,18 @@ def test_prompt_adds_up(machine: Machine) -> None:
     assert {"core", "files", "shell"} <= {part["plugin"] for part in found["by_plugin"]}
     assert 0 < found["tokens"]["total"] < FIRST_REQUEST_TOKENS
     assert "Mind the wombats." in machine.run("prompt").out
+
+
+def test_a_turn_is_traced_where_tracing_is_on(talking: Machine) -> None:
+    assert talking.run("run", "hello", "--session", "s").code == 0
+    untold = talking.run("trace")
+    assert (untold.code, untold.out, "--trace" in untold.err) == (1, "", True)
+    assert talking.run("run", "hello", "--session", "s", "--trace", "--no-wait").code == 0
+    tree = talking.run("trace", "s", "--turn", "2", "--json").json
+    keys = {"type", "name", "plugin", "ms", "changed", "verdict", "reason", "children"}
+    assert (set(tree), tree["type"], tree["verdict"]) == (keys, "turn", "done")
+    assert "model scripted/" in talking.run("trace").out
+    assert talking.run("trace", "s", "--turn", "1").code == 2
 
 
 def test_doctor_on_a_fresh_home_has_hints_and_no_failure(machine: Machine, whole: None) -> None:

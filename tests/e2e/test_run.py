@@ -24,6 +24,13 @@ def test_without_a_model_it_names_the_variables_and_the_demo(machine: Machine) -
             assert word in done.err
 
 
+def test_a_gateway_needs_a_channel(talking: Machine) -> None:
+    done = talking.run("gateway")
+    assert (done.code, done.out) == (2, "")
+    assert "no channel is on" in done.err
+    assert is_sentence(done.err)
+
+
 def test_an_empty_prompt_is_a_usage_error(talking: Machine) -> None:
     done = talking.run("run", "-", stdin=" \n\t")
     assert (done.code, done.out) == (2, "")

@@ -1,8 +1,12 @@
-"""The generated pages hold every hook, every type and every config key."""
+"""The pages hold every hook, every signal, every type and every config key, and lead somewhere."""
 
 from __future__ import annotations
 
+import ast
+import dataclasses
 import importlib
+import inspect
+import posixpath
 import re
 import sys
 from collections.abc import Iterator
@@ -10,10 +14,11 @@ from collections.abc import Iterator
 import hookline_hookspecs
 import pytest
 from hookline.config.model import ConfigFile
-from hookline_hookspecs import HOOKS
+from hookline_hookspecs import HOOKS, SIGNALS, HookSpecs, Kind
+from hookline_hookspecs.hooks import COMBINED, FAILURE_POLICY
 from pydantic import BaseModel
 
-from meta.tree import ROOT, dists
+from meta.tree import ROOT, Dist, dists
 
 GENERATORS = ROOT / "docs" / "_gen"
 
@@ -39,21 +44,97 @@ def section(page: str, name: str) -> str:
     return page.partition(f"{{#{name}}}\n")[2].partition("\n##")[0]
 
 
+def facts(text: str) -> dict[str, str]:
+    """The rows of a table of two columns."""
+    return dict(re.findall(r"^\| ([^|]+) \| (.*) \|$", text, re.MULTILINE))
+
+
 @pytest.mark.parametrize("name", HOOKS)
 def test_a_hook_has_its_heading_and_facts(pages: dict[str, str], name: str) -> None:
     page, hook = pages["reference/hooks.md"], HOOKS[name]
     assert headings(page).count(name) == 1
     text = section(page, name)
-    deadline = "none" if hook.deadline is None else f"{hook.deadline:g} s"
-    assert f"| kind | `{hook.kind}`" in text
-    assert f"| deadline | {deadline} |" in text
+    told = facts(text)
+    assert told["kind"] == (
+        f"[`{hook.kind}`](../authors/kinds/{hook.kind}.md): {COMBINED[hook.kind]}"
+    )
+    assert told["deadline"] == ("none" if hook.deadline is None else f"{hook.deadline:g} s")
+    assert name == "setup" or told["if it fails"] == FAILURE_POLICY[hook.kind]
+    assert told["order"].startswith("the last" if hook.reverse else "the first")
+    assert told["since"] == f"{hook.since[0]}.{hook.since[1]}"
+    assert ("runs" in told) is hook.background
     assert hook.doc.split("``")[0].splitlines()[0] in text
     assert f"`{hook.event}` is" in text
 
 
-def test_the_fields_of_an_event_are_told(pages: dict[str, str]) -> None:
-    text = section(pages["reference/hooks.md"], "pre_tool")
-    assert "| `arguments` | `dict[str, Any]` |" in text
+@pytest.mark.parametrize("name", HOOKS)
+def test_what_a_hook_may_return_is_told(pages: dict[str, str], name: str) -> None:
+    told = facts(section(pages["reference/hooks.md"], name))["you return"]
+    annotation = str(inspect.signature(getattr(HookSpecs, name)).return_annotation)
+    for kind in re.findall(r"\w+", annotation):
+        if inspect.isclass(getattr(hookline_hookspecs, kind, None)):
+            assert f"[{kind}](types.md#{kind})" in told
+    if annotation in ("None", "MaybeAwaitable[None]"):
+        assert told.startswith("nothing")
+
+
+@pytest.mark.parametrize("name", HOOKS)
+def test_the_fields_of_an_event_are_told(pages: dict[str, str], name: str) -> None:
+    text = section(pages["reference/hooks.md"], name)
+    signature = inspect.signature(getattr(HookSpecs, name))
+    kind = getattr(
+        hookline_hookspecs, str(signature.parameters[HOOKS[name].event].annotation), None
+    )
+    for field in dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ():
+        assert not field.init or f"| `{field.name}` | `{field.type}` |" in text
+
+
+def implemented(dist: Dist) -> set[str]:
+    """The hooks of a dist, by the decorators in its source."""
+    trees = (ast.parse(file.read_text("utf-8")) for file in dist.source.rglob("*.py"))
+    return {
+        node.name
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        if any("hookimpl" in ast.unparse(mark) for mark in node.decorator_list)
+    }
+
+
+def test_who_uses_a_hook_is_told(pages: dict[str, str]) -> None:
+    loaded = importlib.import_module("hook_users").classes()
+    assert loaded
+    for dist in (one for one in dists() if one.is_plugin):
+        (name,) = dist.entry_points
+        if name in loaded:
+            used = {
+                hook
+                for hook in HOOKS
+                if f"[{name}](../plugins/{name}.md)" in section(pages["reference/hooks.md"], hook)
+            }
+            assert used == implemented(dist), name
+
+
+@pytest.mark.parametrize("signal", SIGNALS)
+def test_a_signal_has_its_row(pages: dict[str, str], signal: str) -> None:
+    row = next(
+        line
+        for line in section(pages["reference/hooks.md"], "signals").splitlines()
+        if line.startswith(f"| `{signal}` |")
+    )
+    assert len(row.split("|")[4].split()) >= 4
+
+
+@pytest.mark.parametrize("kind", COMBINED)
+def test_a_kind_has_its_page_with_its_hooks(kind: Kind) -> None:
+    text = _written(f"authors/kinds/{kind}.md")
+    named = set(re.findall(r"reference/hooks\.md#(\w+)", text.partition("## ")[0]))
+    hooks = {name for name in HOOKS if HOOKS[name].kind == kind}
+    linked = {"register_tools" if name.startswith("register_") else name for name in hooks}
+    assert named - {"signals"} == linked
+    told = facts(text)["deadline"]
+    for deadline in {HOOKS[name].deadline for name in hooks}:
+        assert ("none" if deadline is None else f"{deadline:g} s") in told
 
 
 def test_every_exported_class_is_described(pages: dict[str, str]) -> None:
@@ -96,17 +177,20 @@ def test_every_dist_is_listed_and_has_its_page(pages: dict[str, str]) -> None:
 
 
 def test_links_between_pages_lead_somewhere(pages: dict[str, str]) -> None:
-    """Anchors of generated pages that the written ones point to exist."""
-    link = re.compile(r"\]\(([\w/.-]+\.md)(#[\w.-]+)?\)")
+    """Links of the written pages lead to pages and anchors that exist."""
+    link = re.compile(r"\]\(([\w/.-]+\.md)?(#[\w.-]+)?\)")
     broken = []
-    for file in sorted((ROOT / "docs").glob("*.md")):
+    for file in sorted((ROOT / "docs").rglob("*.md")):
+        page = file.relative_to(ROOT / "docs").as_posix()
         for target, anchor in link.findall(file.read_text("utf-8")):
-            known = pages.get(target) or _written(target)
+            place = posixpath.normpath(posixpath.join(posixpath.dirname(page), target))
+            known = pages.get(place) or _written(place if target else page)
             slugs = re.findall(r"\{(#\S+)\}", known) + [
-                "#" + text.lower().replace(" ", "-") for text in headings(known)
+                "#" + re.sub(r"[^\w\s-]", "", text).lower().replace(" ", "-")
+                for text in headings(known)
             ]
             if not known or (anchor and anchor not in slugs):
-                broken.append(f"{file.name}: {target}{anchor}")
+                broken.append(f"{page}: {target}{anchor}")
     assert not broken
 
 

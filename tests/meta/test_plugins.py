@@ -115,6 +115,7 @@ def test_the_standard_set_is_what_the_defaults_say() -> None:
         "scripted",
         "sqlite",
         "guards",
+        "storage",
     }
     here = {file.parent.name for file in PLUGINS.glob("*/pyproject.toml")}
     standard = {f"hookline-{name}" for name in here & (drivers | set(defaults["standard"]))}

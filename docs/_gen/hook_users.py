@@ -1,0 +1,41 @@
+"""Who uses a hook here: the installed plugins of this repository, by their classes."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+
+import plugin_list
+from hookline_hookspecs import HOOKS
+
+GROUP = "hookline.plugins"
+
+
+@cache
+def users() -> dict[str, list[str]]:
+    """The plugins that implement each hook, by name; the hooks that nobody uses are there too."""
+    found: dict[str, list[str]] = {hook: [] for hook in HOOKS}
+    for name, kind in sorted(classes().items()):
+        # A setting may choose a subclass with a hook more.
+        kinds = [kind, *kind.__subclasses__()]
+        for hook in HOOKS:
+            if any(hasattr(getattr(one, hook, None), "hookline_impl") for one in kinds):
+                found[hook].append(name)
+    return found
+
+
+@cache
+def classes() -> dict[str, type]:
+    """The classes of this repository's plugins, as far as they are installed and can be loaded."""
+    here = {one.name for one in plugin_list.plugins() if one.kind == "plugin"}
+    points = [point for point in entry_points(group=GROUP) if point.name in here]
+    loaded = {point.name: _loaded(point) for point in points}
+    return {name: kind for name, kind in loaded.items() if kind is not None}
+
+
+def _loaded(point: EntryPoint) -> type | None:
+    try:
+        found: type = point.load()
+    except (AttributeError, ImportError):
+        return None
+    return found

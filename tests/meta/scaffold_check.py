@@ -1,0 +1,132 @@
+"""Makes a plugin with ``hookline plugins new`` and does with it all that its author would.
+
+A program, no test: ``PYTHONPATH=tests python -m meta.scaffold_check``. It needs ``uv`` on the path
+and the package index; it takes about half a minute. Exit code 1 names what did not work.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+import tempfile
+import time
+import zipfile
+from pathlib import Path
+
+import yaml
+
+from meta.packaging_check import CheckFailed, Place, expect, needed
+from meta.tree import ROOT, dists, normal
+
+NAME = "my-weather"
+MODULE = "hookline_my_weather"
+BROUGHT = ("scaffold", "sqlite")
+"""What is installed beside core: the command, and the store that the generated tests run on."""
+WRONG_HOOK = "def pre_tool(self, ctx: Context, call: str) -> Deny | None:"
+
+
+def build(folder: Path) -> list[Path]:
+    """The wheels of core and of what is brought, with what they depend on in the workspace."""
+    brought = [dist for dist in dists() if dist.folder.name in BROUGHT]
+    names = {"hookline", *(normal(one.name) for dist in brought for one in needed(dist))}
+    builder = Place(folder / "build")
+    for name in sorted(names):
+        command = ("uv", "build", "--quiet", "--wheel", "--package", name)
+        builder.run(*command, "--out-dir", folder / "dist", cwd=ROOT)
+    wheels = sorted((folder / "dist").glob("*.whl"))
+    expect(found=len(wheels), wanted=len(names), what="wheels")
+    return wheels
+
+
+def generated(place: Place, name: str, installer: str) -> Path:
+    """Make a plugin and follow to the word what is said to come next; its repository.
+
+    ``installer`` is the program that should have been recommended here.
+    """
+    told = place.hookline("plugins", "new", name)
+    repository = place.folder / f"hookline-{name}"
+    commands = [line.strip() for line in told.splitlines() if line.startswith("  ")]
+    expect(found=len(commands), wanted=4, what=f"number of commands in {commands}")
+    expect(found=installer in commands[1], wanted=True, what=f"{installer} in {commands[1]}")
+    path = os.pathsep.join([str(place.bin), os.environ["PATH"]])
+    place.run("sh", "-euc", "\n".join([f"export PATH={shlex.quote(path)}", *commands]))
+    expect(found=place.states().get(name), wanted="on", what=f"plugin {name} after enable")
+    return repository
+
+
+def ready(folder: Path) -> Place:
+    """An environment with core and the command, which a config of its own switches on."""
+    place = Place(folder / "place")
+    place.install_wheels(*build(folder))
+    (place.home / "config.yaml").write_text("plugins: {scaffold: true}\n", "utf-8")
+    return place
+
+
+def check_code(place: Place, repository: Path) -> None:
+    """Lint, format and types are clean, warnings are no excuse; the CI file runs just these."""
+    steps = [["ruff", "check"], ["ruff", "format", "--check"], ["mypy"], ["pytest"]]
+    for step in steps:
+        place.run(place.bin / step[0], *step[1:], cwd=repository)
+    told = place.run(place.bin / "pytest", "-W", "error", cwd=repository)
+    expect(found=re.findall("skipped|xfailed|deselected", told), wanted=[], what=told)
+    workflow = yaml.safe_load((repository / ".github/workflows/ci.yml").read_text("utf-8"))
+    runs = [step["run"].split() for step in workflow["jobs"]["check"]["steps"] if "run" in step]
+    expect(found=runs[-len(steps) :], wanted=steps, what="the last steps of ci.yml")
+
+
+def check_wrong_hook(place: Place, repository: Path) -> None:
+    """The generated type check sees a hook whose event has the wrong type."""
+    source = repository / "src" / MODULE / "__init__.py"
+    good = source.read_text("utf-8")
+    line = next(one for one in good.splitlines() if "def pre_tool" in one)
+    source.write_text(good.replace(line.strip(), WRONG_HOOK), "utf-8")
+    try:
+        place.run(place.bin / "mypy", cwd=repository)
+    except CheckFailed as failure:
+        expect(found="[override]" in str(failure), wanted=True, what=f"override in {failure}")
+    else:
+        raise CheckFailed("mypy passes a pre_tool hook whose call is a str")
+    finally:
+        source.write_text(good, "utf-8")
+
+
+def check_wheel(place: Place, repository: Path) -> None:
+    """It can be published: a wheel with the package, its types, its licence and entry point."""
+    place.run(
+        "uv", "build", "--quiet", "--wheel", "--out-dir", place.folder / "out", cwd=repository
+    )
+    (wheel,) = (place.folder / "out").glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        (table,) = (name for name in names if name.endswith("/entry_points.txt"))
+        entry_points = archive.read(table).decode()
+    missing = {f"{MODULE}/__init__.py", f"{MODULE}/py.typed"} - set(names)
+    expect(found=missing, wanted=set(), what="files left out of the wheel")
+    expect(found=any(n.endswith("/licenses/LICENSE") for n in names), wanted=True, what="licence")
+    expect(found=f"{NAME} = {MODULE}:" in entry_points, wanted=True, what=entry_points)
+
+
+def main() -> int:
+    """Generate, install, test, lint, type-check, switch on, build."""
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="hookline-scaffold-") as name:
+        folder = Path(name)
+        try:
+            place = ready(folder)
+            repository = generated(place, NAME, "uv pip install")
+            check_code(place, repository)
+            check_wrong_hook(place, repository)
+            check_wheel(place, repository)
+            place.run("uv", "pip", "install", "--quiet", "--python", place.bin.parent, "pip")
+            generated(place, "rain", "-m pip install")
+        except CheckFailed as failure:
+            print(f"scaffold: failed\n{failure}", file=sys.stderr)
+            return 1
+    print(f"scaffold: the generated plugin works; {time.monotonic() - begun:.0f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
