@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import Channel, Session, crash
@@ -77,6 +78,7 @@ class Outbox:
         """Whether it was delivered; where nobody is there to read it, it waits for a chat."""
         session = Session(row["session_id"], row["channel"], row["chat_id"], None, row["created"])
         reply = reply_from_json(row["body"], session, row["id"])
+        reply = replace(reply, repeated=row["state"] == "sending")
         wait = 1.0
         while True:
             await self._runtime.journal.set_outbox(reply.id, "sending")
@@ -84,11 +86,12 @@ class Outbox:
                 delivered = await channel.send(reply)
                 break
             except Exception as error:
-                log.warning("channel %s: %s; trying again in %g s", channel.name, error, wait)
-                await self._runtime.journal.set_outbox(reply.id, "pending", due=clock.now() + wait)
+                pause = max(wait, getattr(error, "retry_after", None) or 0.0)
+                log.warning("channel %s: %s; trying again in %g s", channel.name, error, pause)
+                await self._runtime.journal.set_outbox(reply.id, "pending", due=clock.now() + pause)
                 if not channel.network:
                     return False
-                await asyncio.sleep(wait)
+                await asyncio.sleep(pause)
                 wait = min(wait * 2, LONGEST_WAIT)
         crash.point("after-send")
         await self._runtime.journal.set_outbox(reply.id, "sent", delivered_id=delivered)

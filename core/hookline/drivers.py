@@ -17,9 +17,7 @@ def find_driver(group: str, name: str) -> Any:
     from stevedore.exception import NoMatches
 
     try:
-        return DriverManager(
-            group, name, on_missing_entrypoints_callback=lambda _names: None
-        ).driver
+        return DriverManager(group, name, on_missing_entrypoints_callback=lambda _: None).driver
     except NoMatches:
         return None
     except (Exception, SystemExit) as error:

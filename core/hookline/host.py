@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hookline_hookspecs import Refused, Session, Step, Storage, Tool, Turn
-from hookline_hookspecs.events import Deny, Excerpt, Inbound, Lesson, ModelRequest
+from hookline_hookspecs.events import Deny, Excerpt, Lesson, ModelRequest
 from hookline_hookspecs.host import Channel, Context, Http, Paths
 from hookline_hookspecs.messages import Message
 
@@ -104,6 +104,10 @@ class PluginHost:
         self.log = logging.getLogger(f"hookline.plugin.{plugin}")
         self._tasks: set[asyncio.Task[Any]] = set()
         self._watchers: list[Callable[[TurnContext | None, Step], None]] = []
+        self.env, self.provider = runtime.loaded.env, runtime.providers.settings
+        self.receive, self.answer = runtime.intake.receive, runtime.intake.answer
+        self.take_up, self.finish = runtime.intake.take_up, runtime.finish_background
+        self.set_title, self.messages = runtime.sessions.set_title, runtime.sessions.stored_messages
 
     @cached_property
     def storage(self) -> Storage:
@@ -193,22 +197,6 @@ class PluginHost:
         """Every channel that the plugins have registered."""
         return list(self._runtime.channels)
 
-    async def take_up(self) -> None:
-        """Go on with what a dead process left."""
-        await self._runtime.intake.take_up()
-
-    async def finish(self, seconds: float) -> None:
-        """Wait for the work that is under way, at most this long."""
-        await self._runtime.finish_background(seconds)
-
-    async def receive(self, inbound: Inbound) -> bool:
-        """Take an inbound message; True once it is stored, False if it was there already."""
-        return await self._runtime.intake.receive(inbound)
-
-    async def answer(self, session_id: str, choice: str, user_id: str) -> bool:
-        """Answer the session's open question."""
-        return await self._runtime.intake.answer(session_id, choice, user_id)
-
     async def run_turn(
         self,
         prompt: str,
@@ -231,18 +219,10 @@ class PluginHost:
         """Run a turn that goes on from a copy of a session."""
         return await self._runtime.intake.run_fork(session_id, prompt, model, kind)
 
-    async def set_title(self, session_id: str, title: str) -> None:
-        """Give a session its title."""
-        await self._runtime.sessions.set_title(session_id, title)
-
     async def sessions(self, **filters: Any) -> list[Session]:
         """Stored sessions, newest first."""
-        rows = await self._runtime.journal.sessions(**filters)
-        return [self._runtime.sessions.record(row) for row in rows]
-
-    async def messages(self, session_id: str) -> list[Message]:
-        """The stored messages of a session, without sidecars."""
-        return await self._runtime.sessions.stored_messages(session_id)
+        found = await self._runtime.journal.sessions(**filters)
+        return list(map(self._runtime.sessions.record, found))
 
     def registered(self, kind: type[T]) -> list[tuple[str, T]]:
         """What plugins have registered of a kind."""

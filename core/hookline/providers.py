@@ -53,27 +53,29 @@ class Providers:
         if name not in self._made:
             self._made[name] = self._make(name)
 
+    def settings(self, name: str) -> ProviderSettings:
+        """How the provider ``name`` is reached. Raises ``ConfigError`` if its section is wrong."""
+        found, preset = provider_settings(self._loaded, name), self._loaded.presets.get(name)
+        return ProviderSettings(
+            name=name,
+            base_url=found.base_url,
+            api_key=found.api_key.get_secret_value() if found.api_key else "",
+            headers=found.headers,
+            options=found.options,
+            key_env=preset.key_env or "" if preset is not None else "",
+        )
+
     def _make(self, name: str) -> Provider:
-        settings = provider_settings(self._loaded, name)
-        preset = self._loaded.presets.get(name)
-        driver = find_driver(GROUP, settings.driver)
+        wanted = provider_settings(self._loaded, name).driver
+        driver = find_driver(GROUP, wanted)
         if driver is None:
             near = difflib.get_close_matches(name, self._loaded.presets, 1)
             hint = f"Did you mean {near[0]}? Else install" if near else "Install"
             raise ConfigError(
-                f"No provider {settings.driver!r} is installed. {hint} its package, "
-                f"hookline-{settings.driver}, or choose another `model:` in config.yaml."
+                f"No provider {wanted!r} is installed. {hint} its package, "
+                f"hookline-{wanted}, or choose another `model:` in config.yaml."
             )
-        made: Provider = driver(
-            ProviderSettings(
-                name=name,
-                base_url=settings.base_url,
-                api_key=settings.api_key.get_secret_value() if settings.api_key else "",
-                headers=settings.headers,
-                options=settings.options,
-                key_env=preset.key_env or "" if preset is not None else "",
-            )
-        )
+        made: Provider = driver(self.settings(name))
         return made
 
     async def aclose(self) -> None:

@@ -19,7 +19,5 @@ def clean_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
     """Tool arguments whose texts can be stored and sent."""
     text = json.dumps(arguments, ensure_ascii=False, default=str)
     cleaned = clean(text)
-    if cleaned is text:
-        return arguments
-    made: dict[str, Any] = json.loads(cleaned)
+    made: dict[str, Any] = arguments if cleaned is text else json.loads(cleaned)
     return made

@@ -360,7 +360,10 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A text on its way to a person. ``in_reply_to`` is the inbound message's id."""
+    """A text on its way to a person. ``in_reply_to`` is the inbound message's id.
+
+    ``repeated``: a process died while it sent this, so that it may have arrived already.
+    """
 
     session: Session
     text: str
@@ -368,6 +371,7 @@ class Reply:
     in_reply_to: str | None = None
     id: str = ""
     choices: tuple[str, ...] = ()
+    repeated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

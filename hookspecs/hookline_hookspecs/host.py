@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Container
     from contextlib import AbstractAsyncContextManager
 
+    from .drivers import ProviderSettings
     from .messages import Message
     from .tools import Tool
 
@@ -234,6 +235,10 @@ class Host(Protocol):
         """The effective core configuration, read-only."""
 
     @property
+    def env(self) -> Mapping[str, str]:
+        """The environment, with the home's ``.env`` below it."""
+
+    @property
     def storage(self) -> Storage:
         """The plugin's own storage."""
 
@@ -269,6 +274,10 @@ class Host(Protocol):
         max_tokens: int | None = None,
     ) -> str:
         """Ask the auxiliary model once; its usage is counted. Raises ``ProviderError``."""
+
+    def provider(self, name: str) -> ProviderSettings:
+        """How the provider ``name`` is reached. Raises, with a sentence, if its section in
+        config.yaml is wrong."""
 
     def spawn(self, coro: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
         """Run background work that is cancelled when the plugin is torn down."""
@@ -443,6 +452,8 @@ class Channel(Protocol):
     """A way people reach the agent. Registered by ``register_channels``.
 
     ``edits``: a sent message can be edited (streaming). ``network``: other people can write in.
+    A channel may tell, by a method ``is_private(chat_id, user_id)``, that only this person reads a
+    chat.
     """
 
     name: str
@@ -459,4 +470,8 @@ class Channel(Protocol):
         """Disconnect."""
 
     async def send(self, reply: Reply) -> str | None:
-        """Deliver a reply; the platform's id of it. Raising means: try again later."""
+        """Deliver a reply; the platform's id of it. Works after :meth:`stop` too.
+
+        Raising means: try again later, on a network channel after the seconds in the exception's
+        ``retry_after``, where it has one; elsewhere with the chat's next reply.
+        """

@@ -1,0 +1,137 @@
+"""Replies on their way out: again after the wait that a platform asks for, marked, or left."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hookline_hookspecs import HooklineError, Inbound, Plugin, Reply, hookimpl
+from hookline_hookspecs.plugin import NoConfig
+
+Make = Callable[..., Any]
+PATIENCE = 60.0
+
+
+class Flooded(HooklineError):
+    """The platform's answer to too many messages."""
+
+    def __init__(self, retry_after: float | None) -> None:
+        super().__init__("too many messages")
+        self.retry_after = retry_after
+
+
+class Post:
+    """A channel whose ``send`` does what ``script`` says, first to last, and then works."""
+
+    name, edits = "post", False
+
+    def __init__(self, *script: Exception | None, network: bool = True) -> None:
+        self.network = network
+        self.script = list(script)
+        self.tried: list[tuple[float, Reply]] = []
+        self.sent: list[Reply] = []
+        self.arrived = asyncio.Event()
+        self.hangs = False
+
+    async def start(self) -> None: ...
+
+    async def wait(self) -> None: ...
+
+    async def stop(self) -> None: ...
+
+    async def send(self, reply: Reply) -> str | None:
+        self.tried.append((time.monotonic(), reply))
+        if self.hangs:
+            await asyncio.Event().wait()
+        if self.script and (error := self.script.pop(0)) is not None:
+            raise error
+        self.sent.append(reply)
+        self.arrived.set()
+        return "1"
+
+    async def until(self, count: int) -> list[str]:
+        async with asyncio.timeout(PATIENCE):
+            while len(self.sent) < count:
+                self.arrived.clear()
+                await self.arrived.wait()
+        return [reply.text for reply in self.sent]
+
+
+def mail(post: Post) -> type[Plugin[Any]]:
+    """A plugin that brings the channel."""
+
+    class Mail(Plugin[NoConfig]):
+        @hookimpl
+        def register_channels(self, register: Any) -> None:
+            register(post)
+
+    return Mail
+
+
+def said(text: str, number: int = 1) -> Inbound:
+    return Inbound("post", "c", "u", f"m{number}", text)
+
+
+async def test_the_wait_that_a_platform_asks_for_is_kept(harness: Make) -> None:
+    post = Post(Flooded(2.5), Flooded(None))
+    h = harness(mail(post), model=["a"])
+    await h.aopen()
+    await h.plugin(Plugin).host.receive(said("x"))
+    assert await post.until(1) == ["a"]
+    first, second, third = [at for at, _ in post.tried]
+    assert second - first >= 2.5
+    assert third - second >= 1.9  # its own back-off goes on beside what was asked for
+
+
+async def test_where_nobody_is_there_a_reply_waits_for_the_next_one(harness: Make) -> None:
+    post = Post(RuntimeError("no chat is open"), network=False)
+    h = harness(mail(post), model=["a", "b"])
+    await h.aopen()
+    host = h.plugin(Plugin).host
+    await host.receive(said("x"))
+    await host.finish(PATIENCE)  # nothing is under way any more
+    assert (len(post.tried), post.sent) == (1, [])
+    await host.receive(said("y", 2))
+    assert await post.until(2) == ["a", "b"]
+
+
+def test_a_reply_that_may_have_arrived_is_marked(harness: Make, tmp_path: Path) -> None:
+    async def killed(post: Post) -> None:
+        post.hangs = True
+        h = harness(mail(post), home=tmp_path / "home", model=["a", "b"])
+        runtime = await h.aopen()
+        await h.plugin(Plugin).host.receive(said("x"))
+        while not post.tried:
+            await asyncio.sleep(0.01)
+        await h.plugin(Plugin).host.receive(said("y", 2))
+        while len(h.model.requests) < 2:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.1)
+        await runtime.__aexit__(None, None, None)
+
+    async def restarted(post: Post) -> None:
+        h = harness(mail(post), home=tmp_path / "home")
+        await h.aopen()
+        await h.plugin(Plugin).host.take_up()
+        assert await post.until(2) == ["a", "b"]
+        assert [reply.repeated for reply in post.sent] == [True, False]
+        await h.runtime.__aexit__(None, None, None)
+
+    asyncio.run(asyncio.wait_for(killed(Post()), PATIENCE))
+    asyncio.run(asyncio.wait_for(restarted(Post()), PATIENCE))
+
+
+def test_a_plugin_sees_the_environment_and_how_a_provider_is_reached(
+    harness: Make, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / ".env").write_text("POST_TOKEN=t-123\nOPENAI_API_KEY=key-of-the-home\n")
+    h = harness(mail(Post()), home=home, core={"providers.own.base_url": "http://localhost:1/v1"})
+    host = h.plugin(Plugin).host
+    assert host.env["POST_TOKEN"] == "t-123"
+    assert host.provider("openai").api_key == "key-of-the-home"
+    assert host.provider("own").base_url == "http://localhost:1/v1"
