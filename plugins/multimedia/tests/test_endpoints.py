@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from hookline.testing import Harness
 from hookline_multimedia import Multimedia
 from hookline_speech import Speaker, Transcriber
 
 TOOLS = ["generate_image", "describe_image", "text_to_speech", "transcribe_audio"]
 Make = Callable[..., Harness]
+OF_OPENAI = {"providers.openai": {"api_key": "sk-of-the-provider"}}
 
 
 def offered(h: Harness) -> list[str]:
@@ -30,7 +30,7 @@ def test_nothing_is_offered_without_a_key(harness: Make) -> None:
     ((_, check),) = h.checks()
     found = check.run()
     assert (found.ok, found.hint) == (True, True)  # type: ignore[union-attr]
-    assert "${OPENAI_API_KEY}" in found.fix  # type: ignore[union-attr]
+    assert "OPENAI_API_KEY" in found.fix  # type: ignore[union-attr]
 
 
 def test_a_server_of_ones_own_needs_no_key(harness: Make) -> None:
@@ -59,12 +59,11 @@ def test_a_server_that_needs_no_key_gets_none(
     assert local.requests[0].headers["authorization"] == "Bearer none"
 
 
-def test_the_environment_is_asked_where_nothing_is_set(
-    harness: Make, server: Any, monkeypatch: pytest.MonkeyPatch, make_studio: Callable[..., Any]
+def test_the_provider_is_asked_where_nothing_is_set(
+    server: Any, make_studio: Callable[..., Any]
 ) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
-    monkeypatch.setenv("OPENAI_API_KEY", server.key)
-    studio = make_studio(base_url=None, api_key=None)
+    of_openai = {"base_url": server.base_url, "api_key": server.key}
+    studio = make_studio(base_url=None, api_key=None, core={"providers.openai": of_openai})
     assert studio.text("generate_image", prompt="a").startswith("Saved to ")
 
 
@@ -72,13 +71,11 @@ def test_a_key_goes_to_no_other_address(
     make_studio: Callable[..., Any],
     server: Any,
     make_server: Callable[..., Any],
-    monkeypatch: pytest.MonkeyPatch,
     tone: Callable[[str], bytes],
 ) -> None:
-    """A service with an address of its own gets neither the plugin's key nor the environment's."""
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-environment")
+    """A service with an address of its own gets neither the plugin's key nor the provider's."""
     local = make_server(None)
-    studio = make_studio(speech={"base_url": local.base_url})
+    studio = make_studio(speech={"base_url": local.base_url}, core=OF_OPENAI)
     assert studio.text("text_to_speech", text="Hi").startswith("Saved to ")
     assert studio.text("generate_image", prompt="a").startswith("Saved to ")
     (spoken,) = local.requests
@@ -86,14 +83,11 @@ def test_a_key_goes_to_no_other_address(
     assert len(server.requests) == 1
 
 
-def test_the_plugin_s_address_does_not_get_the_key_of_the_environment(
-    make_studio: Callable[..., Any],
-    make_server: Callable[..., Any],
-    monkeypatch: pytest.MonkeyPatch,
+def test_the_plugin_s_address_does_not_get_the_key_of_the_provider(
+    make_studio: Callable[..., Any], make_server: Callable[..., Any]
 ) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-environment")
     local = make_server(None)
-    studio = make_studio(base_url=local.base_url, api_key=None)
+    studio = make_studio(base_url=local.base_url, api_key=None, core=OF_OPENAI)
     assert studio.text("generate_image", prompt="a").startswith("Saved to ")
     assert local.requests[0].headers["authorization"] == "Bearer none"
 

@@ -61,9 +61,9 @@ class MultimediaConfig(_Settings):
     """Which services there are, and what may be read and sent to them."""
 
     base_url: BaseUrl | None = None
-    """Address of every service without its own; null: OPENAI_BASE_URL, else OpenAI."""
+    """Address of every service without its own; null: the provider openai's."""
     api_key: SecretStr | None = None
-    """Key of every service at that address; null: OPENAI_API_KEY, if base_url is null too."""
+    """Key of every service there; null: the provider openai's, if base_url is null too."""
     image: ImageConfig | Literal[False] = ImageConfig()
     """The service that makes pictures; false: none."""
     vision: VisionConfig | Literal[False] = VisionConfig()

@@ -1,14 +1,15 @@
-"""Which address, key and model each service has, out of settings and environment.
+"""Which address, key and model each service has.
 
-:func:`endpoint` is the one rule: a service's own setting, else the plugin's, else what the openai
-SDK reads from the environment. An address that is set never gets the key that belongs to another.
+:func:`endpoint` is the one rule: a service's own setting, else the plugin's, else the provider
+``openai``. An address that is set never gets the key that belongs to another.
 """
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
+
+from hookline_hookspecs import ProviderSettings
 
 from .config import MultimediaConfig
 
@@ -31,15 +32,20 @@ class Endpoint:
     setting: str
 
 
-def endpoint(config: MultimediaConfig, service: ServiceName) -> Endpoint | None:
-    """Where ``service`` is, or None: it is switched off, or OpenAI would be asked without a key."""
+def endpoint(
+    config: MultimediaConfig, service: ServiceName, openai: ProviderSettings
+) -> Endpoint | None:
+    """Where ``service`` is, or None: it is switched off, or OpenAI would be asked without a key.
+
+    ``openai`` is how the provider of that name is reached.
+    """
     own = getattr(config, service)
     if own is False:
         return None
     if own.base_url:
         address, key = own.base_url, own.api_key
     else:
-        address, key = _shared(config)
+        address, key = _shared(config, openai)
         key = own.api_key or key
     secret = key.get_secret_value().strip() if hasattr(key, "get_secret_value") else (key or "")
     if not secret and address.rstrip("/") == OPENAI:
@@ -47,9 +53,8 @@ def endpoint(config: MultimediaConfig, service: ServiceName) -> Endpoint | None:
     return Endpoint(service, address, secret or NO_KEY, own.model, f"plugins.multimedia.{service}")
 
 
-def _shared(config: MultimediaConfig) -> tuple[str, object]:
+def _shared(config: MultimediaConfig, openai: ProviderSettings) -> tuple[str, object]:
     """Address and key of the services that have none of their own."""
     if config.base_url:
         return config.base_url, config.api_key
-    address = os.environ.get("OPENAI_BASE_URL", "").strip() or OPENAI
-    return address, config.api_key or os.environ.get("OPENAI_API_KEY", "").strip()
+    return openai.base_url or OPENAI, config.api_key or openai.api_key

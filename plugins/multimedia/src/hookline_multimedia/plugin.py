@@ -183,8 +183,8 @@ class Multimedia(Plugin[MultimediaConfig]):
 
 
 _FIX = (
-    "Set plugins.multimedia.api_key in config.yaml, for example to ${OPENAI_API_KEY}, or the "
-    "base_url of a service of your own."
+    "Put OPENAI_API_KEY=… into the home's .env, or set plugins.multimedia.base_url in config.yaml "
+    "to a service of your own."
 )
 
 

@@ -37,7 +37,8 @@ class Services:
     def __init__(self, host: Host, config: MultimediaConfig) -> None:
         self._host = host
         self._config = config
-        self._found = {name: endpoint(config, name) for name in SERVICES}
+        openai = host.provider("openai")
+        self._found = {name: endpoint(config, name, openai) for name in SERVICES}
         self._asker = Asker(config.timeout, config.max_retries)
 
     def at(self, service: ServiceName) -> Endpoint | None:
