@@ -232,9 +232,7 @@ class Intake:
             running.sent = Reply(
                 record, text, in_reply_to=inbound.message_id, id=f"{running.id}-reply"
             )
-            await self._runtime.journal.post(running.sent)
-        if inbox_id is not None:
-            await self._runtime.journal.close_inbound(inbox_id, record.id or None)
+        await self._runtime.journal.close_inbound(inbox_id, record.id or None, running.sent)
         await running.settle()
         return running
 

@@ -92,9 +92,14 @@ class Journal:
         row["received"] = inbound.received or clock.now()
         return row["id"], self._all([("insert_inbox", row)], durable=durable)
 
-    def close_inbound(self, inbox_id: str, session_id: str | None = None) -> Awaitable[int]:
-        """An inbound message needs no further work."""
-        return self._do("set_inbox", id=inbox_id, state="done", session_id=session_id)
+    def close_inbound(
+        self, inbox_id: str | None, session_id: str | None, reply: Reply | None
+    ) -> Awaitable[int]:
+        """An inbound message needs no further work; its reply goes into the outbox with that."""
+        done = {"id": inbox_id, "state": "done", "session_id": session_id}
+        statements: list[Statement] = [("set_inbox", done)] if inbox_id is not None else []
+        statements += [_reply(reply, None)] if reply is not None else []
+        return self._all(statements, durable=reply is not None)
 
     async def open_inbox(self) -> list[tuple[str, Inbound]]:
         """Messages that were received and not finished, oldest first."""
@@ -295,10 +300,6 @@ class Journal:
             return next(iter(db.fetch(self.sql["session"], {"id": session_id})), None)
 
         return self.store.write(work, durable=True)
-
-    def post(self, reply: Reply) -> Awaitable[int]:
-        """Put a reply that belongs to no turn into the outbox."""
-        return self._all([_reply(reply, None)], durable=True)
 
     async def open_turns(self, session_id: str) -> list[Mapping[str, Any]]:
         """Turns that never ended, oldest first, with their inbound message."""
