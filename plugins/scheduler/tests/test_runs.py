@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ from hookline_hookspecs import Deny, Inbound, NetworkError, Plugin, hookimpl, to
 from hookline_hookspecs.plugin import NoConfig
 
 Make = Callable[..., Any]
+WAIT = 30.0
 
 
 def test_a_job_runs_at_its_time_and_again(make_home: Make, clock: Any) -> None:
@@ -50,6 +52,28 @@ def test_every_run_has_a_session_of_its_own_and_the_same_cost(make_home: Make, c
     assert [len(request.messages) for request in home.model.requests] == [1] * 4
     assert len({len(wire.fragments[0]) for wire in home.model.wires}) == 1
     assert "schedule" not in home.model.requests[0].messages[0].text
+
+
+def test_a_heartbeat_does_not_fill_the_store(make_home: Make, clock: Any) -> None:
+    home = make_home(model=["beat"] * 24)
+
+    async def sessions() -> set[str]:
+        found = await home.scheduler.host.sessions(kind="schedule", limit=100)
+        return {session.id for session in found}
+
+    async def life() -> None:
+        await home.gateway()
+        await home.say("/schedule add every 1h | Look.")
+        for _ in range(24):
+            clock.move(hours=1)
+            assert await home.told() == "beat"
+        async with asyncio.timeout(WAIT):
+            while len(await sessions()) > 21:  # twenty, and one that is not marked as told yet
+                await asyncio.sleep(0.01)
+        assert home.turns.begun[-1].session.id in await sessions()
+        assert home.turns.begun[0].session.id not in await sessions()
+
+    home.run(life())
 
 
 def test_the_model_is_told_what_it_is_in(make_home: Make, clock: Any) -> None:

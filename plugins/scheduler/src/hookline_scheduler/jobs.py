@@ -18,6 +18,7 @@ from .when import Cron, Every, Once, Schedule, next_due
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 """Of ids, which people type: no look-alikes."""
 KEPT_RUNS = 20
+"""Of each job, with their sessions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,10 +214,18 @@ class Jobs:
                 return False
             if rows:
                 _settle(tables, _job(rows[0]), run, ending, now)
-            tables.execute("prune_runs", job_id=run.job_id, most=KEPT_RUNS)
             return True
 
         return await self._storage.transact(work)
+
+    async def old_runs(self, job_id: str) -> list[Run]:
+        """Delivered runs of a job that are not among its newest :data:`KEPT_RUNS`."""
+        found = await self._storage.fetch("old_runs", job_id=job_id, most=KEPT_RUNS)
+        return [_run(row) for row in found]
+
+    async def forget(self, run: Run) -> None:
+        """Keep nothing of a run."""
+        await self._storage.execute("forget_run", id=run.id)
 
     async def open_runs(self) -> list[Run]:
         """Runs that are claimed or under way."""

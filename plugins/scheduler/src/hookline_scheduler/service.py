@@ -15,7 +15,7 @@ import time
 from contextlib import suppress
 from dataclasses import replace
 
-from hookline_hookspecs import Context, HooklineError, Host, Inbound
+from hookline_hookspecs import Context, HooklineError, Host, Inbound, Inspection
 
 from . import wording
 from .alive import Mark
@@ -234,7 +234,7 @@ class Service:
                 turn = await self._host.run_turn(
                     job.prompt,
                     parent=ctx,
-                    session_id=f"schedule-{job.id}-{run.id}",
+                    session_id=session_of(run),
                     system=wording.instruction(job, run, note),
                     kind="schedule",
                 )
@@ -250,10 +250,19 @@ class Service:
         while True:
             try:
                 await self._jobs.end(run, ending, self._host.now())
-                return
+                break
             except HooklineError as error:
                 self._host.log.warning("the end of run %s is not stored: %s", run.id, error)
                 await asyncio.sleep(self._config.look_every)
+        with suppress(HooklineError):  # next time, then
+            await self._prune(run.job_id)
+
+    async def _prune(self, job_id: str) -> None:
+        """Delete the sessions of a job's old runs, so that a heartbeat does not fill the store."""
+        core = self._host.services[Inspection]  # type: ignore[type-abstract]
+        for run in await self._jobs.old_runs(job_id):
+            await core.delete_session(session_of(run))
+            await self._jobs.forget(run)
 
     def _forget(self, run: Run) -> None:
         self._working.pop(run.id, None)
@@ -318,6 +327,11 @@ class Service:
 def _is_of(run: Run, inbound: Inbound) -> bool:
     """Whether a message came in the chat of a run."""
     return (run.chat.channel, run.chat.chat_id) == (inbound.channel, inbound.chat_id)
+
+
+def session_of(run: Run) -> str:
+    """The id of the session in which a run takes place."""
+    return f"schedule-{run.job_id}-{run.id}"
 
 
 def message_id(what: str, run_id: str) -> str:

@@ -36,8 +36,11 @@ SELECT * FROM scheduler_runs WHERE handed = 0 AND state = 'ended' ORDER BY ended
 -- name: hand_over!
 UPDATE scheduler_runs SET handed = 1 WHERE id = :id;
 
--- name: prune_runs!
+-- name: old_runs
 -- What was delivered is kept of a job's newest runs alone.
-DELETE FROM scheduler_runs
+SELECT * FROM scheduler_runs
 WHERE job_id = :job_id AND state = 'ended' AND handed = 1 AND id NOT IN (
     SELECT id FROM scheduler_runs WHERE job_id = :job_id ORDER BY started DESC, id LIMIT :most);
+
+-- name: forget_run!
+DELETE FROM scheduler_runs WHERE id = :id;
