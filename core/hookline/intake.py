@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import logging
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from hookline_hookspecs import crash
+from hookline_hookspecs import StoreError, crash
 from hookline_hookspecs.events import Attachment, Audio, Deny, Inbound, Question, Reply, Turn
 from hookline_hookspecs.messages import Block, ImageBlock, TextBlock
 
@@ -24,6 +26,11 @@ from .turn import resume_turn, run_turn
 if TYPE_CHECKING:
     from .runtime import Runtime
     from .session import SessionState
+
+
+log = logging.getLogger("hookline.intake")
+STORE_PAUSE = 10.0
+"""Seconds after which a store that failed is tried again."""
 
 
 @dataclass(slots=True)
@@ -43,6 +50,7 @@ class Intake:
         self._runtime = runtime
         self._lanes: dict[str, Lane] = {}
         self._received: set[str] = set()
+        self._store_fails = False
 
     async def receive(self, inbound: Inbound) -> bool:
         """Take a channel's message: stored for good when this returns; False for a repeated one."""
@@ -61,8 +69,22 @@ class Intake:
             running = await self.process(inbound, inbox_id, "ask")
             await self._runtime.outbox.deliver(inbound.channel, inbound.chat_id)
             self.after_reply(running)
+        except StoreError as error:
+            await self._take_up_again(inbound.channel, error)
         finally:
             self._runtime.bus.signals.send("settled", inbound)
+
+    async def _take_up_again(self, channel: str, error: StoreError) -> None:
+        """What the store could not keep stays open; go on with it as soon as the store works."""
+        log.error("a message by %s waits for the store: %s", channel, error)
+        if channel == TERMINAL or self._store_fails:
+            return
+        self._store_fails = True
+        while self._store_fails:
+            await asyncio.sleep(STORE_PAUSE)
+            with suppress(StoreError):
+                await self.take_up()
+                self._store_fails = False
 
     async def take_up(self) -> None:
         """Go on with what a dead process left: unfinished turns, messages, replies."""
@@ -71,19 +93,22 @@ class Intake:
             if row is not None and row["kind"] == "chat" and row["channel"] != TERMINAL:
                 self._runtime.background(self._finish_session(session_id))
         for inbox_id, inbound in await self._runtime.journal.open_inbox():
-            if inbound.channel != TERMINAL:
+            if inbound.channel != TERMINAL and inbox_id not in self._received:
                 self._runtime.background(self._answer(inbound, inbox_id))
         for channel in [one for one in self._runtime.channels if one.network]:
             self._runtime.background(self._runtime.outbox.deliver_all(channel.name))
         await self._runtime.journal.prune_inbox()
 
     async def _finish_session(self, session_id: str) -> None:
-        async with self._runtime.sessions.own(session_id):
-            state = await self._runtime.sessions.existing(session_id)
+        try:
+            async with self._runtime.sessions.own(session_id):
+                state = await self._runtime.sessions.existing(session_id)
+                if state is not None:
+                    await self._recover(state, "ask")
             if state is not None:
-                await self._recover(state, "ask")
-        if state is not None:
-            await self._runtime.outbox.deliver(state.record.channel, state.record.chat_id)
+                await self._runtime.outbox.deliver(state.record.channel, state.record.chat_id)
+        except StoreError as error:
+            await self._take_up_again("a network channel", error)
 
     async def submit(self, inbound: Inbound, mode: str) -> Running:
         """Take a message and work on it to its end; the caller delivers the reply."""
@@ -229,9 +254,7 @@ class Intake:
         running.stop, running.reply = stop, text
         record = replace(ctx.state.record, channel=inbound.channel, chat_id=inbound.chat_id)
         if text:
-            running.sent = Reply(
-                record, text, in_reply_to=inbound.message_id, id=f"{running.id}-reply"
-            )
+            running.sent = Reply(record, text, (), inbound.message_id, f"{running.id}-reply")
         await self._runtime.journal.close_inbound(inbox_id, record.id or None, running.sent)
         await running.settle()
         return running

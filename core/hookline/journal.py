@@ -352,10 +352,8 @@ class Journal:
         self, reply_id: str, state: str, *, due: float = 0.0, delivered_id: str | None = None
     ) -> Awaitable[int]:
         """``sent`` once confirmed, ``pending`` until ``due``, ``sending`` while under way."""
-        tried = int(state == "sending")
-        return self._do(
-            "set_outbox", id=reply_id, state=state, due=due, delivered_id=delivered_id, tried=tried
-        )
+        values = {"state": state, "due": due, "delivered_id": delivered_id}
+        return self._do("set_outbox", id=reply_id, tried=int(state == "sending"), **values)
 
 
 _INBOX = ("channel", "message_id", "chat_id", "session_id")

@@ -88,9 +88,8 @@ class Sessions:
     async def _locate(self, inbound: Inbound) -> str:
         journal = self._runtime.journal
         if inbound.session_id is None:
-            return (
-                await journal.active_session(inbound.channel, inbound.chat_id) or new_session_id()
-            )
+            found = await journal.active_session(inbound.channel, inbound.chat_id)
+            return found or new_session_id()
         session_id = inbound.session_id
         while (row := await journal.session(session_id)) and row["successor"]:
             session_id = row["successor"]
@@ -131,9 +130,8 @@ class Sessions:
         self._states.move_to_end(state.record.id)
         if not state.started:
             state.started = True
-            await self._runtime.bus.observe(
-                "start_of_session", TurnContext(self._runtime, state), state.record
-            )
+            ctx = TurnContext(self._runtime, state)
+            await self._runtime.bus.observe("start_of_session", ctx, state.record)
         if len(self._states) > LOADED + SLACK:
             for session_id in list(self._states)[: len(self._states) - LOADED]:
                 if self._states[session_id].running is None:
@@ -154,9 +152,7 @@ class Sessions:
     ) -> SessionState:
         """A new session: its prompt is assembled, frozen and stored."""
         runtime = self._runtime
-        record = Session(
-            session_id, channel, chat_id, None, clock.now(), parent_id=parent_id, kind=kind
-        )
+        record = Session(session_id, channel, chat_id, None, clock.now(), False, parent_id, kind)
         workspace = workspace or self.workspace(record)
         state = SessionState(record, StablePrompt("", (), ()), model or "", workspace)
         state.stable = await assembled(runtime, state, tools)
@@ -249,11 +245,9 @@ class Sessions:
     ) -> Running:
         """A turn that a dead process left, as far as the journal knows it."""
         record = state.record
-        inbound = (
-            inbound_from_json(row["inbound"])
-            if row["inbound"]
-            else Inbound(record.channel, record.chat_id, "", row["id"], "")
-        )
+        inbound = Inbound(record.channel, record.chat_id, "", row["id"], "")
+        if row["inbound"]:
+            inbound = inbound_from_json(row["inbound"])
         running = Running(row["id"], state, inbound, row["inbox_id"], mode, state.model)
         running.entries = [entry for entry in state.history if entry.turn_id == row["id"]]
         running.iterations, running.usage = await self._runtime.journal.turn_usage(row["id"])
@@ -270,9 +264,8 @@ class Sessions:
     async def set_question(self, state: SessionState, question: Question | None) -> None:
         """Keep the question that the next message answers."""
         state.question = question
-        await self._runtime.journal.update_session(
-            "set_question", state.record.id, question=question_to_json(question)
-        )
+        text = question_to_json(question)
+        await self._runtime.journal.update_session("set_question", state.record.id, question=text)
 
     def workspace(self, record: Session) -> Path:
         """Where the session's tools work: the configured folder, or the chat's own."""
@@ -287,15 +280,8 @@ class Sessions:
     @staticmethod
     def record(row: Mapping[str, Any]) -> Session:
         """A stored row as a session."""
-        return Session(
-            row["id"],
-            row["channel"],
-            row["chat_id"],
-            row["title"],
-            row["created"],
-            kind=row["kind"],
-            parent_id=row.get("parent_id"),
-        )
+        names = ("id", "channel", "chat_id", "title", "created", "kind", "parent_id")
+        return Session(**{name: row[name] for name in names if name in row})
 
     async def stored_messages(self, session_id: str) -> list[Message]:
         """A session's messages as stored, without sidecars."""

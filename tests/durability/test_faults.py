@@ -10,6 +10,7 @@ import asyncio
 import shutil
 import sqlite3
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -20,7 +21,7 @@ from typing import Any
 import pytest
 from hookline.config import PluginEntry, load
 from hookline.runtime import Runtime
-from hookline.testing import ScriptedModel, calls
+from hookline.testing import FakeChannel, ScriptedModel, calls
 from hookline_hookspecs import HooklineError, Inbound, Message, ModelRequest
 
 from .computer import paired
@@ -202,5 +203,54 @@ def test_wherever_the_disk_fails_the_turn_fails_and_the_next_goes_on(
         shutil.copytree(template, home)
         if faults := list(problems(home, disk, n)):
             found[n] = faults
+    assert n > 20, "the turn did not go through the connections that fail"
+    assert not found, "\n".join(f"{n}: {'; '.join(faults)}" for n, faults in found.items())
+
+
+async def heard_on_a_channel(home: Path, disk: Disk, n: int) -> Iterator[str]:
+    """A message that a channel has acknowledged is answered once, in the same process."""
+    async with asyncio.timeout(PATIENCE), runtime(home, Model(), disk) as core:
+        channel = FakeChannel(core)
+        core.channels.add(channel, "notebook")
+        disk.left = n
+        said = ["m2"]
+        try:
+            await channel.say("work", message_id="m1")
+            said.append("m1")
+        except HooklineError:
+            disk.left = None  # nothing was acknowledged, so nothing is owed
+        while disk.failed == 0 and len(channel.sent) < len(said) - 1:
+            await asyncio.sleep(0.01)
+        disk.left = None
+        await channel.say("next", message_id="m2")
+        while {reply.in_reply_to for reply in channel.sent} < set(said):
+            await asyncio.sleep(0.01)
+        await core.finish_background(PATIENCE)
+        counts = Counter(reply.in_reply_to for reply in channel.sent if not reply.repeated)
+        return iter([f"answers by message: {dict(counts)}"] if max(counts.values()) > 1 else [])
+
+
+@pytest.mark.parametrize("kind", DISKS)
+def test_what_a_channel_has_acknowledged_is_answered_when_the_disk_works_again(
+    template: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hookline.intake.STORE_PAUSE", 0.02)
+    found: dict[int, list[str]] = {}
+    n, home = 0, template.with_name("home")
+    disk = Disk(*DISKS[kind])
+    while n == 0 or disk.failed:
+        n, disk.failed = n + 1, 0
+        shutil.rmtree(home, ignore_errors=True)
+        shutil.copytree(template, home)
+        try:
+            faults = list(asyncio.run(heard_on_a_channel(home, disk, n)))
+        except TimeoutError:
+            faults = ["no answer came"]
+        with closing(sqlite3.connect(home / "hookline.db")) as db:
+            if db.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
+                faults.append("the database is damaged")
+        if faults:
+            found[n] = faults
+        disk.left = None
     assert n > 20, "the turn did not go through the connections that fail"
     assert not found, "\n".join(f"{n}: {'; '.join(faults)}" for n, faults in found.items())
