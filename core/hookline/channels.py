@@ -59,8 +59,7 @@ class Outbox:
 
     async def deliver_all(self, channel: str) -> None:
         """Send all that is waiting for a channel; chats do not wait for each other."""
-        rows = await self._runtime.journal.open_outbox(channel)
-        chats = dict.fromkeys(row["chat_id"] for row in rows)
+        chats = {row["chat_id"] for row in await self._runtime.journal.open_outbox(channel)}
         await asyncio.gather(*[self.deliver(channel, chat) for chat in chats])
 
     async def deliver(self, channel_name: str, chat_id: str) -> None:

@@ -163,9 +163,8 @@ class CoreCommands:
     @command("/resume")
     async def resume(self, ctx: TurnContext, args: str) -> str:
         """Go back to a session of this chat: /resume ID."""
-        rows = await self._runtime.journal.sessions(
-            ctx.inbound.channel, ctx.inbound.chat_id, "chat", limit=1000
-        )
+        chat = (ctx.inbound.channel, ctx.inbound.chat_id, "chat")
+        rows = await self._runtime.journal.sessions(*chat, limit=1000)
         found = [row["id"] for row in rows if args and row["id"].startswith(args)]
         if len(found) != 1:
             return "Write /resume and the beginning of one id that /sessions shows."

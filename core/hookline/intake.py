@@ -87,17 +87,20 @@ class Intake:
                 self._store_fails = False
 
     async def take_up(self) -> None:
-        """Go on with what a dead process left: unfinished turns, messages, replies."""
+        """Go on with what a dead process left, or a failing store: unfinished turns, messages,
+        replies. What this process works on is let be."""
         for session_id in await self._runtime.journal.unfinished_sessions():
             row = await self._runtime.journal.session(session_id)
-            if row is not None and row["kind"] == "chat" and row["channel"] != TERMINAL:
+            state = self._runtime.sessions.loaded(session_id)
+            idle = state is None or state.running is None
+            if idle and row and row["kind"] == "chat" and row["channel"] != TERMINAL:
                 self._runtime.background(self._finish_session(session_id))
         for inbox_id, inbound in await self._runtime.journal.open_inbox():
             if inbound.channel != TERMINAL and inbox_id not in self._received:
                 self._runtime.background(self._answer(inbound, inbox_id))
         for channel in [one for one in self._runtime.channels if one.network]:
             self._runtime.background(self._runtime.outbox.deliver_all(channel.name))
-        await self._runtime.journal.prune_inbox()
+        await self._runtime.journal.prune()
 
     async def _finish_session(self, session_id: str) -> None:
         try:

@@ -106,9 +106,10 @@ class Journal:
         rows = await self._rows("open_inbox")
         return [(row["id"], inbound_from_json(row["body"])) for row in rows]
 
-    def prune_inbox(self) -> Awaitable[int]:
-        """Forget finished messages past :data:`INBOX_DAYS`."""
-        return self._do("prune_inbox", before=clock.now() - INBOX_DAYS * 86400)
+    def prune(self) -> Awaitable[int]:
+        """Forget finished messages and delivered replies past :data:`INBOX_DAYS`."""
+        old = {"before": clock.now() - INBOX_DAYS * 86400}
+        return self._all([("prune_inbox", old), ("prune_outbox", old)])
 
     # Sessions
 

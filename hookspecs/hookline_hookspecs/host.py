@@ -293,7 +293,8 @@ class Host(Protocol):
 
     async def take_up(self) -> None:
         """Go on with what a dead process left: unfinished turns, messages that wait, replies that
-        were not delivered. For the one process that runs the channels, once they are up."""
+        were not delivered; and forget what was done a week ago. For the one process that runs the
+        channels, once they are up, and now and then."""
 
     async def finish(self, seconds: float) -> None:
         """Wait for the work that is under way, at most this long."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hookline_hookspecs import HooklineError, Inbound, Plugin, Reply, hookimpl
 from hookline_hookspecs.plugin import NoConfig
 
@@ -135,3 +138,56 @@ def test_a_plugin_sees_the_environment_and_how_a_provider_is_reached(
     assert host.env["POST_TOKEN"] == "t-123"
     assert host.provider("openai").api_key == "key-of-the-home"
     assert host.provider("own").base_url == "http://localhost:1/v1"
+
+
+async def test_what_was_done_a_week_ago_is_forgotten_while_the_process_lives(
+    harness: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def after(days: float) -> None:
+        monkeypatch.setattr("hookline.clock.now", lambda: start + days * 86_400)
+
+    start = time.time()
+    post = Post()
+    h = harness(mail(post), model=["a", "b"])
+    await h.aopen()
+    host = h.plugin(Plugin).host
+    assert await host.receive(said("x"))
+    await post.until(1)
+    await host.finish(PATIENCE)
+    for days, known in ((6.9, True), (7.1, False)):
+        after(days)
+        await host.take_up()
+        await host.finish(PATIENCE)
+        assert await host.receive(said("x")) is not known
+    assert await post.until(2) == ["a", "b"]
+    await host.finish(PATIENCE)
+    with closing(sqlite3.connect(h.home / "hookline.db")) as db:
+        assert db.execute("SELECT COUNT(*) FROM outbox").fetchone() == (1,)
+
+
+async def test_a_turn_that_is_under_way_is_not_taken_up(harness: Make) -> None:
+    class Waits(Plugin[NoConfig]):
+        @hookimpl
+        async def setup(self, host: Any) -> None:
+            self.entered, self.go_on = asyncio.Event(), asyncio.Event()
+
+        @hookimpl
+        async def start_of_turn(self, ctx: Any, turn: Any) -> None:
+            self.entered.set()
+            await self.go_on.wait()
+
+    post = Post()
+    h = harness(Waits, mail(post), model=["a", "b"])
+    await h.aopen()
+    waits = h.plugin(Waits)
+    host = waits.host
+    await host.receive(said("x"))
+    async with asyncio.timeout(PATIENCE):
+        await waits.entered.wait()
+    await host.receive(said("y", 2))
+    for _ in range(3):
+        await host.take_up()
+    waits.go_on.set()
+    await host.finish(PATIENCE)
+    assert [(reply.text, reply.in_reply_to) for reply in post.sent] == [("a", "m1"), ("b", "m2")]
+    assert len(h.model.requests) == 2

@@ -13,6 +13,9 @@ SELECT * FROM inbox WHERE state NOT IN ('done', 'taken') ORDER BY received, id;
 -- name: prune_inbox!
 DELETE FROM inbox WHERE state = 'done' AND received < :before;
 
+-- name: prune_outbox!
+DELETE FROM outbox WHERE state = 'sent' AND created < :before;
+
 -- name: insert_turn!
 INSERT INTO turns (id, session_id, inbox_id, number, started)
 VALUES (:id, :session_id, :inbox_id,
