@@ -13,6 +13,7 @@ from hookline_hookspecs import Inspection, Job, Plugin, hookimpl
 from hookline_jobs import Jobs
 
 Make = Callable[..., Any]
+START = time.time()
 
 
 def sweeper(every: float = 3600.0, *, at_start: bool = False, fault: bool = False) -> Any:
@@ -54,6 +55,20 @@ def test_another_process_does_not_run_it_again(harness: Make, tmp_path: Path) ->
     second = harness(Jobs, kind, home=tmp_path, model=["b"])
     second.send("two")
     assert second.plugin(kind).swept == 0
+
+
+def test_two_processes_take_turns(
+    harness: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind = sweeper()
+    processes = [harness(Jobs, kind, home=tmp_path, model=["a"] * 9) for _ in range(2)]
+    swept = []
+    for hours, said in ((0, 0), (0, 1), (1, 1), (1, 0), (2, 0), (2, 1), (2.5, 1), (3.1, 1)):
+        now = START + hours * 3600
+        monkeypatch.setattr("hookline.clock.now", lambda now=now: now)
+        processes[said].send("hello", session=f"of {said}")
+        swept.append([h.plugin(kind).swept for h in processes])
+    assert swept == [[1, 0], [1, 0], [1, 1], [1, 1], [2, 1], [2, 1], [2, 1], [2, 2]]
 
 
 def test_it_runs_again_when_its_time_has_passed(

@@ -36,6 +36,8 @@ class Jobs(Plugin[JobsConfig]):
         super().__init__(config, host)
         self._running: set[str] = set()
         self._started: set[str] = set()
+        self._begun: dict[str, float] = {}
+        """When each job was begun last, as far as this process knows (Unix seconds)."""
 
     @hookimpl
     def setup(self, host: Host) -> None:
@@ -79,9 +81,17 @@ class Jobs(Plugin[JobsConfig]):
         now = self.host.now()
         first = job.at_start and name not in self._started
         self._started.add(name)
+        begun = self._begun.get(name)
+        if not first and begun is not None and begun <= now < begun + job.every:
+            return False
         due = now if first else now - job.every
         try:
-            return await self.host.storage.execute("claim", name=name, now=now, due=due) > 0
+            if await self.host.storage.execute("claim", name=name, now=now, due=due):
+                self._begun[name] = now
+                return True
+            rows = await self.host.storage.fetch("runs")
         except HooklineError as error:
             self.log.warning("job %s is not run: %s", name, error)
             return False
+        self._begun = {row["name"]: row["begun"] for row in rows}
+        return False

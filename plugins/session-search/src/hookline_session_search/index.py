@@ -73,7 +73,7 @@ def chat_number(channel: str, chat_id: str) -> int:
 
 def _step(db: Transaction) -> bool:
     """Index the next batch, in one transaction; False if nothing is left to do."""
-    if _newer_step(db):
+    if _newer_step(db):  # there may be more of them
         return True
     [edges] = db.fetch("edges")
     low = NEWEST if edges["low"] is None else edges["low"]
@@ -91,10 +91,11 @@ def _newer_step(db: Transaction) -> bool:
 
 
 def _add(db: Transaction, rows: Sequence[Row]) -> bool:
-    """Index ``rows`` in their order, so that no gap is left; False if there are none."""
-    chars, sessions = 0, set()
+    """Index ``rows`` in their order, so that no gap is left; False if there are no more."""
+    chars, sessions, more = 0, set(), len(rows) == BATCH
     for row in rows:
         if chars > BATCH_CHARS:
+            more = True
             break
         chat = chat_number(row["channel"] or "", row["chat_id"] or "")
         place = {name: row[name] for name in ("doc", "session_id", "seq", "created")}
@@ -105,7 +106,7 @@ def _add(db: Transaction, rows: Sequence[Row]) -> bool:
         chars += len(row["text"])
     for session_id in sessions:
         db.execute("add_session", id=session_id)
-    return bool(rows)
+    return more
 
 
 def _merge(db: Transaction, pages: int) -> bool:
