@@ -38,6 +38,8 @@ class Jobs(Plugin[JobsConfig]):
         self._started: set[str] = set()
         self._begun: dict[str, float] = {}
         """When each job was begun last, as far as this process knows (Unix seconds)."""
+        self._quiet = (0.0, 0.0)
+        """From when until when nothing is due, as far as this process knows (Unix seconds)."""
 
     @hookimpl
     def setup(self, host: Host) -> None:
@@ -47,7 +49,8 @@ class Jobs(Plugin[JobsConfig]):
     @hookimpl
     async def end_of_turn(self, ctx: Context, turn: Turn) -> None:
         """Look, now that nobody waits."""
-        if turn.session.kind == "chat":
+        since, until = self._quiet
+        if turn.session.kind == "chat" and not since <= self.host.now() < until:
             await self.run_due()
 
     async def _look_on(self) -> None:
@@ -59,6 +62,8 @@ class Jobs(Plugin[JobsConfig]):
         """Run every job that is due, side by side. A job's failure is its own."""
         jobs = self.host.registered(Job)
         await asyncio.gather(*[self._run_if_due(plugin, job) for plugin, job in jobs])
+        following = [self._begun.get(f"{name}/{job.name}", 0.0) + job.every for name, job in jobs]
+        self._quiet = (self.host.now(), min(following, default=0.0))
 
     async def _run_if_due(self, plugin: str, job: Job) -> None:
         name = f"{plugin}/{job.name}"
