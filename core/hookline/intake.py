@@ -57,12 +57,17 @@ class Intake:
         inbound = replace(inbound, text=clean(inbound.text))
         crash.point("after-receive")
         inbox_id, write = self._runtime.journal.receive(inbound, durable=True)
-        if not await write:
-            return False
         self._received.add(inbox_id)
-        crash.point("after-commit")
-        self._runtime.background(self._answer(inbound, inbox_id))
-        return True
+        stored = 0
+        try:
+            stored = await write
+        finally:
+            if not stored:
+                self._received.discard(inbox_id)
+        if stored:
+            crash.point("after-commit")
+            self._runtime.background(self._answer(inbound, inbox_id))
+        return bool(stored)
 
     async def _answer(self, inbound: Inbound, inbox_id: str | None) -> None:
         try:
@@ -95,8 +100,10 @@ class Intake:
             idle = state is None or state.running is None
             if idle and row and row["kind"] == "chat" and row["channel"] != TERMINAL:
                 self._runtime.background(self._finish_session(session_id))
+        # Read twice: what is finished between two looks is open no more at the second.
+        left = {key for key, _ in await self._runtime.journal.open_inbox()} - self._received
         for inbox_id, inbound in await self._runtime.journal.open_inbox():
-            if inbound.channel != TERMINAL and inbox_id not in self._received:
+            if inbound.channel != TERMINAL and inbox_id in left - self._received:
                 self._runtime.background(self._answer(inbound, inbox_id))
         for channel in [one for one in self._runtime.channels if one.network]:
             self._runtime.background(self._runtime.outbox.deliver_all(channel.name))

@@ -88,9 +88,7 @@ async def _place_context(
     entry = running.user_entry
     text = envelope(request.context)
     changed = replace(entry.message, context=text)
-    messages = tuple(
-        changed if message is entry.message else message for message in request.messages
-    )
+    messages = tuple(changed if one is entry.message else one for one in request.messages)
     entry.message = changed
     running.blocks = request.context
     await ctx.runtime.journal.set_sidecar(ctx.state.record.id, entry.seq, text)

@@ -168,10 +168,8 @@ class Runtime:
         return state.paths
 
     def _guard(self, workspace: Path) -> Paths:
-        roots = self.config.paths.allowed_roots
-        guard: Paths = self.service("paths", "guards")(
-            workspace, allowed_roots=roots, home=self.home
-        )
+        make, roots = self.service("paths", "guards"), self.config.paths.allowed_roots
+        guard: Paths = make(workspace, allowed_roots=roots, home=self.home)
         return guard
 
     @staticmethod

@@ -123,10 +123,8 @@ class Tool:
                 continue
             kind = Any if parameter.annotation is parameter.empty else parameter.annotation
             default = ... if parameter.default is parameter.empty else parameter.default
-            fields[parameter.name] = (
-                kind,
-                Field(default, description=described.get(parameter.name)),
-            )
+            told = described.get(parameter.name)
+            fields[parameter.name] = (kind, Field(default, description=told))
         config = ConfigDict(extra="forbid", protected_namespaces=())
         return create_model(self.name, __config__=config, **fields)
 
