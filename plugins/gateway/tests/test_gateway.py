@@ -1,18 +1,22 @@
-"""The gateway around a network channel: up, one for each home, drained."""
+"""The gateway around network channels: up, one for each home, guarded, drained."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import json
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hookline_gateway import Gateway
 from hookline_gateway.serve import serve
-from hookline_hookspecs import Inbound, Plugin, Reply, hookimpl
+from hookline_hookspecs import Access, Inbound, Plugin, Reply, hookimpl
 
 Make = Callable[..., Any]
+PATIENCE = 60
+"""Seconds until a test gives up."""
 
 
 class Pigeon:
@@ -22,13 +26,15 @@ class Pigeon:
 
     def __init__(self) -> None:
         self.life: list[str] = []
+        self.lost = asyncio.Event()
         self.delivered: asyncio.Queue[str] = asyncio.Queue()
 
     async def start(self) -> None:
         self.life.append("up")
 
     async def wait(self) -> None:
-        await asyncio.Event().wait()
+        await self.lost.wait()
+        raise ConnectionError("the token was revoked")
 
     async def stop(self) -> None:
         self.life.append("down")
@@ -38,16 +44,45 @@ class Pigeon:
         return "1"
 
 
+class Doorman(Plugin):
+    """Decides who may write."""
+
+    @hookimpl
+    def setup(self, host: Any) -> None:
+        host.services.provide(Access, self)
+
+    def is_operator(self, inbound: Inbound) -> bool:
+        return False
+
+
 class Loft(Plugin):
-    """Brings the channel."""
+    """Brings the channel, and hears which are up."""
 
     @hookimpl
     def setup(self, host: Any) -> None:
         self.pigeon = Pigeon()
+        self.heard: list[object] = []
+        host.signals.connect("channel_up", lambda event, ctx: self.heard.append(event))
 
     @hookimpl
     def register_channels(self, register: Any) -> None:
         register(self.pigeon)
+
+
+class Crier(Plugin):
+    """Brings a channel that tells by itself that it is up."""
+
+    @hookimpl
+    def register_channels(self, register: Any) -> None:
+        host = self.host
+
+        class Loud(Pigeon):
+            name = "loud"
+
+            async def start(self) -> None:
+                host.signals.send("channel_up", "loud")
+
+        register(Loud())
 
 
 class Lame(Plugin):
@@ -64,25 +99,60 @@ class Lame(Plugin):
         register(Broken())
 
 
-def test_channels_are_up_until_the_end(harness: Make, capsys: Any) -> None:
-    h = harness(Gateway, Loft, model=["hello"])
+Story = Callable[[Any], Awaitable[Any]]
 
-    async def life() -> tuple[list[str], str, list[str]]:
+
+def while_up(h: Any, capsys: Any, story: Story) -> Any:
+    """What the story comes to in a gateway that is ready, or None; and all that was told."""
+
+    async def run(ended: asyncio.Event) -> None:
+        with suppress(SystemExit):  # which must not end the loop
+            await serve(h.plugin(Gateway), ended.wait)
+
+    async def life() -> Any:
         await h.aopen()
-        pigeon, ended = h.plugin(Loft).pigeon, asyncio.Event()
-        task = asyncio.ensure_future(serve(h.plugin(Gateway).host, 5.0, ended.wait))
+        ended = asyncio.Event()
+        task = asyncio.ensure_future(run(ended))
+        said = ""
+        async with asyncio.timeout(PATIENCE):
+            while "ready\n" not in said and not task.done():
+                await asyncio.sleep(0.01)
+                said += capsys.readouterr().err
+            found = await story(h) if not task.done() else None
+            ended.set()
+            await task
+        return found, said + capsys.readouterr().err
+
+    return h.run(life())
+
+
+def state_of(h: Any) -> Any:
+    """The content of ``gateway.state``."""
+    return json.loads((h.home / "gateway.state").read_text())
+
+
+def test_channels_are_up_until_the_end(harness: Make, capsys: Any) -> None:
+    async def story(h: Any) -> tuple[list[str], str]:
         await h.plugin(Gateway).host.receive(Inbound("pigeon", "7", "ann", "m1", "hi"))
-        answer = await pigeon.delivered.get()
-        while_up = list(pigeon.life)
-        ended.set()
-        await task
-        return while_up, answer, pigeon.life
+        return list(h.plugin(Loft).pigeon.life), await h.plugin(Loft).pigeon.delivered.get()
 
-    assert h.run(life()) == (["up"], "hello", ["up", "down"])
-    assert capsys.readouterr().err.splitlines()[-1] == "ready"
+    h = harness(Gateway, Loft, Doorman, model=["hello"])
+    found, said = while_up(h, capsys, story)
+    assert found == (["up"], "hello")
+    assert h.plugin(Loft).pigeon.life == ["up", "down"]
+    assert said.splitlines().count("ready") == 1
+    assert state_of(h)["state"] == "stopped"
 
 
-def test_what_a_dead_process_left_is_answered(harness: Make, tmp_path: Path) -> None:
+def test_each_channel_is_told_up_once(harness: Make, capsys: Any) -> None:
+    async def story(h: Any) -> list[object]:
+        return list(h.plugin(Loft).heard)
+
+    found, _ = while_up(harness(Gateway, Loft, Crier, Doorman), capsys, story)
+    assert [name for name in found if name != "fake"] == ["pigeon", "loud"]
+
+
+def test_what_a_dead_process_left_is_answered(harness: Make, tmp_path: Path, capsys: Any) -> None:
     class Deaf(Plugin):
         """Dies while it works on a message."""
 
@@ -91,58 +161,96 @@ def test_what_a_dead_process_left_is_answered(harness: Make, tmp_path: Path) -> 
             await asyncio.Event().wait()
 
     first = harness(Gateway, Loft, Deaf, home=tmp_path, deadlines={"on_message": None})
-    host = lambda h: h.plugin(Gateway).host  # noqa: E731
 
     async def lost() -> None:
         await first.aopen()
-        assert await host(first).receive(Inbound("pigeon", "7", "ann", "m1", "hi"))
+        host = first.plugin(Gateway).host
+        assert await host.receive(Inbound("pigeon", "7", "ann", "m1", "hi"))
 
     first.run(lost())
     first.close()
-    second = harness(Gateway, Loft, home=tmp_path, model=["found"])
 
-    async def found() -> str:
-        await second.aopen()
-        ended = asyncio.Event()
-        task = asyncio.ensure_future(serve(host(second), 5.0, ended.wait))
-        answer = await second.plugin(Loft).pigeon.delivered.get()
-        ended.set()
-        await task
+    async def found(h: Any) -> str:
+        answer: str = await h.plugin(Loft).pigeon.delivered.get()
         return answer
 
-    assert second.run(found()) == "found"
+    second = harness(Gateway, Loft, Doorman, home=tmp_path, model=["found"])
+    assert while_up(second, capsys, found)[0] == "found"
 
 
 def test_a_second_gateway_is_refused(harness: Make, capsys: Any) -> None:
-    h = harness(Gateway, Loft)
+    async def story(h: Any) -> int:
+        with pytest.raises(SystemExit) as end:
+            await serve(h.plugin(Gateway), asyncio.Event().wait)
+        assert "another gateway runs" in capsys.readouterr().err
+        return int(str(end.value.code))
 
-    async def two() -> None:
-        await h.aopen()
-        host, ended = h.plugin(Gateway).host, asyncio.Event()
-        first = asyncio.ensure_future(serve(host, 5.0, ended.wait))
-        while not h.plugin(Loft).pigeon.life:
-            await asyncio.sleep(0)
-        try:
-            await serve(host, 5.0, ended.wait)
-        finally:
-            ended.set()
-            await first
+    assert while_up(harness(Gateway, Loft, Doorman), capsys, story)[0] == 1
 
-    with pytest.raises(SystemExit) as end:
-        h.run(two())
-    assert end.value.code == 1
-    assert "another gateway runs" in capsys.readouterr().err
+
+def test_a_home_is_free_when_the_plugins_are_torn_down_and_not_before(
+    harness: Make, tmp_path: Path, capsys: Any
+) -> None:
+    async def nothing(h: Any) -> None:
+        return None
+
+    h = harness(Gateway, Loft, Doorman, home=tmp_path)
+    while_up(h, capsys, nothing)  # drained, but work may still be under way
+    _, said = while_up(harness(Gateway, Loft, Doorman, home=tmp_path), capsys, nothing)
+    assert "another gateway runs" in said
+    h.close()
+    _, said = while_up(harness(Gateway, Loft, Doorman, home=tmp_path), capsys, nothing)
+    assert "ready\n" in said
 
 
 def test_a_channel_that_cannot_start_ends_it_and_the_others(harness: Make, capsys: Any) -> None:
-    h = harness(Gateway, Loft, Lame)
+    h = harness(Gateway, Loft, Lame, Doorman)
 
     async def run() -> None:
         await h.aopen()
-        await serve(h.plugin(Gateway).host, 5.0, asyncio.Event().wait)
+        await serve(h.plugin(Gateway), asyncio.Event().wait)
 
     with pytest.raises(SystemExit) as end:
         h.run(run())
     assert end.value.code == 1
     assert "broken cannot start: the token is wrong" in capsys.readouterr().err
     assert h.plugin(Loft).pigeon.life == ["up", "down"]
+
+
+def test_a_channel_that_dies_later_is_told_and_marked(harness: Make, capsys: Any) -> None:
+    async def story(h: Any) -> Any:
+        h.plugin(Loft).pigeon.lost.set()
+        while state_of(h)["channels"]["pigeon"]["state"] != "ended":
+            await asyncio.sleep(0.01)
+        return state_of(h)["channels"]["pigeon"]
+
+    found, said = while_up(harness(Gateway, Loft, Doorman), capsys, story)
+    assert found["reason"] == "the token was revoked"
+    assert "channel pigeon has ended: the token was revoked" in said
+
+
+class Early(Plugin):
+    """Brings a channel that receives before the others are up."""
+
+    @hookimpl
+    def register_channels(self, register: Any) -> None:
+        host = self.host
+
+        class Quick(Pigeon):
+            name = "quick"
+
+            async def start(self) -> None:
+                await host.receive(Inbound("pigeon", "7", "ann", "m1", "hi"))
+
+        register(Quick())
+
+
+def test_what_comes_while_it_starts_is_answered_once(harness: Make, capsys: Any) -> None:
+    async def story(h: Any) -> list[str]:
+        pigeon = h.plugin(Loft).pigeon
+        await h.plugin(Gateway).host.receive(Inbound("pigeon", "7", "ann", "m2", "and?"))
+        return [await pigeon.delivered.get(), await pigeon.delivered.get()]
+
+    h = harness(Gateway, Loft, Early, Doorman, model=["first", "second"])
+    assert while_up(h, capsys, story)[0] == ["first", "second"]
+    assert len(h.model.requests) == 2

@@ -1,16 +1,20 @@
 """Hookline plugin ``gateway``: ``hookline gateway`` runs every network channel until a signal.
 
-Reached by the entry point ``hookline_gateway:Gateway``. :mod:`.serve` is the command.
+Reached by the entry point ``hookline_gateway:Gateway``. :mod:`.serve` is the command's life,
+:mod:`.channels` the channels in it, :mod:`.guarded` the question who may write, :mod:`.ending` what
+a signal does, :mod:`.state` and :mod:`.notify` what others can see of it, and :mod:`.health` is
+``hookline health``.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookline_hookspecs import Plugin, hookimpl
+from hookline_hookspecs import Host, Plugin, hookimpl
 from pydantic import BaseModel, Field
 
 if TYPE_CHECKING:
+    from filelock import FileLock
     from hookline_hookspecs.hooks.boot import RegisterCli
 
 __all__ = ["Gateway", "GatewayConfig"]
@@ -20,21 +24,41 @@ class GatewayConfig(BaseModel):
     """How the gateway ends."""
 
     drain: float = Field(
-        default=30.0, ge=0, description="Seconds that running turns have to end after a signal."
+        default=24.0,
+        ge=0,
+        le=3600,
+        description="Seconds that running turns and replies have after a signal. The process ends "
+        "5 seconds later at the latest.",
     )
 
 
 class Gateway(Plugin[GatewayConfig]):
-    """Adds the command."""
+    """Adds the commands, and holds the lock that keeps a second gateway away."""
+
+    lock: FileLock | None = None
 
     @hookimpl
     def register_cli(self, register: RegisterCli) -> None:
-        """``hookline gateway``."""
-        help_ = "Run every channel that is on until a signal."
-        register("gateway", self.gateway, help=help_)
+        """``hookline gateway`` and ``hookline health``."""
+        from .health import health_on
+
+        register("gateway", self.gateway, help="Run every channel that is on until a signal.")
+        told = "Whether the gateway of this home lives: exit code 0 if it does, else 1."
+        register("health", health_on(self.host.home), help=told)
+
+    @hookimpl
+    def teardown(self, host: Host) -> None:
+        """Free the home, now that no turn is under way any more."""
+        if self.lock is not None:
+            self.lock.release()
 
     async def gateway(self) -> None:
         """Run every channel that is on until SIGTERM or SIGINT."""
-        from .serve import serve, until_signal
+        from .ending import Ending
+        from .serve import serve
 
-        await serve(self.host, self.config.drain, until_signal)
+        ending = Ending(self.config.drain)
+        ending.listen()
+        await serve(self, ending.wait)
+        # Said outright, because returning would wait for background work once more.
+        raise SystemExit(0)

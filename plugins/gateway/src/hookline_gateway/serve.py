@@ -3,86 +3,117 @@
 from __future__ import annotations
 
 import asyncio
-import signal
-import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from typing import Any, NoReturn
+from collections.abc import Awaitable, Callable, Sequence
+from time import monotonic
+from typing import TYPE_CHECKING, Any
 
-from filelock import FileLock, Timeout
-from hookline_hookspecs import Channel, Host, Inspection
+from hookline_hookspecs import Channel, HooklineError, Host, Inspection
 
-FAILED, USAGE = 1, 2
-"""Exit codes (CONTRACT, Command line)."""
+from . import state as states
+from .channels import CannotStart, Fleet, drained
+from .guarded import is_guarded, make_sure, tell_open
+from .lock import alone
+from .notify import READY, STOPPING, Notifier
+from .state import State
+from .telling import USAGE, stop, tell
+
+if TYPE_CHECKING:
+    from . import Gateway
+
+TEND = 3600.0
+"""Seconds between two looks for what was left undone, and for what can be forgotten."""
+LOOK = 15.0
+"""Seconds between two looks at whether a plugin still decides who may write."""
 
 
-async def serve(host: Host, drain: float, ended: Callable[[], Awaitable[Any]]) -> None:
-    """Run every network channel until ``ended()`` returns.
+async def serve(gateway: Gateway, ended: Callable[[], Awaitable[Any]]) -> None:
+    """Run every network channel until ``ended()`` returns, then drain.
 
     Prints ``ready`` to stderr when all of them are up. Ends with ``SystemExit`` where no channel
-    is on, no model is configured, a channel cannot start, or another gateway runs on this home.
+    is on, no model is configured, nobody decides who may write although config wants it, a channel
+    cannot start, or another gateway runs on this home. The lock is kept until the plugin is torn
+    down: work may be under way until then.
     """
+    host, drain = gateway.host, gateway.config.drain
+    channels = await _checked(host)
+    gateway.lock = alone(host.home)
+    notifier = Notifier()
+    state = State(host.home, notifier)
+    fleet = Fleet(host, state)
+    end = asyncio.ensure_future(ended())
+    beside = (state.beat(), _look(host, channels), _tend(host))
+    around = [asyncio.create_task(work) for work in beside]
+    try:
+        if await _first(asyncio.ensure_future(_up(host, fleet, channels, state, notifier)), end):
+            await end
+    except CannotStart as error:
+        stop(str(error))
+    finally:
+        until = monotonic() + (drain if end.done() else 0.0)
+        notifier.send(STOPPING)
+        state.become(states.STOPPING)
+        stopping = await fleet.stop()
+        await drained(host, stopping, max(0.0, until - monotonic()))
+        for task in (*around, end):
+            task.cancel()
+        state.become(states.STOPPED)
+
+
+async def _checked(host: Host) -> list[Channel]:
+    """The network channels, if everything is as it must be."""
     core = host.services[Inspection]  # type: ignore[type-abstract]
     core.check_model(core.default_model())
-    for row in await core.plugins():
+    plugins = await core.plugins()
+    for row in plugins:
         if row["state"] in ("failed", "missing"):
-            _tell(f"hookline: warning: plugin {row['name']} is not on: {row['reason']}")
+            tell(f"hookline: warning: plugin {row['name']} is not on: {row['reason']}")
+        for warning in row.get("warnings", ()):
+            tell(f"hookline: warning: {warning}")
     channels = [channel for channel in host.channels() if channel.network]
     if not channels:
-        _stop("no channel is on; switch one on under plugins: in config.yaml", USAGE)
-    async with _alone(host), _started(channels):
-        _tell("ready")
-        await host.take_up()
-        await ended()
-    await host.finish(drain)
+        stop("no channel is on; switch one on under plugins: in config.yaml", USAGE)
+    make_sure(host, plugins, [channel.name for channel in channels])
+    return channels
 
 
-@asynccontextmanager
-async def _alone(host: Host) -> AsyncIterator[None]:
-    """Hold the home's lock, which the system frees when the process dies."""
-    path = host.home / "gateway.lock"
-    lock = FileLock(path, mode=0o600)
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        _stop(f"another gateway runs on {host.home}; stop it first, or choose another --home")
-    try:
-        yield
-    finally:
-        lock.release()
+async def _up(
+    host: Host, fleet: Fleet, channels: Sequence[Channel], state: State, notifier: Notifier
+) -> None:
+    """Start everything, go on with what a dead process left, and say so."""
+    await fleet.start(channels)
+    await host.take_up()
+    state.become(states.READY)
+    names = ", ".join(channel.name for channel in channels)
+    notifier.send(READY, f"STATUS=Up: {names}")
+    tell("ready")
 
 
-@asynccontextmanager
-async def _started(channels: list[Channel]) -> AsyncIterator[None]:
-    """Channels that are up; those that were started are stopped, whatever happens."""
-    up: list[Channel] = []
-    try:
-        for channel in channels:
-            try:
-                await channel.start()
-            except Exception as error:
-                _stop(f"channel {channel.name} cannot start: {error or type(error).__name__}")
-            up.append(channel)
-        yield
-    finally:
-        for channel in up:
-            await channel.stop()
+async def _first(start: asyncio.Future[None], end: asyncio.Future[Any]) -> bool:
+    """True when it has started; False if it was to end before, and then it is not started."""
+    await asyncio.wait({start, end}, return_when=asyncio.FIRST_COMPLETED)
+    if start.done():
+        start.result()
+        return True
+    start.cancel()
+    await asyncio.wait({start}, timeout=1.0)
+    return False
 
 
-async def until_signal() -> None:
-    """Return at SIGTERM or SIGINT."""
-    ended = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, ended.set)
-    await ended.wait()
+async def _tend(host: Host) -> None:
+    """Take up now and then what a store that failed, or another process, has left."""
+    while True:
+        await asyncio.sleep(TEND)
+        try:
+            await host.take_up()
+        except HooklineError as error:
+            host.log.warning("what was left undone cannot be looked for: %s", error)
 
 
-def _tell(text: str) -> None:
-    sys.stderr.write(text + "\n")
-    sys.stderr.flush()
-
-
-def _stop(text: str, code: int = FAILED) -> NoReturn:
-    _tell(f"hookline: {text}")
-    raise SystemExit(code)
+async def _look(host: Host, channels: Sequence[Channel]) -> None:
+    """Warn if the plugin that decides who may write is switched off meanwhile."""
+    guarded = is_guarded(host)
+    while guarded:
+        await asyncio.sleep(LOOK)
+        guarded = is_guarded(host)
+        if not guarded:
+            tell_open([channel.name for channel in channels])

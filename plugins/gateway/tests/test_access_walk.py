@@ -1,0 +1,140 @@
+"""Who may do what, from a fresh home on: a real gateway, people on the webhook, a real terminal."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from .conftest import Gateways, Platform, end
+
+DANGER = "sudo true"
+SCRIPT = {
+    "steps": [
+        {
+            "when": "^launch",
+            "tools": [{"name": "bash", "arguments": {"command": DANGER}}],
+            "repeat": True,
+        },
+        {"when": "Denied|exit code|Error", "text": "finished", "repeat": True},
+        {"when": ".", "text": "answered", "repeat": True},
+    ]
+}
+STRANGER = "I do not know you yet."
+NOT_YOURS = "Only an admin may answer this. Nothing was changed."
+
+
+def last_word_of(lines: list[str], words: str) -> str:
+    return next(line for line in lines if words in line).split()[-1]
+
+
+def code_of(answer: str) -> str:
+    """The pairing code that a stranger was given."""
+    assert answer.startswith(STRANGER)
+    return answer.splitlines()[0].split()[-1]
+
+
+def test_from_the_first_claim_to_an_approval_that_arose_in_a_group(
+    gateways: Gateways, platform: Platform
+) -> None:
+    gateways.configure(platform, json.dumps(SCRIPT), access={}, approvals=True)
+    process, lines = gateways.start("nobody is admin yet")
+    claim = last_word_of(lines, "nobody is admin yet")
+    ask = Conversation(gateways, platform)
+
+    # Deny by default; a claim code works once, for the first who sends it.
+    assert ask("eve", "hello").startswith(STRANGER)
+    assert ask("boss", claim).startswith("You are the first admin now.")
+    gateways.say("again", claim, "eve")
+    assert ask("boss", "/whoami") == "webhook:boss in chat boss"
+    assert ask("boss", "hello") == "answered"
+
+    # Pairing: the admin is told, and decides with the code; nobody else can.
+    code = code_of(ask("ann", "let me in"))
+    told = platform.one_that(lambda body: "webhook:ann wrote in chat ann" in body["text"])
+    assert told["chat"] == "boss"
+    assert code in told["text"]
+    assert ask("boss", f"/pair {code}") == "webhook:ann may write now."
+    assert ask("ann", "/whoami") == "webhook:ann in chat ann"
+    assert ask("ann", f"/pair {code}") == NOT_YOURS
+
+    # An approval that arises in a group goes to the admin, and only the admin answers it.
+    gateways.say("danger", "launch", "ann", "group")
+    question = platform.one_that(lambda body: "For webhook:ann" in body["text"])
+    assert question["chat"] == "boss"
+    assert DANGER in question["text"]
+    number = question["text"].split()[-2]
+    for text in (f"{number} 1", f"/answer {number} once", f"/approve {number}"):
+        assert ask("ann", text) == NOT_YOURS
+        assert "danger" not in platform.texts
+    assert ask("boss", f"/answer {number} once") == "Allowed: once."
+    assert platform.answer_to("danger") == "finished"
+
+    # What the terminal decides counts at once.
+    assert gateways.run("pairing", "revoke", "webhook:ann")[0] == 0
+    assert ask("ann", "hello").startswith(STRANGER)
+    assert "eve" not in {body["chat"] for body in platform.all if "answered" in body["text"]}
+    assert end(process)[0] == 0
+
+
+class Conversation:
+    """Says something and waits for the answer to it."""
+
+    def __init__(self, gateways: Gateways, platform: Platform) -> None:
+        self._gateways, self._platform, self._number = gateways, platform, 0
+
+    def __call__(self, user: str, text: str) -> str:
+        self._number += 1
+        id_ = f"{user}-{self._number}"
+        assert self._gateways.say(id_, text, user) == 202
+        return self._platform.answer_to(id_)
+
+
+def test_attempts_are_logged_and_few(gateways: Gateways, platform: Platform) -> None:
+    gateways.configure(platform, access={"open_codes": 2})
+    process, lines = gateways.start("nobody is admin yet")
+    claim = last_word_of(lines, "nobody is admin yet")
+    ask = Conversation(gateways, platform)
+    assert ask("eve", "BBBB-BBBB-BBBB").startswith(STRANGER)
+    for number in range(5):  # in silence; then nothing eve sends is looked at
+        gateways.say(f"guess-{number}", f"CCCC-CCCC-CCC{number + 2}", "eve")
+    gateways.say("right", claim, "eve")
+    assert ask("bob", "hello").startswith(STRANGER)
+    gateways.say("carl", "hello", "carl")  # a third code is not given
+    assert ask("boss", claim).startswith("You are the first admin now.")
+    log: list[dict[str, Any]] = json.loads(gateways.run("pairing", "log", "--json")[1])
+    told = [(one["person"], one["what"]) for one in reversed(log)]
+    assert told.count(("webhook:eve", "sent a wrong claim code")) == 5
+    assert ("webhook:boss", "claimed to be the first admin") in told
+    assert ("webhook:bob", "asked to be let in") in told
+    assert not [one for one in told if one[0] == "webhook:carl"]
+    assert end(process)[0] == 0
+    assert not {"right", "carl", "guess-0"} & set(platform.texts)
+
+
+def test_the_installation_is_changed_in_the_terminal_alone(
+    gateways: Gateways, platform: Platform
+) -> None:
+    gateways.configure(platform, access={"admins": ["webhook:boss"]})
+    process, _ = gateways.start()
+    before = (gateways.home / "config.yaml").read_bytes()
+    ask = Conversation(gateways, platform)
+    for text in ("/plugins install hookline-voice", "/plugins disable access"):
+        ask("boss", text)
+    for text in ("/config set model a/b", "/pairing claim", "/init", "/gateway", "/doctor"):
+        assert ask("boss", text).startswith("There is no command")
+    assert (gateways.home / "config.yaml").read_bytes() == before
+    assert ask("boss", "hello") == "answered"
+    assert ask("eve", "/plugins").startswith(STRANGER)
+    assert end(process)[0] == 0
+
+
+def test_wrong_lists_are_told_and_let_nobody_in(gateways: Gateways, platform: Platform) -> None:
+    lists = {"admins": ["webhook:*", "eve", 7], "allow": "webhook:*", "admin": ["webhook:eve"]}
+    gateways.configure(platform, access=lists)
+    process, lines = gateways.start("nobody is admin yet")
+    told = "".join(lines)
+    assert "access.allow is ignored" in told
+    assert "access.admins.2 is ignored" in told
+    assert "access.admin " in told or "access.admin:" in told, told
+    assert Conversation(gateways, platform)("eve", "hello").startswith(STRANGER)
+    assert end(process)[0] == 0

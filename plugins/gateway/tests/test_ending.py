@@ -1,0 +1,195 @@
+"""How a real gateway ends: soon, with 0, and with nothing lost, whatever hangs."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from .conftest import ECHO, PATIENCE, SLOW, Gateways, Platform, end
+
+STUBBORN = """
+import asyncio, sys
+from hookline_hookspecs import Plugin, hookimpl
+
+class Extra(Plugin):
+    '''Does not let go of a message.'''
+
+    @hookimpl
+    async def pre_prompt(self, ctx, turn):
+        while turn.inbound.text == "hang":
+            try:
+                print("begun", file=sys.stderr, flush=True)
+                await asyncio.sleep(100000)
+            except asyncio.CancelledError:
+                pass
+"""
+TEARDOWN = """
+import time
+from hookline_hookspecs import Plugin, hookimpl
+
+class Extra(Plugin):
+    '''Hangs as it ends, and the event loop with it.'''
+
+    @hookimpl
+    async def teardown(self, host):
+        time.sleep(100000)
+"""
+DEAF = """
+import asyncio, sys
+from hookline_hookspecs import Plugin, hookimpl
+
+class Deaf:
+    name, edits, network = "deaf", False, True
+
+    async def start(self):
+        pass
+
+    async def wait(self):
+        await asyncio.Event().wait()
+
+    async def stop(self):
+        await asyncio.Event().wait()
+
+    async def send(self, reply):
+        return None
+
+class Extra(Plugin):
+    '''Brings a channel that does not stop.'''
+
+    @hookimpl
+    def register_channels(self, register):
+        register(Deaf())
+"""
+LATE = DEAF.replace(
+    "async def start(self):\n        pass",
+    "async def start(self):\n        print('begun', file=sys.stderr, flush=True)\n"
+    "        await asyncio.Event().wait()",
+).replace(
+    "async def stop(self):\n        await asyncio.Event().wait()", "async def stop(self): pass"
+)
+BLOCKED = """
+import sys, time
+from hookline_hookspecs import Plugin, hookimpl
+
+class Extra(Plugin):
+    '''Blocks the event loop.'''
+
+    @hookimpl
+    async def pre_prompt(self, ctx, turn):
+        if turn.inbound.text == "hang":
+            print("begun", file=sys.stderr, flush=True)
+            time.sleep(100000)
+"""
+
+
+def begun(process: subprocess.Popen[str]) -> None:
+    """Wait until a plugin has said that it is at work."""
+    assert process.stderr is not None
+    assert any("begun" in line for line in process.stderr)
+
+
+def test_a_turn_that_hangs_is_answered_by_the_next_process(
+    gateways: Gateways, platform: Platform
+) -> None:
+    gateways.configure(platform, SLOW, gateway={"drain": 0.5})
+    process, _ = gateways.start()
+    assert gateways.say("m1") == 202
+    assert end(process)[0] == 0
+    gateways.configure(platform, ECHO)
+    process, _ = gateways.start()
+    assert platform.answer_to("m1") == "answered"
+    assert end(process)[0] == 0
+    assert len(platform.all) == 1
+
+
+HANGS = {"stubborn": STUBBORN, "blocked": BLOCKED, "teardown": TEARDOWN, "deaf": DEAF}
+
+
+def test_whatever_hangs_it_ends_with_0_and_nothing_is_lost(
+    tmp_path: Path, platform: Platform
+) -> None:
+    """All of them at once, since each takes its time."""
+    homes = {name: Gateways(tmp_path / name) for name in HANGS}
+    try:
+        running = {name: _hanging(name, homes[name], platform) for name in HANGS}
+        for process in running.values():
+            process.send_signal(signal.SIGTERM)
+        for name, process in running.items():
+            _, said = process.communicate(timeout=PATIENCE)
+            assert process.returncode == 0, name
+            assert ("it goes on at the next start" in said) == (name != "deaf"), name
+        for name in ("stubborn", "blocked", "teardown"):
+            homes[name].configure(platform, extra=False)
+            assert homes[name].start()  # the home is free again
+        for name in ("stubborn", "blocked"):
+            assert platform.answer_to(name) == "answered"
+    finally:
+        for home in homes.values():
+            home.close()
+    assert len(platform.all) == len(HANGS)
+
+
+def _hanging(name: str, home: Gateways, platform: Platform) -> subprocess.Popen[str]:
+    """A gateway with something that hangs now, or will at its end."""
+    home.folder.mkdir()
+    home.install("extra", HANGS[name])
+    home.configure(platform, gateway={"drain": 0.5}, extra=True)
+    process, _ = home.start()
+    hangs_now = name in ("stubborn", "blocked")
+    assert home.say(name, "hang" if hangs_now else "hello") == 202
+    if hangs_now:
+        begun(process)
+    else:
+        assert platform.answer_to(name) == "answered"
+    return process
+
+
+def test_replies_wait_for_a_platform_that_is_away(gateways: Gateways, away: Platform) -> None:
+    gateways.configure(away, gateway={"drain": 0.5})
+    process, _ = gateways.start()
+    assert gateways.say("m1") == 202
+    assert end(process)[0] == 0
+    away.open()
+    process, _ = gateways.start()
+    assert away.answer_to("m1") == "answered"
+    assert end(process)[0] == 0
+    assert len(away.all) == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_second_signal_ends_at_once(
+    gateways: Gateways, platform: Platform, number: signal.Signals
+) -> None:
+    gateways.install("extra", STUBBORN)
+    gateways.configure(platform, gateway={"drain": 3000}, extra=True)
+    process, _ = gateways.start()
+    assert gateways.say("m1", "hang") == 202
+    begun(process)
+    process.send_signal(signal.SIGTERM)
+    while gateways.run("health")[1].find("stopping") < 0:
+        pass
+    code, said = end(process, number)
+    assert code == 130
+    assert "ended at once" in said
+
+
+def test_a_signal_before_it_is_ready_ends_it_well(gateways: Gateways) -> None:
+    gateways.install("extra", LATE)
+    gateways.configure(gateway={"drain": 0.5}, extra=True)
+    process = gateways.spawn("gateway")
+    begun(process)
+    assert end(process)[0] == 0
+
+
+def test_nobody_else_takes_the_home_while_it_drains(gateways: Gateways, platform: Platform) -> None:
+    gateways.configure(platform, SLOW, gateway={"drain": 3000})
+    process, _ = gateways.start()
+    assert gateways.say("m1") == 202
+    process.send_signal(signal.SIGTERM)
+    while gateways.run("health")[1].find("stopping") < 0:
+        pass
+    code, _, err = gateways.run("gateway")
+    assert (code, "another gateway runs" in err) == (1, True)
