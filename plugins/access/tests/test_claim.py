@@ -60,6 +60,18 @@ def test_with_an_admin_nothing_is_printed(
     assert printed(capsys) == []
 
 
+@pytest.mark.parametrize("entry", ["fake:*", "fake:boss\0", "fake:\ud800", "fake:", "boss"])
+def test_an_entry_that_is_nobody_does_not_lock_everybody_out(
+    town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str], entry: str
+) -> None:
+    async def story(town: Town) -> str | None:
+        await town.say("ann", "hello")
+        (code,) = printed(capsys)
+        return await town.say("ann", code)
+
+    assert run(town(admins=[entry]), story) == YES
+
+
 def test_it_is_good_once(town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     async def story(town: Town) -> list[str | None]:
         await town.say("ann", "hello")

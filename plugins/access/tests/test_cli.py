@@ -136,7 +136,7 @@ def test_the_list_and_the_log_tell_all(
         await pairing(town, "log", json=True)
         return waiting, rows, shown, json.loads(capsys.readouterr().out)
 
-    waiting, rows, shown, log = run(town(admins=["fake:boss"]), story)
+    waiting, rows, shown, log = run(town(admins=["fake:boss", "fake:*", "x"]), story)
     assert [(row["person"], row["role"], row["by"], row["code"]) for row in rows] == [
         ("fake:boss", "admin", "config.yaml", ""),
         ("fake:ann", "user", "terminal", ""),

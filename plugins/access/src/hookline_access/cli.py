@@ -62,8 +62,8 @@ class Commands:
 
     async def _rows(self) -> Sequence[dict[str, Any]]:
         """People and requests: ``person role by since code``; times are Unix seconds."""
-        config = [(Role.ADMIN, one) for one in self._config.admins]
-        config += [(Role.USER, one) for one in self._config.allow]
+        admins, allowed = self._config.named
+        config = [(Role.ADMIN, one) for one in admins] + [(Role.USER, one) for one in allowed]
         rows = [_row(person, role, "config.yaml", None) for role, person in config]
         for one in await self._host.storage.fetch("people"):
             person = str(Person(one["channel"], one["user_id"]))

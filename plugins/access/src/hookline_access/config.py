@@ -6,6 +6,7 @@ nothing here is ever refused: what is wrong lets nobody in, and ``faults`` says 
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Any
 
 from pydantic import BaseModel, Field, PrivateAttr, ValidationError, model_validator
@@ -77,6 +78,14 @@ class AccessConfig(BaseModel):
         return list(self._faults)
 
     @property
+    def named(self) -> tuple[list[str], list[str]]:
+        """The admins and the others that are let in, without entries that name nobody."""
+        return (
+            [one for one in self.admins if one in self._admins],
+            [one for one in self.allow if one in self._allow],
+        )
+
+    @property
     def has_admin(self) -> bool:
         """True if ``admins`` names anybody."""
         return bool(self._admins)
@@ -90,6 +99,11 @@ class AccessConfig(BaseModel):
         return not self._allow.isdisjoint((f"{channel}:{user_id}", f"{channel}:{EVERYBODY}"))
 
 
+def _can_be_an_id(text: str) -> bool:
+    """False for control characters, and for halves of surrogate pairs, which nothing stores."""
+    return not any(unicodedata.category(character) in ("Cc", "Cs") for character in text)
+
+
 def fault_of(entry: str, *, wildcard: bool) -> str | None:
     """Why an entry of a list names nobody, or None."""
     channel, colon, user = entry.partition(":")
@@ -97,6 +111,8 @@ def fault_of(entry: str, *, wildcard: bool) -> str | None:
         return "write CHANNEL:USER, such as telegram:111"
     if entry != entry.strip() or channel != channel.strip() or user != user.strip():
         return "ids are taken literally, and it has blanks at an end"
+    if not _can_be_an_id(entry):
+        return "it holds a character that is in no id"
     if EVERYBODY in channel:
         return "* stands for people, never for channels"
     if user == EVERYBODY and not wildcard:
