@@ -159,6 +159,39 @@ def test_a_key_is_hidden_kept_and_reaches_the_server(
     assert shown["model"] == "my-server/small"
 
 
+CLAIM = re.compile(r"\b(?:[B-Z2-9]{4}-){2}[B-Z2-9]{4}\b")
+
+
+@pytest.mark.usefixtures("nothing_runs")
+def test_with_a_bot_the_first_admin_gets_a_code(
+    terminal: Callable, piped: Callable, home: Path
+) -> None:
+    init = terminal("init")
+    init.wait_for("Number")
+    init.type("1\r")
+    init.wait_for("ANTHROPIC_API_KEY")
+    init.type("\r")
+    init.wait_for("Telegram")
+    init.type("123:abc\r")
+    init.wait_for("becomes the first admin")
+    init.wait_for("hookline gateway")
+    assert init.end() == 0
+    (code,) = CLAIM.findall(init.text)
+    assert code
+    # Another code can be made, because nobody has used the first one.
+    assert piped("pairing", "claim").returncode == 0
+    # It is an admin's bot already: no code, and nothing that looks like a mistake.
+    (home / "config.yaml").write_text("plugins: {access: {admins: ['telegram:1']}}\n", "utf-8")
+    again = terminal("init")
+    again.wait_for("Number")
+    again.type("1\r")
+    again.wait_for("ANTHROPIC_API_KEY")
+    again.type("\r")
+    again.wait_for("hookline gateway")
+    assert again.end() == 0
+    assert not CLAIM.findall(again.text)
+
+
 @pytest.mark.usefixtures("nothing_runs")
 def test_a_key_that_is_there_is_not_asked_for(
     terminal: Callable, home: Path, env: dict[str, str]

@@ -8,14 +8,16 @@ import sys
 from pathlib import Path
 
 from ..safe_text import literal
-from . import files
+from . import channel, files
 from .choices import Choices, ask_for_choices
+from .command import hookline
 from .dialogue import tell
 
 TRY_SECONDS = 60
 """How long the test request may take."""
 INTERRUPTED = 130
 NEXT = ("hookline chat", 'hookline run "What is in this folder?"', "hookline doctor")
+NEXT_WITH_CHANNEL = ("hookline gateway", "hookline doctor", "hookline chat")
 
 
 def initialise(home: Path) -> None:
@@ -36,7 +38,10 @@ def initialise(home: Path) -> None:
         _try(home, choices)
     else:
         tell(f"No key yet: put one into {home / '.env'} before the first chat.")
-    tell("Next:", *(f"  {command}" for command in NEXT))
+    if choices.telegram:
+        channel.prepare(home)
+    following = NEXT_WITH_CHANNEL if choices.telegram else NEXT
+    tell("Next:", *(f"  {command}" for command in following))
 
 
 def _write(home: Path, choices: Choices) -> None:
@@ -52,16 +57,12 @@ def _write(home: Path, choices: Choices) -> None:
 def _try(home: Path, choices: Choices) -> None:
     """Send one request as `hookline run` sends it."""
     tell("Sending one test request …")
-    command = [sys.executable, "-m", "hookline", "run", "--no-input", "Say: ready"]
-    env = os.environ | {"HOOKLINE_HOME": str(home)}
     try:
-        done = subprocess.run(
-            command, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=TRY_SECONDS
-        )
+        done = hookline(home, "run", "--no-input", "Say: ready", seconds=TRY_SECONDS)
     except subprocess.TimeoutExpired:
         tell(f"There was no answer within {TRY_SECONDS} s. Everything is written; try it again:")
         return
-    said, trouble = (part.decode("utf-8", "replace").strip() for part in (done.stdout, done.stderr))
+    said, trouble = done.stdout.strip(), done.stderr.strip()
     if done.returncode == 0:
         tell(f"It answered: {literal(said)}")
     else:
