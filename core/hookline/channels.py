@@ -94,5 +94,5 @@ class Outbox:
                 wait = min(wait * 2, LONGEST_WAIT)
         crash.point("after-send")
         await self._runtime.journal.set_outbox(reply.id, "sent", delivered_id=delivered)
-        self._runtime.bus.signals.send("reply_sent", reply)
+        self._runtime.bus.signals.send("reply_sent", replace(reply, delivered=delivered))
         return True

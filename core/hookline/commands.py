@@ -6,7 +6,7 @@ import inspect
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from hookline_hookspecs import Command, Inbound, command
+from hookline_hookspecs import Command, Inbound, Question, command
 from hookline_hookspecs.parts import COMMAND_MARK
 
 from .context import TurnContext
@@ -36,8 +36,7 @@ class Commands:
 
     def owner(self, name: str) -> str | None:
         """The plugin that has a command of this name."""
-        pair = self._commands.get("/" + name.strip("/").casefold())
-        return pair[0] if pair else None
+        return self._commands.get("/" + name.strip("/").casefold(), (None, None))[0]
 
     def find(self, text: str) -> tuple[str, Command, str] | None:
         """Plugin, command and arguments of a message, if it is a known command."""
@@ -59,7 +58,7 @@ def is_command(text: str) -> bool:
 
 async def run_command(
     ctx: TurnContext, plugin: str, command: Command, args: str, inbound: Inbound
-) -> str:
+) -> str | Question:
     """The command's answer; a fault of its plugin is told, not raised."""
     ctx.command = inbound
     if command.operator_only and not ctx.operator:
@@ -73,7 +72,7 @@ async def run_command(
         if ctx.runtime.strict or not is_fault(error):
             raise
         return f"{command.name} failed: {words(error) or describe(error)}"
-    return clean(str(result)) if result else ""
+    return result if isinstance(result, Question) else clean(str(result)) if result else ""
 
 
 class CoreCommands:

@@ -69,9 +69,8 @@ def _changed(before: Loaded, now: Loaded) -> list[str]:
         and before.lines.get((key,)) != "the command line"
     ]
     for name in {**before.plugins, **now.plugins}:
-        one, other = (
-            loaded.plugins.get(name, PluginEntry(name, enabled=False)) for loaded in (before, now)
-        )
+        off = PluginEntry(name, enabled=False)
+        one, other = (loaded.plugins.get(name, off) for loaded in (before, now))
         settings = one.settings != other.settings or one.error != other.error
         if other.enabled and (settings or not one.enabled):
             keys.append(f"plugins.{name}")

@@ -45,14 +45,9 @@ def reply_to_json(reply: Reply) -> str:
 def reply_from_json(text: str, session: Session, reply_id: str) -> Reply:
     """The reply that :func:`reply_to_json` wrote."""
     data = json.loads(text)
-    return Reply(
-        session,
-        data["text"],
-        tuple(_file_from_dict(item) for item in data.get("attachments", ())),
-        data.get("in_reply_to"),
-        reply_id,
-        tuple(data.get("choices", ())),
-    )
+    files = tuple(_file_from_dict(item) for item in data.get("attachments", ()))
+    choices = tuple(data.get("choices", ()))
+    return Reply(session, data["text"], files, data.get("in_reply_to"), reply_id, choices)
 
 
 def _file_to_dict(item: Attachment | Audio) -> dict[str, Any]:

@@ -250,22 +250,23 @@ class Intake:
             name = inbound.text.split(None, 1)[0]
             text = f"There is no command {name}; /help shows those there are."
             return await self._no_turn(ctx, inbound, inbox_id, "command", text)
-        text = await run_command(ctx, *found, inbound)
+        said = await run_command(ctx, *found, inbound)
         if state.retry is not None:
             inbound, state.retry = state.retry, None
             return await self._turn(state, inbound, inbox_id, mode)
-        return await self._no_turn(ctx, inbound, inbox_id, "command", text)
+        return await self._no_turn(ctx, inbound, inbox_id, "command", said)
 
     async def _no_turn(
-        self, ctx: TurnContext, inbound: Inbound, inbox_id: str | None, stop: Any, text: str
+        self, ctx: TurnContext, inbound: Inbound, inbox_id: str | None, stop: Any, said: Any
     ) -> Running:
         """An answer without a turn: of a command, or a refusal."""
+        text, choices = (said.text, said.choices) if isinstance(said, Question) else (said, ())
         running = new_turn(ctx.state, inbound, inbox_id, "no")
         running.stop, running.reply = stop, text
-        record = replace(ctx.state.record, channel=inbound.channel, chat_id=inbound.chat_id)
+        here = replace(ctx.state.record, channel=inbound.channel, chat_id=inbound.chat_id)
         if text:
-            running.sent = Reply(record, text, (), inbound.message_id, f"{running.id}-reply")
-        await self._runtime.journal.close_inbound(inbox_id, record.id or None, running.sent)
+            running.sent = Reply(here, text, (), inbound.message_id, f"{running.id}-reply", choices)
+        await self._runtime.journal.close_inbound(inbox_id, here.id or None, running.sent)
         await running.settle()
         return running
 

@@ -109,11 +109,11 @@ async def _carry(ctx: TurnContext, begin: Callable[[], Awaitable[None]]) -> Turn
     token = current.set(ctx)
     try:
         cancelled = await _work(ctx, begin)
-        await _surely(_end(ctx))
+        late = await _surely(_end(ctx))
     finally:
         ctx.state.running = None
         current.reset(token)
-    if cancelled:
+    if cancelled or (late and not running.stopping):
         raise asyncio.CancelledError
     error = running.error.exception if running.error else None
     if ctx.runtime.strict and error is not None and not isinstance(error, ProviderError):
@@ -143,8 +143,8 @@ async def _work(ctx: TurnContext, begin: Callable[[], Awaitable[None]]) -> bool:
     return False
 
 
-async def _surely(work: Coroutine[Any, Any, None]) -> None:
-    """Wait for ``work`` to its end, whoever cancels meanwhile; the cancellation follows then."""
+async def _surely(work: Coroutine[Any, Any, None]) -> bool:
+    """Wait for ``work`` to its end, whoever cancels meanwhile; True if somebody did."""
     task = asyncio.ensure_future(work)
     cancelled = False
     while not task.done():
@@ -153,9 +153,9 @@ async def _surely(work: Coroutine[Any, Any, None]) -> None:
         except asyncio.CancelledError:
             cancelled = not task.done() or task.cancelled()
     task.result()
-    current_task = asyncio.current_task()
-    if cancelled and current_task is not None:
-        _uncancel(current_task)
+    if cancelled:
+        _uncancel(asyncio.current_task())
+    return cancelled
 
 
 def _uncancel(task: asyncio.Task[Any] | None) -> None:

@@ -363,6 +363,8 @@ class Reply:
     """A text on its way to a person. ``in_reply_to`` is the inbound message's id.
 
     ``repeated``: a process died while it sent this, so that it may have arrived already.
+    ``delivered`` is the platform's id of it, in the signal ``reply_sent``; an inbound message whose
+    ``reply_to`` is this id answers it.
     """
 
     session: Session
@@ -372,6 +374,7 @@ class Reply:
     id: str = ""
     choices: tuple[str, ...] = ()
     repeated: bool = False
+    delivered: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
-    from .events import Session
+    from .events import Question, Session
     from .host import Context
 
-F = TypeVar("F", bound="Callable[[Any, Any, str], str | Awaitable[str | None] | None]")
+F = TypeVar("F", bound="Callable[[Any, Any, str], Said | Awaitable[Said]]")
 COMMAND_MARK = "hookline_command"
 
-CommandRun: TypeAlias = Callable[["Context", str], "str | Awaitable[str | None] | None"]
+Said: TypeAlias = "str | Question | None"
+CommandRun: TypeAlias = Callable[["Context", str], "Said | Awaitable[Said]"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,8 @@ class Command:
     """A slash command, on every channel.
 
     ``run(ctx, args)`` receives the rest of the line and returns the answer, or None for silence.
+    The choices of a :class:`Question` are shown as buttons where a channel has some; its text is
+    shown as it is.
     An ``immediate`` command is run while a turn is under way; others wait for its end.
     ``operator_only``: for the terminal and admins.
     """

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hookline_hookspecs import HooklineError, Inbound, Plugin, Reply, hookimpl
+from hookline_hookspecs import HooklineError, Inbound, Plugin, Question, Reply, command, hookimpl
 from hookline_hookspecs.plugin import NoConfig
 
 Make = Callable[..., Any]
@@ -191,3 +191,22 @@ async def test_a_turn_that_is_under_way_is_not_taken_up(harness: Make) -> None:
     await host.finish(PATIENCE)
     assert [(reply.text, reply.in_reply_to) for reply in post.sent] == [("a", "m1"), ("b", "m2")]
     assert len(h.model.requests) == 2
+
+
+async def test_a_command_can_answer_with_buttons(harness: Make) -> None:
+    class Menu(Plugin[NoConfig]):
+        @command("/lunch", immediate=True)
+        def lunch(self, ctx: Any, args: str) -> Question:
+            """Ask what to eat."""
+            return Question("What will it be?", ("Soup", "Bread"))
+
+    post = Post()
+    h = harness(Menu, mail(post))
+    await h.aopen()
+    told: list[str | None] = []
+    h.plugin(Menu).host.signals.connect("reply_sent", lambda r, ctx=None: told.append(r.delivered))
+    await h.plugin(Menu).host.receive(said("/lunch"))
+    assert await post.until(1) == ["What will it be?"]
+    await h.plugin(Menu).host.finish(PATIENCE)
+    assert post.sent[0].choices == ("Soup", "Bread")
+    assert told == ["1"]

@@ -41,12 +41,22 @@ class FakeChannel:
         return f"delivered-{len(self.sent)}"
 
     async def say(
-        self, text: str, *, chat: str = "chat", user: str = "user", message_id: str | None = None
+        self,
+        text: str,
+        *,
+        chat: str = "chat",
+        user: str = "user",
+        message_id: str | None = None,
+        reply_to: str | None = None,
     ) -> bool:
-        """A person writes; True if the message was taken, False if it was there already."""
+        """A person writes; True if the message was taken, False if it was there already.
+
+        ``reply_to="delivered-N"`` answers the N-th reply, as a press of one of its buttons does.
+        """
         self._number += 1
         id_ = message_id or f"m{self._number}"
-        taken: bool = await self._runtime.intake.receive(Inbound("fake", chat, user, id_, text))
+        inbound = Inbound("fake", chat, user, id_, text, reply_to=reply_to)
+        taken: bool = await self._runtime.intake.receive(inbound)
         return taken
 
     async def replies(self, count: int, seconds: float = 60.0) -> list[Reply]:

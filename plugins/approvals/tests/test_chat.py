@@ -54,15 +54,19 @@ class Chat:
         and ``more``, which is the turn's own."""
         return self.h.run(self._talk([(text, user) for text in texts], more))
 
+    def press(self, *said: tuple[str, str, str | None], more: int = 1) -> list[str]:
+        """As :meth:`talk_as`, with the platform's id of the message that each text answers."""
+        return self.h.run(self._talk(said, more))
+
     def talk_as(self, *said: tuple[str, str]) -> list[str]:
         """The same with the person for each text."""
         return self.h.run(self._talk(said, 1))
 
-    async def _talk(self, said: Sequence[tuple[str, str]], more: int) -> list[str]:
+    async def _talk(self, said: Sequence[tuple[str | None, ...]], more: int) -> list[str]:
         await self.h.aopen()
-        for text, user in said:
+        for text, user, *answers in said:
             before = len(self.h.channel.sent)
-            await self.h.channel.say(text, user=user)
+            await self.h.channel.say(text, user=user, reply_to=answers[0] if answers else None)
             await self.h.channel.replies(before + 1)
         return [reply.text for reply in await self.h.channel.replies(len(said) + more)]
 
@@ -125,6 +129,43 @@ def test_a_blank_message_allows_nothing(chat: Callable[..., Chat]) -> None:
     one = chat()
     assert one.talk("go", "  \n ", " ")[-1] == "ok"
     assert one.ran == []
+
+
+CLOSED = "That question is answered, or its time is over. Nothing was changed."
+
+
+def test_the_question_has_buttons_and_a_press_answers_it(chat: Callable[..., Chat]) -> None:
+    one = chat()
+    told = one.press(("go", "ann", None), ("Once", "ann", "delivered-1"))
+    assert one.h.channel.sent[0].choices == ("Once", "This session", "Always", "Deny")
+    assert told[1:] == ["Allowed: once.", "ok"]
+
+
+def test_a_press_of_somebody_else_is_told_so_and_changes_nothing(chat: Callable[..., Chat]) -> None:
+    one = chat()
+    asked, presses = ("go", "ann", None), [(w, "bob", "delivered-1") for w in ("Always", "Deny")]
+    told = one.press(asked, *presses, ("Deny", "ann", "delivered-1"))
+    refused = "Only the person whose request this is may answer."
+    assert told[1:] == [refused, refused, "Denied.", "ok"]
+    assert one.ran == []
+
+
+def test_a_press_answers_its_own_question_alone(chat: Callable[..., Chat]) -> None:
+    one = chat(turns=2)
+    first = [("go", "ann", None), ("Once", "ann", "delivered-1")]  # 1, 2 and, of the turn, 3
+    one.press(*first)
+    told = one.press(("go", "ann", None), ("Once", "ann", "delivered-1"), more=3)
+    assert told[4:] == [CLOSED]
+    assert one.ran == [True]
+    assert one.press(("Deny", "ann", "delivered-4"), more=6)[5:] == ["Denied.", "ok"]
+    assert one.ran == [True]
+
+
+def test_a_press_when_nothing_waits_is_no_message(chat: Callable[..., Chat]) -> None:
+    one = chat()
+    one.press(("go", "ann", None), ("Once", "ann", "delivered-1"))
+    assert one.press(("Once", "ann", "delivered-1"), more=3)[3:] == [CLOSED]
+    assert len(one.h.model.requests) == 2
 
 
 def test_what_was_typed_is_remembered(chat: Callable[..., Chat]) -> None:

@@ -19,11 +19,13 @@ from uuid import uuid4
 
 from hookline_hookspecs import (
     Context,
+    Deny,
     HooklineError,
     Host,
     Inbound,
     Plugin,
     Question,
+    Reply,
     Session,
     Turn,
     command,
@@ -44,7 +46,7 @@ TERMINAL = "terminal"
 LONGEST = 295.0
 """Seconds; core ends the hook after 300, so the plugin itself has to be a little earlier."""
 KNOWN = 1024
-"""Sessions whose person is remembered, for their sub-agents."""
+"""Sessions whose person is remembered, for their sub-agents, and questions that were shown."""
 SHOW = "?"
 """``/approve ?`` writes the open question into the chat."""
 
@@ -66,6 +68,15 @@ class Approvals(Plugin[ApprovalsConfig]):
         self._desk = Desk()
         self._scopes: OrderedDict[str, Scope] = OrderedDict()
         self._passed_on: list[Question] = []
+        self._answering: OrderedDict[str, Waiting] = OrderedDict()
+        """Questions on their way to a chat, by the message that they answer."""
+        self._shown: OrderedDict[tuple[str, str, str], Waiting] = OrderedDict()
+        """Questions that were shown, by channel, chat and the platform's id."""
+
+    @hookimpl
+    def setup(self, host: Host) -> None:
+        """Hear what is shown."""
+        host.signals.connect("reply_sent", self._reply_sent)
 
     # The question
 
@@ -170,8 +181,7 @@ class Approvals(Plugin[ApprovalsConfig]):
         parent = self._scopes.get(session.parent_id) if session.parent_id else None
         self._scopes[session.id] = parent or Scope.of(turn)
         self._scopes.move_to_end(session.id)
-        while len(self._scopes) > KNOWN:
-            self._scopes.popitem(last=False)
+        _bound(self._scopes)
 
     @hookimpl
     async def end_of_session(self, ctx: Context, session: Session) -> None:
@@ -181,45 +191,70 @@ class Approvals(Plugin[ApprovalsConfig]):
     # What a person writes
 
     @hookimpl
-    def on_message(self, ctx: Context, inbound: Inbound) -> Inbound | None:
-        """While a question stands in the chat, the person's next message is its answer."""
-        waiting = self._desk.open_in((inbound.channel, inbound.chat_id))
+    def on_message(self, ctx: Context, inbound: Inbound) -> Inbound | Deny | None:
+        """While a question stands in the chat, the person's next message is its answer.
+
+        A press of a button, or a choice as the reply to a question, answers that question alone,
+        whoever it comes from.
+        """
+        chat = (inbound.channel, inbound.chat_id)
+        waiting = self._desk.open_in(chat)
+        shown = self._shown.get((*chat, inbound.reply_to or ""))
+        pressed = False
+        if shown is not None and inbound.text in shown.question.choices:
+            pressed = shown is waiting and not shown.answer.done()
+            if not pressed:
+                return Deny("That question is answered, or its time is over. Nothing was changed.")
         if waiting is None:
             return None
         waiting.speaker = inbound.user_id  # the next to run is this message's own command
         mine = waiting.typed and inbound.user_id == waiting.scope.person
-        if not mine or inbound.attachments or inbound.text.lstrip().startswith("/"):
+        if not (mine or pressed) or inbound.attachments or inbound.text.lstrip().startswith("/"):
             return None
         return replace(inbound, text=f"/approve {inbound.text.strip() or '…'}")
 
     @command("/approve", immediate=True)
-    def approve(self, ctx: Context, args: str) -> str:
+    def approve(self, ctx: Context, args: str) -> str | Question:
         """Allow what waits: /approve [once|session|always]; /approve ? shows it."""
         typed = args.casefold() or "once"
         return self._answered(ctx, SESSION if typed == "session" else choice_of(typed), args)
 
     @command("/deny", immediate=True)
-    def deny(self, ctx: Context, args: str) -> str:
+    def deny(self, ctx: Context, args: str) -> str | Question:
         """Refuse what waits for approval."""
         return self._answered(ctx, DENY, args)
 
-    def _answered(self, ctx: Context, choice: str | None, typed: str) -> str:
+    def _answered(self, ctx: Context, choice: str | None, typed: str) -> str | Question:
         waiting = self._desk.open_in((ctx.session.channel, ctx.session.chat_id))
         if waiting is None or waiting.answer.done():
             return "Nothing waits for approval in this chat."
         speaker, waiting.speaker = waiting.speaker, None
         if typed == SHOW:
-            return as_text(waiting.question)
+            return self._shown_as(ctx, waiting, as_text(waiting.question))
         if ctx.channel != TERMINAL and speaker != waiting.scope.person:
             return "Only the person whose request this is may answer."
         if choice is None:
-            return self._unclear(waiting)
+            return self._unclear(ctx, waiting)
         if choice != DENY and not waiting.typed and ctx.channel != TERMINAL:
             return "This question is asked elsewhere; it is approved where it is shown."
         waiting.settle(choice)
         return "Denied." if choice == DENY else f"Allowed: {choice.lower()}."
 
-    def _unclear(self, waiting: Waiting) -> str:
+    def _shown_as(self, ctx: Context, waiting: Waiting, text: str) -> Question:
+        """The question with its choices, remembered so that a press of a button is known."""
+        self._answering[ctx.turn.inbound.message_id] = waiting
+        _bound(self._answering)
+        return replace(waiting.question, text=text)
+
+    def _reply_sent(self, reply: Reply | None, ctx: Context | None = None) -> None:
+        """The platform's id of a question that was shown."""
+        waiting = self._answering.pop(reply.in_reply_to or "", None) if reply is not None else None
+        if waiting is not None and reply is not None and reply.delivered is not None:
+            place = (reply.session.channel, reply.session.chat_id, reply.delivered)
+            self._shown[place] = waiting
+            _bound(self._shown)
+
+    def _unclear(self, ctx: Context, waiting: Waiting) -> str | Question:
         """Ask again once; the second answer that is none is a refusal."""
         if waiting.asked_again:
             waiting.settle(DENY)
@@ -229,7 +264,8 @@ class Approvals(Plugin[ApprovalsConfig]):
             )
         waiting.asked_again = True
         numbered = [f"{n}. {choice}" for n, choice in enumerate(waiting.question.choices, 1)]
-        return "\n".join(["That is none of the choices, so nothing was allowed.", *numbered, HOW])
+        text = "\n".join(["That is none of the choices, so nothing was allowed.", *numbered, HOW])
+        return self._shown_as(ctx, waiting, text)
 
     @command("/grants")
     async def grants(self, ctx: Context, args: str) -> str:
@@ -253,6 +289,11 @@ def _belongs(grant: Grant, ctx: Context) -> bool:
     here = ctx.turn.inbound
     owner = (grant.channel, grant.chat_id, grant.person)
     return here.channel == TERMINAL or owner == (here.channel, here.chat_id, here.user_id)
+
+
+def _bound(kept: OrderedDict[Any, Any]) -> None:
+    while len(kept) > KNOWN:
+        kept.popitem(last=False)
 
 
 async def _end(task: asyncio.Task[str | None]) -> None:
