@@ -7,6 +7,7 @@ import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from hookline_hookspecs import Channel, Session, crash
 
@@ -55,7 +56,7 @@ class Outbox:
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
-        self._locks: dict[tuple[str, str], asyncio.Lock] = {}
+        self._locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
 
     async def deliver_all(self, channel: str) -> None:
         """Send all that is waiting for a channel; chats do not wait for each other."""

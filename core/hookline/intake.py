@@ -6,7 +6,6 @@ import asyncio
 import base64
 import logging
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +49,6 @@ class Intake:
         self._runtime = runtime
         self._lanes: dict[str, Lane] = {}
         self._received: set[str] = set()
-        self._store_fails = False
 
     async def receive(self, inbound: Inbound) -> bool:
         """Take a channel's message: stored for good when this returns; False for a repeated one."""
@@ -74,22 +72,8 @@ class Intake:
             running = await self.process(inbound, inbox_id, "ask")
             await self._runtime.outbox.deliver(inbound.channel, inbound.chat_id)
             self.after_reply(running)
-        except StoreError as error:
-            await self._take_up_again(inbound.channel, error)
         finally:
             self._runtime.bus.signals.send("settled", inbound)
-
-    async def _take_up_again(self, channel: str, error: StoreError) -> None:
-        """What the store could not keep stays open; go on with it as soon as the store works."""
-        log.error("a message by %s waits for the store: %s", channel, error)
-        if channel == TERMINAL or self._store_fails:
-            return
-        self._store_fails = True
-        while self._store_fails:
-            await asyncio.sleep(STORE_PAUSE)
-            with suppress(StoreError):
-                await self.take_up()
-                self._store_fails = False
 
     async def take_up(self) -> None:
         """Go on with what a dead process left, or a failing store: unfinished turns, messages,
@@ -110,15 +94,12 @@ class Intake:
         await self._runtime.journal.prune()
 
     async def _finish_session(self, session_id: str) -> None:
-        try:
-            async with self._runtime.sessions.own(session_id):
-                state = await self._runtime.sessions.existing(session_id)
-                if state is not None:
-                    await self._recover(state, "ask")
+        async with self._runtime.sessions.own(session_id):
+            state = await self._runtime.sessions.existing(session_id)
             if state is not None:
-                await self._runtime.outbox.deliver(state.record.channel, state.record.chat_id)
-        except StoreError as error:
-            await self._take_up_again("a network channel", error)
+                await self._recover(state, "ask")
+        if state is not None:
+            await self._runtime.outbox.deliver(state.record.channel, state.record.chat_id)
 
     async def submit(self, inbound: Inbound, mode: str) -> Running:
         """Take a message and work on it to its end; the caller delivers the reply."""
@@ -143,7 +124,7 @@ class Intake:
                 mine = asyncio.ensure_future(lane.turn.acquire())
             await mine
             try:
-                return await self._own_and_work(lane, inbound, inbox_id, mode)
+                return await self._at_last(lane, inbound, inbox_id, mode)
             finally:
                 lane.turn.release()
         finally:
@@ -166,15 +147,33 @@ class Intake:
         text = await run_command(ctx, plugin, command, args, inbound)
         return await self._no_turn(ctx, inbound, inbox_id, "command", text)
 
-    async def _own_and_work(
+    async def _at_last(
         self, lane: Lane, inbound: Inbound, inbox_id: str | None, mode: str
+    ) -> Running:
+        """Work on a message of a network channel until the store works; the chat's others wait."""
+        again = False
+        while True:
+            try:
+                return await self._own_and_work(lane, inbound, inbox_id, mode, again)
+            except StoreError as error:
+                if inbox_id is None or inbound.channel == TERMINAL:
+                    raise
+                log.error("a message by %s waits for the store: %s", inbound.channel, error)
+            again = True
+            await asyncio.sleep(STORE_PAUSE)
+
+    async def _own_and_work(
+        self, lane: Lane, inbound: Inbound, inbox_id: str | None, mode: str, again: bool
     ) -> Running:
         async with self._runtime.sessions.enter(inbound) as (state, known):
             lane.state = state
             try:
                 await self._recover(state, mode)
-                if inbox_id is None and known:
-                    return new_turn(self._runtime.idle_context().state, inbound, None, mode)
+                if again:  # what the store did keep of it has just been finished
+                    known = inbox_id not in dict(await self._runtime.journal.open_inbox())
+                if known and (again or inbox_id is None):
+                    idle = self._runtime.idle_context().state
+                    return replace(new_turn(idle, inbound, None, mode), stop="denied")
                 inbox_id = inbox_id or await self._take(state, inbound)
                 return await self._work(state, inbound, inbox_id, mode)
             finally:
@@ -219,8 +218,8 @@ class Intake:
         """Finish what a dead process left in this session: turns, then messages in the inbox."""
         if state.recovered:
             return
-        state.recovered = True
         runtime, record = self._runtime, state.record
+        runtime.sessions.forget(record.id)  # if this fails, the next message reads the store
         # Nobody has granted beforehand what a dead process was about to ask.
         mode = "no" if mode == "yes" else mode
         for row in await runtime.journal.open_turns(record.id):
@@ -239,6 +238,8 @@ class Intake:
         if record.channel == TERMINAL:
             rows = await runtime.journal.open_outbox(TERMINAL)
             state.unshown = [row for row in rows if row["session_id"] == record.id]
+        state.recovered = True
+        await runtime.sessions.keep(state)
 
     async def _command(
         self, state: SessionState, inbound: Inbound, inbox_id: str | None, mode: str

@@ -108,7 +108,7 @@ class Sessions:
         if state is None or state.version != version:
             state = await self._read(row)
             state.version = version
-        await self._keep(state)
+        await self.keep(state)
         return state
 
     async def _read(self, row: Mapping[str, Any]) -> SessionState:
@@ -125,7 +125,8 @@ class Sessions:
         await read_history(self._runtime.journal, state)
         return state
 
-    async def _keep(self, state: SessionState) -> None:
+    async def keep(self, state: SessionState) -> None:
+        """Have a session's state at hand; its plugins are told when it is the first time."""
         self._states[state.record.id] = state
         self._states.move_to_end(state.record.id)
         if not state.started:
@@ -162,7 +163,7 @@ class Sessions:
         state.creating = runtime.journal.new_session(
             record, state.stable, model=state.model, workspace=str(workspace), summary=summary
         )
-        await self._keep(state)
+        await self.keep(state)
         return state
 
     async def store(self, state: SessionState) -> None:
@@ -200,7 +201,7 @@ class Sessions:
         state.creating = self._runtime.journal.new_session(
             record, old.stable, model=state.model, workspace=str(state.workspace), summary=None
         )
-        await self._keep(state)
+        await self.keep(state)
         return state
 
     async def set_title(self, session_id: str, title: str) -> None:

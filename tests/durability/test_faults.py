@@ -224,7 +224,8 @@ async def heard_on_a_channel(home: Path, disk: Disk, n: int) -> Iterator[str]:
         disk.left = None
         await channel.say("next", message_id="m2")
         while {reply.in_reply_to for reply in channel.sent} < set(said):
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0.05)
+            await core.intake.take_up()  # as the gateway does now and then
         await core.finish_background(PATIENCE)
         counts = Counter(reply.in_reply_to for reply in channel.sent if not reply.repeated)
         return iter([f"answers by message: {dict(counts)}"] if max(counts.values()) > 1 else [])

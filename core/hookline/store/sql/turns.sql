@@ -8,7 +8,8 @@ UPDATE inbox SET state = :state, session_id = COALESCE(:session_id, session_id) 
 
 -- name: open_inbox
 -- What is taken has a turn, which is finished by itself.
-SELECT * FROM inbox WHERE state NOT IN ('done', 'taken') ORDER BY received, id;
+-- The sum keeps SQLite from sorting by another index than that of what is open.
+SELECT * FROM inbox WHERE state <> 'done' AND state <> 'taken' ORDER BY +received, id;
 
 -- name: prune_inbox!
 DELETE FROM inbox WHERE state = 'done' AND received < :before;

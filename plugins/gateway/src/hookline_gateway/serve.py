@@ -20,7 +20,7 @@ from .telling import USAGE, stop, tell
 if TYPE_CHECKING:
     from . import Gateway
 
-TEND = 3600.0
+TEND = 120.0
 """Seconds between two looks for what was left undone, and for what can be forgotten."""
 LOOK = 15.0
 """Seconds between two looks at whether a plugin still decides who may write."""
@@ -80,8 +80,9 @@ async def _up(
     host: Host, fleet: Fleet, channels: Sequence[Channel], state: State, notifier: Notifier
 ) -> None:
     """Start everything, go on with what a dead process left, and say so."""
-    await fleet.start(channels)
+    # First: what comes in while the channels start stands behind what was acknowledged before.
     await host.take_up()
+    await fleet.start(channels)
     state.become(states.READY)
     names = ", ".join(channel.name for channel in channels)
     notifier.send(READY, f"STATUS=Up: {names}")
