@@ -215,9 +215,10 @@ async def test_what_plugins_add_before_sending_reaches_the_wire(serve, connect):
     assert server.requests[0].headers["authorization"] == "Bearer sk-test"
 
 
-async def test_many_sessions_at_once(serve, connect):
+@pytest.mark.parametrize(("sessions", "delay"), [(30, 0.02), (200, 0.5)])
+async def test_many_sessions_at_once(serve, connect, sessions, delay):
     def echo(body):
-        return Reply(body["messages"][-1]["content"], delay=0.02, piece=3)
+        return Reply(body["messages"][-1]["content"], delay=delay, piece=3)
 
     server = serve(echo)
     provider = connect(server)
@@ -228,8 +229,8 @@ async def test_many_sessions_at_once(serve, connect):
         response = await provider.send(wire, lambda delta: shown.append(delta.text))
         return response.text, "".join(shown)
 
-    answers = await asyncio.gather(*(talk(number) for number in range(30)))
-    expected = [f"this is session {number}" for number in range(30)]
+    answers = await asyncio.gather(*(talk(number) for number in range(sessions)))
+    expected = [f"this is session {number}" for number in range(sessions)]
     assert answers == [(text, text) for text in expected]
 
 

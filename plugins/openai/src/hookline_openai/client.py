@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import ProviderError, ProviderSettings
@@ -21,16 +22,27 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI, AsyncStream
 
 JSON_BODY: Any = {"headers": {"Content-Type": "application/json"}}
+POOLED = 64
+"""Requests at a time through one pool: the HTTP client looks at every connection of its pool for
+each request, which with a thousand of them takes longer than the request."""
+
+
+@dataclass(slots=True)
+class _Pool:
+    """A client of the SDK, with its connections, and how many requests it has under way."""
+
+    sdk: AsyncOpenAI
+    active: int = 0
 
 
 class Client:
-    """One connection pool to one server, for any number of requests at a time."""
+    """Connections to one server, for any number of requests at a time."""
 
     def __init__(self, settings: ProviderSettings, options: Options) -> None:
         self._settings = settings
         self._options = options
         self._failures = Failures(settings.name, settings.key_env)
-        self._sdk: AsyncOpenAI | None = None
+        self._pools: list[_Pool] = []
         self._making = threading.Lock()
 
     async def ask(self, path: str, body: bytes, answer: Answer, model: str, streamed: bool) -> Any:
@@ -39,30 +51,35 @@ class Client:
         Raises:
             ProviderError: the request failed; the text names the provider and ``model``.
         """
-        # Importing the SDK takes a second: on a thread, other sessions are not held up by it.
-        sdk = self._sdk
-        if sdk is None:
-            sdk = await asyncio.to_thread(self._make)
+        while (pool := self._free()) is None:
+            # Importing the SDK takes a second: on a thread, other sessions are not held up by it.
+            await asyncio.to_thread(self._grow, len(self._pools))
+        pool.active += 1
         try:
             if streamed:
-                return await _stream(sdk, path, body, answer)
-            return await _whole(sdk, path, body, answer)
+                return await _stream(pool.sdk, path, body, answer)
+            return await _whole(pool.sdk, path, body, answer)
         except Exception as error:
-            if failure := self._explain(error, model, str(sdk.base_url.host)):
+            if failure := self._explain(error, model, str(pool.sdk.base_url.host)):
                 raise failure from error
             raise
+        finally:
+            pool.active -= 1
 
     async def close(self) -> None:
         """Close the connections; the next request opens new ones."""
-        sdk, self._sdk = self._sdk, None
-        if sdk is not None:
-            await sdk.close()
+        pools, self._pools = self._pools, []
+        for pool in pools:
+            await pool.sdk.close()
 
-    def _make(self) -> AsyncOpenAI:
+    def _free(self) -> _Pool | None:
+        return next((pool for pool in self._pools if pool.active < POOLED), None)
+
+    def _grow(self, known: int) -> None:
+        """Add a pool, unless somebody has since there were so many."""
         with self._making:
-            if self._sdk is None:
-                self._sdk = self._made()
-            return self._sdk
+            if len(self._pools) == known:
+                self._pools.append(_Pool(self._made()))
 
     def _made(self) -> AsyncOpenAI:
         import openai
