@@ -1,0 +1,405 @@
+"""A strict platform that outlives its clients, a wire to it, and channels in a real core."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hookline.testing import Harness, ScriptedModel
+from hookline_channelkit import (
+    BadMarkup,
+    Gone,
+    Kit,
+    KitOptions,
+    Limits,
+    Lost,
+    NotModified,
+    Painter,
+    RetryAfter,
+    Take,
+    TooLong,
+    Unsure,
+    length_of,
+    paint,
+)
+from hookline_hookspecs import (
+    Attachment,
+    Audio,
+    Channel,
+    Delta,
+    DeltaSink,
+    Host,
+    Inbound,
+    ModelResponse,
+    Plugin,
+    WireRequest,
+    hookimpl,
+)
+from hookline_hookspecs.plugin import NoConfig
+
+PATIENCE = 120.0
+"""Seconds until a test gives up; none waits for it to pass."""
+MARK = "(may be a repeat)"
+SMALL = Limits(text=120, unit="utf16", edit_every=0.04, per_chat=20, overall=500, file_bytes=10_000)
+
+
+class Stars(Painter):
+    """A dialect in which bold words stand between ⟦ and ⟧, which have to be balanced."""
+
+    def text(self, raw: str) -> str:
+        return raw.replace("⟦", "[").replace("⟧", "]")
+
+    def bold(self, inner: str) -> str:
+        return f"⟦{inner}⟧"
+
+    def code(self, raw: str) -> str:
+        return self.text(raw)
+
+    def fence(self, raw: str, language: str) -> str:
+        return self.text(f"```{language}\n{raw}\n```")
+
+    def italic(self, inner: str) -> str:
+        return inner
+
+    strike = quote = italic
+
+    def link(self, inner: str, url: str) -> str:
+        return f"{inner} <{html.escape(url)}>"
+
+
+@dataclass
+class Shown:
+    """A message as people see it. ``texts`` is all that it ever said."""
+
+    id: str
+    chat: str
+    text: str
+    rich: bool = True
+    choices: tuple[str, ...] = ()
+    reply_to: str | None = None
+    file: Attachment | Audio | None = None
+    texts: list[str] = field(default_factory=list)
+    changed: float = 0.0
+
+
+class Platform:
+    """Keeps messages. ``faults`` says what goes wrong, by the number of the request."""
+
+    def __init__(self, limits: Limits = SMALL) -> None:
+        self.limits = limits
+        self.shown: dict[str, Shown] = {}
+        self.requests: list[tuple[str, str]] = []
+        self.faults: dict[int, str] = {}
+        self.fault: Callable[[str, str, str], str | None] = lambda *_: None
+        self.gone: set[str] = set()
+        self.refused: list[str] = []
+        self.typed: list[str] = []
+        self.killed = asyncio.Event()
+        self.changed = asyncio.Event()
+        self._last: dict[str, float] = {}
+        self._count = 0
+
+    def chat(self, chat: str) -> list[Shown]:
+        """What people see in a chat, in the order in which it came."""
+        return [one for one in self.shown.values() if one.chat == chat]
+
+    def texts(self, chat: str) -> list[str]:
+        return [one.text for one in self.chat(chat)]
+
+    async def until(self, ready: Callable[[], bool]) -> None:
+        """Wait until something is so, or a client is killed."""
+        async with asyncio.timeout(PATIENCE):
+            while not ready() and not self.killed.is_set():
+                self.changed.clear()
+                await asyncio.wait(
+                    [
+                        asyncio.ensure_future(self.changed.wait()),
+                        asyncio.ensure_future(self.killed.wait()),
+                    ],
+                    return_when=asyncio.FIRST_COMPLETED,
+                )
+
+    async def request(self, name: str, chat: str, text: str, act: Callable[[], Any]) -> Any:
+        """One request with what may go wrong before and after its effect."""
+        if self.killed.is_set():
+            raise asyncio.CancelledError  # a dead process asks for nothing
+        self.requests.append((name, chat))
+        fault = self.faults.pop(len(self.requests), None) or self.fault(name, chat, text)
+        if fault is not None:
+            self.refused.append(fault)
+        match fault:
+            case "kill before":
+                await self._kill()
+            case "away":
+                raise ConnectionError("the platform is away")
+            case "slow down":
+                raise RetryAfter(0.05)
+            case "bad markup":
+                raise BadMarkup("can't parse entities")
+            case "lost" if name == "edit":
+                raise Lost("message to edit not found")
+        self._judge(name, chat, text)
+        await asyncio.sleep(0)
+        made = act()
+        self.changed.set()
+        match fault:
+            case "kill after":
+                await self._kill()
+            case "no answer" if name in ("text", "file"):
+                raise Unsure("the connection broke")
+            case "no answer":
+                raise ConnectionError("the connection broke")
+        return made
+
+    async def _kill(self) -> None:
+        self.killed.set()
+        raise asyncio.CancelledError
+
+    def _judge(self, name: str, chat: str, text: str) -> None:
+        """Refuse what a real platform refuses."""
+        now = asyncio.get_running_loop().time()
+        if chat in self.gone:
+            raise Gone("the bot was blocked by the user")
+        if length_of(self.limits.unit)(text) > self.limits.text:
+            raise TooLong("message is too long")
+        if name != "file" and not text.strip():
+            raise AssertionError("a message without text")
+        if self.limits.per_chat and now - self._last.get(chat, 0) < 0.5 / self.limits.per_chat:
+            self.refused.append("too fast")
+            raise RetryAfter(0.05)
+        self._last[chat] = now
+
+    def markup(self, text: str, rich: bool) -> None:
+        if rich and text.count("⟦") != text.count("⟧"):
+            raise BadMarkup("can't find the end of bold")
+
+    def add(self, chat: str, text: str, **more: Any) -> str:
+        self._count += 1
+        made = Shown(f"p{self._count}", chat, text, texts=[text], **more)
+        made.changed = asyncio.get_running_loop().time()
+        self.shown[made.id] = made
+        return made.id
+
+    def change(self, id_: str, text: str, rich: bool, choices: tuple[str, ...]) -> None:
+        now = asyncio.get_running_loop().time()
+        if id_ not in self.shown:
+            raise Lost("message to edit not found")
+        one = self.shown[id_]
+        if now - one.changed < self.limits.edit_every * 0.5:
+            self.refused.append("edited too fast")
+            raise RetryAfter(0.05)
+        if (one.text, one.choices) == (text, choices):
+            raise NotModified("message is not modified")
+        one.text, one.rich, one.choices, one.changed = text, rich, choices, now
+        one.texts.append(text)
+
+
+class PlatformWire:
+    """A client of the platform (protocol ``Wire``)."""
+
+    def __init__(self, platform: Platform) -> None:
+        self.platform = platform
+        self.limits = platform.limits
+        self.take: Take | None = None
+        self.log: list[str] = []
+        self.probe_fault: Exception | None = None
+        self.connect_fault: Exception | None = None
+
+    async def connect(self, take: Take) -> None:
+        self.log.append("connect")
+        if self.connect_fault is not None:
+            raise self.connect_fault
+        self.take = take
+
+    async def disconnect(self) -> None:
+        self.log.append("disconnect")
+        self.take = None
+
+    async def aclose(self) -> None:
+        self.log.append("aclose")
+
+    async def probe(self) -> None:
+        self.log.append("probe")
+        if self.probe_fault is not None:
+            raise self.probe_fault
+
+    async def text(
+        self, chat: str, text: str, *, rich: bool, reply_to: str | None, choices: tuple[str, ...]
+    ) -> str:
+        def act() -> str:
+            self.platform.markup(text, rich)
+            return self.platform.add(chat, text, rich=rich, reply_to=reply_to, choices=choices)
+
+        return str(await self.platform.request("text", chat, text, act))
+
+    async def edit(
+        self, chat: str, message_id: str, text: str, *, rich: bool, choices: tuple[str, ...] = ()
+    ) -> None:
+        def act() -> None:
+            self.platform.markup(text, rich)
+            self.platform.change(message_id, text, rich, choices)
+
+        await self.platform.request("edit", chat, text, act)
+
+    async def delete(self, chat: str, message_id: str) -> None:
+        def act() -> None:
+            if self.platform.shown.pop(message_id, None) is None:
+                raise Lost("message to delete not found")
+
+        await self.platform.request("delete", chat, "x", act)
+
+    async def file(
+        self, chat: str, item: Attachment | Audio, *, caption: str, reply_to: str | None
+    ) -> str:
+        def act() -> str:
+            return self.platform.add(chat, caption, file=item, reply_to=reply_to)
+
+        return str(await self.platform.request("file", chat, caption, act))
+
+    async def typing(self, chat: str) -> None:
+        self.platform.typed.append(chat)
+        if self.platform.fault("typing", chat, "") is not None:
+            raise ConnectionError("the platform is away")
+
+    def render(self, markdown: str) -> str:
+        return paint(markdown, Stars())
+
+
+class PigeonKit(Kit):
+    name = "pigeon"
+
+    def is_private(self, chat_id: str, user_id: str) -> bool:
+        return chat_id == user_id
+
+
+def pigeon(platform: Platform, **options: Any) -> type[Plugin[Any]]:
+    """A plugin that brings a channel to the platform."""
+
+    class Pigeon(Plugin[NoConfig]):
+        def __init__(self, config: NoConfig, host: Host) -> None:
+            super().__init__(config, host)
+            self.wire = PlatformWire(platform)
+            self.channel = PigeonKit(host, self.wire, KitOptions(**options))
+
+        @hookimpl
+        async def teardown(self, host: Host) -> None:
+            await self.channel.aclose()
+
+        @hookimpl
+        def register_channels(self, register: Callable[[Channel], None]) -> None:
+            register(self.channel)
+
+    return Pigeon
+
+
+class Speaker(ScriptedModel):
+    """Answers each message with what ``answers`` holds for it, word by word."""
+
+    def __init__(self, answers: dict[str, Any], pause: float = 0.005) -> None:
+        super().__init__()
+        self.answers, self.pause = answers, pause
+        self.held = asyncio.Event()
+        self.held.set()
+
+    async def send(self, wire: WireRequest, on_delta: DeltaSink | None) -> ModelResponse:
+        request = wire.stable.request  # type: ignore[attr-defined]
+        asked = request.messages[-1].text
+        step = self.answers.get(asked, self.answers.get(""))
+        step = step.pop(0) if isinstance(step, list) and len(step) > 1 else step
+        response = self._response(step[0] if isinstance(step, list) else step)
+        words = response.text.split(" ")
+        for place, word in enumerate(words):
+            if on_delta is not None:
+                on_delta(Delta(word + (" " if place < len(words) - 1 else "")))
+            await asyncio.sleep(self.pause)
+            if place == len(words) // 2:
+                await self.held.wait()
+        return response
+
+
+class Town:
+    """A process with the channel; ``again`` is the next one on the same home and platform."""
+
+    def __init__(
+        self, home: Path, platform: Platform, model: ScriptedModel, *plugins: Any, **options: Any
+    ) -> None:
+        self.platform, self.model, self._home, self._more = (
+            platform,
+            model,
+            home,
+            (plugins, options),
+        )
+        self._kind = pigeon(platform, **options)
+        self.harness = Harness(
+            self._kind, *plugins, home=home, model=model, config={}, strict=False
+        )
+
+    @property
+    def kit(self) -> PigeonKit:
+        found: PigeonKit = self.harness.plugin(self._kind).channel
+        return found
+
+    @property
+    def wire(self) -> PlatformWire:
+        found: PlatformWire = self.harness.plugin(self._kind).wire
+        return found
+
+    async def open(self) -> Town:
+        runtime = await self.harness.aopen()
+        await self.kit.start()
+        await runtime.intake.take_up()
+        return self
+
+    async def again(self) -> Town:
+        """Kill this one, by taking away whatever runs, and start the next."""
+        await self.harness.aclose()
+        self.platform.killed = asyncio.Event()
+        plugins, options = self._more
+        return await Town(self._home, self.platform, self.model, *plugins, **options).open()
+
+    async def say(self, id_: str, chat: str = "c", text: str = "", **more: Any) -> bool:
+        assert self.wire.take is not None
+        return await self.wire.take(Inbound("pigeon", chat, "ann", id_, text or id_, **more))
+
+    async def idle(self) -> None:
+        """Wait until all is delivered, or the process is killed."""
+        runtime = await self.harness.aopen()
+        work = asyncio.ensure_future(runtime.finish_background(PATIENCE))
+        dead = asyncio.ensure_future(self.platform.killed.wait())
+        await asyncio.wait([work, dead], return_when=asyncio.FIRST_COMPLETED)
+        for task in (work, dead):
+            task.cancel()
+        await asyncio.gather(work, dead, return_exceptions=True)
+
+    async def records(self) -> list[str]:
+        """The keys that the kit has left in the store."""
+        return await self.kit.host.storage.kv.keys()
+
+    async def close(self) -> None:
+        await self.harness.aclose()
+
+
+@pytest.fixture
+def platform() -> Platform:
+    return Platform()
+
+
+@pytest.fixture
+async def town(tmp_path: Path) -> Any:
+    """Make towns: ``await town(platform, {"hi": "answer"})``."""
+    made: list[Town] = []
+
+    async def make(platform: Platform, answers: dict[str, Any], *plugins: Any, **more: Any) -> Town:
+        pause = more.pop("pause", 0.005)
+        one = Town(tmp_path / f"h{len(made)}", platform, Speaker(answers, pause), *plugins, **more)
+        made.append(one)
+        return await one.open()
+
+    yield make
+    for one in made:
+        await one.close()

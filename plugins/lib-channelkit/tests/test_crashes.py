@@ -1,0 +1,133 @@
+"""Whatever fails and whenever the process dies: every reply once, in order, or marked."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from .conftest import MARK, Platform, Speaker, Town
+
+SIZES = {"m1": 1, "m2": 7, "m3": 2, "m4": 16}
+"""Lines of each answer; two or three of them fill a message."""
+
+
+def answer(name: str) -> str:
+    return "\n".join(f"[{name}.{n}] some words for the line" for n in range(SIZES[name]))
+
+
+ANSWERS = {name: answer(name) for name in SIZES}
+CHATS = {"m1": "c1", "m2": "c1", "m3": "c2", "m4": "c1"}
+
+
+def check(platform: Platform) -> None:
+    """Every line once, in order; a second time only after a mark."""
+    for chat in sorted(set(CHATS.values())):
+        names = [name for name in SIZES if CHATS[name] == chat]
+        wanted = [f"{name}.{n}" for name in names for n in range(SIZES[name])]
+        seen: list[str] = []
+        has_mark = dict.fromkeys(names, False)
+        for text in platform.texts(chat):
+            lines = re.findall(r"\[(m\d\.\d+)\]", text)
+            has_mark |= {line.split(".")[0]: True for line in lines if text.startswith(MARK)}
+        for text in platform.texts(chat):
+            for line in re.findall(r"\[(m\d\.\d+)\]", text):
+                assert line not in seen or has_mark[line.split(".")[0]], (
+                    line,
+                    platform.texts(chat),
+                )
+                if line not in seen:
+                    seen.append(line)
+        assert seen == wanted, platform.texts(chat)
+        unmarked = [name for name in names if not has_mark[name]]
+        assert not any("…" in t for t in platform.texts(chat) for n in unmarked if n in t)
+
+
+async def live(home: Path, platform: Platform, pause: float) -> None:
+    """Say everything, go on through every death, and look at what people see."""
+    town = await Town(home, platform, Speaker(dict(ANSWERS), pause)).open()
+    try:
+        for name in SIZES:
+            await town.say(name, CHATS[name])
+        await town.idle()
+        while platform.killed.is_set():
+            town = await town.again()
+            await town.idle()
+        check(platform)
+        assert await town.records() == []
+    finally:
+        await town.close()
+
+
+async def test_nothing_goes_wrong(tmp_path: Path, platform: Platform) -> None:
+    await live(tmp_path / "home", platform, 0.004)
+    assert platform.refused == []
+    assert not any(MARK in one.text for one in platform.shown.values())
+
+
+@pytest.mark.parametrize("fault", ["kill before", "kill after"])
+@pytest.mark.parametrize("number", range(1, 16))
+async def test_a_death_at_every_request(tmp_path: Path, fault: str, number: int) -> None:
+    platform = Platform()
+    platform.faults = {number: fault}
+    await live(tmp_path / "home", platform, 0.004)
+    if fault == "kill before":
+        assert len([one for one in platform.shown.values() if MARK in one.text]) <= 2
+
+
+FAULTS = ["kill before", "kill after", "away", "slow down", "bad markup", "lost", "no answer"]
+
+
+@given(st.dictionaries(st.integers(1, 25), st.sampled_from(FAULTS), max_size=5), st.booleans())
+@settings(
+    max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_random_faults(
+    tmp_path_factory: pytest.TempPathFactory, faults: dict[int, str], slow: bool
+) -> None:
+    async def run() -> None:
+        platform = Platform()
+        platform.faults = dict(faults)
+        await live(tmp_path_factory.mktemp("home"), platform, 0.004 if slow else 0.0)
+
+    asyncio.run(run())
+
+
+async def test_the_next_process_edits_the_message_of_the_last(
+    tmp_path: Path, platform: Platform
+) -> None:
+    model: Any = Speaker(dict(ANSWERS), 0.01)
+    model.held.clear()
+    town = await Town(tmp_path / "home", platform, model).open()
+    await town.say("m2", "c1")
+    await platform.until(lambda: bool(platform.shown))
+    (first,) = platform.shown
+    model.held.set()
+    platform.killed.set()
+    town = await town.again()
+    await town.idle()
+    assert platform.chat("c1")[0].id == first
+    assert "\n".join(text.strip() for text in platform.texts("c1")) == ANSWERS["m2"]
+    assert await town.records() == []
+    await town.close()
+
+
+async def test_a_running_answer_waits_for_the_reply_before_it(
+    tmp_path: Path, platform: Platform
+) -> None:
+    def fault(name: str, chat: str, text: str) -> str | None:
+        return "away" if "[m1.0]" in text and len(platform.refused) < 2 else None
+
+    platform.fault = fault
+    town = await Town(tmp_path / "home", platform, Speaker(dict(ANSWERS), 0.01)).open()
+    await town.say("m1", "c1")
+    await town.say("m2", "c1")
+    await town.idle()
+    lines = re.findall(r"\[(m\d\.\d+)\]", "".join(platform.texts("c1")))
+    assert lines == ["m1.0", *[f"m2.{n}" for n in range(7)]]
+    await town.close()

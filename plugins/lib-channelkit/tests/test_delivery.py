@@ -1,0 +1,219 @@
+"""Replies through a real core and a strict platform."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hookline.testing import calls
+from hookline_hookspecs import Attachment, Audio, Plugin, Reply, Session, tool
+from hookline_hookspecs.plugin import NoConfig
+
+from .conftest import MARK, SMALL, Platform
+
+LONG = "\n\n".join(f"Paragraph {n} has **bold** words and some more of them." for n in range(8))
+
+
+async def test_an_answer_is_one_message_in_the_dialect(town: Any, platform: Platform) -> None:
+    one = await town(platform, {"hi": "Hello **you**."})
+    assert await one.say("hi")
+    assert not await one.say("hi")
+    await one.idle()
+    (shown,) = platform.chat("c")
+    assert (shown.text, shown.rich, shown.reply_to) == ("Hello ⟦you⟧.", True, "hi")
+    assert await one.records() == []
+
+
+async def test_a_growing_answer_is_edited_and_becomes_the_reply(
+    town: Any, platform: Platform
+) -> None:
+    one = await town(platform, {"hi": LONG}, pause=0.01)
+    await one.say("hi")
+    await one.idle()
+    shown = platform.chat("c")
+    assert len(shown[0].texts) > 2
+    assert any(text.endswith("…") for text in shown[0].texts)
+    assert "\n\n".join(one.text.strip() for one in shown) == LONG.replace("**bold**", "⟦bold⟧")
+    assert platform.refused == []
+    assert await one.records() == []
+
+
+async def test_text_before_a_tool_call_gives_way(town: Any, platform: Platform) -> None:
+    class Tools(Plugin[NoConfig]):
+        @tool(read_only=True)
+        def look(self) -> str:
+            """Look."""
+            return "seen"
+
+    first = ["Let me look at it first, this takes a while.", calls("look")]
+    answers = {"hi": [first], "": "There it is, as it was."}
+    one = await town(platform, answers, Tools, pause=0.02)
+    await one.say("hi")
+    await one.idle()
+    (shown,) = platform.chat("c")
+    assert shown.text == "There it is, as it was."
+    assert any("Let me" in text for text in shown.texts)
+    assert all("Let me" not in text or "There" not in text for text in shown.texts)
+
+
+def reply(text: str, id_: str = "r1", **more: Any) -> Reply:
+    session = Session("s", "pigeon", "c", None, 0.0)
+    return Reply(session, text, id=id_, **more)
+
+
+async def test_buttons_are_on_the_last_piece_whose_id_is_returned(
+    town: Any, platform: Platform
+) -> None:
+    one = await town(platform, {})
+    sent = await one.kit.send(reply(LONG, choices=("Once", "Deny")))
+    shown = platform.chat("c")
+    assert [one.choices for one in shown] == [()] * (len(shown) - 1) + [("Once", "Deny")]
+    assert len(shown) > 2
+    assert sent == shown[-1].id
+
+
+async def test_markup_that_is_refused_goes_out_plain(town: Any, platform: Platform) -> None:
+    one = await town(platform, {})
+    platform.fault = lambda name, chat, text: "bad markup" if "⟦" in text else None
+    await one.kit.send(reply("some **bold** words"))
+    assert [(one.text, one.rich) for one in platform.chat("c")] == [("some **bold** words", False)]
+
+
+async def test_what_the_platform_counts_as_too_long_is_split_smaller(
+    town: Any, platform: Platform
+) -> None:
+    one = await town(platform, {})
+    text = "".join(f"**{n}** " for n in range(60))
+    one.wire.render = lambda markdown: markdown.replace("**", "⟦⟦⟧⟧")
+    await one.kit.send(reply(text))
+    shown = "".join(one.text for one in platform.chat("c"))
+    assert [int(n) for n in shown.replace("⟦⟦⟧⟧", "").split()] == list(range(60))
+
+
+async def test_a_blocked_chat_is_given_up_and_the_next_reply_is_tried(
+    town: Any, platform: Platform, caplog: pytest.LogCaptureFixture
+) -> None:
+    one = await town(platform, {"": "answer"}, stream=False)
+    platform.gone = {"c"}
+    await one.say("a")
+    await one.idle()
+    assert "given up: the bot was blocked" in caplog.text
+    platform.gone = set()
+    await one.say("b")
+    await one.idle()
+    assert platform.texts("c") == ["answer"]
+
+
+async def test_a_message_that_was_deleted_meanwhile_is_sent_anew(
+    town: Any, platform: Platform
+) -> None:
+    one = await town(platform, {"hi": LONG}, pause=0.01)
+    one.model.held.clear()
+    await one.say("hi")
+    await platform.until(lambda: bool(platform.shown))
+    platform.shown.clear()
+    one.model.held.set()
+    await one.idle()
+    text = "\n\n".join(one.text.strip() for one in platform.chat("c"))
+    assert text == LONG.replace("**bold**", "⟦bold⟧")
+
+
+async def test_files_follow_the_text_and_are_judged_by_content(
+    town: Any, platform: Platform, tmp_path: Path
+) -> None:
+    one = await town(platform, {})
+    picture, big, sound = tmp_path / "p.txt", tmp_path / "big.bin", tmp_path / "v.ogg"
+    picture.write_bytes(b"\x89PNG\r\n\x1a\n" + b"0" * 50)
+    big.write_bytes(b"0" * 20_000)
+    sound.write_bytes(b"no sound at all")
+    items = (
+        Attachment(picture, "text/plain", "p.png", 1),
+        Attachment(big, "text/plain", "big.bin", 1),
+        Attachment(tmp_path / "absent", "text/plain", "absent.txt", 1),
+        Attachment(tmp_path, "text/plain", "folder", 1),
+        Audio(sound, "audio/ogg", 3.0),
+    )
+    sent = await one.kit.send(reply("Here.", attachments=items))
+    text, first, *faults, last = platform.chat("c")
+    assert (sent, text.text) == (text.id, "Here.")
+    assert first.file == replace(items[0], mime="image/png", size=58)
+    assert [one.text.split(",0")[0].split(":")[0] for one in faults] == [
+        "(The file big.bin has 20",
+        "(The file absent.txt cannot be sent",
+        "(folder is no file, so that it is not sent.)",
+    ]
+    assert last.file == Attachment(sound, "text/plain", "v.ogg", 15)
+
+
+async def test_a_retry_goes_on_where_it_stopped(
+    town: Any, platform: Platform, tmp_path: Path
+) -> None:
+    one = await town(platform, {})
+    file = tmp_path / "f.txt"
+    file.write_text("words")
+    asked = reply(LONG, attachments=(Attachment(file, "text/plain", "f.txt", 5),) * 2)
+    for number in range(1, 40):
+        platform.faults[number] = "away" if number % 2 else ""
+    for _ in range(40):
+        try:
+            await one.kit.send(asked)
+            break
+        except ConnectionError:
+            continue
+    texts = [one.text for one in platform.chat("c") if one.file is None]
+    assert "\n\n".join(text.strip() for text in texts) == LONG.replace("**bold**", "⟦bold⟧")
+    assert len([one for one in platform.chat("c") if one.file]) == 2
+    assert not any(MARK in text for text in texts)
+    assert await one.kit.send(asked) is not None
+    assert len(platform.chat("c")) == len(texts) + 2
+
+
+async def test_a_request_without_an_answer_is_marked_when_it_is_made_again(
+    town: Any, platform: Platform
+) -> None:
+    one = await town(platform, {"": "answer"}, stream=False)
+    platform.faults[1] = "no answer"
+    await one.say("a")
+    await one.idle()
+    assert platform.texts("c") == ["answer", f"{MARK}\nanswer"]
+
+
+async def test_a_platform_that_asks_to_wait_is_waited_for(town: Any) -> None:
+    platform = Platform(replace(SMALL, per_chat=0))
+    one = await town(platform, {"": LONG}, pause=0.002)
+    asked: list[float] = []
+
+    def storm(name: str, chat: str, text: str) -> str | None:
+        now = asyncio.get_running_loop().time()
+        asked.append(now)
+        return "slow down" if len(asked) % 3 else None
+
+    platform.fault = storm
+    for chat in ("a", "b", "c"):
+        await one.say(f"m{chat}", chat)
+    await one.idle()
+    for chat in ("a", "b", "c"):
+        text = "\n\n".join(text.strip() for text in platform.texts(chat))
+        assert text == LONG.replace("**bold**", "⟦bold⟧")
+
+
+async def test_an_answer_without_words_leaves_nothing(town: Any, platform: Platform) -> None:
+    one = await town(platform, {})
+    assert await one.kit.send(reply("  \n")) is None
+    assert platform.shown == {}
+
+
+async def test_replies_can_be_sent_after_stop(town: Any, platform: Platform) -> None:
+    one = await town(platform, {"": LONG}, pause=0.01)
+    one.model.held.clear()
+    await one.say("a")
+    await platform.until(lambda: bool(platform.shown))
+    await one.kit.stop()
+    assert one.wire.take is None
+    one.model.held.set()
+    await one.idle()
+    text = "\n\n".join(one.text.strip() for one in platform.chat("c"))
+    assert text == LONG.replace("**bold**", "⟦bold⟧")

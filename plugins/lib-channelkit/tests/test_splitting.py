@@ -1,0 +1,126 @@
+"""Pieces fit, add up, keep code fences and characters whole, and come in linear time."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+import regex
+from hookline_channelkit import cut, length_of, split
+from hookline_channelkit.splitting import SMALLEST
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+UNITS = ("utf16", "chars", "bytes")
+WORDS = st.sampled_from(
+    [
+        *("a", "word ", "End. ", "é", "e\u0301", "字", "。", "x" * 40, "# T\n", "- i\n"),
+        *("👩\u200d👩\u200d👧\u200d👦", "🇩🇪", "👍🏽", " ", "\t", "\r\n", "\n", "\n\n", "  ", "`"),
+        *("```", "```py\n", "\n```\n", "~~~\n", "````md\n", "\n   ```\n"),
+    ]
+)
+TEXTS = st.lists(WORDS, max_size=120).map("".join) | st.text(max_size=300)
+LIMITS = st.integers(SMALLEST, 200)
+
+
+@given(TEXTS, LIMITS, st.sampled_from(UNITS))
+@settings(max_examples=400, deadline=None)
+def test_pieces_fit_and_add_up(text: str, limit: int, unit: str) -> None:
+    length = length_of(unit)  # type: ignore[arg-type]
+    pieces = list(cut(text, limit, length))
+    assert split(text, limit, length) == [piece.text for piece in pieces]
+    assert all(length(piece.text) <= limit for piece in pieces)
+    assert "".join(piece.source for piece in pieces) == text
+    assert [piece.is_last for piece in pieces] == [False] * (len(pieces) - 1) + [True] * bool(
+        pieces
+    )
+    for piece in pieces:
+        assert piece.source == text[piece.start : piece.end]
+        assert any(
+            re.fullmatch(r"(?:(`{3,}|~{3,})[^\n]*\n)?", piece.text[:at])
+            and re.fullmatch(r"\n?(?:`{3,}|~{3,})|", piece.text[at + len(piece.source) :])
+            for at in range(len(piece.text) - len(piece.source) + 1)
+            if piece.text.startswith(piece.source, at)
+        )
+
+
+@given(TEXTS, LIMITS, st.integers(0, 10))
+@settings(max_examples=200, deadline=None)
+def test_going_on_from_a_piece_gives_the_same_pieces(text: str, limit: int, number: int) -> None:
+    pieces = list(cut(text, limit))
+    if number < len(pieces):
+        assert list(cut(text, limit, start=pieces[number].start)) == pieces[number:]
+
+
+@given(st.lists(WORDS, max_size=120).map("".join), LIMITS, st.sampled_from(UNITS))
+@settings(max_examples=300, deadline=None)
+def test_characters_stay_whole(text: str, limit: int, unit: str) -> None:
+    length = length_of(unit)  # type: ignore[arg-type]
+    borders = {match.end() for match in regex.finditer(r"\X", text)}
+    assert all(piece.end in borders for piece in cut(text, limit, length))
+
+
+CODE = st.lists(st.sampled_from(["x = 1", "", "    return 2", "print('`')", "y" * 30]), min_size=1)
+BLOCKS = st.lists(st.tuples(st.sampled_from(["", "py", "c++ title"]), CODE), max_size=6)
+
+
+@given(BLOCKS, st.integers(64, 200))
+@settings(max_examples=200, deadline=None)
+def test_every_piece_has_whole_fences_with_their_info(
+    blocks: list[tuple[str, list[str]]], limit: int
+) -> None:
+    text = "\n\n".join(
+        f"Some words.\n```{info}\n" + "\n".join(lines) + "\n```" for info, lines in blocks
+    )
+    for piece in split(text, limit):
+        assert piece.count("```") % 2 == 0, piece
+    infos = re.findall(r"^```(.+)$", "\n".join(split(text, limit)), re.MULTILINE)
+    assert list(dict.fromkeys(infos)) == list(dict.fromkeys(info for info, _ in blocks if info))
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("One two.\n\nThree four five six seven.", ["One two.\n\n", "Three four five six seven."]),
+        ("First line here\nsecond line is here", ["First line here\n", "second line is here"]),
+        ("A sentence here. Another one there.", ["A sentence here. ", "Another one there."]),
+        ("words that go on and on without end", ["words that go on and on without ", "end"]),
+        ("x" * 40, ["x" * 32, "x" * 8]),
+        (
+            "```py\naaaa = 1\nbbbb = 2\ncccc = 3\n```\nend",
+            ["```py\naaaa = 1\nbbbb = 2\n```", "```py\ncccc = 3\n```\nend"],
+        ),
+    ],
+)
+def test_where_it_is_cut(text: str, pieces: list[str]) -> None:
+    assert split(text, 32) == pieces
+
+
+def test_a_limit_that_is_too_small_is_refused() -> None:
+    with pytest.raises(ValueError, match="31"):
+        split("text", 31)
+
+
+HOSTILE = {
+    "one line": "x" * 1_000_000,
+    "fences": "```py\n" * 100_000,
+    "growing fences": "\n".join("`" * n for n in range(3, 1000)),
+    "one huge fence": "`" * 200_000 + "\ncode\n" * 10_000,
+    "long info": "```" + "i" * 200_000 + "\ncode\n" * 10_000,
+    "one cluster": "e" + "\u0301" * 300_000,
+    "flags": "🇩🇪" * 100_000,
+    "blank": "\n" * 300_000,
+    "marks on spaces": " \u0301" * 150_000,
+    "stops": ".\"'" * 200_000,
+    "surrogates": "\ud800" * 100_000,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_texts_take_time_in_proportion(name: str) -> None:
+    text, began = HOSTILE[name], time.process_time()
+    pieces = list(cut(text, 4096, length_of("utf16")))
+    assert time.process_time() - began < 30
+    assert "".join(piece.source for piece in pieces) == text
+    assert len(pieces) < len(text) * 2 / 400
