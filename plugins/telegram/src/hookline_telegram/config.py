@@ -1,0 +1,72 @@
+"""The settings of the channel, and where its token comes from."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from typing import Literal
+
+from hookline_hookspecs import Host
+from pydantic import BaseModel, Field, SecretStr
+
+VARIABLE = "TELEGRAM_BOT_TOKEN"
+"""Environment variable (or line of ``.env``) that is read where config has no token."""
+_TOKEN = re.compile(r"[0-9]+:[A-Za-z0-9_-]+")
+
+
+class TelegramConfig(BaseModel):
+    """The bot, and how it behaves."""
+
+    token: SecretStr = Field(
+        default=SecretStr(""),
+        description=f"The bot's token, from @BotFather; else the variable {VARIABLE}.",
+    )
+    base_url: str = Field(
+        default="https://api.telegram.org/bot", description="The Bot API, up to the token."
+    )
+    base_file_url: str = Field(
+        default="https://api.telegram.org/file/bot", description="Its files, up to the token."
+    )
+    stream: bool = Field(default=True, description="Show a running answer by editing a message.")
+    edit_every: float = Field(
+        default=1.5, ge=0.2, description="Seconds between two edits of a message at least."
+    )
+    groups: Literal["mention", "always"] = Field(
+        default="mention",
+        description="In groups, answer what is addressed to the bot, or everything it sees.",
+    )
+    commands: dict[str, str] | None = Field(
+        default=None, description="The menu: command and help; null: the usual ones; {}: no change."
+    )
+    poll_seconds: int = Field(
+        default=20, ge=1, le=50, description="Seconds that a request for updates may stay open."
+    )
+    max_bytes: int = Field(
+        default=20_000_000,
+        ge=1,
+        description="The largest file taken; the Bot API gives out no more than 20 MB.",
+    )
+    keep_days: float | None = Field(
+        default=30.0, gt=0, description="Days that files of messages are kept; null: for ever."
+    )
+
+
+def token_of(config: TelegramConfig, host: Host) -> str:
+    """The token, of config or of the environment; empty without one."""
+    env: Mapping[str, str] = getattr(host, "env", os.environ)
+    return (config.token.get_secret_value() or env.get(VARIABLE, "")).strip()
+
+
+def fault_of(token: str) -> str | None:
+    """Why the token will not do, as a sentence, or None; it is not tried."""
+    if not token:
+        return (
+            f"telegram.token is missing; make a bot with @BotFather and put {VARIABLE}=… into .env"
+        )
+    if _TOKEN.fullmatch(token) is None:
+        return (
+            "telegram.token is no token, which looks like 123456:ABC-def; copy it from @BotFather "
+            f"into .env as {VARIABLE}=…"
+        )
+    return None

@@ -1,0 +1,157 @@
+"""What an update of the Bot API says. Updates are read as they came: a field that is new, or
+missing, is then no reason to lose the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+Json: TypeAlias = Mapping[str, Any]
+KINDS = ("voice", "audio", "animation", "video", "video_note", "document")
+"""Fields of a message that hold a file; of an animation ``document`` is set, too."""
+SOUNDS = frozenset({"voice", "audio"})
+_NAMES = {"voice": "voice.oga", "audio": "audio", "animation": "animation.mp4"}
+
+
+@dataclass(frozen=True, slots=True)
+class Me:
+    """The bot itself."""
+
+    id: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file that can be fetched. ``size`` in bytes, 0 if it is not told; seconds of a sound."""
+
+    id: str
+    name: str
+    size: int
+    is_sound: bool
+    seconds: float
+
+
+def chat_of(update: Json) -> int:
+    """The chat that an update belongs to, 0 without one; order matters within it."""
+    pressed = update.get("callback_query") or {}
+    message = update.get("message") or update.get("edited_message") or pressed.get("message") or {}
+    return int((message.get("chat") or {}).get("id", 0))
+
+
+def thread_of(message: Json) -> int | None:
+    """The topic of a message; replies in ordinary groups have a thread that is none."""
+    thread = message.get("message_thread_id") if message.get("is_topic_message") else None
+    return int(thread) if thread is not None else None
+
+
+def is_of_person(message: Json) -> bool:
+    """False for bots, for what the service tells, and for posts in the name of a channel."""
+    sender = message.get("from") or {}
+    return bool(sender) and not sender.get("is_bot")
+
+
+def is_private(message: Json) -> bool:
+    """True for a chat with one person."""
+    return bool(message["chat"].get("type") == "private")
+
+
+def is_addressed(message: Json, me: Me) -> bool:
+    """True if the bot is mentioned, is replied to, or a command names it."""
+    mine = f"@{me.name}".casefold()
+    for kind, part, entity in _entities(message):
+        if kind in ("mention", "bot_command") and part.casefold().endswith(mine):
+            return True
+        if kind == "text_mention" and entity.get("user", {}).get("id") == me.id:
+            return True
+    answered = message.get("reply_to_message") or {}
+    is_mine = (answered.get("from") or {}).get("id") == me.id
+    return is_mine and "forum_topic_created" not in answered
+
+
+def words_of(message: Json, me: Me) -> str | None:
+    """The text or caption without what only addresses the bot; None of a command for another.
+
+    ``/start`` is what an app sends when the chat is opened: it asks for help; with words behind it
+    (a link ``t.me/BOT?start=WORDS``) it stands for these.
+    """
+    text = str(message.get("text") or message.get("caption") or _other(message))
+    mine = f"@{me.name}".casefold()
+    for kind, part, entity in _entities(message):
+        if entity.get("offset") != 0:
+            continue
+        rest = text[len(part) :]
+        command, _, name = part.partition("@")
+        if kind == "bot_command" and name and f"@{name}".casefold() != mine:
+            return None
+        if kind == "bot_command":
+            text = command + rest
+        elif kind == "mention" and part.casefold() == mine:
+            text = rest.lstrip(" ,:\n")
+    if text.split(None, 1)[:1] == ["/start"]:
+        return text[len("/start") :].strip() or "/help"
+    return text
+
+
+def _other(message: Json) -> str:
+    if "sticker" in message:
+        return str(message["sticker"].get("emoji") or "")
+    if "location" in message:
+        place = message["location"]
+        return f"(location: {place.get('latitude')}, {place.get('longitude')})"
+    return ""
+
+
+def _entities(message: Json) -> Iterator[tuple[str, str, Json]]:
+    """Type, text and the rest; offsets count UTF-16 units."""
+    text = str(message.get("text") or message.get("caption") or "")
+    units = text.encode("utf-16-le", "surrogatepass")
+    for entity in message.get("entities") or message.get("caption_entities") or ():
+        start, length = int(entity["offset"]), int(entity["length"])
+        part = units[2 * start : 2 * (start + length)].decode("utf-16-le", "replace")
+        yield str(entity["type"]), part, entity
+
+
+def file_of(message: Json) -> File | None:
+    """The file of a message, of a photo the largest."""
+    if sizes := message.get("photo"):
+        largest = max(sizes, key=lambda one: int(one.get("width", 0)) * int(one.get("height", 0)))
+        return File(largest["file_id"], "photo.jpg", int(largest.get("file_size") or 0), False, 0.0)
+    for kind in KINDS:
+        if about := message.get(kind):
+            name = str(about.get("file_name") or _NAMES.get(kind, kind))
+            seconds = float(about.get("duration") or 0)
+            size = int(about.get("file_size") or 0)
+            return File(about["file_id"], name, size, kind in SOUNDS, seconds)
+    return None
+
+
+def label_of(query: Json) -> str | None:
+    """The words on the button that was pressed; None if its message is too old to be shown."""
+    markup = (query.get("message") or {}).get("reply_markup") or {}
+    for row in markup.get("inline_keyboard", ()):
+        for button in row:
+            if button.get("callback_data") == query.get("data"):
+                return str(button["text"])
+    return None
+
+
+def units_of(updates: Sequence[Json]) -> Iterator[tuple[Literal["message", "edit", "press"], Any]]:
+    """What is one message for a person, as a list: the pictures of an album are. Presses as they
+    came."""
+    albums: dict[str, list[Json]] = {}
+    for update in updates:
+        message = update.get("message") or {}
+        if album := message.get("media_group_id"):
+            albums.setdefault(album, []).append(message)
+    for update in updates:
+        if message := update.get("message"):
+            whole = albums.get(message.get("media_group_id", ""), [message])
+            if whole[0] is message:
+                yield "message", whole
+        elif "edited_message" in update:
+            yield "edit", [update["edited_message"]]
+        elif "callback_query" in update:
+            yield "press", update["callback_query"]

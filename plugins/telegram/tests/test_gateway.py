@@ -1,0 +1,238 @@
+"""One gateway in a real process: what people write on Telegram, and what they get."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from .bot_api import BOT, BotApi, person
+from .conftest import BOSS, Gateways, end
+from .telegram_text import units
+
+STORY = "\n\n".join(
+    f"## Part {n}\n\n" + f"**bold {n}** <tag> & `code <{n}>` 🙂 " * 30 for n in range(12)
+)
+CODE = "```python\n" + "\n".join(f"print('{n} <&> ' * 3)" for n in range(400)) + "\n```"
+LIST = "# Head\n\n- *one*\n- [two](https://a.org/?x=1&y=2)\n\n> said"
+SCRIPT = {
+    "steps": [
+        {"when": "^story", "text": STORY, "repeat": True},
+        {"when": "^code", "text": CODE, "repeat": True},
+        {"when": "^list", "text": LIST, "repeat": True},
+        {"when": "^ask", "tools": [{"name": "clarify", "arguments": {
+            "question": "Which one?", "choices": ["Red & blue", "G" * 80]}}], "repeat": True},
+        {"when": "^Red & blue", "text": "red it is", "repeat": True},
+        {"when": "^launch", "tools": [{"name": "bash", "arguments": {"command": "sudo true"}}],
+         "repeat": True},
+        {"when": "exit code|Denied|Error", "text": "finished", "repeat": True},
+        {"when": "^hello there$", "text": "hello back", "repeat": True},
+        {"when": "^corrected$", "text": "so it is", "repeat": True},
+        {"when": ".", "text": "answered", "repeat": True},
+    ]
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def api() -> Iterator[BotApi]:
+    made = BotApi()
+    made.room(BOSS)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def gateways(tmp_path_factory: pytest.TempPathFactory, api: BotApi) -> Iterator[Gateways]:
+    made = Gateways(tmp_path_factory.mktemp("telegram"), api)
+    access = {"admins": [f"telegram:{BOSS}"], "allow": ["telegram:*"]}
+    made.configure(SCRIPT, access=access, shell={}, clarify={}, telegram={"edit_every": 0.5})
+    gateway = made.start()
+    yield made
+    assert end(gateway) == 0
+    assert api.token.partition(":")[2] not in made.said
+    made.close()
+
+
+@pytest.fixture
+def chat(api: BotApi, gateways: Gateways, request: pytest.FixtureRequest) -> int:
+    """A private chat that nobody has used."""
+    made = 5000 + abs(hash(request.node.name)) % 10**6
+    api.room(made)
+    return made
+
+
+def test_a_message_is_answered_and_confirmed(api: BotApi, chat: int) -> None:
+    api.say(chat, "hello there")
+    shown = api.find("hello back", chat)
+    assert (shown.kind, shown.reply_to, shown.thread) == ("text", None, None)
+    api.wait(lambda: not api.unconfirmed)
+    assert api.texts(chat) == ["hello back"]
+    assert any(c.method == "sendChatAction" and c.params["chat_id"] == str(chat) for c in api.calls)
+
+
+def test_the_menu_shows_commands_that_exist(api: BotApi, chat: int) -> None:
+    api.wait(lambda: api.commands)
+    names = [one["command"] for one in api.commands]
+    assert {"new", "stop", "help", "whoami"} <= set(names)
+    assert "skills" not in names  # the plugin is off
+
+
+def test_markdown_becomes_telegrams_html(api: BotApi, chat: int) -> None:
+    api.say(chat, "list")
+    shown = api.find("Head", chat)
+    assert {kind for kind, _, _ in shown.entities} == {"bold", "italic", "text_link", "blockquote"}
+    assert "two" in shown.text
+    assert "[two]" not in shown.text
+
+
+@pytest.mark.parametrize("what", ["story", "code"])
+def test_long_texts_come_in_pieces_that_hold_everything(api: BotApi, chat: int, what: str) -> None:
+    api.say(chat, what)
+    last = "bold 11" if what == "story" else "'399 <&>"
+    api.wait(lambda: any(last in text.casefold() for text in api.texts(chat)))
+    pieces = api.messages(chat)
+    assert len(pieces) > 1
+    assert all(units(one.text) <= 4096 for one in pieces)
+    assert all(one.entities for one in pieces)  # none was sent plain
+    whole = "\n".join(one.text for one in pieces)
+    if what == "code":
+        assert [f"print('{n} <&> ' * 3)" in whole for n in range(400)] == [True] * 400
+        assert all(one.entities[0][0] in ("pre", "code") for one in pieces)
+    else:
+        assert [whole.count(f"bold {n} <tag> & code <{n}> 🙂") for n in range(12)] == [30] * 12
+
+
+def test_a_press_answers_a_question_once_and_the_buttons_go(api: BotApi, chat: int) -> None:
+    api.say(chat, "ask")
+    question = api.find("Which one?", chat)
+    assert question.buttons == ["Red & blue", "G" * 80]
+    presses = [api.press(question, "Red & blue", chat) for _ in range(2)]
+    api.find("red it is", chat)
+    api.wait(lambda: not question.buttons and set(presses) <= set(api.answered))
+    api.say(chat, "hello there")
+    api.find("hello back", chat)
+    assert api.texts(chat).count("red it is") == 1
+    assert len(api.texts(chat)) == 3
+
+
+def test_an_admin_approves_with_a_button_and_nobody_else(api: BotApi, chat: int) -> None:
+    api.say(BOSS, "hello there")
+    api.find("hello back", BOSS)
+    api.say(chat, "launch")
+    question = api.find("sudo true", BOSS)
+    assert question.buttons == ["Once", "This session", "Always", "Deny"]
+    api.press(question, "Once", chat)
+    api.find("Only an admin may answer this", BOSS)
+    assert question.buttons
+    api.press(question, "Deny", BOSS)
+    api.find("Denied.", BOSS)
+    api.find("finished", chat)
+    api.wait(lambda: not question.buttons)
+
+
+def test_a_group_is_answered_where_it_speaks_to_the_bot(api: BotApi, chat: int) -> None:
+    group = -chat
+    api.room(group)
+    api.say(group, "just talking", 7)
+    api.say(group, "/whoami@another_bot", 7)
+    api.say(group, "what about @hookline_bots and user@hookline_bot.org", 7)
+    asked = api.say(group, "🙂 @hookline_bot hello", 7)
+    first = api.find("answered", group)
+    assert first.reply_to == asked["message_id"]
+    api.say(group, "@Hookline_bot, hello there", 7)
+    api.find("hello back", group)
+    api.say(group, "/whoami@hookline_bot", 7)
+    told = api.find("telegram:7 in chat", group)
+    api.say(group, "more of it", 7, reply_to=told.id)
+    api.wait(lambda: len(api.texts(group)) >= 4)
+    assert api.texts(group)[3:] == ["answered"]
+
+
+def test_a_topic_is_a_chat_of_its_own(api: BotApi, chat: int) -> None:
+    group = -(10**12) - chat
+    api.room(group, is_forum=True)
+    for thread in (11, 22):
+        api.say(group, f"/whoami@hookline_bot {thread}", 7, thread=thread)
+    for thread in (11, 22):
+        assert api.find(f"in chat {group}:{thread}", group).thread == thread
+    api.say(group, "/whoami@hookline_bot", 7)
+    api.wait(lambda: any(one.thread is None for one in api.messages(group)))
+
+
+def test_a_group_that_moves_keeps_its_name(api: BotApi, chat: int) -> None:
+    old, new = -chat - 10**7, -(10**12) - chat - 10**7
+    for one in (old, new):
+        api.room(one)
+    api.say(old, "/whoami@hookline_bot", 7)
+    api.find(f"in chat {old}", old)
+    api.migrate(old, new)
+    api.say(new, "/whoami@hookline_bot again", 7)
+    api.find(f"in chat {old}", new)
+
+
+def test_an_edit_of_the_last_message_is_answered_and_others_are_not(api: BotApi, chat: int) -> None:
+    first = api.say(chat, "hello there")
+    api.find("hello back", chat)
+    api.edit(first, "hello there")  # something else has changed: a link's preview, say
+    api.edit(first, "corrected")
+    api.find("so it is", chat)
+    api.say(chat, "next")
+    api.find("answered", chat)
+    api.edit(first, "hello there")
+    api.say(chat, "/whoami")
+    api.find(f"telegram:{chat}", chat)
+    assert len(api.texts(chat)) == 4
+
+
+def test_bots_and_posts_of_channels_are_not_heard(api: BotApi, chat: int) -> None:
+    for sender in (BOT, person(9, is_bot=True)):
+        api.say(chat, "hello there", sender=sender)
+    api.deliver("message", {"message_id": 1, "date": 1, "chat": {"id": chat, "type": "channel"}})
+    api.deliver("message", {"nothing": "as expected"})
+    api.deliver("poll_of_tomorrow", {"id": 1})
+    api.say(chat, "/whoami")
+    api.find("telegram:", chat)
+    assert len(api.texts(chat)) == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "heard"), [("/start", "/new"), ("/start hello there", "hello back")]
+)
+def test_start_asks_for_help_or_stands_for_its_words(
+    api: BotApi, chat: int, said: str, heard: str
+) -> None:
+    api.say(chat, said)
+    api.find(heard, chat)
+
+
+def test_markup_that_is_refused_goes_as_plain_text(api: BotApi, chat: int) -> None:
+    refuse: Any = api.refuse_markup
+    refuse.add(chat)
+    api.say(chat, "list")
+    shown = api.find("Head", chat)
+    assert shown.entities == ()
+    assert len(api.texts(chat)) == 1
+
+
+def test_who_has_blocked_the_bot_holds_up_nobody(api: BotApi, chat: int) -> None:
+    api.room(chat, is_blocked=True)
+    api.say(chat, "hello there")
+    api.wait(lambda: [c for c in api.calls if c.method == "sendMessage" and c.status == 403])
+    api.room(chat, is_blocked=False)
+    api.say(chat, "/whoami")
+    api.find(f"telegram:{chat}", chat)
+    assert len(api.texts(chat)) == 1
+
+
+def test_the_doctor_knows_the_bot(gateways: Gateways) -> None:
+    _, told = gateways.run("doctor")
+    assert "the bot is @hookline_bot" in told
+    _, told = gateways.run("doctor", TELEGRAM_BOT_TOKEN="4242:AAAAAAAAAAAAAAAAAAAAAAAAA")
+    assert "Telegram does not know telegram.token" in told
+
+
+def test_a_second_process_does_not_start(gateways: Gateways) -> None:
+    process: subprocess.Popen[bytes] = gateways.spawn("gateway")
+    assert process.wait(timeout=120) == 1

@@ -1,0 +1,217 @@
+"""What the service and the network do to a bot; nothing is lost and nothing said twice."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hookline.testing import Harness, ScriptedModel
+from hookline_hookspecs import Delta, DeltaSink, ModelResponse, WireRequest
+from hookline_telegram import Telegram
+
+from .bot_api import PATIENCE, TOKEN, BotApi
+from .conftest import ANN, BOSS, Gateways, end
+
+EVERYBODY = {"admins": [f"telegram:{BOSS}"], "allow": ["telegram:*"]}
+MARK = "(may be a repeat)\n"
+
+
+def test_storms_are_waited_out(gateways: Gateways, api: BotApi) -> None:
+    gateways.configure()
+    api.webhook = "https://example.org/hook"
+    gateway = gateways.start()
+    api.say(ANN, "one")
+    api.wait(lambda: len(api.texts(ANN)) == 1 and not api.webhook)
+
+    api.misbehave("502", times=3)
+    api.misbehave("garbage", "getUpdates", times=1)
+    api.misbehave("refuse", "getUpdates", times=1)
+    api.say(ANN, "two")
+    api.wait(lambda: len(api.texts(ANN)) == 2)
+
+    api.misbehave("429", "sendMessage", times=1, seconds=1)
+    api.say(ANN, "three")
+    api.wait(lambda: len(api.texts(ANN)) == 3)
+
+    api.rival = True
+    gateways.wait_for_log("terminated by other getUpdates request")
+    api.behave()
+    api.say(ANN, "four")
+    api.wait(lambda: len(api.texts(ANN)) == 4)
+
+    api.misbehave("silent", "getUpdates", times=1)
+    api.wait(lambda: not api.faults)
+    api.say(ANN, "five")
+    api.wait(lambda: len(api.texts(ANN)) == 5 and not api.unconfirmed)
+    assert end(gateway) == 0
+    assert api.texts(ANN) == ["answered"] * 5
+    assert gateways.said.count("terminated by other") == 1
+
+
+def test_floods_are_kept_below_the_limit(gateways: Gateways, api: BotApi) -> None:
+    gateways.configure(access=EVERYBODY)
+    api.flood = (1.0, 1)
+    chats = range(1000, 1010)
+    for chat in chats:
+        api.room(chat)
+        for number in range(3):
+            api.say(chat, f"m{number}")
+    gateway = gateways.start()
+    api.wait(lambda: Counter(one.chat for one in api.messages()) == dict.fromkeys(chats, 3))
+    assert end(gateway) == 0
+    assert api.texts() == ["answered"] * 30
+    assert api.violations == 0
+
+
+def test_a_line_that_breaks_after_a_message_was_sent_gives_a_marked_repeat(
+    gateways: Gateways, api: BotApi
+) -> None:
+    gateways.configure()
+    gateway = gateways.start()
+    api.misbehave("drop", "sendMessage", times=1)
+    api.say(ANN, "hello")
+    api.wait(lambda: len(api.texts(ANN)) == 2)
+    assert end(gateway) == 0
+    assert api.texts(ANN) == ["answered", f"{MARK}answered"]
+
+
+POINTS = ["after-receive", "after-commit:2", "before-reply", "mid-stream", "after-send"]
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_kill_loses_nothing_and_says_nothing_twice(
+    gateways: Gateways, api: BotApi, point: str
+) -> None:
+    gateways.configure(access=EVERYBODY)
+    for chat in (ANN, BOSS):
+        api.say(chat, "hello")
+    victim = gateways.spawn("gateway", HOOKLINE_CRASH_AT=point)
+    assert victim.wait(timeout=PATIENCE) == -signal.SIGKILL
+    survivor = gateways.start()
+    api.wait(lambda: api.texts(ANN) and api.texts(BOSS) and not api.unconfirmed)
+    api.say(ANN, "/whoami")
+    api.find("telegram:222", ANN)
+    assert end(survivor) == 0
+    assert api.texts(BOSS) == ["answered"]
+    assert api.texts(ANN)[:-1] == ["answered"]
+
+
+def test_a_kill_while_a_message_is_sent_gives_a_marked_one(gateways: Gateways, api: BotApi) -> None:
+    gateways.configure()
+    api.misbehave("silent", "sendMessage", times=1)
+    victim = gateways.start()
+    api.say(ANN, "hello")
+    api.wait(lambda: api.count("sendMessage"))
+    end(victim, signal.SIGKILL)
+    survivor = gateways.start()
+    api.wait(lambda: api.texts(ANN))
+    assert end(survivor) == 0
+    assert api.texts(ANN) == [f"{MARK}answered"]
+
+
+WORK = {
+    "steps": [
+        {
+            "when": "^work",
+            "text": "I will look.",
+            "tools": [{"name": "bash", "arguments": {"command": "sleep 5"}}],
+        },
+        {"when": ".", "text": "finished", "repeat": True},
+    ]
+}
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_what_a_dead_process_has_begun_to_show_becomes_the_answer(
+    gateways: Gateways, api: BotApi, number: int
+) -> None:
+    gateways.configure(WORK, shell={}, telegram={"edit_every": 0.3})
+    victim = gateways.start()
+    api.say(BOSS, "work")
+    api.find("I will look.", BOSS)
+    polls = api.count("GetUpdates") + 3
+    api.wait(lambda: api.count("GetUpdates") >= polls)  # by then its id is known
+    code = end(victim, number)
+    if number == signal.SIGTERM:
+        assert code == 0
+        assert api.texts(BOSS) == ["finished"]  # it was finished first
+    survivor = gateways.start()
+    api.find("finished", BOSS)
+    assert end(survivor) == 0
+    assert api.texts(BOSS) == ["finished"]
+    assert len(api.shown) == 1
+
+
+@pytest.mark.parametrize(
+    ("token", "sentence"),
+    [
+        ("", "telegram.token is missing"),
+        ("not/a token", "telegram.token is no token"),
+        ("4242:AAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "Telegram does not know telegram.token"),
+    ],
+)
+def test_a_bad_token_ends_the_start_with_a_sentence(
+    gateways: Gateways, token: str, sentence: str
+) -> None:
+    gateways.configure()
+    code, said = gateways.run("gateway", TELEGRAM_BOT_TOKEN=token)
+    assert code == 1
+    assert sentence in said
+    assert not token or token not in said.replace(sentence, "")
+
+
+def test_without_a_network_it_begins_and_goes_on_when_there_is_one(
+    gateways: Gateways, api: BotApi
+) -> None:
+    gateways.configure()
+    api.misbehave("refuse", times=4)
+    api.say(ANN, "hello")
+    gateway = gateways.start()
+    api.find("answered", ANN)
+    assert end(gateway) == 0
+
+
+class Slow(ScriptedModel):
+    """Speaks word by word."""
+
+    async def send(self, wire: WireRequest, on_delta: DeltaSink | None) -> ModelResponse:
+        response = await super().send(wire, None)
+        for word in "".join(getattr(one, "text", "") for one in response.blocks).split(" "):
+            if on_delta is not None:
+                on_delta(Delta(word + " "))
+            await asyncio.sleep(0.02)
+        return response
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_running_answer_is_one_message_that_grows(
+    harness: Callable[..., Harness], api: BotApi, stream: bool
+) -> None:
+    words = " ".join(f"word{n} *strong{n}*" for n in range(100))
+    settings = {"token": TOKEN, "base_url": api.base_url, "edit_every": 0.5, "stream": stream}
+    h = harness(Telegram, config=settings, model=Slow([words]))
+    channel: Any = h.runtime.channels.get("telegram")
+    api.flood = (1.0, 3)
+    api.room(ANN, flood=type(api.room(ANN).flood)(1.0, 3))
+    begun = time.monotonic()
+
+    async def talk() -> None:
+        await channel.start()
+        api.say(ANN, "hello")
+        await asyncio.to_thread(api.find, "strong99", ANN)
+        await h.runtime.finish_background(PATIENCE)
+        await channel.stop()
+
+    h.run(talk())
+    (shown,) = api.messages(ANN)
+    assert shown.text == words.replace("*", "")
+    assert len(api.shown) == 1
+    assert bool(shown.history) == stream
+    assert all(shown.text.startswith(one[:20]) for one in shown.history)
+    assert len(shown.edits) <= (time.monotonic() - begun) / 0.5 + 1
+    assert api.violations == 0
