@@ -437,6 +437,10 @@ class Context(Protocol):
 class Access(Protocol):
     """Who may do what on network channels; offered by a plugin."""
 
+    async def may_write(self, channel: str, user_id: str) -> bool:
+        """Whether this person's messages are let in, so that a channel need not fetch the files of
+        others. Every message still passes ``on_message``, which decides."""
+
     def is_operator(self, inbound: Inbound) -> bool:
         """True for an admin's message in a chat where nobody else reads."""
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from .bot_api import BOT, BotApi, person
-from .conftest import BOSS, Gateways, end
+from .conftest import ANN, BOSS, Gateways, end
 from .telegram_text import units
 
 STORY = "\n\n".join(
@@ -236,3 +237,23 @@ def test_the_doctor_knows_the_bot(gateways: Gateways) -> None:
 def test_a_second_process_does_not_start(gateways: Gateways) -> None:
     process: subprocess.Popen[bytes] = gateways.spawn("gateway")
     assert process.wait(timeout=120) == 1
+
+
+def test_a_stranger_s_file_is_not_fetched(tmp_path: Path) -> None:
+    api = BotApi()
+    api.room(ANN)
+    api.room(BOSS)
+    one = Gateways(tmp_path, api)
+    try:
+        one.configure(access={"admins": [f"telegram:{BOSS}"]})
+        gateway = one.start()
+        api.send(ANN, "document", b"x" * 1000, name="virus.exe")
+        api.wait(lambda: any("I do not know you yet" in text for text in api.texts(ANN)))
+        api.send(BOSS, "document", b"hello", name="mine.txt")
+        api.wait(lambda: "answered" in api.texts(BOSS))
+        assert end(gateway) == 0
+        saved = [path for path in (one.home / "media").rglob("*") if path.is_file()]
+        assert [path.read_bytes() for path in saved] == [b"hello"]
+    finally:
+        one.close()
+        api.close()

@@ -77,6 +77,16 @@ class AccessControl(Plugin[AccessConfig]):
 
     # The service
 
+    async def may_write(self, channel: str, user_id: str) -> bool:
+        """Whether this person's messages are let in; False where it cannot be known."""
+        if not self._is_network(channel):
+            return True
+        try:
+            return (await self._people.role(Person(channel, user_id))).may_write
+        except HooklineError as error:
+            self.log.error("nobody can be let in: %s", error)
+            return False
+
     def is_operator(self, inbound: Inbound) -> bool:
         """True for an admin's message in a chat where nobody else reads."""
         return self._people.is_admin(Person.of(inbound)) and self._chats.is_private(

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from hookline_channelkit import Gone, Media, Take, TooLarge, WireError
-from hookline_hookspecs import Attachment, Audio, HooklineError, Host, Inbound
+from hookline_hookspecs import Access, Attachment, Audio, HooklineError, Host, Inbound
 
 from . import reading
 from .api import download, understood
@@ -103,6 +103,8 @@ class Taker:
                 return None
             id_ += f":e{last.get('edit_date', 0)}"
         files = [file for message in unit if (file := reading.file_of(message)) is not None]
+        if files and not await self._may_write(first):
+            files, text = [], text or f"({files[0].name})"
         fetched = await asyncio.gather(*[self._fetch(file) for file in files])
         problems = [one for one in fetched if isinstance(one, str)]
         if problems:
@@ -140,6 +142,12 @@ class Taker:
             self.problems.popitem(last=False)
 
     # Files
+
+    async def _may_write(self, message: Json) -> bool:
+        """False for a person whose message will be refused: nothing of theirs is fetched."""
+        access = self._host.services.get(Access)  # type: ignore[type-abstract]
+        known = getattr(access, "may_write", None)
+        return known is None or await known(CHANNEL, str(message["from"]["id"]))
 
     async def _fetch(self, file: File) -> Attachment | Audio | str:
         """The file, saved; or a sentence that says why not."""
