@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -201,3 +202,10 @@ def test_however_a_stream_is_cut_into_pieces_the_answer_is_the_same(
     answer = read_message(reader.message(), "p/m")
     texts = (TextBlock(text),) if text else ()
     assert answer.blocks == (ThinkingBlock(thinking), *texts, ToolCall("t", "n", arguments))
+
+
+async def test_many_answers_at_once(talk: MakeTalk) -> None:
+    t = talk(*[Reply(text="all of you", delay=0.5)] * 150)
+    answers = await asyncio.gather(*(t.ask() for _ in range(150)))
+    assert {answer.text for answer in answers} == {"all of you"}
+    assert len(t.server.bodies) == 150

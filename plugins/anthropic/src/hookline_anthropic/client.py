@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import DeltaSink, ProviderSettings
@@ -20,8 +24,20 @@ PATIENCE = 60.0
 """Longest wait in seconds that is slept through before the SDK tries again. A longer
 ``retry-after`` is told at once, so that a person or a fallback can act on it."""
 
+POOLED = 64
+"""Requests at a time through one pool: the HTTP client looks at every connection of its pool for
+each request, which with a thousand of them takes longer than the request."""
+
 _JSON = {"headers": {"Content-Type": "application/json"}}
 _AUTH = {"authorization", "x-api-key"}
+
+
+@dataclass(slots=True)
+class _Pool:
+    """A client of the SDK, with its connections, and how many requests it has under way."""
+
+    sdk: AsyncAnthropic
+    active: int = 0
 
 
 class Client:
@@ -53,9 +69,8 @@ class Client:
         self._transport_error = httpx2.HTTPError
         self._stream_cls: Any = AsyncStream[object]
         try:
-            self._sdk = _make_sdk(settings, options, key or "none")
-            # Its overloads tell apart streamed and whole by a literal, which is not known here.
-            self._sdk_post: Any = self._sdk.post
+            self._make = partial(_make_sdk, settings, options, key or "none")
+            self._pools = [_Pool(self._make())]
         except (ValueError, TypeError, httpx2.InvalidURL) as error:
             raise errors.settings(error) from error
 
@@ -65,9 +80,8 @@ class Client:
         Raises:
             ProviderError: as :meth:`whole`; also when the stream breaks off.
         """
-        stream = await self._post(body, model, stream=True)
         reader = StreamReader(on_delta)
-        async with stream:
+        async with self._sdk() as sdk, await self._post(sdk, body, model, stream=True) as stream:
             if "event-stream" not in stream.response.headers.get("content-type", ""):
                 return await self._unstreamed(stream.response, model)
             async for event in self._events(stream, model):
@@ -82,14 +96,32 @@ class Client:
         Raises:
             ProviderError: no connection, an error of the API, or no message.
         """
-        answer = await self._post(body, model, stream=False)
+        async with self._sdk() as sdk:
+            answer = await self._post(sdk, body, model, stream=False)
         if isinstance(answer, dict):
             return self._checked(answer, str(answer), model)
         raise self._errors.no_message(str(answer), model)
 
-    async def _post(self, body: bytes, model: str, *, stream: bool) -> Any:
+    @asynccontextmanager
+    async def _sdk(self) -> AsyncIterator[Any]:
+        """A client with a free connection. It is typed loosely, because the overloads of its
+        ``post`` tell apart streamed and whole by a literal, which is not known here."""
+        pools = self._pools
+        while (pool := next((one for one in pools if one.active < POOLED), None)) is None:
+            known, made = len(pools), await asyncio.to_thread(self._make)
+            if len(pools) == known:
+                pools.append(_Pool(made))
+            else:
+                await made.close()
+        pool.active += 1
         try:
-            return await self._sdk_post(
+            yield pool.sdk
+        finally:
+            pool.active -= 1
+
+    async def _post(self, sdk: Any, body: bytes, model: str, *, stream: bool) -> Any:
+        try:
+            return await sdk.post(
                 "/v1/messages",
                 content=body,
                 cast_to=object,
@@ -134,7 +166,8 @@ class Client:
 
     async def aclose(self) -> None:
         """Close connections."""
-        await self._sdk.close()
+        for pool in self._pools:
+            await pool.sdk.close()
 
 
 def _make_sdk(settings: ProviderSettings, options: Options, key: str) -> AsyncAnthropic:
