@@ -1,4 +1,4 @@
-"""A gateway with the standard set that has nothing to do, on one processor."""
+"""A gateway with the standard set and Telegram that has nothing to do, on one processor."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ import asyncio
 import os
 import shutil
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from channels.borrowed import bot_api
 
 from .platform import Message
 from .result import Result
@@ -21,6 +25,7 @@ class Idle:
 
     seconds: float = 3.0
     standard: bool = True
+    telegram: bool = True
 
 
 SHORT = Idle()
@@ -30,7 +35,7 @@ LONG = Idle(seconds=60.0)
 async def run(seed: int, much: Idle) -> Result:
     """Run the scenario."""
     result = Result("idle")
-    async with stage(seed, standard=much.standard) as on:
+    async with stage(seed, standard=much.standard) as on, _telegram(on, much.telegram):
         if taskset := shutil.which("taskset"):
             processor = min(os.sched_getaffinity(0))
             on.house.prefix = (taskset, "-c", str(processor))
@@ -52,6 +57,21 @@ async def run(seed: int, much: Idle) -> Result:
         result.must("database", "whole" if on.house.is_whole() else "damaged", "whole")
     result.note("python", sys.version.split()[0])
     return result
+
+
+@asynccontextmanager
+async def _telegram(on: Stage, wanted: bool) -> AsyncIterator[None]:
+    """Telegram is on, and asks a server that has nothing to say."""
+    if not wanted:
+        yield
+        return
+    api = bot_api.BotApi()
+    urls = {"base_url": api.base_url, "base_file_url": api.base_file_url}
+    on.house.configure(telegram={"token": bot_api.TOKEN, **urls})
+    try:
+        yield
+    finally:
+        api.close()
 
 
 async def _one_turn(on: Stage) -> None:

@@ -47,6 +47,7 @@ LONGEST = 295.0
 """Seconds; core ends the hook after 300, so the plugin itself has to be a little earlier."""
 KNOWN = 1024
 """Sessions whose person is remembered, for their sub-agents, and questions that were shown."""
+NOT_YOURS = "Only the person whose request this is may answer."
 SHOW = "?"
 """``/approve ?`` writes the open question into the chat."""
 
@@ -205,6 +206,8 @@ class Approvals(Plugin[ApprovalsConfig]):
             pressed = shown is waiting and not shown.answer.done()
             if not pressed:
                 return Deny("That question is answered, or its time is over. Nothing was changed.")
+            if inbound.user_id != shown.scope.person:
+                return Deny(NOT_YOURS)
         if waiting is None:
             return None
         waiting.speaker = inbound.user_id  # the next to run is this message's own command
@@ -232,7 +235,7 @@ class Approvals(Plugin[ApprovalsConfig]):
         if typed == SHOW:
             return self._shown_as(ctx, waiting, as_text(waiting.question))
         if ctx.channel != TERMINAL and speaker != waiting.scope.person:
-            return "Only the person whose request this is may answer."
+            return NOT_YOURS
         if choice is None:
             return self._unclear(ctx, waiting)
         if choice != DENY and not waiting.typed and ctx.channel != TERMINAL:

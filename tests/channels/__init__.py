@@ -1,0 +1,1 @@
+"""The whole story on channels: real gateways, fake platforms, one model script."""
