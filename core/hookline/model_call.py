@@ -67,15 +67,14 @@ async def call_model(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
 def _sink(ctx: TurnContext) -> DeltaSink | None:
     """Where streamed pieces go: nowhere if nobody listens or a plugin may take words back."""
     runtime = ctx.runtime
-    if crash.armed("mid-stream"):
-        return lambda _delta: crash.point("mid-stream")
-    if not runtime.bus.signals.heard("delta") or runtime.plugins.withholds_deltas():
-        return None
+    shown = runtime.bus.signals.heard("delta") and not runtime.plugins.withholds_deltas()
 
     def show(delta: Delta) -> None:
-        runtime.bus.signals.send("delta", delta, ctx)
+        if shown:
+            runtime.bus.signals.send("delta", delta, ctx)
+        crash.point("mid-stream")
 
-    return show
+    return show if shown or crash.armed("mid-stream") else None
 
 
 async def _place_context(
