@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -58,12 +58,14 @@ class Plugins:
         self.gone: set[str] = set()
         """Plugins switched off since the start; their tools answer that they are gone."""
 
-    def load(self) -> None:
-        """Import, check, make and register what is switched on."""
+    def load(self, leave: Collection[str] = ()) -> None:
+        """Import, check, make and register what is switched on; not what stands in ``leave``."""
         for rank, entry in enumerate(self._config.plugins.values()):
             loading = self.loadings[entry.name] = Loading(entry)
             if entry.error:
                 loading.state, loading.reason = "failed", entry.error
+            elif entry.name in leave and entry.standard and entry.enabled:
+                loading.state = "on"
             elif entry.enabled:
                 self._load_one(loading, rank)
         for loading, reason in self._lacking():
@@ -95,9 +97,8 @@ class Plugins:
         _check_declared(found)
         if found.requires_api > API:
             wanted, have = (".".join(map(str, v)) for v in (found.requires_api, API))
-            raise PluginRefused(
-                f"it needs plugin API {wanted} and this Hookline has {have}; update hookline"
-            )
+            told = f"it needs plugin API {wanted} and this Hookline has {have}"
+            raise PluginRefused(f"{told}; update hookline")
         config, loading.warnings = validate_settings(
             found.config_class, loading.entry, self._config.path, self._config.lines
         )
@@ -128,10 +129,8 @@ class Plugins:
     def _add_tool(self, loading: Loading, tool: Tool) -> None:
         other = self._runtime.tools.get(tool.name)
         if other is not None:
-            raise PluginRefused(
-                f"its tool {tool.name} has the name of one of plugin {other.plugin}; "
-                f"switch one of them off"
-            )
+            told = f"its tool {tool.name} has the name of one of plugin {other.plugin}"
+            raise PluginRefused(f"{told}; switch one of them off")
         tool.plugin = loading.entry.name
         self._runtime.tools[tool.name] = tool
         loading.tools.append(tool)

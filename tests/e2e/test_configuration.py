@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -151,3 +153,17 @@ def test_the_environment_wins_over_the_file(machine: Machine) -> None:
     assert shown["network"]["allow_hosts"] == ["localhost", "*.example"]
     wrong = machine.run("run", "hello", env={"HOOKLINE_MAX_ITERATIONS": "012"})
     assert (wrong.code, "HOOKLINE_MAX_ITERATIONS" in wrong.err) == (2, True)
+
+
+def test_help_shows_the_plugins_commands_and_leaves_the_other_plugins_alone(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "hookline", "--home", tmp_path / "h", "--help"],
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    assert {"chat", "memory", "pairing", "gateway"} <= set(done.stdout.split())
+    lines = [line.rpartition("|")[2].strip() for line in done.stderr.splitlines()]
+    imported = {name.partition(".")[0] for name in lines}
+    assert "hookline_memory" in imported
+    assert not {"hookline_files", "hookline_shell", "hookline_web"} & imported

@@ -6,7 +6,7 @@ import ast
 import re
 import sys
 from functools import cache
-from importlib.metadata import packages_distributions
+from importlib.metadata import entry_points, packages_distributions
 
 import pytest
 import yaml
@@ -127,3 +127,13 @@ def test_the_standard_set_is_what_the_defaults_say() -> None:
 def test_every_dist_is_a_source_of_the_workspace() -> None:
     sources = root_pyproject()["tool"]["uv"]["sources"]
     assert {dist.name for dist in dists()} <= set(sources)
+
+
+def test_what_adds_no_command_is_what_the_defaults_say() -> None:
+    defaults = yaml.safe_load((CORE / "config" / "defaults.yaml").read_text("utf-8"))
+    silent = set()
+    for name in defaults["standard"]:
+        [point] = entry_points(group="hookline.plugins", name=name)
+        if "register_cli" not in dir(point.load()):
+            silent.add(name)
+    assert set(defaults["without_commands"]) == silent

@@ -102,7 +102,7 @@ def _take_home(arguments: list[str]) -> list[str]:
 
 def _add_plugin_commands() -> None:
     """Commands from plugins (``register_cli``). Those that are ``async`` run in a runtime."""
-    from hookline.config import ConfigError, load
+    from hookline.config import ConfigError, load, without_commands
     from hookline.runtime import Runtime
 
     from .shared import home, quiet_logging
@@ -117,7 +117,7 @@ def _add_plugin_commands() -> None:
     else:
         logging.getLogger("hookline").addHandler(logging.NullHandler())
     runtime = Runtime(loaded, home())
-    runtime.plugins.load()
+    runtime.plugins.load(without_commands())
 
     runtime.bus.gather("register_cli", lambda plugin: partial(_add, plugin))
 

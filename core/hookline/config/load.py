@@ -79,7 +79,7 @@ def load_text(
     text: str, path: Path, env: Mapping[str, str], overrides: Mapping[str, object] = _NOTHING
 ) -> Loaded:
     """As `load`, for a text that stands, or is to stand, at `path`. Raises ConfigError."""
-    presets, standard = _defaults()
+    presets, standard, _ = _defaults()
     dotenv, warnings = read_dotenv(path.parent / ".env")
     env = {**dotenv, **env}
     document = Document(path, text)
@@ -118,12 +118,17 @@ def load_text(
 
 
 @cache
-def _defaults() -> tuple[dict[str, Preset], tuple[str, ...]]:
-    """The presets and the standard plugins of defaults.yaml, both in order."""
+def _defaults() -> tuple[dict[str, Preset], tuple[str, ...], tuple[str, ...]]:
+    """The presets and the standard plugins of defaults.yaml, both in order, and the silent ones."""
     text = files(__package__).joinpath("defaults.yaml").read_text("utf-8")
     data = yaml.load(text, Loader=yaml.CSafeLoader)
     presets = {name: Preset.model_validate(preset) for name, preset in data["presets"].items()}
-    return presets, tuple(data["standard"])
+    return presets, tuple(data["standard"]), tuple(data["without_commands"])
+
+
+def without_commands() -> tuple[str, ...]:
+    """Standard plugins that add nothing to the command line, so that it need not import them."""
+    return _defaults()[2]
 
 
 def _entry(

@@ -12,7 +12,8 @@ from urllib.parse import quote
 
 import pytest
 import yaml
-from hookline_threat_scan.scanner import Audience, Scanner
+from hookline_threat_scan.audience import Audience
+from hookline_threat_scan.scanner import Scanner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hookline_threat_scan.scanner import Audience, Scanner
+from hookline_threat_scan.audience import Audience
+from hookline_threat_scan.scanner import Scanner
 
 DATA = Path(__file__).parent / "data"
 BENIGN: dict[str, list[str]] = yaml.safe_load((DATA / "benign.yaml").read_text("utf-8"))

@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Context, Host, Lesson, Plugin, Reply, hookimpl
 
 from .config import RedactConfig
-from .redactor import Redactor
+
+if TYPE_CHECKING:
+    from .redactor import Redactor
 
 LONG = 20_000
 """Characters from which on a text is worked on in a thread, so that others need not wait."""
@@ -24,6 +27,8 @@ class Redact(Plugin[RedactConfig]):
 
     @cached_property
     def _redactor(self) -> Redactor:
+        from .redactor import Redactor  # compiles a lot of expressions
+
         return Redactor(self.config.region, self.config.kinds)
 
     @hookimpl

@@ -7,12 +7,16 @@ import re
 from fnmatch import fnmatchcase
 from functools import cache, cached_property
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
 import yaml
 from hookline_hookspecs import Context, Deny, Excerpt, Lesson, Plugin, hookimpl
 
+from .audience import Audience
 from .config import ThreatScanConfig
-from .scanner import Audience, Scanner
+
+if TYPE_CHECKING:
+    from .scanner import Scanner
 
 LONG = 20_000
 """Characters from which on a text is scanned in a thread, so that others need not wait."""
@@ -49,6 +53,8 @@ class ThreatScan(Plugin[ThreatScanConfig]):
 
     @cached_property
     def _scanner(self) -> Scanner:
+        from .scanner import Scanner  # compiles a lot of expressions
+
         return Scanner(self.config.installers)
 
 

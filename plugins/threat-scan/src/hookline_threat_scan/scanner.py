@@ -5,9 +5,9 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
-from enum import Enum
 from typing import TypeAlias
 
+from .audience import Audience
 from .characters import INVISIBLE, find_characters, find_stray_characters
 from .encoded import payloads
 from .finding import Finding
@@ -22,19 +22,6 @@ from .vocabulary import vocabulary
 Reader: TypeAlias = Callable[[str], Reading]
 DEPTH = 3
 """How many times what was decoded is decoded again."""
-
-
-class Audience(Enum):
-    """What a text is for the model that reads it."""
-
-    GUIDANCE = "guidance"
-    """It is followed or remembered: notes, skills, context files, hints."""
-    PROGRAM = "program"
-    """A script or page of a skill: guidance in which markup and tokens are ordinary."""
-    DATA = "data"
-    """It is looked at: files, references, pages."""
-    CODE = "code"
-    """It is a program's source: data in which tokens and markup are ordinary."""
 
 
 _FOLLOWED = frozenset({Audience.GUIDANCE, Audience.PROGRAM})
