@@ -97,6 +97,7 @@ class Computer:
         base = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "LANG": "C.UTF-8"}
         # `titles` would ask the model once more, after a session's second message.
         own = {"HOOKLINE_HOME": str(self.home), "HOOKLINE_PLUGINS__TITLES": "false"}
+        own["HOOKLINE_PLUGINS__USER_MODEL"] = "false"  # it asks the model beside the turns
         return base | own | self.env | dict(extra)
 
     def messages(self, session: str) -> list[dict[str, Any]]:

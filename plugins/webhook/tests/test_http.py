@@ -128,11 +128,11 @@ def test_the_content_type_does_not_matter(serve: Serve, kind: str) -> None:
 def test_what_cannot_be_stored_is_not_acknowledged(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def full(*_: object) -> bool:
+    def full(*_: object, **_options: object) -> None:
         raise StoreError("the disk is full")
 
     async def talk(client: httpx2.AsyncClient, url: str) -> Any:
-        monkeypatch.setattr("hookline.host.PluginHost.receive", full)
+        monkeypatch.setattr("hookline.journal.Journal.receive", full)
         return await client.post(url, content=message("m1"), headers=signed(message("m1")))
 
     answer = serve(talk)
