@@ -59,8 +59,9 @@ class Outbox:
         self._locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
 
     async def deliver_all(self, channel: str) -> None:
-        """Send all that is waiting for a channel; chats do not wait for each other."""
-        chats = {row["chat_id"] for row in await self._runtime.journal.open_outbox(channel)}
+        """Send what is waiting for a channel, but in chats that are being delivered to already."""
+        rows = await self._runtime.journal.open_outbox(channel)
+        chats = {r["chat_id"] for r in rows if (channel, r["chat_id"]) not in self._locks}
         await asyncio.gather(*[self.deliver(channel, chat) for chat in chats])
 
     async def deliver(self, channel_name: str, chat_id: str) -> None:

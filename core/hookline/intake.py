@@ -80,8 +80,7 @@ class Intake:
         replies. What this process works on is let be."""
         for session_id in await self._runtime.journal.unfinished_sessions():
             row = await self._runtime.journal.session(session_id)
-            state = self._runtime.sessions.loaded(session_id)
-            idle = state is None or state.running is None
+            idle = getattr(self._runtime.sessions.loaded(session_id), "running", None) is None
             if idle and row and row["kind"] == "chat" and row["channel"] != TERMINAL:
                 self._runtime.background(self._finish_session(session_id))
         # Read twice: what is finished between two looks is open no more at the second.

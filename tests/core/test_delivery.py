@@ -210,3 +210,24 @@ async def test_a_command_can_answer_with_buttons(harness: Make) -> None:
     await h.plugin(Menu).host.finish(PATIENCE)
     assert post.sent[0].choices == ("Soup", "Bread")
     assert told == ["1"]
+
+
+async def test_a_platform_that_is_away_is_not_asked_by_more_and_more(harness: Make) -> None:
+    post = Post()
+    post.hangs = True
+    h = harness(mail(post), model=["a"])
+    await h.aopen()
+    host = h.plugin(Plugin).host
+    await host.receive(said("x"))
+    async with asyncio.timeout(PATIENCE):
+        while not post.tried:
+            await asyncio.sleep(0.01)
+    for _ in range(3):  # what a gateway does now and then
+        await host.take_up()
+    await asyncio.sleep(0)
+    before = len(asyncio.all_tasks())
+    for _ in range(20):
+        await host.take_up()
+    await asyncio.sleep(0.1)
+    assert len(asyncio.all_tasks()) <= before
+    assert len(post.tried) == 1

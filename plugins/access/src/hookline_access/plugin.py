@@ -93,10 +93,6 @@ class AccessControl(Plugin[AccessConfig]):
             inbound.channel, inbound.chat_id, inbound.user_id
         )
 
-    def is_admin(self, inbound: Inbound) -> bool:
-        """True for an admin's message, wherever it was written: as far as was read last."""
-        return self._people.is_admin(Person.of(inbound))
-
     def _is_network(self, channel: str) -> bool:
         """True unless only the operator can write there; a name that nobody brought is open."""
         if channel == TERMINAL:

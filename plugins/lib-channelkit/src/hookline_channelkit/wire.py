@@ -15,7 +15,6 @@ class Limits:
     Args:
         text: longest message, in ``unit``.
         unit: what the platform counts: UTF-16 code units, characters, or bytes of UTF-8.
-        caption: longest text below a file, in ``unit``.
         edit_every: seconds between two edits of one message at least.
         per_chat: messages a second in one chat at most; 0 = no limit.
         overall: messages a second in all chats at most; 0 = no limit.
@@ -24,7 +23,6 @@ class Limits:
 
     text: int
     unit: Literal["utf16", "chars", "bytes"] = "chars"
-    caption: int = 1024
     edit_every: float = 1.0
     per_chat: float = 1.0
     overall: float = 30.0

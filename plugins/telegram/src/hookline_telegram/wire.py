@@ -38,9 +38,7 @@ class TelegramWire:
         self._made: tuple[Bot, Taker, Poller] | None = None
         self._polling: asyncio.Task[None] | None = None
         self._has_menu = config.commands == {}
-        self.limits = Limits(
-            text=4096, unit="utf16", caption=1024, edit_every=config.edit_every, per_chat=1.0
-        )
+        self.limits = Limits(text=4096, unit="utf16", edit_every=config.edit_every, per_chat=1.0)
 
     def _parts(self) -> tuple[Bot, Taker, Poller]:
         """What talks to Telegram, made when it is first needed. Raises :class:`CannotStart`."""
