@@ -58,6 +58,7 @@ CASES = {
     "| a | bb |\n|---|---|\n| `ccc` | **d** |": "<pre>a   | bb\n----+---\nccc | d</pre>",
     "a\n\n---\n\nb": "a\n\n———\n\nb",
     "**bold that never ends": "**bold that never ends",
+    "~~~~> a & b": "&gt; a &amp; b",
     "": "",
 }
 
@@ -96,7 +97,7 @@ def test_the_dialect_is_always_well_formed_and_holds_every_word(markdown: str) -
     parser.feed(paint(markdown, Html()))
     parser.close()
     assert parser.open == []
-    in_info = len(re.findall(r"(?m)^.*(?:```|\|).*word.*$", markdown))
+    in_info = len(re.findall(r"(?m)^.*(?:```|~~~|\|).*word.*$", markdown))
     if not in_info:
         assert parser.words.count("word") >= markdown.count("word")
 

@@ -125,6 +125,8 @@ class _Walk:
                 return painter.heading(inner, int(node.tag[1:])) if inner else ""
             case "fence" | "code_block":
                 words = node.info.split() if node.type == "fence" else []
+                if words and not node.content.strip():
+                    return painter.text(node.info.strip())  # its words are all there is
                 return painter.fence(node.content.removesuffix("\n"), words[0] if words else "")
             case "blockquote":
                 inner = self.blocks(node.children, "\n\n")
