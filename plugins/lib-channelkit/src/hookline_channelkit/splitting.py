@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 Length: TypeAlias = Callable[[str], int]
 
 SMALLEST = 32
-"""The least limit: one long emoji and a pair of code fences fit."""
+"""The least limit. Below twice of it, a long emoji inside a code fence may be cut, in bytes."""
 EARLIEST = 4
 """A border counts only behind this part of a piece, so that pieces do not become tiny."""
 CLUSTER = 64
