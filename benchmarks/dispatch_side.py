@@ -13,10 +13,10 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from hookline.bus import Bus
+from hookline.bus.bus import Bus
 from hookline.config import load
-from hookline.context import TurnContext
 from hookline.runtime import Runtime
+from hookline.sessions.context import TurnContext
 from hookline_hookspecs import ToolCall, hookimpl
 from worker import Sample, work
 

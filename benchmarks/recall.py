@@ -112,7 +112,7 @@ def samples(harness: Harness, plugin: Memory, queries: list[str]) -> list[tuple[
     """What recall alone takes, and the hook as core calls it."""
     from dataclasses import replace
 
-    from hookline.context import TurnContext
+    from hookline.sessions.context import TurnContext
 
     runtime = harness.runtime
     state = runtime.sessions.loaded("test")

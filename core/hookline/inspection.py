@@ -12,9 +12,9 @@ from hookline_hookspecs import HOOKS, StoreError
 from hookline_hookspecs.inspection import StablePrompt as Shown
 
 from .config import effective
-from .plugins import GROUP, Loading, hooks_of
-from .prompt import schema_json
-from .sessions import preview
+from .plugins.loader import GROUP, Loading, hooks_of
+from .sessions.manager import preview
+from .sessions.prompt import schema_json
 
 if TYPE_CHECKING:
     from .runtime import Runtime

@@ -7,7 +7,7 @@ import difflib
 from hookline_hookspecs import BadRequest, Provider, ProviderSettings
 
 from .config import ConfigError, Loaded, choose_model, provider_settings, split_model
-from .drivers import find_driver
+from .engine import find_driver
 
 GROUP = "hookline.providers"
 WINDOW = 128_000

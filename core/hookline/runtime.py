@@ -20,24 +20,24 @@ from hookline_hookspecs.inspection import Inspection
 from hookline_hookspecs.tools import Tool
 
 from . import clock
-from .bus import Bus
-from .channels import Channels, Outbox
-from .commands import Commands, CoreCommands
+from .bus.bus import Bus
+from .bus.implementation import Implementation
 from .config import Config, Loaded
-from .config_watch import ConfigWatch
-from .context import TurnContext
-from .drivers import find_driver
+from .dispatch.commands import Commands, CoreCommands
+from .dispatch.dispatcher import Intake
+from .dispatch.outbox import Channels, Outbox
+from .engine import find_driver
 from .home import make_home
-from .implementations import Implementation
 from .inspection import CoreInspection
-from .intake import Intake
-from .journal import Journal, core_migrations
-from .plugins import Plugins
-from .prompt import StablePrompt
+from .plugins.config_watch import ConfigWatch
+from .plugins.loader import Plugins
 from .providers import Providers
-from .session import SessionState
-from .sessions import Sessions
+from .sessions.context import TurnContext
+from .sessions.manager import Sessions
+from .sessions.prompt import StablePrompt
+from .sessions.state import SessionState
 from .store.absent import AbsentStore
+from .store.journal import Journal, core_migrations
 
 log = logging.getLogger("hookline.runtime")
 OWN_CODE = str(Path(__file__).parent)

@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hookline.bus import AroundFault, Bus
-from hookline.implementations import PluginRefused
+from hookline.bus.bus import AroundFault, Bus
+from hookline.bus.implementation import PluginRefused
 from hookline_hookspecs import (
     HOOKS,
     Answer,

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol
 
 import pytest
 from fakes.site import Site
-from hookline.implementations import PluginRefused
+from hookline.bus.implementation import PluginRefused
 from hookline.testing import calls
 from hookline_hookspecs import (
     Command,

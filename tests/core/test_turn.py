@@ -11,7 +11,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from hookline.prompt import envelope
+from hookline.sessions.prompt import envelope
 from hookline.testing import calls
 from hookline_hookspecs import (
     AuthError,

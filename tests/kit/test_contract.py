@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import pytest
-from hookline.prompt import core_sections
+from hookline.sessions.prompt import core_sections
 from hookline.testing import PluginContract
 from hookline_hookspecs import (
     HOOKS,
@@ -621,6 +621,6 @@ def test_a_prompt_that_changes_although_the_plugin_is_off_is_told(
         made.append(1)
         return [*core_sections(*arguments), Section("guidance", "Psst." * len(made))]
 
-    monkeypatch.setattr("hookline.sessions.core_sections", longer)
+    monkeypatch.setattr("hookline.sessions.manager.core_sections", longer)
     said = complaint("test_it_costs_no_token_when_off", Sibling)
     assert "with sibling: false the first request has 5 bytes more than without the plugin" in said

@@ -26,8 +26,8 @@ from .shared import (
 if TYPE_CHECKING:
     from hookline_hookspecs import Attachment
 
-    from hookline.running import Running
     from hookline.runtime import Runtime
+    from hookline.sessions.active_turn import Running
 
 REVIEW_SECONDS = 60.0
 """How long ``run`` waits for background work after the answer (CONTRACT)."""
@@ -46,7 +46,7 @@ def run(
     trace: Annotated[bool, typer.Option("--trace", help="Record it for hookline trace.")] = False,
 ) -> None:
     """Run one turn and print the answer."""
-    from hookline.commands import is_command
+    from hookline.dispatch.commands import is_command
     from hookline.text import clean
 
     from .show_turn import JsonLines, Plain
@@ -58,8 +58,8 @@ def run(
         from hookline_hookspecs import Inbound
 
         from hookline.clock import now
-        from hookline.journal import new_id
-        from hookline.sessions import new_session_id
+        from hookline.sessions.manager import new_session_id
+        from hookline.store.journal import new_id
 
         tell_plugins(runtime)
         if not is_command(text):

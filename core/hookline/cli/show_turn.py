@@ -12,8 +12,8 @@ from hookline import clock
 from .shared import err, out, out_json
 
 if TYPE_CHECKING:
-    from hookline.running import Running
     from hookline.runtime import Runtime
+    from hookline.sessions.active_turn import Running
 
 USAGE = ("input", "cache_read", "cache_write", "output", "reasoning")
 

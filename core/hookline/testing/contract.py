@@ -13,9 +13,9 @@ import pytest
 from hookline_hookspecs import HOOKS, SIGNALS, Host, NoConfig, Plugin, Turn, hookimpl
 from pydantic import BaseModel, ValidationError
 
-from hookline.context import TurnContext
-from hookline.implementations import PluginRefused, describe
-from hookline.plugins import GROUP
+from hookline.bus.implementation import PluginRefused, describe
+from hookline.plugins.loader import GROUP
+from hookline.sessions.context import TurnContext
 
 from . import hostile, settings
 from .encounter import meet

@@ -16,10 +16,10 @@ from hookline_hookspecs import (
     ToolResult,
 )
 
-from hookline.bus import Bus, listed
-from hookline.context import TurnContext
-from hookline.implementations import Implementation, describe
-from hookline.watchdog import HookTimeout
+from hookline.bus.bus import Bus, listed
+from hookline.bus.implementation import Implementation, describe
+from hookline.bus.watchdog import HookTimeout
+from hookline.sessions.context import TurnContext
 
 from .hostile import Case, answer
 

@@ -25,12 +25,12 @@ from hookline_hookspecs import (
 )
 from hookline_hookspecs.plugin import NoConfig
 
-from hookline.bus import Bus
+from hookline.bus.bus import Bus
 from hookline.config import PluginEntry, load
-from hookline.context import TurnContext
-from hookline.journal import new_id
-from hookline.plugins import installed
+from hookline.plugins.loader import installed
 from hookline.runtime import Runtime
+from hookline.sessions.context import TurnContext
+from hookline.store.journal import new_id
 
 from .channel import FakeChannel
 from .model import ScriptedModel, Step

@@ -8,7 +8,7 @@ from typing import Any
 
 from hookline_hookspecs import HOOKS, Step
 
-from hookline.bus import Bus
+from hookline.bus.bus import Bus
 
 CORE_STEPS = ("model", "tool")
 """Steps that core itself makes: a model call, and the run of a tool."""

@@ -13,12 +13,12 @@ from hookline_hookspecs.events import Deny, Excerpt, Lesson, ModelRequest
 from hookline_hookspecs.host import Channel, Context, Http, Paths
 from hookline_hookspecs.messages import Message
 
-from . import clock
-from .context import PluginContext, TurnContext, current
-from .model_call import call_model
+from .. import clock
+from ..sessions.context import PluginContext, TurnContext, current
+from ..turn.model_call import call_model
 
 if TYPE_CHECKING:
-    from .runtime import Runtime
+    from ..runtime import Runtime
 
 T = TypeVar("T")
 

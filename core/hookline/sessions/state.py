@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import ContextBlock, Inbound, Message, Paths, Question, Session
 
-from . import clock
-from .prompt import StablePrompt
+from .. import clock
+from ..sessions.prompt import StablePrompt
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from .running import Running
+    from ..sessions.active_turn import Running
 
 
 @dataclass(slots=True)

@@ -19,7 +19,8 @@ from hookline_hookspecs.errors import ProviderError
 from hookline_hookspecs.events import Verdict
 from hookline_hookspecs.hooks import GUARDS, PROJECT
 
-from .implementations import (
+from ..bus.deadline import STEP_LIMIT, go_on, in_time
+from ..bus.implementation import (
     Implementation,
     PluginRefused,
     adapt,
@@ -30,9 +31,8 @@ from .implementations import (
     misshapen,
     wrong_type,
 )
-from .signals import SignalHub
-from .stepping import STEP_LIMIT, go_on, in_time
-from .watchdog import Watchdog
+from ..bus.signals import SignalHub
+from ..bus.watchdog import Watchdog
 
 log = logging.getLogger("hookline.bus")
 STRIKES = 3

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from hookline_hookspecs import CachePrice, Delta, DeltaSink, Message, crash
 from hookline_hookspecs.events import ModelRequest, ModelResponse, PrefixBreak, Step, WireRequest
 
-from . import clock
-from .context import TurnContext
-from .journal import dump
-from .prompt import envelope
+from .. import clock
+from ..sessions.context import TurnContext
+from ..sessions.prompt import envelope
+from ..store.journal import dump
 
 if TYPE_CHECKING:
-    from .implementations import Implementation
+    from ..bus.implementation import Implementation
 
 
 async def call_model(ctx: TurnContext, request: ModelRequest) -> ModelResponse:

@@ -11,7 +11,7 @@ from html import escape
 
 from hookline_hookspecs import SLOTS, ContextBlock, Section, Session, ToolSchema
 
-from . import clock
+from .. import clock
 
 IDENTITY = "You are Hookline, an agent that works for one person with the tools it has."
 GUIDANCE = (

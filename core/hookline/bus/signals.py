@@ -10,7 +10,7 @@ from typing import Any
 
 import blinker
 
-from .implementations import describe, is_fault
+from ..bus.implementation import describe, is_fault
 
 log = logging.getLogger("hookline.signals")
 

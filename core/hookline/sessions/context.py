@@ -14,9 +14,9 @@ from hookline_hookspecs.messages import Message
 from hookline_hookspecs.tools import Tool
 
 if TYPE_CHECKING:
-    from .running import Running
-    from .runtime import Runtime
-    from .session import SessionState
+    from ..runtime import Runtime
+    from ..sessions.active_turn import Running
+    from ..sessions.state import SessionState
 
 TERMINAL = "terminal"
 current: ContextVar[TurnContext | None] = ContextVar("hookline_context", default=None)
@@ -157,7 +157,7 @@ class PluginContext:
 
     async def rewrite(self, changes: Sequence[Rewrite]) -> tuple[Message, ...]:
         """Replace parts of the history for good."""
-        from .history import rewrite
+        from ..sessions.history import rewrite
 
         return await rewrite(self._base, changes)
 

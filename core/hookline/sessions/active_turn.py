@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from hookline_hookspecs import Message, Question, Reply, Stash, ToolResult, Turn, Usage, crash
 from hookline_hookspecs.events import ContextBlock, Failure, Inbound, Stop
 
-from .journal import new_id
-from .questions import question_to_json
+from ..store.journal import new_id
+from ..store.questions import question_to_json
 
 if TYPE_CHECKING:
-    from .journal import Journal
-    from .session import Entry, SessionState
+    from ..sessions.state import Entry, SessionState
+    from ..store.journal import Journal
 
 
 @dataclass(slots=True)

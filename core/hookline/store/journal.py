@@ -18,9 +18,9 @@ from hookline_hookspecs.drivers import Connection, Migration, Store
 from hookline_hookspecs.events import Inbound, ModelResponse, Reply, Session, ToolResult, Usage
 from hookline_hookspecs.messages import Message, ToolCall
 
-from . import clock
-from .inbound import inbound_from_json, inbound_to_json, reply_to_json
-from .prompt import Part, StablePrompt
+from .. import clock
+from ..sessions.prompt import Part, StablePrompt
+from ..store.codec import inbound_from_json, inbound_to_json, reply_to_json
 
 Statement: TypeAlias = "tuple[str, Mapping[str, Any]]"
 """A query's name and its parameters."""

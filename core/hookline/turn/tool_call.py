@@ -16,10 +16,10 @@ from hookline_hookspecs.events import Answer, Ask, Deny, Question, Step, ToolRes
 from hookline_hookspecs.messages import ToolCall
 from hookline_hookspecs.tools import Tool
 
-from .bus import AroundFault
-from .context import TurnContext
-from .implementations import describe, is_fault
-from .text import clean
+from ..bus.bus import AroundFault
+from ..bus.implementation import describe, is_fault
+from ..sessions.context import TurnContext
+from ..text import clean
 
 log = logging.getLogger("hookline.tools")
 CHOICES = ("Once", "This session", "Always", "Deny")

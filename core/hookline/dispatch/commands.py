@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from hookline_hookspecs import Command, Inbound, Question, command
 from hookline_hookspecs.parts import COMMAND_MARK
 
-from .context import TurnContext
-from .implementations import describe, is_fault, words
-from .text import clean
+from ..bus.implementation import describe, is_fault, words
+from ..sessions.context import TurnContext
+from ..text import clean
 
 if TYPE_CHECKING:
-    from .runtime import Runtime
+    from ..runtime import Runtime
 
 CORE = "core"
 

@@ -13,8 +13,8 @@ from typing import Any
 from hookline_hookspecs import HOOKS, HookSpec
 from hookline_hookspecs.hooks import PROJECT
 
-from .text import clean
-from .watchdog import HookTimeout
+from ..bus.watchdog import HookTimeout
+from ..text import clean
 
 LONGEST_REASON = 500
 """Characters of an error that are shown; the log has the rest."""

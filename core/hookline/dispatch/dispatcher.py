@@ -13,18 +13,18 @@ from hookline_hookspecs import StoreError, crash
 from hookline_hookspecs.events import Attachment, Audio, Deny, Inbound, Question, Reply, Turn
 from hookline_hookspecs.messages import Block, ImageBlock, TextBlock
 
-from . import clock
-from .commands import is_command, run_command
-from .context import TERMINAL, TurnContext, current
-from .journal import new_id
-from .running import Running, new_turn
-from .sessions import named
-from .text import clean
-from .turn import resume_turn, run_turn
+from .. import clock
+from ..dispatch.commands import is_command, run_command
+from ..sessions.active_turn import Running, new_turn
+from ..sessions.context import TERMINAL, TurnContext, current
+from ..sessions.manager import named
+from ..store.journal import new_id
+from ..text import clean
+from ..turn.loop import resume_turn, run_turn
 
 if TYPE_CHECKING:
-    from .runtime import Runtime
-    from .session import SessionState
+    from ..runtime import Runtime
+    from ..sessions.state import SessionState
 
 
 log = logging.getLogger("hookline.intake")

@@ -16,19 +16,19 @@ from urllib.parse import quote
 from hookline_hookspecs import SLOTS, Inbound, Message, ModelRequest
 from hookline_hookspecs.events import PluginFailure, Question, Section, Session, ToolSchema
 
-from . import clock
-from .context import TERMINAL, TurnContext
-from .history import read_history
-from .implementations import describe
-from .inbound import inbound_from_json
-from .journal import new_id, parts_from_json
-from .prompt import StablePrompt, assemble, core_sections, tool_json
-from .questions import question_from_json, question_to_json
-from .running import Running
-from .session import SessionState, session_version
+from .. import clock
+from ..bus.implementation import describe
+from ..sessions.active_turn import Running
+from ..sessions.context import TERMINAL, TurnContext
+from ..sessions.history import read_history
+from ..sessions.prompt import StablePrompt, assemble, core_sections, tool_json
+from ..sessions.state import SessionState, session_version
+from ..store.codec import inbound_from_json
+from ..store.journal import new_id, parts_from_json
+from ..store.questions import question_from_json, question_to_json
 
 if TYPE_CHECKING:
-    from .runtime import Runtime
+    from ..runtime import Runtime
 
 log = logging.getLogger("hookline.sessions")
 LOADED = 512

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import Compacted, Message, Rewrite, crash
 
-from . import clock
-from .session import Entry
+from .. import clock
+from ..sessions.state import Entry
 
 if TYPE_CHECKING:
-    from .context import TurnContext
-    from .journal import Journal, Statement
-    from .session import SessionState
+    from ..sessions.context import TurnContext
+    from ..sessions.state import SessionState
+    from ..store.journal import Journal, Statement
 
 
 async def read_history(journal: Journal, state: SessionState) -> None:

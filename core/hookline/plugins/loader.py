@@ -19,12 +19,12 @@ from hookline_hookspecs import API, HOOKS, Command, Plugin, Tool
 from hookline_hookspecs.parts import COMMAND_MARK
 from hookline_hookspecs.tools import TOOL_MARK
 
-from .config import Loaded, PluginEntry, SettingsError, validate_settings
-from .host import PluginHost
-from .implementations import PluginRefused, describe, is_fault, words
+from ..bus.implementation import PluginRefused, describe, is_fault, words
+from ..config import Loaded, PluginEntry, SettingsError, validate_settings
+from ..plugins.host import PluginHost
 
 if TYPE_CHECKING:
-    from .runtime import Runtime
+    from ..runtime import Runtime
 
 log = logging.getLogger("hookline.plugins")
 GROUP = "hookline.plugins"

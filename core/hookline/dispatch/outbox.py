@@ -11,12 +11,12 @@ from weakref import WeakValueDictionary
 
 from hookline_hookspecs import Channel, Session, crash
 
-from . import clock
-from .inbound import reply_from_json
+from .. import clock
+from ..store.codec import reply_from_json
 
 if TYPE_CHECKING:
-    from .bus import Bus
-    from .runtime import Runtime
+    from ..bus.bus import Bus
+    from ..runtime import Runtime
 
 log = logging.getLogger("hookline.channels")
 LONGEST_WAIT = 60.0

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Generator
 from time import perf_counter
 from typing import Any
 
-from .watchdog import HookTimeout, Watchdog
+from ..bus.watchdog import HookTimeout, Watchdog
 
 STEP_LIMIT = 30.0
 """Seconds one step may block the event loop in a hook that has no deadline."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from .config import ConfigError, Loaded, PluginEntry, load
-from .context import TurnContext
+from ..config import ConfigError, Loaded, PluginEntry, load
+from ..sessions.context import TurnContext
 
 if TYPE_CHECKING:
-    from .runtime import Runtime
+    from ..runtime import Runtime
 
 log = logging.getLogger("hookline.config")
 

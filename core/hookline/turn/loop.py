@@ -14,22 +14,22 @@ from hookline_hookspecs.errors import ProviderError
 from hookline_hookspecs.events import Failure, ModelResponse, Question, Reply, ToolResult, Turn
 from hookline_hookspecs.messages import Message, TextBlock, ToolCall, ToolResultBlock
 
-from . import clock
-from .bus import AroundFault
-from .context import TurnContext, current
-from .history import forget_cold_context
-from .implementations import describe
-from .journal import new_id
-from .model_call import call_model, turn_request
-from .prompt import envelope
-from .questions import numbered
-from .session import notices, session_version
-from .text import clean, clean_arguments
-from .tool_call import run_calls
+from .. import clock
+from ..bus.bus import AroundFault
+from ..bus.implementation import describe
+from ..sessions.context import TurnContext, current
+from ..sessions.history import forget_cold_context
+from ..sessions.prompt import envelope
+from ..sessions.state import notices, session_version
+from ..store.journal import new_id
+from ..store.questions import numbered
+from ..text import clean, clean_arguments
+from ..turn.model_call import call_model, turn_request
+from ..turn.tool_call import run_calls
 
 if TYPE_CHECKING:
-    from .running import Running
-    from .runtime import Runtime
+    from ..runtime import Runtime
+    from ..sessions.active_turn import Running
 
 log = logging.getLogger("hookline.turn")
 STOPPED = "Interrupted: the person stopped the turn; the outcome of this call is unknown"

@@ -1,0 +1,1 @@
+"""Calls plugins: hooks by kind, deadlines, isolation, signals."""

@@ -1,0 +1,1 @@
+"""How messages get in and replies get out."""

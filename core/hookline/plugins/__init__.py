@@ -1,0 +1,1 @@
+"""Plugins: found, loaded, set up, and what each of them sees of core."""
