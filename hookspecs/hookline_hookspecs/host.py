@@ -272,8 +272,14 @@ class Host(Protocol):
         system: str | None = None,
         schema: Mapping[str, Any] | None = None,
         max_tokens: int | None = None,
+        ctx: Context | None = None,
     ) -> str:
-        """Ask the auxiliary model once; its usage is counted. Raises ``ProviderError``."""
+        """Ask the auxiliary model once, for background work; with a context at hand use
+        :meth:`Context.ask_model`.
+
+        The session of ``ctx`` chooses the model and is charged; without one nobody's is.
+        Raises ``ProviderError``.
+        """
 
     def provider(self, name: str) -> ProviderSettings:
         """How the provider ``name`` is reached. Raises, with a sentence, if its section in
@@ -282,11 +288,15 @@ class Host(Protocol):
     def spawn(self, coro: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
         """Run background work that is cancelled when the plugin is torn down."""
 
-    async def read(self, text: str, source: str, kind: str = "file") -> str:
-        """``text`` after the gate ``pre_read``. Raises ``Refused`` with the reason."""
+    async def read(
+        self, text: str, source: str, kind: str = "file", *, ctx: Context | None = None
+    ) -> str:
+        """Return ``text`` after the gate ``pre_read``, for background work; with a context at hand
+        use :meth:`Context.read`. Raises ``Refused`` with the reason."""
 
-    async def learn(self, text: str, source: str, kind: str) -> str:
-        """``text`` after the gate ``pre_learn``. Raises ``Refused`` with the reason."""
+    async def learn(self, text: str, source: str, kind: str, *, ctx: Context | None = None) -> str:
+        """Return ``text`` after the gate ``pre_learn``, for background work; with a context at hand
+        use :meth:`Context.learn`. Raises ``Refused`` with the reason."""
 
     def channels(self) -> list[Channel]:
         """Every channel that the plugins have registered."""
@@ -346,8 +356,8 @@ class Host(Protocol):
         """Every tool that is registered now."""
 
     def window(self, model: str | None = None) -> int:
-        """The window of ``provider/model``, or of the turn's own model, in tokens; 128,000 where it
-        is not known."""
+        """The context window of ``provider/model``, or of the default model, in tokens; 128,000
+        where it is not known. In a turn use :meth:`Context.window`."""
 
     def watch(self, observer: Callable[[Context | None, Step], None]) -> None:
         """Show every step of every turn to ``observer``, until the plugin is torn down."""
@@ -429,6 +439,38 @@ class Context(Protocol):
 
     def notify(self, text: str) -> None:
         """Tell the person a sentence beside the answer."""
+
+    async def ask_model(
+        self,
+        prompt: str,
+        *,
+        system: str | None = None,
+        schema: Mapping[str, Any] | None = None,
+        max_tokens: int | None = None,
+    ) -> str:
+        """Ask the auxiliary model once and charge the session for it.
+
+        Without an ``auxiliary_model`` in config.yaml the session's own model answers, as
+        ``/model`` set it. ``schema`` is a JSON schema the answer must follow. Guards see this
+        context. Raises ``ProviderError``.
+        """
+
+    async def read(self, text: str, source: str, kind: str = "file") -> str:
+        """Return ``text``, which a model is about to read, after the gate ``pre_read``.
+
+        ``source`` says where it comes from, such as a path or a URL. Raises ``Refused`` with the
+        reason.
+        """
+
+    async def learn(self, text: str, source: str, kind: str) -> str:
+        """Return ``text``, which is about to be remembered, after the gate ``pre_learn``.
+
+        Raises ``Refused`` with the reason.
+        """
+
+    def window(self, model: str | None = None) -> int:
+        """The context window of ``provider/model``, or of :attr:`model`, in tokens; 128,000 where
+        it is not known."""
 
     async def ask(self, question: Question) -> str | None:
         """Put a question to a person now; None if nobody can answer."""

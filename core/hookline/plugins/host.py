@@ -137,29 +137,35 @@ class PluginHost:
         system: str | None = None,
         schema: Mapping[str, Any] | None = None,
         max_tokens: int | None = None,
+        ctx: Context | None = None,
     ) -> str:
-        """Ask the auxiliary model once; the cost is counted for the session at hand."""
+        """Ask the auxiliary model once; the session of ``ctx`` is charged."""
         runtime = self._runtime
-        ctx = current.get() or runtime.idle_context()
+        base = self._base_of(ctx)
         params: dict[str, Any] = {"stream": False}
         if schema is not None:
             params["schema"] = schema
         if max_tokens is not None:
             params["max_tokens"] = max_tokens
-        model = runtime.config.auxiliary_model or ctx.state.model or runtime.default_model()
+        model = runtime.config.auxiliary_model or base.state.model or runtime.default_model()
         request = ModelRequest(
             model=model,
             system=system or "",
             tools=(),
             messages=(Message.user(prompt),),
             params=params,
-            session_id=ctx.state.record.id,
+            session_id=base.state.record.id,
             purpose="auxiliary",
         )
-        response = await call_model(ctx, request)
-        turn_id = ctx.running.id if ctx.running else ""
-        await runtime.journal.spend(ctx.state.record.id, turn_id, "auxiliary", response)
+        response = await call_model(base, request)
+        turn_id = base.running.id if base.running else ""
+        await runtime.journal.spend(base.state.record.id, turn_id, "auxiliary", response)
         return response.text
+
+    def _base_of(self, ctx: Context | None) -> TurnContext:
+        """The context to work in: the given one, the running turn's, or that of no session."""
+        given = ctx._base if isinstance(ctx, PluginContext) else None
+        return given or current.get() or self._runtime.idle_context()
 
     def spawn(self, coro: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
         """Run background work until it ends or the plugin goes; a failure is logged."""
@@ -178,17 +184,18 @@ class PluginHost:
         if not task.cancelled() and (error := task.exception()) is not None:
             self.log.warning("background work %s failed: %s", task.get_name(), error)
 
-    async def read(self, text: str, source: str, kind: str = "file") -> str:
+    async def read(
+        self, text: str, source: str, kind: str = "file", *, ctx: Context | None = None
+    ) -> str:
         """``text`` after the gate ``pre_read``. Raises ``Refused``."""
-        return await self._gate("pre_read", Excerpt(kind, source, text))
+        return await self._gate("pre_read", Excerpt(kind, source, text), ctx)
 
-    async def learn(self, text: str, source: str, kind: str) -> str:
+    async def learn(self, text: str, source: str, kind: str, *, ctx: Context | None = None) -> str:
         """``text`` after the gate ``pre_learn``. Raises ``Refused``."""
-        return await self._gate("pre_learn", Lesson(kind, source, text))
+        return await self._gate("pre_learn", Lesson(kind, source, text), ctx)
 
-    async def _gate(self, hook: str, event: Excerpt | Lesson) -> str:
-        ctx = current.get() or self._runtime.idle_context()
-        passed = await self._runtime.bus.gate(hook, ctx, event)
+    async def _gate(self, hook: str, event: Excerpt | Lesson, ctx: Context | None) -> str:
+        passed = await self._runtime.bus.gate(hook, self._base_of(ctx), event)
         if isinstance(passed, Deny):
             raise Refused(passed.reason)
         return passed.text

@@ -185,6 +185,25 @@ class PluginContext:
         """Tell the person a sentence beside the answer."""
         self._base.notify(text, self._plugin)
 
+    async def ask_model(self, prompt: str, **options: Any) -> str:
+        """Ask the auxiliary model once; this session is charged."""
+        found: str = await self.host.ask_model(prompt, **options, ctx=self)
+        return found
+
+    async def read(self, text: str, source: str, kind: str = "file") -> str:
+        """``text`` after the gate ``pre_read``."""
+        found: str = await self.host.read(text, source, kind, ctx=self)
+        return found
+
+    async def learn(self, text: str, source: str, kind: str) -> str:
+        """``text`` after the gate ``pre_learn``."""
+        found: str = await self.host.learn(text, source, kind, ctx=self)
+        return found
+
+    def window(self, model: str | None = None) -> int:
+        """The context window of ``provider/model``, or of the turn's model, in tokens."""
+        return self._base.runtime.providers.window(model or self._base.model)
+
     async def ask(self, question: Question) -> str | None:
         """Put a question to a person now; None if nobody can answer."""
         if not self.interactive:

@@ -1,0 +1,107 @@
+"""What a context does for its session: asking the auxiliary model, the gates, the window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hookline_hookspecs import (
+    Context,
+    Excerpt,
+    Lesson,
+    ModelRequest,
+    Plugin,
+    Refused,
+    Section,
+    Session,
+    command,
+    hookimpl,
+)
+from hookline_inspect import Inspect
+
+Make = Callable[..., Any]
+
+
+class Gates(Plugin):
+    """Notes which session each text belongs to, and refuses what is marked."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.seen: list[tuple[str, str, str]] = []
+
+    @hookimpl
+    def pre_read(self, ctx: Context, excerpt: Excerpt) -> None:
+        self.seen.append(("read", excerpt.kind, ctx.session.id))
+
+    @hookimpl
+    def pre_learn(self, ctx: Context, lesson: Lesson) -> None:
+        self.seen.append(("learn", lesson.kind, ctx.session.id))
+        if "secret" in lesson.text:
+            raise Refused("secrets are not remembered")
+
+    @hookimpl
+    def pre_model(self, ctx: Context, request: ModelRequest) -> None:
+        self.seen.append((request.purpose, request.model, ctx.session.id))
+
+
+class Asking(Plugin):
+    """Uses its context outside of a turn: in a command and for the stable prompt."""
+
+    @command("/summarise")
+    async def summarise(self, ctx: Context, args: str) -> str:
+        """Ask the auxiliary model."""
+        return await ctx.ask_model(args)
+
+    @command("/keep")
+    async def keep(self, ctx: Context, args: str) -> str:
+        """Remember something."""
+        try:
+            return await ctx.learn(await ctx.read(args, "notes.md"), "a command", "note")
+        except Refused as error:
+            return f"refused: {error}"
+
+    @command("/room")
+    def room(self, ctx: Context, args: str) -> str:
+        """The window of the session's model."""
+        return str(ctx.window(args or None))
+
+    @hookimpl
+    async def system_prompt(self, ctx: Context, session: Session) -> Section:
+        return Section("memory", await ctx.read("kept", "MEMORY.md", "memory"))
+
+
+@pytest.fixture
+def h(harness: Make) -> Any:
+    return harness(Inspect, Gates, Asking, model=["hello", "in short", "again"], strict=False)
+
+
+def test_a_command_asks_the_sessions_model_and_the_session_is_charged(h: Any) -> None:
+    h.send("hello")
+    h.runtime.providers.add("other", h.model)
+    h.send("/model other/small")
+    assert h.send("/summarise all of it").text == "in short"
+    assert h.model.last.model == "other/small"
+    used = h.send("/usage").text
+    assert "auxiliary" in used
+
+
+def test_guards_see_the_session_for_which_something_is_read_or_learnt(h: Any) -> None:
+    h.send("hello")
+    session = h.send("/keep tea at five").turn.session.id
+    assert ("read", "memory", session) in h.plugin(Gates).seen
+    assert ("read", "file", session) in h.plugin(Gates).seen
+    assert ("learn", "note", session) in h.plugin(Gates).seen
+
+
+def test_what_a_gate_refuses_is_refused_with_its_reason(h: Any) -> None:
+    h.send("hello")
+    assert h.send("/keep the secret").text.startswith("refused: ")
+
+
+def test_the_window_is_that_of_the_sessions_model_or_the_named_one(h: Any) -> None:
+    h.send("hello")
+    assert h.send("/room").text == "128000"
+    named = h.send("/room anthropic/claude-sonnet-4-5").text
+    h.send("/model anthropic/claude-sonnet-4-5")
+    assert h.send("/room").text == named != "128000"
