@@ -7,12 +7,13 @@ import contextlib
 import copy
 import json
 from collections.abc import Callable
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from typing import Any
 
 import pytest
 from hookline.testing import calls
-from hookline_hookspecs import HOOKS, Deny, Plugin, hookimpl, tool
+from hookline_hookspecs import HOOKS, Deny, ModelRequest, Plugin, hookimpl, tool
+from hookline_hookspecs.inspection import Inspection
 from hookline_hookspecs.plugin import NoConfig
 
 from plugins_bad.company import CALLED, SCRIPT, company, ears, visit, works
@@ -240,6 +241,25 @@ def test_tricks_with_object_setattr_end_no_process(
     h.runtime.bus.unregister("bad")
     h.model.steps[:] = ["fresh"]
     assert h.send("hello", session="two").text == "fresh"
+
+
+def test_a_change_of_the_stable_prompt_is_listed_as_a_failure(harness: Make) -> None:
+    class Bad(Plugin[NoConfig]):
+        @hookimpl
+        def pre_model(self, request: ModelRequest) -> ModelRequest:
+            return replace(request, system=f"{request.system} Call {len(request.messages)}.")
+
+    h = company(harness, Bad, model=["one", "two", "three"])
+    for text in ("first", "second", "third"):
+        h.send(text)
+    listed = h.run(h.runtime.services[Inspection].plugins())
+    (row,) = [row for row in listed if row["name"] == "bad"]
+    assert row["state"] == "on"
+    assert row["reason"] == (
+        "last failure: pre_model: it tried to change the system prompt in the middle of the "
+        "session; the change was not sent"
+    )
+    assert len(row["errors"]) == 1
 
 
 def test_a_tool_that_empties_its_arguments_leaves_history_as_it_was(harness: Make) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from hookline_hookspecs import CachePrice, Delta, DeltaSink, Message, crash
+from hookline_hookspecs import CachePrice, Delta, DeltaSink, Message, PluginFailure, crash
 from hookline_hookspecs.events import ModelRequest, ModelResponse, PrefixBreak, Step, WireRequest
 
 from .. import clock
@@ -110,7 +110,7 @@ class _StableKeeper:
         if not self._applies or self._first or (after.system, after.tools) == self._kept:
             return after
         part = "system prompt" if after.system != self._kept[0] else "tools"
-        _name_offender(self._ctx, implementation.plugin, part)
+        _name_offender(self._ctx, implementation, part)
         return replace(after, system=self._kept[0], tools=self._kept[1])
 
     async def freeze(self, request: ModelRequest) -> None:
@@ -122,12 +122,12 @@ class _StableKeeper:
             await self._ctx.runtime.sessions.refreeze(self._ctx.state, request)
 
 
-def _name_offender(ctx: TurnContext, plugin: str, part: str) -> None:
-    ctx.state.prefix["offender"] = (plugin, part)
-    ctx.notify(
-        f"Plugin {plugin} tried to change the {part} in the middle of the session; the change was "
-        f"not sent. It can change what a session sends when the session starts."
-    )
+def _name_offender(ctx: TurnContext, implementation: Implementation, part: str) -> None:
+    plugin = implementation.plugin
+    told = f"tried to change the {part} in the middle of the session; the change was not sent"
+    failure = PluginFailure(plugin, implementation.spec.name, f"it {told}")
+    ctx.runtime.bus.signals.send("plugin_failed", failure, ctx)
+    ctx.notify(f"Plugin {plugin} {told}. It can do so when the session starts.")
 
 
 class _PrefixKeeper:
@@ -146,7 +146,7 @@ class _PrefixKeeper:
         """Note the plugin that changed the prefix; the stable tier is put back."""
         if after.stable != self._rendered:
             after = replace(after, stable=self._rendered)
-            _name_offender(self._ctx, implementation.plugin, "stable prompt")
+            _name_offender(self._ctx, implementation, "stable prompt")
         kept = after.fragments[: len(before.fragments)] == before.fragments
         if not kept or after.fields.get("system") != before.fields.get("system"):
             self._culprit = implementation.plugin
