@@ -328,14 +328,22 @@ class Host(Protocol):
         """Run a turn of its own session (sub-agent, scheduled work) through the same path."""
 
     async def fork(
-        self, session_id: str, prompt: str, *, model: str | None = None, kind: str = "review"
+        self,
+        session_id: str,
+        prompt: str,
+        *,
+        model: str | None = None,
+        kind: str = "review",
+        max_iterations: int | None = None,
     ) -> Turn:
         """Run a turn that goes on from a copy of a session, which stays as it is.
 
         It sends the session's own prefix, so that this is read from the provider's cache, and
         then ``prompt``; ``model`` is the ``provider/model`` that the prefix was sent to, if it
         was not the session's. The turn belongs to a new session of this ``kind`` whose parent is
-        ``session_id``. Every hook sees it; nobody can be asked in it. Raises ``LookupError`` if
+        ``session_id``. Every hook sees it; nobody can be asked in it. A model that still calls
+        tools in its response number ``max_iterations`` gets them run and is not asked again: the
+        turn ends with the stop ``max_iterations`` and an empty reply. Raises ``LookupError`` if
         there is no such session.
         """
 

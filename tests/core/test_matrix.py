@@ -427,9 +427,9 @@ async def test_the_signal_reply_sent_follows_a_reply_in_a_channel(harness: Make)
 # A copy of a session
 
 
-async def forked(h: Any, prompt: str = "look back", session: str = "test") -> Turn:
+async def forked(h: Any, prompt: str = "look back", session: str = "test", **options: Any) -> Turn:
     await h.aopen()
-    turn: Turn = await h.plugin(Tools).host.fork(session, prompt)
+    turn: Turn = await h.plugin(Tools).host.fork(session, prompt, **options)
     await settled(h)
     return turn
 
@@ -460,6 +460,15 @@ def test_a_fork_leaves_its_session_alone(harness: Make, tmp_path: Path) -> None:
     assert h.run(h.plugin(Tools).host.messages("test")) == before
     h.send("and now")
     assert [m.role for m in h.model.requests[-1].messages] == [*(m.role for m in before), "user"]
+
+
+def test_a_fork_ends_after_its_model_calls(harness: Make) -> None:
+    h = make(harness, model=[*ONE, *[calls("look") for _ in range(5)]])
+    h.send("go")
+    turn = h.run(forked(h, max_iterations=3))
+    assert (turn.stop, turn.iterations, turn.reply) == ("max_iterations", 3, "")
+    assert [result.text for result in turn.tool_calls] == ["a view"] * 3
+    assert len(h.model.requests) == len(ONE) + 3
 
 
 def test_there_is_no_fork_of_a_session_that_is_not_there(harness: Make) -> None:

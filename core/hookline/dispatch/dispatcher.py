@@ -371,9 +371,18 @@ class Intake:
         inbound = Inbound(channel, chat_id, user_id, new_id(), choice, session_id=named)
         return await self.receive(inbound)
 
-    async def run_fork(self, session_id: str, prompt: str, model: str | None, kind: str) -> Turn:
-        """A turn that goes on from a copy of a session; the caller has no part in it."""
+    async def run_fork(
+        self,
+        session_id: str,
+        prompt: str,
+        *,
+        model: str | None = None,
+        kind: str = "review",
+        max_iterations: int | None = None,
+    ) -> Turn:
+        """Run a turn that goes on from a copy of a session."""
         state = await self._runtime.sessions.fork(session_id, model, kind)
+        state.max_iterations = max_iterations
         async with self._runtime.sessions.own(state.record.id):
             running = await self._nested(state, prompt, "no")
         self._runtime.sessions.forget(state.record.id)

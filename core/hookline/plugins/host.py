@@ -107,6 +107,7 @@ class PluginHost:
         self.env, self.provider = runtime.loaded.env, runtime.providers.settings
         self.receive, self.answer = runtime.intake.receive, runtime.intake.answer
         self.take_up, self.finish = runtime.intake.take_up, runtime.finish_background
+        self.fork = runtime.intake.run_fork
         self.set_title, self.messages = runtime.sessions.set_title, runtime.sessions.stored_messages
 
     @cached_property
@@ -219,12 +220,6 @@ class PluginHost:
         return await self._runtime.intake.run_nested(
             prompt, parent=base, session_id=session_id, tools=tools, system=system, kind=kind
         )
-
-    async def fork(
-        self, session_id: str, prompt: str, *, model: str | None = None, kind: str = "review"
-    ) -> Turn:
-        """Run a turn that goes on from a copy of a session."""
-        return await self._runtime.intake.run_fork(session_id, prompt, model, kind)
 
     async def sessions(self, **filters: Any) -> list[Session]:
         """Stored sessions, newest first."""

@@ -36,7 +36,8 @@ class SessionState:
 
     ``model`` is empty where the session follows the config. ``version`` is what the store said
     when the history was read; another process that has worked on the session since leaves another
-    one. ``writes`` are under way; the next turn waits for them.
+    one. ``writes`` are under way; the next turn waits for them. A turn of a fork ends after
+    ``max_iterations`` model calls, without the last answer that the config's limit still asks for.
     """
 
     record: Session
@@ -66,6 +67,7 @@ class SessionState:
     told_workspace: str | None = None
     next_seq: int = 1
     warm_until: float = 0.0
+    max_iterations: int | None = None
 
     def append(self, turn_id: str, message: Message) -> Entry:
         """Add a message to the history."""

@@ -184,7 +184,7 @@ async def _loop(ctx: TurnContext) -> None:
     """Ask the model, run what it calls, until it answers."""
     runtime, running, state = ctx.runtime, ctx.at_work, ctx.state
     limit = runtime.config.max_iterations
-    while True:
+    while state.max_iterations is None or running.iterations < state.max_iterations:
         final = running.iterations >= limit
         request = turn_request(ctx, state.messages(), final=final)
         response = await _ask(ctx, request)
@@ -206,6 +206,7 @@ async def _loop(ctx: TurnContext) -> None:
         await _answer_calls(ctx, calls)
         if running.question is not None:
             return
+    running.stop = "max_iterations"
 
 
 async def _ask(ctx: TurnContext, request: Any) -> ModelResponse:

@@ -148,6 +148,19 @@ def test_a_review_makes_so_many_calls_and_no_more(harness: Make, diary: Diary) -
     assert h.plugin(kind).lines == ["0", "1"]
 
 
+@pytest.mark.parametrize(("reviewer", "most"), [({}, 8), ({"max_calls": 2}, 2)])
+def test_a_model_that_never_stops_is_asked_no_more_than_it_may_call(
+    harness: Make, diary: Diary, reviewer: dict[str, Any], most: int
+) -> None:
+    kind = diary(turns=1, **reviewer)
+    h = harness(Review, kind, model=["one", *[calls("burn") for _ in range(20)]])
+    assert h.send("hello").text == "one"
+    assert len(h.model.requests) == 1 + most
+    h.model.steps[:] = ["two", NOTHING]
+    assert h.send("again").text == "two"  # what was due is done: only the new turn is looked at
+    assert len(h.model.requests) == 1 + most + 2
+
+
 def test_one_copy_serves_every_reviewer_with_something_new(harness: Make, diary: Diary) -> None:
     class Herbarium(Plugin):
         """A second reviewer, which is not due by itself."""

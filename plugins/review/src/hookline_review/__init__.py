@@ -170,7 +170,9 @@ class Review(Plugin[ReviewConfig]):
         self._under_way[session_id] = _UnderWay(allowed, calls_of(reviewers))
         try:
             text = prompt(reviewers, due.trace)
-            turn = await self.host.fork(session_id, text, model=due.model, kind=KIND)
+            turn = await self.host.fork(
+                session_id, text, model=due.model, kind=KIND, max_iterations=calls_of(reviewers)
+            )
         finally:
             del self._under_way[session_id]
         if turn.stop in ("error", "budget"):
