@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -263,9 +264,7 @@ def test_no_sequence_of_batches_exceeds_the_room_or_does_a_part(
         before = file.read()
         try:
             asked: Any = parse({"action": "batch", "operations": batch})
-            for one in asked:
-                if one.content:
-                    entry_of(one.content)
+            asked = [replace(o, content=entry_of(o.content)) if o.content else o for o in asked]
             change_notes([file], asked, 60, folder / "locks")
         except Complaint:
             assert file.read() == before
