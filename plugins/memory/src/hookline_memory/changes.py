@@ -15,7 +15,8 @@ from typing import Any, TypeVar
 from hookline_hookspecs import Host, Refused, Transaction
 
 from .config import MemoryConfig
-from .facts import Fact, Writer
+from .fact import Fact
+from .facts import Writer
 from .log import DAY, Origin, add_entry, find_entry, undone_by
 from .notechanges import Written, change_notes, take_back, undo_notes
 from .notefile import NoteFile

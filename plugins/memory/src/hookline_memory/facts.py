@@ -8,13 +8,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
-from datetime import UTC, datetime
+from dataclasses import asdict, replace
 from typing import Any
 
 from hookline_chatfiles import Chat
 from hookline_hookspecs import Host, Transaction
 
+from .fact import Fact
 from .ranking import Query, Ranking
 from .same import same, shared
 from .terms import index_terms, terms
@@ -38,40 +38,6 @@ def mark_of(chat: Chat) -> str:
     """A chat in the index: a word of its own."""
     text = json.dumps([chat.channel, chat.chat_id])
     return f"c{hashlib.sha256(text.encode()).hexdigest()[:24]}"
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """A fact. Times are Unix seconds, ``confidence`` is from 0 to 1; ``turn_id`` is the turn of
-    ``session_id`` from which it was learnt."""
-
-    id: int
-    channel: str
-    chat_id: str
-    content: str
-    category: str
-    confidence: float
-    session_id: str
-    turn_id: str
-    created: float
-    expires_at: float | None
-
-    @classmethod
-    def of(cls, row: Mapping[str, Any]) -> Fact:
-        """A row as a fact."""
-        return cls(**{field.name: row[field.name] for field in fields(cls)})
-
-    def to_json(self) -> dict[str, Any]:
-        """For the log."""
-        return asdict(self)
-
-    def line(self) -> str:
-        """The fact as a model reads it, known again by :mod:`.shown`."""
-        day = datetime.fromtimestamp(self.created, UTC).date()
-        until = ""
-        if self.expires_at is not None:
-            until = f", until {datetime.fromtimestamp(self.expires_at, UTC).date()}"
-        return f"- {self.content} [{self.category}, {day}{until}]"
 
 
 class Facts:

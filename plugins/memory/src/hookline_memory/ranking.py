@@ -10,12 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from .fact import Fact
 from .terms import STEM_MARK, Term, terms
-
-if TYPE_CHECKING:
-    from .facts import Fact
 
 STEM_ONLY = 0.75
 """What a match counts where the stems are equal and the words are not."""

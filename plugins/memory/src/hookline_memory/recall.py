@@ -8,7 +8,8 @@ from hookline_chatfiles import Chat
 from hookline_hookspecs import Context, ContextBlock
 
 from .config import MemoryConfig
-from .facts import Fact, Facts
+from .fact import Fact
+from .facts import Facts
 from .ranking import Ranking
 from .reading import Reader
 from .shown import TAG, shown_facts

@@ -10,7 +10,8 @@ from hookline_hookspecs import Context
 
 from .changes import Changes
 from .config import MemoryConfig
-from .facts import Fact, Facts
+from .fact import Fact
+from .facts import Facts
 from .log import Origin
 from .operations import Operation
 from .places import Places
