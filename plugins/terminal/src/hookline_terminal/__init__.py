@@ -11,24 +11,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Channel, Context, Host, Plugin, Question, hookimpl
-from pydantic import BaseModel, Field
 
 from .channel import TerminalChannel
+from .config import TerminalConfig
 
 if TYPE_CHECKING:
     from hookline_hookspecs.hooks.boot import RegisterCli
 
 __all__ = ["Terminal", "TerminalConfig"]
-
-
-class TerminalConfig(BaseModel):
-    """How the terminal looks."""
-
-    markdown: bool = Field(default=True, description="Render answers; false shows them as written.")
-    tool_lines: bool = Field(default=True, description="A line for each tool call.")
-    live_lines: int = Field(
-        default=6, ge=1, le=100, description="Lines shown of a paragraph that is still growing."
-    )
 
 
 class Terminal(Plugin[TerminalConfig]):

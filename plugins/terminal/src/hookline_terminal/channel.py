@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from hookline_hookspecs import Host, Question, Reply
 
 from .activity import CHANNEL
+from .config import TerminalConfig
 from .conversation import Conversation
-
-if TYPE_CHECKING:
-    from . import TerminalConfig
 
 
 class Front(Protocol):

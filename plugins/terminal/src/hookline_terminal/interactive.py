@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hookline_hookspecs import Delta, Host, ModelResponse, Notice, Question, Reply, ToolResult, Turn
 from prompt_toolkit.formatted_text import StyleAndTextTuples
@@ -23,14 +23,12 @@ from prompt_toolkit.patch_stdout import patch_stdout
 from .activity import attachment_line, call_line, is_chat, is_followed, notice_line, result_line
 from .answer import Answer
 from .asking import ask, question_text
+from .config import TerminalConfig
 from .conversation import LEAVE, Conversation
 from .input_line import PAUSED, InputLine
 from .markdown import as_written, render
 from .safe_text import literal, one_line, readable
 from .screen import Screen
-
-if TYPE_CHECKING:
-    from . import TerminalConfig
 
 LEAVING = 5.0
 """Seconds that a turn has to stop when the person leaves."""
