@@ -5,14 +5,12 @@ from __future__ import annotations
 import json as jsonlib
 import sys
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from .report import BadDays, read_days
-
-if TYPE_CHECKING:
-    from .plugin import Insights
+from .reporter import Reporter
 
 USAGE = 2
 """Exit code for arguments that cannot be used."""
@@ -21,8 +19,8 @@ USAGE = 2
 class Cli:
     """The command, called by its name."""
 
-    def __init__(self, plugin: Insights) -> None:
-        self._plugin = plugin
+    def __init__(self, reporter: Reporter) -> None:
+        self._reporter = reporter
 
     async def insights(
         self,
@@ -35,7 +33,7 @@ class Cli:
         except BadDays as error:
             sys.stderr.write(f"hookline: --days: {error}\n")
             raise SystemExit(USAGE) from None
-        found = await self._plugin.report(wanted, None)
-        shown = jsonlib.dumps(asdict(found)) if json else self._plugin.text(found)
+        found = await self._reporter.report(wanted, None)
+        shown = jsonlib.dumps(asdict(found)) if json else self._reporter.text(found)
         encoding = sys.stdout.encoding or "utf-8"
         sys.stdout.write(shown.encode(encoding, "replace").decode(encoding) + "\n")

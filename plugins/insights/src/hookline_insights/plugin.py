@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 from hookline_hookspecs import (
     Context,
+    Host,
     Plugin,
     ToolCall,
     ToolError,
@@ -17,13 +18,16 @@ from hookline_hookspecs import (
 from hookline_hookspecs.hooks.boot import RegisterCli
 
 from .config import InsightsConfig
-from .prices import Prices
-from .report import DAYS, BadDays, Report, read_days, report
-from .text import text
+from .report import DAYS, BadDays, read_days
+from .reporter import Reporter
 
 
 class Insights(Plugin[InsightsConfig]):
     """Tells what was used."""
+
+    def __init__(self, config: InsightsConfig, host: Host) -> None:
+        super().__init__(config, host)
+        self._reporter = Reporter(config, host)
 
     @hookimpl
     def register_cli(self, register: RegisterCli) -> None:
@@ -31,35 +35,26 @@ class Insights(Plugin[InsightsConfig]):
         from .cli import Cli
 
         help_ = "What was used over the last days: tokens, cost, tools, skills."
-        register("insights", Cli(self).insights, help=help_)
+        register("insights", Cli(self._reporter).insights, help=help_)
 
     @tool(name="insights", read_only=True, paged=True)
     async def insights_tool(self, ctx: Context, days: int = DAYS) -> ToolResult:
         """Usage over the last days: tokens, cost, tools and their failures, skills."""
         try:
-            found = await self.report(read_days(days), _visible(ctx))
+            found = await self._reporter.report(read_days(days), _visible(ctx))
         except BadDays as error:
             raise ToolError(str(error)) from error
         # Core puts the real call in place of this one; a tool does not know it.
         call = ToolCall("", "insights", {})
-        return ToolResult(call, self.text(found), data=asdict(found))
+        return ToolResult(call, self._reporter.text(found), data=asdict(found))
 
     @command("/insights")
     async def insights_command(self, ctx: Context, args: str) -> str:
         """Show what was used over the last days: /insights 30."""
         try:
-            return self.text(await self.report(read_days(args), _visible(ctx)))
+            return self._reporter.text(await self._reporter.report(read_days(args), _visible(ctx)))
         except BadDays as error:
             return f"{error}."
-
-    async def report(self, days: int, chat: tuple[str, str] | None) -> Report:
-        """The numbers of ``days`` days, of a chat (channel and id) or of all."""
-        prices = Prices(self.config.prices)
-        return await report(self.host.storage, days, self.host.now(), chat, prices)
-
-    def text(self, found: Report) -> str:
-        """The report for people."""
-        return text(found, self.config.currency, Prices({}).date)
 
 
 def _visible(ctx: Context) -> tuple[str, str] | None:
