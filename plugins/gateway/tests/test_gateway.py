@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from hookline_gateway import Gateway
-from hookline_gateway.serve import serve
 from hookline_hookspecs import Access, Inbound, Plugin, Reply, hookimpl
 
 Make = Callable[..., Any]
@@ -107,7 +106,7 @@ def while_up(h: Any, capsys: Any, story: Story) -> Any:
 
     async def run(ended: asyncio.Event) -> None:
         with suppress(SystemExit):  # which must not end the loop
-            await serve(h.plugin(Gateway), ended.wait)
+            await h.plugin(Gateway).serve(ended.wait)
 
     async def life() -> Any:
         await h.aopen()
@@ -181,7 +180,7 @@ def test_what_a_dead_process_left_is_answered(harness: Make, tmp_path: Path, cap
 def test_a_second_gateway_is_refused(harness: Make, capsys: Any) -> None:
     async def story(h: Any) -> int:
         with pytest.raises(SystemExit) as end:
-            await serve(h.plugin(Gateway), asyncio.Event().wait)
+            await h.plugin(Gateway).serve(asyncio.Event().wait)
         assert "another gateway runs" in capsys.readouterr().err
         return int(str(end.value.code))
 
@@ -208,7 +207,7 @@ def test_a_channel_that_cannot_start_ends_it_and_the_others(harness: Make, capsy
 
     async def run() -> None:
         await h.aopen()
-        await serve(h.plugin(Gateway), asyncio.Event().wait)
+        await h.plugin(Gateway).serve(asyncio.Event().wait)
 
     with pytest.raises(SystemExit) as end:
         h.run(run())

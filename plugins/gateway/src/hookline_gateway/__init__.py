@@ -8,6 +8,7 @@ a signal does, :mod:`.state` and :mod:`.notify` what others can see of it, and :
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Host, Plugin, hookimpl
@@ -55,10 +56,22 @@ class Gateway(Plugin[GatewayConfig]):
     async def gateway(self) -> None:
         """Run every channel that is on until SIGTERM or SIGINT."""
         from .ending import Ending
-        from .serve import serve
 
         ending = Ending(self.config.drain)
         ending.listen()
-        await serve(self, ending.wait)
+        await self.serve(ending.wait)
         # Said outright, because returning would wait for background work once more.
         raise SystemExit(0)
+
+    async def serve(self, ended: Callable[[], Awaitable[object]]) -> None:
+        """Run every channel that is on until ``ended()`` returns, then drain.
+
+        The lock is kept until the plugin is torn down: work may be under way until then. Ends with
+        ``SystemExit`` where the gateway cannot start, or another one runs on this home.
+        """
+        from .lock import alone
+        from .serve import checked_channels, serve
+
+        channels = await checked_channels(self.host)
+        self.lock = alone(self.host.home)
+        await serve(self.host, channels, self.config.drain, ended)

@@ -5,20 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hookline_hookspecs import Channel, HooklineError, Host, Inspection
 
 from . import state as states
 from .channels import CannotStart, Fleet, drained
 from .guarded import is_guarded, make_sure, tell_open
-from .lock import alone
 from .notify import READY, STOPPING, Notifier
 from .state import State
 from .telling import USAGE, stop, tell
-
-if TYPE_CHECKING:
-    from . import Gateway
 
 TEND = 120.0
 """Seconds between two looks for what was left undone, and for what can be forgotten."""
@@ -26,17 +22,14 @@ LOOK = 15.0
 """Seconds between two looks at whether a plugin still decides who may write."""
 
 
-async def serve(gateway: Gateway, ended: Callable[[], Awaitable[Any]]) -> None:
-    """Run every network channel until ``ended()`` returns, then drain.
+async def serve(
+    host: Host, channels: Sequence[Channel], drain: float, ended: Callable[[], Awaitable[object]]
+) -> None:
+    """Run ``channels`` until ``ended()`` returns, then drain for ``drain`` seconds at most.
 
-    Prints ``ready`` to stderr when all of them are up. Ends with ``SystemExit`` where no channel
-    is on, no model is configured, nobody decides who may write although config wants it, a channel
-    cannot start, or another gateway runs on this home. The lock is kept until the plugin is torn
-    down: work may be under way until then.
+    Prints ``ready`` to stderr when all of them are up. Ends with ``SystemExit`` where one cannot
+    start.
     """
-    host, drain = gateway.host, gateway.config.drain
-    channels = await _checked(host)
-    gateway.lock = alone(host.home)
     notifier = Notifier()
     state = State(host.home, notifier)
     fleet = Fleet(host, state)
@@ -59,8 +52,12 @@ async def serve(gateway: Gateway, ended: Callable[[], Awaitable[Any]]) -> None:
         state.become(states.STOPPED)
 
 
-async def _checked(host: Host) -> list[Channel]:
-    """The network channels, if everything is as it must be."""
+async def checked_channels(host: Host) -> list[Channel]:
+    """The network channels that are on.
+
+    Ends with ``SystemExit`` where there is none, no model is configured, or nobody decides who may
+    write although config wants it.
+    """
     core = host.services[Inspection]  # type: ignore[type-abstract]
     core.check_model(core.default_model())
     plugins = await core.plugins()
