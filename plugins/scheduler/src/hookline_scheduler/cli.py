@@ -8,17 +8,15 @@ from __future__ import annotations
 import json as jsonlib
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from . import wording
 from .complaint import Complaint
+from .desk import Desk
 from .jobs import Chat
 from .service import TERMINAL
-
-if TYPE_CHECKING:
-    from .plugin import Scheduler
 
 FAILED, USAGE = 1, 2
 """Exit codes (CONTRACT, Command line)."""
@@ -27,10 +25,14 @@ Json = Annotated[bool, typer.Option("--json", help="JSON.")]
 
 
 class Commands:
-    """One method for each command, called by its name."""
+    """One method for each command, called by its name.
 
-    def __init__(self, plugin: Scheduler) -> None:
-        self._plugin = plugin
+    The command line is built before the plugin is set up, so the desk is asked for when a command
+    runs.
+    """
+
+    def __init__(self, desk: Callable[[], Desk]) -> None:
+        self._desk = desk
 
     def by_name(self) -> dict[str, tuple[Callable[..., Any], str]]:
         """The commands with their help."""
@@ -45,10 +47,11 @@ class Commands:
 
     async def list(self, json: Json = False) -> None:
         """Every job: when, what, where, and how it went last."""
+        desk = self._desk()
         if not json:
-            _out(await self._plugin.desk.list(self._plugin.here()))
+            _out(await desk.list(desk.terminal))
             return
-        rows = await self._plugin.desk.rows(self._plugin.here())
+        rows = await desk.rows(desk.terminal)
         _out_json([wording.row(job, last) for job, last in rows])
 
     async def add(
@@ -65,9 +68,9 @@ class Commands:
         json: Json = False,
     ) -> None:
         """Keep a new job."""
-        desk = self._plugin.desk
+        desk = self._desk()
         try:
-            job = await desk.add(self._chat(chat, user), when, _clean(prompt), timezone)
+            job = await desk.add(_chat(desk, chat, user), when, _clean(prompt), timezone)
         except Complaint as error:
             _stop(error)
         _out_json(wording.row(job, None)) if json else _out(desk.added(job))
@@ -86,16 +89,16 @@ class Commands:
 
     async def run(self, id: Id, json: Json = False) -> None:  # noqa: A002
         """Run a job now: the terminal's here, another chat's in the gateway."""
-        plugin = self._plugin
+        desk = self._desk()
         try:
-            job = await plugin.desk.find(plugin.here(), id)
-            said = await plugin.desk.run(plugin.here(), id)
+            job = await desk.find(desk.terminal, id)
+            said = await desk.run(desk.terminal, id)
         except Complaint as error:
             _stop(error)
         if job.chat.channel != TERMINAL:
             _out_json({"id": job.id, "outcome": None, "text": said}) if json else _out(said)
             return
-        ending = await plugin.service.run_here(job.id)
+        ending = await desk.run_here(job)
         if ending is None:
             _stop(Complaint(f"another process runs job {job.id} already"), FAILED)
         if json:
@@ -108,25 +111,26 @@ class Commands:
             raise SystemExit(FAILED)
 
     async def _change(self, action: str, job_id: str, json: bool) -> None:
+        desk = self._desk()
         try:
-            said = await self._plugin.desk.by_name()[action](self._plugin.here(), job_id)
+            said = await desk.by_name()[action](desk.terminal, job_id)
         except Complaint as error:
             _stop(error)
         _out_json({"id": job_id, "text": said}) if json else _out(said)
 
-    def _chat(self, name: str, user: str) -> Chat:
-        """The chat that ``CHANNEL:ID`` names. Raises ``Complaint``."""
-        channel, _, chat_id = name.partition(":")
-        if not name or channel == TERMINAL:
-            return self._plugin.here()
-        known = [one.name for one in self._plugin.host.channels() if one.network]
-        known = sorted(set(known) - {"schedule"})
-        if channel not in known or not chat_id:
-            raise Complaint(
-                f"--chat {name!r} names no chat; write CHANNEL:ID with one of these channels: "
-                f"{', '.join(known) or 'none is on'}"
-            )
-        return Chat(channel, chat_id, user or chat_id)
+
+def _chat(desk: Desk, name: str, user: str) -> Chat:
+    """The chat that ``CHANNEL:ID`` names. Raises ``Complaint``."""
+    channel, _, chat_id = name.partition(":")
+    if not name or channel == TERMINAL:
+        return desk.terminal
+    known = desk.channels()
+    if channel not in known or not chat_id:
+        raise Complaint(
+            f"--chat {name!r} names no chat; write CHANNEL:ID with one of these channels: "
+            f"{', '.join(known) or 'none is on'}"
+        )
+    return Chat(channel, chat_id, user or chat_id)
 
 
 def _clean(text: str) -> str:

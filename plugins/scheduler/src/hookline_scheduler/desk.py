@@ -12,8 +12,8 @@ from hookline_hookspecs import Host
 from . import wording
 from .complaint import Complaint
 from .config import SchedulerConfig
-from .jobs import Chat, Job, Jobs, Run
-from .service import TERMINAL, Service
+from .jobs import Chat, Ending, Job, Jobs, Run
+from .service import CHANNEL, TERMINAL, Service
 from .when import Once, next_due, read, shown
 from .zones import find_zone, system_zone
 
@@ -23,11 +23,19 @@ LONGEST_PROMPT = 4000
 class Desk:
     """The actions; each returns a sentence or raises ``Complaint``."""
 
-    def __init__(self, host: Host, config: SchedulerConfig, jobs: Jobs, service: Service) -> None:
+    def __init__(
+        self, host: Host, config: SchedulerConfig, jobs: Jobs, service: Service, workspace: str
+    ) -> None:
         self._host = host
         self._config = config
         self._jobs = jobs
         self._service = service
+        self.terminal = Chat(TERMINAL, "default", "", workspace)
+        """The terminal of this process."""
+
+    def channels(self) -> list[str]:
+        """The names of the network channels whose chats may have jobs."""
+        return sorted({one.name for one in self._host.channels() if one.network} - {CHANNEL})
 
     async def add(self, chat: Chat, when: str, prompt: str, timezone: str = "") -> Job:
         """Keep a new job of ``chat``."""
@@ -134,6 +142,10 @@ class Desk:
                 f"{job.chat.workspace}; `hookline cron run {job.id}` runs it at once."
             )
         return f"Job {job.id} runs as soon as `hookline gateway` looks, within 30 s if it is up."
+
+    async def run_here(self, job: Job) -> Ending | None:
+        """Run a job of the terminal in this process; None if another process runs it already."""
+        return await self._service.run_here(job.id)
 
     def by_name(self) -> dict[str, Callable[[Chat, str], Awaitable[str]]]:
         """The actions on one job."""

@@ -9,13 +9,13 @@ import asyncio
 
 from hookline_hookspecs import Reply
 
-from .service import Service
+from .service import CHANNEL, Service
 
 
 class GatewayLife:
     """Implements ``Channel`` for its ``start`` and ``stop``."""
 
-    name = "schedule"
+    name = CHANNEL
     edits = False
     network = True
 

@@ -40,7 +40,7 @@ class Scheduler(Plugin[SchedulerConfig]):
         """Listen for what tells that this process lives; nothing is looked for before."""
         jobs = Jobs(host.storage)
         self.service = Service(host, self.config, jobs, self._workspace())
-        self.desk = Desk(host, self.config, jobs, self.service)
+        self.desk = Desk(host, self.config, jobs, self.service, self._workspace())
         host.signals.connect("on_message", self.service.heard)
         host.signals.connect("settled", self.service.settled)
 
@@ -59,7 +59,7 @@ class Scheduler(Plugin[SchedulerConfig]):
         """``hookline cron list|add|remove|pause|resume|run``."""
         from .cli import Commands
 
-        commands = Commands(self)
+        commands = Commands(lambda: self.desk)
         for name, (work, text) in commands.by_name().items():
             register(f"cron {name}", work, help=text)
 
@@ -123,10 +123,6 @@ class Scheduler(Plugin[SchedulerConfig]):
         session = ctx.session
         workspace = self._workspace() if session.channel == TERMINAL else ""
         return Chat(session.channel, session.chat_id, ctx.turn.inbound.user_id, workspace)
-
-    def here(self) -> Chat:
-        """The terminal of this process."""
-        return Chat(TERMINAL, "default", "", self._workspace())
 
     def _workspace(self) -> str:
         """Where the terminal's sessions of this process work."""

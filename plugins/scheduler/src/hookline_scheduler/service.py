@@ -24,6 +24,8 @@ from .config import SchedulerConfig
 from .jobs import Chat, Ending, Job, Jobs, Run
 
 TERMINAL = "terminal"
+CHANNEL = "schedule"
+"""The channel by which a gateway tells that it is up; it has no chats."""
 JUMP = 5.0
 """Seconds by which the clock must fall behind the machine's steady one to have been set back."""
 BEGIN, RESULT = "begin", "result"
