@@ -9,14 +9,13 @@ import asyncio
 import datetime as dt
 import json as jsonlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from hookline_hookspecs import HooklineError
 from hookline_hookspecs.hooks.boot import RegisterCli
 
-if TYPE_CHECKING:
-    from .plugin import Skills
+from .parts import Parts
 
 Json = Annotated[bool, typer.Option("--json", help="JSON.")]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The skill.")]
@@ -24,9 +23,9 @@ SPEC = "A folder, an archive, or an https address; of git, a branch or tag follo
 FAILED = 1
 
 
-def register_all(plugin: Skills, register: RegisterCli) -> None:
+def register_all(parts: Parts, register: RegisterCli) -> None:
     """Register the commands of the group ``hookline skills``."""
-    named = Commands(plugin)
+    named = Commands(parts)
     for name, run, text in (
         ("list", named.overview, "Every skill: who made it, how often it is used, what is odd."),
         ("show", named.show, "One skill: its text, files, uses and versions."),
@@ -44,20 +43,20 @@ def register_all(plugin: Skills, register: RegisterCli) -> None:
 class Commands:
     """One method for each command, called by its name; ``overview`` is ``skills list``."""
 
-    def __init__(self, plugin: Skills) -> None:
-        self._plugin = plugin
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
 
     async def overview(self, json: Json = False) -> None:
         """Every skill, archived ones last."""
         from .overview import overview
 
-        rows = await overview(self._plugin)
+        rows = await overview(self._parts)
         if json:
             _print(jsonlib.dumps(rows, ensure_ascii=False))
             return
         for row in rows:
             _print(_line(row))
-        for name, reason in self._plugin.library.left_out().items():
+        for name, reason in self._parts.library.left_out().items():
             _print(f"{name}: left out: {reason}")
         if not rows:
             _print("There are no skills yet.")
@@ -71,7 +70,7 @@ class Commands:
         """The text of a skill and what is known of it."""
         from .overview import details
 
-        found = await self._or_fail(details(self._plugin, name, version))
+        found = await self._or_fail(details(self._parts, name, version))
         if json:
             _print(jsonlib.dumps(found, ensure_ascii=False))
             return
@@ -83,7 +82,7 @@ class Commands:
 
     async def history(self, name: Name, json: Json = False) -> None:
         """The kept versions, oldest first."""
-        versions = await self._plugin.history.versions(name)
+        versions = await self._parts.history.versions(name)
         rows: list[dict[str, Any]] = [
             {"version": v.number, "action": v.action, "author": v.author, "at": v.at,
              "session": v.session_id, "turn": v.turn_id, "files": sorted(v.files)}
@@ -134,9 +133,9 @@ class Commands:
         """Fetch into quarantine, validate, scan, place, and note the hashes; runs nothing."""
         from .installing import Installer, Wish
 
-        plugin = self._plugin
-        await asyncio.to_thread(plugin.library.root.mkdir, 0o700, True, True)
-        installer = Installer(plugin.host, plugin.library, plugin.history, plugin.editor)
+        parts = self._parts
+        await asyncio.to_thread(parts.library.root.mkdir, 0o700, True, True)
+        installer = Installer(parts.host, parts.library, parts.history, parts.editor)
         wish = Wish(source, tuple(names or ()), replace, lenient)
         for name in await self._or_fail(installer.install(wish)):
             _print(f"Installed the skill {name}.")
@@ -145,7 +144,7 @@ class Commands:
         """Put a skill away."""
         from .keeping import put_away
 
-        await self._or_fail(put_away(self._plugin, name))
+        await self._or_fail(put_away(self._parts, name))
         _print(f"Archived the skill {name}; `hookline skills restore {name}` brings it back.")
 
     async def restore(
@@ -154,20 +153,20 @@ class Commands:
         """Bring a skill back from the archive, or as it was in a version."""
         from .keeping import restore
 
-        _print(await self._or_fail(restore(self._plugin, name, version)))
+        _print(await self._or_fail(restore(self._parts, name, version)))
 
     async def pin(self, name: Name) -> None:
         """Keep a skill as it is."""
-        skill = self._plugin.library.find(name)
+        skill = self._parts.library.find(name)
         if skill is None:
             _fail(f"there is no skill {name!r}")
             return
-        await self._plugin.records.pin(skill.name)
+        await self._parts.records.pin(skill.name)
         _print(f"Pinned {skill.name}.")
 
     async def unpin(self, name: Name) -> None:
         """Take a pin out."""
-        await self._plugin.records.unpin(name)
+        await self._parts.records.unpin(name)
         _print(f"Not pinned: {name}.")
 
     async def _or_fail(self, work: Any) -> Any:

@@ -3,53 +3,50 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
 from . import safely
 from .editing import place
 from .history import snapshot
+from .parts import Parts
 from .records import Source
 from .upkeep import NotThere, archive, archived, bring_back
-
-if TYPE_CHECKING:
-    from .plugin import Skills
 
 PERSON = Source("person")
 
 
-async def put_away(plugin: Skills, name: str) -> None:
+async def put_away(parts: Parts, name: str) -> None:
     """Archive a skill. Raises ``NotThere`` and ``OSError``."""
-    async with plugin.editor.locked():
-        if not (plugin.library.root / name / "").is_dir() or name not in plugin.library.skills():
+    async with parts.editor.locked():
+        if not (parts.library.root / name / "").is_dir() or name not in parts.library.skills():
             raise NotThere(f"there is no skill {name!r}")
-        files = await asyncio.to_thread(snapshot, plugin.library.root / name)
-        await plugin.history.add(name, files, files, "archive", PERSON)
-        await asyncio.to_thread(archive, plugin.library.root, name)
+        files = await asyncio.to_thread(snapshot, parts.library.root / name)
+        await parts.history.add(name, files, files, "archive", PERSON)
+        await asyncio.to_thread(archive, parts.library.root, name)
 
 
-async def restore(plugin: Skills, name: str, version: int | None) -> str:
+async def restore(parts: Parts, name: str, version: int | None) -> str:
     """Bring back an archived skill, or a version; without one, of a deleted skill the last.
 
     Raises:
         NotThere: there is nothing to bring back, or a skill is in the way.
         OSError: it could not be written.
     """
-    root = plugin.library.root
-    async with plugin.editor.locked():
+    root = parts.library.root
+    async with parts.editor.locked():
         if version is None and name in archived(root):
             await asyncio.to_thread(bring_back, root, name)
             back = name.partition("@")[0]
             files = await asyncio.to_thread(snapshot, root / back)
-            await plugin.history.add(back, files, files, "restore", PERSON)
+            await parts.history.add(back, files, files, "restore", PERSON)
             return f"Restored the skill {back} from the archive."
-        number = await _version_of(plugin, name, version)
+        number = await _version_of(parts, name, version)
         return f"Restored the skill {name} as it was in version {number}."
 
 
-async def _version_of(plugin: Skills, name: str, version: int | None) -> int:
+async def _version_of(parts: Parts, name: str, version: int | None) -> int:
     """Put the files of a version in place; its number."""
-    versions = [v for v in await plugin.history.versions(name) if v.files]
-    folder = plugin.library.root / name
+    versions = [v for v in await parts.history.versions(name) if v.files]
+    folder = parts.library.root / name
     if version is not None:
         versions = [v for v in versions if v.number == version]
     elif folder.exists():
@@ -57,13 +54,13 @@ async def _version_of(plugin: Skills, name: str, version: int | None) -> int:
     if not versions:
         raise NotThere(f"there is no such version of {name!r}; see `hookline skills history`")
     chosen = versions[-1]
-    files = await plugin.history.files(chosen)
+    files = await parts.history.files(chosen)
     before = await asyncio.to_thread(snapshot, folder)
-    await plugin.history.add(name, before, files, "restore", PERSON)
+    await parts.history.add(name, before, files, "restore", PERSON)
     if not folder.exists():
-        made = await plugin.records.made()
+        made = await parts.records.made()
         marker = made[name][0] if name in made else ""
-        await asyncio.to_thread(place, plugin.library.root, name, files, marker)
+        await asyncio.to_thread(place, parts.library.root, name, files, marker)
         return chosen.number
     for path, data in files.items():
         if before.get(path) != data:

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import lock
+from .parts import Parts
 from .records import Origin, Use
 from .upkeep import NotThere, archived
 from .validation import FILES
 
-if TYPE_CHECKING:
-    from .plugin import Skills
 
-
-async def overview(plugin: Skills) -> list[dict[str, Any]]:
+async def overview(parts: Parts) -> list[dict[str, Any]]:
     """A row for each skill by name, then for each archived one."""
-    root = plugin.library.root
-    skills = await asyncio.to_thread(plugin.library.skills)
-    agents, pins = await plugin.records.agents(root), await plugin.records.pins()
-    uses, installed = await plugin.records.uses(), lock.read(root)
+    root = parts.library.root
+    skills = await asyncio.to_thread(parts.library.skills)
+    agents, pins = await parts.records.agents(root), await parts.records.pins()
+    uses, installed = await parts.records.uses(), lock.read(root)
     rows = []
     for name, skill in sorted(skills.items()):
         row = _row(name, skill.description, _origin(name, agents, installed), uses.get(name, Use()))
@@ -33,25 +31,25 @@ async def overview(plugin: Skills) -> list[dict[str, Any]]:
     return rows
 
 
-async def details(plugin: Skills, name: str, version: int | None) -> dict[str, Any]:
+async def details(parts: Parts, name: str, version: int | None) -> dict[str, Any]:
     """One skill in detail; as it was in ``version``, if given. Raises ``NotThere``."""
-    versions = await plugin.history.versions(name)
-    rows = [row for row in await overview(plugin) if row["name"] == name and not row["archived"]]
-    skill = plugin.library.skills().get(name)
+    versions = await parts.history.versions(name)
+    rows = [row for row in await overview(parts) if row["name"] == name and not row["archived"]]
+    skill = parts.library.skills().get(name)
     if version is not None:
         chosen = next((v for v in versions if v.number == version), None)
         if chosen is None:
             raise NotThere(f"there is no version {version} of {name!r}; see skills history")
-        files = await plugin.history.files(chosen)
+        files = await parts.history.files(chosen)
         text = next((files[f].decode("utf-8", "replace") for f in FILES if f in files), "")
         paths = [path for path in files if path not in FILES]
     elif skill is None:
-        hint = "; it is archived" if name in archived(plugin.library.root) else ""
+        hint = "; it is archived" if name in archived(parts.library.root) else ""
         raise NotThere(f"there is no skill {name!r}{hint}")
     else:
         text, paths = skill.text, [path for path, _ in skill.files()]
     row = rows[0] if rows else _row(name, "", "agent", Use())
-    entry = lock.read(plugin.library.root).get(name)
+    entry = lock.read(parts.library.root).get(name)
     source = f"{entry.source} {entry.revision}".strip() if entry else ""
     return {**row, "versions": len(versions), "source": source, "files": paths, "text": text}
 

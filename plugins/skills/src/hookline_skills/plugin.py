@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from hookline_hookspecs import (
     Check,
@@ -29,14 +28,7 @@ from hookline_hookspecs import (
 from hookline_hookspecs.hooks.boot import RegisterCli
 
 from .config import SkillsConfig
-
-if TYPE_CHECKING:
-    from .editing import Editor
-    from .history import History
-    from .injecting import Injector
-    from .library import Library
-    from .records import Records
-    from .viewing import Viewer
+from .parts import Parts
 
 Action = Literal["create", "edit", "patch", "write_file", "remove_file", "delete"]
 EVERY = 6 * 3600.0
@@ -50,76 +42,32 @@ class Skills(Plugin[SkillsConfig]):
 
     def __init__(self, config: SkillsConfig, host: Host) -> None:
         super().__init__(config, host)
-        self.root = host.home / "skills"
-
-    # A home without skills costs the look at this folder; the rest is imported when it is needed.
-
-    @cached_property
-    def library(self) -> Library:
-        """The skills on disk."""
-        from .library import Library
-
-        return Library(self.root, self.host.log)
-
-    @cached_property
-    def records(self) -> Records:
-        """What is known of them beside their files."""
-        from .records import Records
-
-        return Records(lambda: self.host.storage, self.host.now)
-
-    @cached_property
-    def history(self) -> History:
-        """Their versions."""
-        from .history import History
-
-        return History(lambda: self.host.storage, self.host.now, self.config.versions)
-
-    @cached_property
-    def viewer(self) -> Viewer:
-        """Shows skills."""
-        from .viewing import Viewer
-
-        return Viewer(self.host, self.library)
-
-    @cached_property
-    def injector(self) -> Injector:
-        """Adds skills to a turn."""
-        from .injecting import Injector
-
-        return Injector(self.host, self.config, self.library, self.records, self.viewer)
-
-    @cached_property
-    def editor(self) -> Editor:
-        """Changes skills for the agent."""
-        from .editing import Editor
-
-        return Editor(self.host, self.config, self.library, self.records, self.history)
+        self.parts = Parts(config, host)
 
     # Finding and showing
 
     @hookimpl
     async def system_prompt(self, ctx: Context, session: Session) -> Section | None:
         """The list of skills; none for a sub-agent, which gets its task and nothing else."""
-        if session.kind == "agent" or not self.root.is_dir():
+        if session.kind == "agent" or not self.parts.root.is_dir():
             return None
-        uses, pins = await self.records.uses(), await self.records.pins()
-        text = await self.viewer.index(self.config.index_max_chars, pins, uses)
+        uses, pins = await self.parts.records.uses(), await self.parts.records.pins()
+        text = await self.parts.viewer.index(self.config.index_max_chars, pins, uses)
         return Section("skills", text) if text else None
 
     @hookimpl
     async def pre_prompt(self, ctx: Context, turn: Turn) -> ContextBlock | None:
         """The skills that fit the message of a person."""
-        if ctx.session.kind != "chat" or not self.root.is_dir():
+        if ctx.session.kind != "chat" or not self.parts.root.is_dir():
             return None
-        return await self.injector.block(ctx, turn)
+        return await self.parts.injector.block(ctx, turn)
 
     @tool(read_only=True, paged=True)
     async def skill_view(self, ctx: Context, name: str, file: str | None = None) -> str:
         """Read a skill, or one of its files. Words in place of a name find skills."""
-        text, skill = await self.viewer.view(name, file)
+        text, skill = await self.parts.viewer.view(name, file)
         if skill is not None:
-            await self.records.activate(ctx, skill.name, "viewed")
+            await self.parts.records.activate(ctx, skill.name, "viewed")
         return text
 
     # Learning
@@ -149,7 +97,7 @@ class Skills(Plugin[SkillsConfig]):
         from .editing import Change
 
         change = Change(action, name.strip(), content, file, old_string, new_string)
-        return await self.editor.manage(ctx, change)
+        return await self.parts.editor.manage(ctx, change)
 
     @hookimpl
     def register_reviewers(self, register: Callable[[Reviewer], None]) -> None:
@@ -172,20 +120,20 @@ class Skills(Plugin[SkillsConfig]):
         from .records import Source
         from .upkeep import archive, clear_temporary, idle
 
-        if not self.root.is_dir():
+        parts, root = self.parts, self.parts.root
+        if not root.is_dir():
             return
-        root = self.root
-        async with self.editor.locked():
+        async with parts.editor.locked():
             await asyncio.to_thread(clear_temporary, root)
             days = self.config.archive_after_days
-            changed = await self.history.changed()
-            for name in await idle(self.library, self.records, changed, self.host.now(), days):
+            changed = await parts.history.changed()
+            for name in await idle(parts.library, parts.records, changed, self.host.now(), days):
                 files = await asyncio.to_thread(snapshot, root / name)
-                await self.history.add(name, files, files, "archive", Source("idle"))
+                await parts.history.add(name, files, files, "archive", Source("idle"))
                 await asyncio.to_thread(archive, root, name)
                 self.log.info("the skill %s was archived: not used for %g days", name, days)
-            await self.records.prune()
-            await self.history.prune()
+            await parts.records.prune()
+            await parts.history.prune()
 
     # For people
 
@@ -194,21 +142,21 @@ class Skills(Plugin[SkillsConfig]):
         """List the skills; with words, those that fit them."""
         from .slash import listing
 
-        return await listing(self, args)
+        return await listing(self.parts, args)
 
     @command("/skill")
     async def slash_skill(self, ctx: Context, args: str) -> str:
         """Have a skill go along with your next message: /skill NAME."""
         from .slash import ask_for
 
-        return await ask_for(self, ctx, args)
+        return await ask_for(self.parts, ctx, args)
 
     @hookimpl
     def register_cli(self, register: RegisterCli) -> None:
         """``hookline skills …``."""
         from .commands import register_all
 
-        register_all(self, register)
+        register_all(self.parts, register)
 
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:
@@ -218,10 +166,10 @@ class Skills(Plugin[SkillsConfig]):
     def _check(self) -> CheckResult:
         from . import lock
 
-        left_out = self.library.left_out()
-        skills = self.library.skills()
-        changed = [name for name in lock.read(self.root) if name in skills]
-        changed = [name for name in changed if lock.changes(self.root, name)]
+        left_out = self.parts.library.left_out()
+        skills = self.parts.library.skills()
+        changed = [name for name in lock.read(self.parts.root) if name in skills]
+        changed = [name for name in changed if lock.changes(self.parts.root, name)]
         if left_out:
             said = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
             fix = "Correct or remove these folders; `hookline skills validate DIR` tells more."

@@ -3,47 +3,45 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Context
 
-if TYPE_CHECKING:
-    from .plugin import Skills
+from .parts import Parts
 
 SHOWN = 50
 """Skills in one answer."""
 
 
-async def listing(plugin: Skills, words: str) -> str:
+async def listing(parts: Parts, words: str) -> str:
     """The skills with their descriptions and uses."""
     if words:
-        found = await asyncio.to_thread(plugin.library.match, words, SHOWN)
+        found = await asyncio.to_thread(parts.library.match, words, SHOWN)
         skills = [skill for skill, _ in found]
     else:
-        skills = list((await asyncio.to_thread(plugin.library.skills)).values())
+        skills = list((await asyncio.to_thread(parts.library.skills)).values())
     if not skills:
         return f"No skill fits {words!r}." if words else "There are no skills yet."
-    uses, pins = await plugin.records.uses(), await plugin.records.pins()
+    uses, pins = await parts.records.uses(), await parts.records.pins()
     lines = []
     for skill in skills[:SHOWN]:
         count = uses[skill.name].count if skill.name in uses else 0
         marks = [f"used {count}×"] if count else []
         marks += ["pinned"] if skill.name in pins else []
         mark = f" ({', '.join(marks)})" if marks else ""
-        lines.append(f"{skill.name}{mark}: {await plugin.viewer.described(skill)}")
+        lines.append(f"{skill.name}{mark}: {await parts.viewer.described(skill)}")
     if len(skills) > SHOWN:
         lines.append(f"… and {len(skills) - SHOWN} more; /skills WORDS finds them.")
     return "\n".join(lines)
 
 
-async def ask_for(plugin: Skills, ctx: Context, name: str) -> str:
+async def ask_for(parts: Parts, ctx: Context, name: str) -> str:
     """Note that a skill is wanted with the next message of this session."""
     if not name:
         return "Write /skill and the name of one; /skills lists them."
-    skill = await asyncio.to_thread(plugin.library.find, name)
+    skill = await asyncio.to_thread(parts.library.find, name)
     if skill is None:
-        found = await asyncio.to_thread(plugin.library.match, name.replace("-", " "), 3)
+        found = await asyncio.to_thread(parts.library.match, name.replace("-", " "), 3)
         near = ", ".join(one.name for one, _ in found)
         return f"There is no skill {name[:80]!r}." + (f" Near: {near}." if near else "")
-    await plugin.injector.ask(ctx, skill.name)
+    await parts.injector.ask(ctx, skill.name)
     return f"The skill {skill.name} goes along with your next message."

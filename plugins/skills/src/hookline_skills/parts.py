@@ -1,0 +1,72 @@
+"""The parts that the hooks, tools and commands share, each made when it is first used.
+
+A home without skills costs the look at the folder; the rest is imported when it is needed.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from hookline_hookspecs import Host
+
+from .config import SkillsConfig
+
+if TYPE_CHECKING:
+    from .editing import Editor
+    from .history import History
+    from .injecting import Injector
+    from .library import Library
+    from .records import Records
+    from .viewing import Viewer
+
+
+class Parts:
+    """The skills of one home and what is known of them."""
+
+    def __init__(self, config: SkillsConfig, host: Host) -> None:
+        self._config = config
+        self.host = host
+        self.root = host.home / "skills"
+
+    @cached_property
+    def library(self) -> Library:
+        """The skills on disk."""
+        from .library import Library
+
+        return Library(self.root, self.host.log)
+
+    @cached_property
+    def records(self) -> Records:
+        """What is known of them beside their files."""
+        from .records import Records
+
+        return Records(lambda: self.host.storage, self.host.now)
+
+    @cached_property
+    def history(self) -> History:
+        """Their versions."""
+        from .history import History
+
+        return History(lambda: self.host.storage, self.host.now, self._config.versions)
+
+    @cached_property
+    def viewer(self) -> Viewer:
+        """Shows skills."""
+        from .viewing import Viewer
+
+        return Viewer(self.host, self.library)
+
+    @cached_property
+    def injector(self) -> Injector:
+        """Adds skills to a turn."""
+        from .injecting import Injector
+
+        return Injector(self.host, self._config, self.library, self.records, self.viewer)
+
+    @cached_property
+    def editor(self) -> Editor:
+        """Changes skills for the agent."""
+        from .editing import Editor
+
+        return Editor(self.host, self._config, self.library, self.records, self.history)
