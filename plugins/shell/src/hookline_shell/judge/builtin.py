@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from functools import partial
+from typing import TypeAlias
 
-from . import interpreters
+from . import interpreters, wrappers
 from .outputs import formatted
 from .places import judge_path
 from .record import join, shown
+from .shell import Shell
 from .values import ENVIRON, FILE, MARKS, NETWORK, SPLIT, UNKNOWN
+from .variables import judge_given, judge_variable
 
-if TYPE_CHECKING:
-    from .machine import Shell
-
-Handler: TypeAlias = Callable[[Sequence[str], "Shell", str], str]
+Handler: TypeAlias = Callable[[Sequence[str], Shell, str], str]
 _ASSIGN = re.compile(r"([A-Za-z_]\w*)\+?=(.*)\Z", re.DOTALL)
 
 
@@ -55,8 +55,6 @@ def _source(argv: Sequence[str], shell: Shell, stdin: str) -> str:
 
 
 def _declare(argv: Sequence[str], shell: Shell, stdin: str) -> str:
-    from .commands import judge_given, judge_variable
-
     judge = judge_given if argv[0] == "export" else judge_variable
     for arg in argv[1:]:
         if match := _ASSIGN.match(arg):
@@ -155,7 +153,7 @@ def _printf(argv: Sequence[str], shell: Shell, stdin: str) -> str:
 def _trap(argv: Sequence[str], shell: Shell, stdin: str) -> str:
     args = [a for a in argv[1:] if a not in ("-l", "-p", "--")]
     if len(args) > 1 and args[0] != "-":
-        shell.record.traps.append((args[0], shell))
+        shell.record.traps.append(partial(shell.run_text, args[0], ""))
     return ""
 
 
@@ -183,8 +181,6 @@ def _nothing(argv: Sequence[str], shell: Shell, stdin: str) -> str:
 
 
 def _env(argv: Sequence[str], shell: Shell, stdin: str) -> str:
-    from . import wrappers
-
     said = wrappers.unwrap("env", argv, shell, stdin)
     return ENVIRON if said is None else said
 
@@ -195,14 +191,12 @@ def _printenv(argv: Sequence[str], shell: Shell, stdin: str) -> str:
 
 
 def _command(argv: Sequence[str], shell: Shell, stdin: str) -> str:
-    from .commands import follow
-
     rest = list(argv[1:])
     while rest and rest[0].startswith("-"):
         if "v" in rest[0].lower():
             return rest[-1]
         rest.pop(0)
-    return follow(rest, shell, stdin)
+    return shell.follow(rest, stdin)
 
 
 def _which(argv: Sequence[str], shell: Shell, stdin: str) -> str:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 from . import interpreters, python_code, text_code
 from .record import join, shown
-from .tables import Language, load
+from .shell import Shell
+from .tables import Language, base_name, load, shells
 from .values import ENVIRON, FILE, NETWORK, UNKNOWN
-
-if TYPE_CHECKING:
-    from .machine import Shell
 
 
 def language(name: str) -> Language | None:
@@ -261,3 +259,20 @@ def judge(rule: Language, code: str, shell: Shell, command: str) -> None:
         text_code.judge_sed(code, shell, command)
     elif how == "text":
         text_code.judge(rule, code, shell, command)
+
+
+def run_file(argv: Sequence[str], content: str, shell: Shell) -> None:
+    """A program this command wrote: as its first line says, else as a shell script."""
+    first = content.split("\n", 1)[0]
+    words = first[2:].split() if first.startswith("#!") else []
+    words = [w for w in words if base_name(w) != "env" and not w.startswith("-")]
+    name = base_name(words[0]) if words else "sh"
+    inner = shell.entering("file:" + join(shell.cwd, argv[0]))
+    if inner is None:
+        return
+    inner = replace(inner, arguments=tuple(argv[1:]), name=argv[0])
+    rule = None if name in shells() else language(name)
+    if rule:
+        judge(rule, content, inner, shown(argv))
+    else:
+        interpreters.run_code(content, inner, "", shown(argv))

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from . import builtin, code, deeds, guesses, hooks, interpreters, outputs, wrappers
+from . import acts, builtin, code, guesses, hooks, interpreters, outputs, wrappers
 from .places import is_temporary, judge_path, judge_words
 from .record import TooIntricate, join, shown
-from .tables import acts_of, base_name, load, shells
-from .values import FILE, LISTING, MARKS, NETWORK, UNKNOWN, marks, without_marks
-from .words import document, split_words, substitutions
-
-if TYPE_CHECKING:
-    from .machine import Shell
+from .shell import Shell
+from .tables import base_name, load, shells
+from .values import LISTING, NETWORK, UNKNOWN, marks, without_marks
+from .words import substitutions
 
 MOST_WORDS = 1_000
 """Words of one command that are followed."""
@@ -49,7 +45,7 @@ def call(argv: Sequence[str], shell: Shell, stdin: str) -> str:
         return ""
     language = code.language(name)
     judge_words(name, argv, code.without_code(language, argv) if language else argv, shell)
-    _judge_acts(name, argv, shell, stdin)
+    acts.judge(name, argv, shell, stdin)
     return _run(name, argv, shell, stdin)
 
 
@@ -88,28 +84,6 @@ def _function(argv: list[str], shell: Shell, stdin: str) -> str:
         return ""
     inner.arguments = tuple(argv[1:])
     return inner.run(body, stdin)
-
-
-def _judge_acts(name: str, argv: Sequence[str], shell: Shell, stdin: str) -> None:
-    _fit_acts(name, argv, shell, stdin)
-    if any(UNKNOWN in word and word != UNKNOWN for word in argv):
-        # A variable that holds nothing may only be there to break a word.
-        trial = shell.record.trial()
-        bare = [word.replace(UNKNOWN, "") for word in argv]
-        _fit_acts(name, bare, replace(shell, record=trial), stdin)
-        for reason, found in trial.findings.items():
-            if found.sort == "act":
-                shell.record.add("ask", reason)
-
-
-def _fit_acts(name: str, argv: Sequence[str], shell: Shell, stdin: str) -> None:
-    arguments = " ".join(argv[1:])
-    deeds.option_writer(argv, shell)
-    for act in acts_of(name):
-        if act.deed:
-            deeds.DEEDS[act.deed](argv, shell, stdin)
-        elif act.fits(arguments):
-            shell.record.add(act.verdict, f"{shown(argv)}: {act.reason.format(name=name)}")
 
 
 def _run(name: str, argv: list[str], shell: Shell, stdin: str) -> str:
@@ -153,7 +127,7 @@ def _judge_program(argv: list[str], shell: Shell) -> None:
         if shell.record.unpacked and (not program.startswith("/") or is_temporary(program)):
             shell.record.add("ask", f"{shown(argv)} runs a program fetched by this command")
         return
-    interpreters.run_file(argv, content, shell)
+    code.run_file(argv, content, shell)
 
 
 def _judge_files(name: str, argv: Sequence[str], shell: Shell, stdin: str) -> None:
@@ -186,48 +160,3 @@ def _judge_read(name: str, shell: Shell, argv: Sequence[str]) -> None:
                 language = code.language("python" if kind == "python" else "node")
                 assert language is not None
                 code.judge(language, content, shell, shown(argv))
-
-
-def judge_variable(name: str, value: str, shell: Shell) -> None:
-    """A variable that makes some later program run what it holds."""
-    tables = load("interpreters")
-    if not value or value[0] in MARKS:
-        return
-    if name in tables["loaded"]:
-        shell.record.add("ask", f"{name}={value[:60]} loads code into the programs it runs")
-    elif name in tables["naming"]:
-        judge_path(value, shell, f"{name}={value[:60]}")
-        shell.child().run_text(value, FILE)
-    elif name in tables["prompts"]:
-        document(value, shell)
-    elif name in tables["variables"]:
-        shell.child().run_text(value.lstrip("|"), FILE)
-    elif value.lstrip().startswith("() {"):
-        shell.child().run_text(f"imported {value}\nimported", FILE)
-    elif program := tables["options"].get(name):
-        argv = [program, *split_words(value)]
-        _judge_acts(program, argv, shell, "")
-        hooks.judge(program, argv, shell)
-    elif language := code.language(tables["coded"].get(name, "")):
-        code.judge(language, value, shell, name)
-    elif re.match(r"GIT_CONFIG_(VALUE|PARAMETERS)", name):
-        shell.child().run_text(value.removeprefix("!"), FILE)
-
-
-def judge_given(name: str, value: str, shell: Shell) -> None:
-    """A variable that a command is given, and might run."""
-    judge_variable(name, value, shell)
-    if name not in load("interpreters")["variables"] and " " in value:
-        guesses.suspect(value, shell, f"{name}={value[:60]}")
-
-
-def follow(argv: Sequence[str], shell: Shell, stdin: str) -> str:
-    """Judge a command that another one runs."""
-    inner = shell.entering(f"{len(shell.stack)}:{argv[0] if argv else ''}")
-    if inner is None or not argv:
-        return ""
-    said = call(argv, inner, stdin)
-    if argv[0] in inner.functions or argv[0] in inner.aliases:
-        # Most that run a command know no function of this shell.
-        said += call(argv, replace(inner, functions={}, aliases={}), stdin)
-    return said

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from .outputs import find_names
 from .places import Kind, is_device, kind
 from .record import Severity, Sort, join, shown
+from .shell import Shell
 from .tables import base_name, places, shells
 from .values import DIALOGUE, ENVIRON, LISTING, MARKS, PROCESSES, SECRET, marks
 
-if TYPE_CHECKING:
-    from .machine import Shell
-
-Deed: TypeAlias = Callable[[Sequence[str], "Shell", str], None]
+Deed: TypeAlias = Callable[[Sequence[str], Shell, str], None]
 
 _WHAT: dict[Kind, str] = {
     "root": "a file system's root or a system folder",

@@ -11,18 +11,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
 
 from . import literals
 from .braces import TooMany
 from .record import TooIntricate, shown
 from .scan import Unreadable
+from .shell import Shell
 from .syntax import TooLong
 from .tables import base_name, load, shells
 from .values import known
-
-if TYPE_CHECKING:
-    from .machine import Shell
 
 _LONGEST = 4_000
 """Characters of a text that is looked through."""
@@ -76,25 +73,20 @@ def _scripts(text: str) -> Iterator[str]:
 
 
 def _try(script: str, shell: Shell, command: str) -> None:
-    from .machine import judge_script
-
-    trial = shell.record.trial()
-    judge_script(script, trial, shell.cwd)
-    for reason, found in trial.findings.items():
+    trial = shell.trial()
+    trial.judge(script)
+    for reason, found in trial.record.findings.items():
         if found.sort == "act":
             shell.record.add("ask", f"{command} may run what it is given: {reason}")
 
 
 def _tail(words: Sequence[str], shell: Shell, command: str) -> None:
     """The same for words that are a command and its arguments; only what is denied counts."""
-    from .commands import follow
-    from .machine import Shell
-
-    trial = shell.record.trial()
+    trial = shell.trial()
     try:
-        follow(words, Shell(trial, shell.cwd), "")
+        trial.follow(words, "")
     except (TooIntricate, TooLong, Unreadable, TooMany, RecursionError):
         return
-    for reason, found in trial.findings.items():
+    for reason, found in trial.record.findings.items():
         if found.severity == "deny":
             shell.record.add("ask", f"{command} may run what it is given: {reason}")

@@ -6,14 +6,12 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import guesses, interpreters
 from .record import shown
+from .shell import Shell
 from .tables import base_name, load
-
-if TYPE_CHECKING:
-    from .machine import Shell
 
 
 def judge(name: str, argv: Sequence[str], shell: Shell) -> None:
@@ -30,9 +28,7 @@ def judge(name: str, argv: Sequence[str], shell: Shell) -> None:
                 guesses.suspect(match[1], shell, shown(argv))
     for option, value in itertools.pairwise(argv):
         if option in hooks.get("listed", ()):
-            from . import commands
-
-            commands.follow(value.split(","), shell, "")
+            shell.follow(value.split(","), "")
 
 
 def _hooked(hooks: Mapping[str, Any], argv: Sequence[str]) -> Iterator[str]:

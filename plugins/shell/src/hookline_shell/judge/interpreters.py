@@ -6,15 +6,10 @@ import itertools
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from .record import join, shown
-from .tables import base_name, shells
+from .shell import Shell
 from .values import DIALOGUE, FILE, LISTING, NETWORK, TRUSTED, UNKNOWN, known, marks, without_marks
-
-if TYPE_CHECKING:
-    from .machine import Shell
 
 _VALUES = frozenset({"--rcfile", "--init-file", "-O", "+O", "-o", "+o"})
 
@@ -99,22 +94,3 @@ def _script(argv: Sequence[str], path: str, inner: Shell, outer: Shell, stdin: s
         return FILE
     nested = inner.entering("file:" + join(outer.cwd, path))
     return run_code(content, nested, stdin, shown(argv)) if nested else ""
-
-
-def run_file(argv: Sequence[str], content: str, shell_: Shell) -> None:
-    """A program this command wrote: as its first line says, else as a shell script."""
-    from . import code
-
-    first = content.split("\n", 1)[0]
-    words = first[2:].split() if first.startswith("#!") else []
-    words = [w for w in words if base_name(w) != "env" and not w.startswith("-")]
-    name = base_name(words[0]) if words else "sh"
-    inner = shell_.entering("file:" + join(shell_.cwd, argv[0]))
-    if inner is None:
-        return
-    inner = replace(inner, arguments=tuple(argv[1:]), name=argv[0])
-    language = None if name in shells() else code.language(name)
-    if language:
-        code.judge(language, content, inner, shown(argv))
-    else:
-        run_code(content, inner, "", shown(argv))

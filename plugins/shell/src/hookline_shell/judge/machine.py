@@ -1,7 +1,6 @@
 """Walking a script as a shell would, without running anything.
 
-A :class:`Shell` knows variables, functions, aliases, the folder and the files that the command
-itself writes. Branches are all taken; a loop runs once for each value it is known to have.
+Branches are all taken; a loop runs once for each value it is known to have.
 """
 
 from __future__ import annotations
@@ -11,102 +10,27 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count, islice, product
 
-from . import commands, words
-from .braces import TooMany
+from . import commands, variables, words
 from .places import is_device, is_socket, judge_path
 from .record import Record, TooIntricate, join, shown
-from .scan import Unreadable
-from .syntax import (
-    Around,
-    Back,
-    Broken,
-    Function,
-    Loop,
-    Node,
-    Pipe,
-    Redirect,
-    Seq,
-    Simple,
-    Text,
-    TooLong,
-)
+from .scope import MOST
+from .shell import MOST_TEXT, Shell
+from .syntax import Around, Back, Broken, Function, Loop, Node, Pipe, Redirect, Seq, Simple, Text
 from .syntax import parse as parse_script
 from .tables import places
-from .values import ENVIRON, FILE, NETWORK, SECRET, SPLIT, UNKNOWN, clean, known, marks
+from .values import ENVIRON, NETWORK, SPLIT, UNKNOWN, known, marks
 
 _ASSIGN = re.compile(r"([A-Za-z_]\w*)(\[[^\]]*\])?(\+?)=(.*)\Z", re.DOTALL)
-_SECRET_NAME = re.compile(
-    r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|PASSPHRASE|DSN|DATABASE_URL)(_?\w{0,4})$|"
-    r"^(AWS_SECRET|HOOKLINE_)",
-    re.IGNORECASE,
-)
 _DECLARE = frozenset({"export", "declare", "local", "readonly", "typeset", "alias"})
 _UNASKED = frozenset({"command_not_found_handle", "command_not_found_handler", "precmd", "preexec"})
 """Functions that a shell calls by itself."""
-_DEEPEST = 40
-_MOST_TEXT = 100_000
 _descriptors = count(60)
 
 
-@dataclass
-class Shell:
-    """A shell under judgement; :meth:`child` is a subshell of it."""
+class Machine(Shell):
+    """Walks scripts and commands."""
 
-    record: Record
-    cwd: str
-    variables: dict[str, list[str]] = field(default_factory=dict)
-    functions: dict[str, Node] = field(default_factory=dict)
-    aliases: dict[str, str] = field(default_factory=dict)
-    files: dict[str, str] = field(default_factory=dict)
-    arguments: tuple[str, ...] = ()
-    name: str = "bash"
-    remote: bool = False
-    branching: bool = False
-    references: dict[str, str] = field(default_factory=dict)
-    """Variables that stand for another (``declare -n``)."""
-    stack: tuple[str, ...] = ()
-    """Functions and scripts being run, with ``&`` where another process was started."""
-
-    # What unquoting asks (words.Scope).
-
-    def lookup(self, name: str) -> list[str]:
-        """The values a parameter may have."""
-        name = self.references.get(name, name)
-        if name in self.variables:
-            return self.variables[name]
-        if name == "FUNCNAME":
-            return [self.running()]
-        if name in ("@", "*"):
-            return [SPLIT.join(self.arguments)]
-        if name.isdigit() and name != "0":
-            return [self.arguments[int(name) - 1] if int(name) <= len(self.arguments) else ""]
-        if name in ("?", "$", "!", "#", "-", "PPID", "UID", "EUID", "RANDOM", "SECONDS", "LINENO"):
-            return ["" if name == "-" else str(len(self.arguments)) if name == "#" else "7"]
-        usual = {"0": self.name, "HOME": self.record.home, "PWD": self.cwd, "OLDPWD": self.cwd}
-        usual |= {"IFS": " \t\n", "SHELL": "/bin/bash", "BASH": "/bin/bash", "TMPDIR": "/tmp"}  # noqa: S108
-        usual |= {"_": "", "HOSTNAME": "host", "USER": "user", "LOGNAME": "user"}
-        if name in usual:
-            return [usual[name]]
-        return [SECRET if _SECRET_NAME.search(name) else UNKNOWN]
-
-    def running(self) -> str:
-        """The name of the function being run."""
-        names = [name[9:].partition("\0")[0] for name in self.stack if name.startswith("function:")]
-        return names[-1] if names else ""
-
-    def is_set(self, name: str) -> bool:
-        """True if the command itself gave the parameter a value."""
-        if name.isdigit() and name != "0":
-            return int(name) <= len(self.arguments)
-        return name in self.variables or name in ("HOME", "PWD", "SHELL", "USER")
-
-    def assign(self, name: str, values: list[str]) -> None:
-        """Set a variable; in a branch what it was before stays possible."""
-        name = self.references.get(name, name)
-        kept = [v[:_MOST_TEXT] for v in values]
-        if self.branching and name in self.variables:
-            kept = list(dict.fromkeys([*self.variables[name], *kept]))[: words.MOST]
-        self.variables[name] = kept
+    # The substitutions that unquoting asks for (scope.Scope).
 
     def substitute(self, script: str) -> str:
         """What ``script`` would put out."""
@@ -126,60 +50,28 @@ class Shell:
             self.child().run_text(script, UNKNOWN + NETWORK + ENVIRON)
         return path
 
-    def home(self, user: str) -> str:
-        """A home folder."""
-        if user == "+" or user == "-":
-            return self.cwd
-        return f"/home/{user}" if user else self.lookup("HOME")[0]
-
-    # Files the command itself writes.
-
-    def content(self, path: str) -> str:
-        """What is known of a file's content."""
-        return self.files.get(join(self.cwd, path), FILE)
-
-    def write(self, path: str, text: str) -> None:
-        """Remember what the command writes."""
-        self.files[join(self.cwd, path)] = text[:_MOST_TEXT]
-
     # Running.
-
-    def child(self) -> Shell:
-        """A subshell: it sees everything and changes nothing but files."""
-        return replace(self, variables=dict(self.variables), aliases=dict(self.aliases))
-
-    def entering(self, name: str, arguments: Sequence[str] = ()) -> Shell | None:
-        """This shell inside function or script ``name``; None where that would never end.
-
-        Something that calls itself with other arguments is followed a second time.
-        """
-        again = f"{name}\0{hash(tuple(arguments))}"
-        if again in self.stack or self.stack.count(name) > 1:
-            since = self.stack[self.stack.index(name) :]
-            if "&" in since:
-                what = name.partition("\0")[0].partition(":")[2]
-                self.record.add("deny", f"{what!r} starts itself again and again (a fork bomb)")
-            return None
-        if len(self.stack) > _DEEPEST:
-            raise TooIntricate
-        return replace(self, stack=(*self.stack, name, again))
-
-    def forked(self) -> Shell:
-        """This shell in another process."""
-        child = self.child()
-        child.stack = (*self.stack, "&") if self.stack else ()
-        return child
 
     def run_text(self, script: str, stdin: str) -> str:
         """Run ``script``; what it puts out. Undecidable scripts are noted."""
-        if len(self.stack) > _DEEPEST:
-            raise TooIntricate
+        self.deepen()
         inner = parse_script(script.replace("\r\n", "\n"))
         self.stack = (*self.stack, "(")
         try:
             return self.run(inner, stdin)
         finally:
             self.stack = self.stack[:-1]
+
+    def follow(self, argv: Sequence[str], stdin: str) -> str:
+        """Judge a command that another one runs; what it puts out."""
+        inner = self.entering(f"{len(self.stack)}:{argv[0] if argv else ''}")
+        if inner is None or not argv:
+            return ""
+        said = commands.call(argv, inner, stdin)
+        if argv[0] in inner.functions or argv[0] in inner.aliases:
+            # Most that run a command know no function of this shell.
+            said += commands.call(argv, replace(inner, functions={}, aliases={}), stdin)
+        return said
 
     def run(self, node: Node, stdin: str) -> str:
         """Run a part of a script with ``stdin``; what it puts out."""
@@ -231,7 +123,7 @@ class Shell:
     def _sequence(self, parts: Sequence[Node], conditional: bool, stdin: str) -> str:
         before, self.branching = self.branching, self.branching or conditional
         try:
-            return "".join([self.run(part, stdin) for part in parts])[:_MOST_TEXT]
+            return "".join([self.run(part, stdin) for part in parts])[:MOST_TEXT]
         finally:
             self.branching = before
 
@@ -256,7 +148,7 @@ class Shell:
             said.append(self.run(loop.body, stdin))
         if values[64:]:
             raise TooIntricate
-        return "".join(said)[:_MOST_TEXT]
+        return "".join(said)[:MOST_TEXT]
 
     def simple(self, node: Simple, stdin: str) -> str:
         """Run one simple command."""
@@ -269,10 +161,10 @@ class Shell:
         streams = self.redirect(node.redirects, stdin, shown(raw or ["a redirect"]))
         if not raw:
             for name, value in assigned:
-                commands.judge_variable(name, value, self)
+                variables.judge_variable(name, value, self)
             return streams.finish(self, streams.stdin if node.redirects else "")
         for name, value in assigned:
-            commands.judge_given(name, value, self)
+            variables.judge_given(name, value, self)
         said = ""
         for argv in self.argvs(raw):
             said = commands.call(argv, self, streams.stdin)
@@ -289,7 +181,7 @@ class Shell:
                 parts.append([[f"{name}={value}"]])
             else:
                 parts.append(words.expand(word, self))
-        for chosen in islice(product(*parts), words.MOST):
+        for chosen in islice(product(*parts), MOST):
             argv = [word for words_ in chosen for word in words_]
             if argv:
                 yield argv
@@ -409,11 +301,4 @@ def _every(node: Node) -> Iterator[Node]:
 
 def judge_script(script: str, record: Record, cwd: str) -> None:
     """Judge a whole command; what was found is in ``record``."""
-    try:
-        Shell(record, cwd).run_text(clean(script), "")
-        for trapped, shell in islice(record.traps, 64):  # a trap may set another
-            shell.run_text(trapped, "")
-    except (Unreadable, TooMany) as problem:
-        record.add("ask", f"it cannot be read with certainty: {problem}", "doubt")
-    except (TooIntricate, TooLong, RecursionError):
-        record.add("ask", "it does more than can be followed", "doubt")
+    Machine(record, cwd).judge(script)

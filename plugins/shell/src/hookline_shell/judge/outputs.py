@@ -7,11 +7,11 @@ import binascii
 import re
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase as fnmatch
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from .record import join
 from .scan import ansi
+from .shell import Shell
 from .tables import base_name, origins, places
 from .values import (
     ENDLESS,
@@ -27,9 +27,6 @@ from .values import (
     known,
     marks,
 )
-
-if TYPE_CHECKING:
-    from .machine import Shell
 
 _MARKS = {"environ": ENVIRON, "processes": PROCESSES}
 

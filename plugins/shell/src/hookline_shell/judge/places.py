@@ -8,15 +8,13 @@ import re
 import socket
 import unicodedata
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 from urllib.parse import unquote
 
 from .record import join, shown
+from .shell import Shell
 from .tables import places
 from .values import FILE, LISTING, MARKS, known, without_marks
-
-if TYPE_CHECKING:
-    from .machine import Shell
 
 Kind: TypeAlias = Literal["root", "home", "here", "wildcard", "unknown", ""]
 _WILD = re.compile(r"[*?.!\[\]{}@()+|^-]*[*?][*?.!\[\]{}@()+|^-]*")

@@ -9,16 +9,13 @@ import codecs
 import re
 import shlex
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from . import interpreters, literals
 from .deeds import delete
 from .places import is_device, judge_path
 from .record import join
+from .shell import Shell
 from .values import UNKNOWN
-
-if TYPE_CHECKING:
-    from .machine import Shell
 
 _SHELL = frozenset({"system", "popen", "getoutput", "getstatusoutput", "create_subprocess_shell"})
 _PROCESS = frozenset({"run", "call", "Popen", "check_call", "check_output"})
@@ -270,10 +267,8 @@ class _Visitor:
     def _run(self, what: object, node: ast.Call) -> None:
         text = what.decode("utf-8", "replace") if isinstance(what, bytes) else what
         if isinstance(text, list):
-            from .commands import follow
-
             words = [str(x) for x in text]
-            follow(words, self.shell, "")
+            self.shell.follow(words, "")
             if any(k.arg == "shell" for k in node.keywords) and words:
                 self.shell.child().run_text(words[0], "")
         elif isinstance(text, str):

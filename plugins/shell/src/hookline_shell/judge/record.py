@@ -5,12 +5,9 @@ from __future__ import annotations
 import os.path
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from .values import MARKS, SPLIT
-
-if TYPE_CHECKING:
-    from .machine import Shell
 
 Severity: TypeAlias = Literal["ask", "deny"]
 Sort: TypeAlias = Literal["act", "place", "doubt"]
@@ -46,8 +43,8 @@ class Record:
     """Tells why a URL would be refused; None where nothing can tell."""
     findings: dict[str, Finding] = field(default_factory=dict)
     steps: int = 0
-    traps: list[tuple[str, Shell]] = field(default_factory=list)
-    """Scripts of ``trap`` and the shells that run them at their end."""
+    traps: list[Callable[[], object]] = field(default_factory=list)
+    """What ``trap`` runs at the end of a shell."""
     unpacked: bool = False
     """Something from the network was unpacked; what is run from there is not known."""
 

@@ -8,17 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import interpreters, literals
 from .deeds import delete_only
 from .places import is_device, judge_path
+from .shell import Shell
 from .tables import Language, base_name, load, places
 from .values import UNKNOWN
-
-if TYPE_CHECKING:
-    from .machine import Shell
-
 
 _SED_RUN = re.compile(
     r"(?:^|[;\n{}/\d$,])[ \t]*e[ \t]+(.+)|(?:^|[;\n])[ \t]*(?:\d+|\$)?e[ \t]*(?:$|[;\n])"
@@ -139,11 +136,9 @@ _ALONE = {"reboot", "poweroff", "halt", "shutdown", "sudo", "su", "killall5"}
 
 def _as_shell(text: str, shell: Shell, command: str) -> None:
     """Judge a string as a script, but leave out what only says it is none."""
-    from .machine import judge_script
-
-    trial = shell.record.trial()
-    judge_script(text, trial, shell.cwd)
-    for reason, found in trial.findings.items():
+    trial = shell.trial()
+    trial.judge(text)
+    for reason, found in trial.record.findings.items():
         if found.sort != "doubt":
             shell.record.add(found.severity, f"{command}: {reason}", found.sort)
 

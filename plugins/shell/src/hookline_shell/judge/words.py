@@ -11,39 +11,16 @@ import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
-from . import braces, parameters, scan
+from . import braces, scan
+from .parameters import Parameters
+from .scope import MOST, Scope
 from .values import SPLIT, UNKNOWN, release_blanks
 
-MOST = 24
-"""Alternatives of one command that are followed."""
 _PLAIN = re.compile(r"[\w@%+=:,./^-]*\Z")
 _NAME = re.compile(r"[A-Za-z_]\w*|[0-9@*#?$!_-]")
 _RUN = re.compile(r"[^\\'\"$`<>]*")
 _INTEGERS = re.compile(r"[\d\s+*()-]{1,40}")
-
-
-class Scope(Protocol):
-    """What unquoting needs to know of the shell around it."""
-
-    def lookup(self, name: str) -> list[str]:
-        """The values a parameter may have; one is :data:`UNKNOWN` if it is not set here."""
-
-    def is_set(self, name: str) -> bool:
-        """True if the command itself gave the parameter a value."""
-
-    def assign(self, name: str, values: list[str]) -> None:
-        """Set a variable."""
-
-    def substitute(self, script: str) -> str:
-        """What ``script`` would put out; it is judged on the way."""
-
-    def process(self, script: str, sign: str) -> str:
-        """The path of a process substitution, ``sign`` being ``<`` or ``>``."""
-
-    def home(self, user: str) -> str:
-        """A home folder; the person's own for an empty name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +178,9 @@ def _dollar(raw: str, i: int, scope: Scope, *, quoted: bool) -> tuple[Piece, int
         end = scan.bracket_end(raw, i + 2, "}")
         inner = raw[i + 2 : end]
         many = quoted and ("@" in inner[-3:])
-        return Piece(parameters.value(inner, scope), not quoted or many, quoted), end + 1
+        return Piece(
+            Parameters(scope, text, document).value(inner), not quoted or many, quoted
+        ), end + 1
     if raw.startswith("$[", i) and "]" in raw[i:]:
         end = raw.index("]", i)
         substitutions(raw[i + 2 : end], scope)

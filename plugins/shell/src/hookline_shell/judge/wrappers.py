@@ -6,18 +6,17 @@ import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import interpreters
 from .deeds import find_delete
 from .outputs import find_names
 from .record import TooIntricate, join, shown
 from .scan import ansi
+from .shell import Shell
 from .tables import base_name, load
 from .values import ENDLESS, LISTING, NETWORK, SPLIT, UNKNOWN, blend, known, marks
-
-if TYPE_CHECKING:
-    from .machine import Shell
+from .variables import judge_variable
 
 _MOST_ACTIONS = 16
 _LOCAL = re.compile(r"(?:^| |@)(?:localhost|127\.0\.0\.1|::1)(?: |$)")
@@ -81,20 +80,16 @@ def _moved(rule: Mapping[str, Any], args: Sequence[str], shell: Shell) -> Shell:
 
 def _command(words: Sequence[str], shell: Shell, stdin: str) -> str:
     """Judge words that are a command, or one word that is a whole script."""
-    from .commands import follow
-
     words = list(words[1:] if words[:1] == ["--"] else words)
     if len(words) == 1 and re.search(r"\s", words[0]):
         return shell.child().run_text(words[0], stdin)
-    return follow(words, shell, stdin) if words else ""
+    return shell.follow(words, stdin) if words else ""
 
 
 def _command_of(
     rule: Mapping[str, Any], args: Sequence[str], rest: list[str], shell: Shell
 ) -> list[str]:
     """The words of the command itself: without operands before it and assignments."""
-    from .commands import judge_variable
-
     rest = rest[rule.get("skip", 0) :]
     if rest[:1] in (["--"], ["-"]):
         rest = rest[1:]
@@ -145,8 +140,6 @@ def _after_options(rule: Mapping[str, Any], args: Sequence[str]) -> list[str]:
 
 
 def _xargs(argv: Sequence[str], shell: Shell, stdin: str) -> str:
-    from .commands import follow
-
     rule = {"values": ["-a", "-d", "-E", "-I", "-L", "-n", "-P", "-s", "--max-args", "--max-procs"]}
     rule["values"] += ["--arg-file", "--delimiter", "--replace", "--max-lines", "-J", "-R", "-S"]
     command = _after_options(rule, argv[1:]) or ["echo"]
@@ -161,11 +154,11 @@ def _xargs(argv: Sequence[str], shell: Shell, stdin: str) -> str:
         lines = parts or [line for line in text.split("\n") if line]
         lines = lines if known(text) else _items(text)
         return "".join(
-            follow([part.replace(token, line) for part in command], shell, "")
+            shell.follow([part.replace(token, line) for part in command], "")
             for line in lines[:64] or [UNKNOWN]
         )
     items = re.findall(r"[^\s\"']+", text) if known(text) else _items(text)
-    return follow([*command, *(parts or items)[:256]], shell, "")
+    return shell.follow([*command, *(parts or items)[:256]], "")
 
 
 def _parts(text: str, options: str) -> list[str]:
@@ -202,8 +195,6 @@ def _replaced(options: Sequence[str]) -> str:
 
 
 def _parallel(argv: Sequence[str], shell: Shell, stdin: str) -> str:
-    from .commands import follow
-
     rule = {"values": ["-j", "-a", "-I", "--jobs", "--delay", "--timeout", "-N", "-n", "--colsep"]}
     rest = _after_options(rule, argv[1:])
     stdin = _argument_file(argv, shell) or stdin
@@ -217,13 +208,11 @@ def _parallel(argv: Sequence[str], shell: Shell, stdin: str) -> str:
             line = " ".join(command).replace("{}", item)
             shell.child().run_text(line if "{}" in " ".join(command) else f"{line} {item}", "")
         else:
-            follow([*command, item], shell, "")
+            shell.follow([*command, item], "")
     return UNKNOWN
 
 
 def _find(argv: Sequence[str], shell: Shell, stdin: str) -> str:
-    from .commands import follow
-
     names = find_names(argv)
     places = [i for i, arg in enumerate(argv) if arg in ("-exec", "-execdir", "-ok", "-okdir")]
     if len(places) > _MOST_ACTIONS:
@@ -237,29 +226,25 @@ def _find(argv: Sequence[str], shell: Shell, stdin: str) -> str:
         if command and base_name(command[0]) in ("rm", "unlink", "shred"):
             find_delete([*argv, "-delete"], shell, stdin)
         for name in names:
-            follow([part.replace("{}", name) for part in command], shell, "")
+            shell.follow([part.replace("{}", name) for part in command], "")
     if "-printf" in argv[:-1]:
         return "".join(ansi(argv[argv.index("-printf") + 1]) for _ in names)
     return "\n".join(names)
 
 
 def _fd(argv: Sequence[str], shell: Shell, stdin: str) -> str:
-    from .commands import follow
-
     for index, arg in enumerate(argv):
         if arg in ("-x", "-X", "--exec", "--exec-batch"):
             command = [part.replace("{}", LISTING) for part in argv[index + 1 :]]
             tail = [] if LISTING in "".join(command) else [LISTING]
-            follow([*command, *tail], shell, "")
+            shell.follow([*command, *tail], "")
     return LISTING
 
 
 def _coproc(argv: Sequence[str], shell: Shell, stdin: str) -> str:
     """``coproc [NAME] command``; only before a compound command there is a name."""
-    from .commands import follow
-
     named = argv[2:3] in (["{"], ["("])
-    said = follow(argv[2 if named else 1 :], shell.forked(), stdin)
+    said = shell.forked().follow(argv[2 if named else 1 :], stdin)
     shell.variables[argv[1] if named else "COPROC"] = [f"61{SPLIT}62"]
     shell.files["/dev/fd/61"] = said
     return ""
