@@ -245,6 +245,38 @@ def test_a_review_that_is_cut_off_is_done_by_the_next_process(
     assert second.plugin(kind).lines == ["y"]
 
 
+class Gate(Sleeper):
+    """Holds the first review up until it is opened."""
+
+    @hookimpl
+    def setup(self, host: Any) -> None:
+        self.held, self.opened = asyncio.Event(), asyncio.Event()
+
+    @hookimpl
+    async def pre_tool(self, ctx: Any, call: Any) -> None:
+        self.held.set()
+        await self.opened.wait()
+
+
+def test_what_becomes_due_during_a_review_is_reviewed_after_it(harness: Make, diary: Diary) -> None:
+    kind = diary(turns=1)
+    model = ["one", calls("note", line="x"), "two", NOTHING, NOTHING]
+    h = harness(Review, kind, Gate, model=model, deadlines={"pre_tool": None})
+
+    async def talk() -> None:
+        runtime = await h.aopen()
+        for text in ("hello", "again"):
+            inbound = Inbound("terminal", "default", "ann", text, text, session_id="s")
+            await runtime.intake.delivered(await runtime.intake.submit(inbound, "no"))
+            await h.plugin(Gate).held.wait()
+        h.plugin(Gate).opened.set()
+        await h.plugin(Review).host.finish(20)
+
+    h.run(talk())
+    begun = [r.messages for r in h.model.requests if "worth a line" in r.messages[-1].text]
+    assert ["again" in [message.text for message in said] for said in begun] == [False, True]
+
+
 def test_a_failed_review_harms_nobody_and_is_given_up(harness: Make, diary: Diary) -> None:
     kind = diary(turns=1)
     h = harness(Review, kind, model=["one"])  # the model has no words for a review

@@ -2,7 +2,7 @@
 
 Reached by the entry point ``hookline_review:Review``. What is learnt, and when, is the reviewers'
 (``register_reviewers``): this plugin counts, forks the session when one of them is due, and keeps
-the fork to their tools. :mod:`.counts` is what it counts, :mod:`.pending` what is due,
+the fork to their tools. :mod:`.counts` is what it counts, :mod:`.records` what is stored,
 :mod:`.trace` and :mod:`.prompt` what a review is asked.
 """
 
@@ -21,6 +21,7 @@ from hookline_hookspecs import (
     Inspection,
     Job,
     Plugin,
+    Reply,
     Reviewer,
     Session,
     ToolCall,
@@ -30,8 +31,8 @@ from hookline_hookspecs import (
 from pydantic import BaseModel, Field
 
 from .counts import Counts
-from .pending import Due, Pending
 from .prompt import calls_of, prompt, tools_of
+from .records import Due, Records
 from .trace import trace_lines
 
 __all__ = ["Review", "ReviewConfig"]
@@ -61,56 +62,82 @@ class _UnderWay:
 class Review(Plugin[ReviewConfig]):
     """Runs the reviewers that plugins register."""
 
+    adds_to_reply_only = True
+
     def __init__(self, config: ReviewConfig, host: Host) -> None:
         super().__init__(config, host)
-        self._pending = Pending(host, config.timeout + 60)
+        self._records = Records(host, config.timeout + 60)
         self._under_way: dict[str, _UnderWay] = {}
 
     # When
 
     @hookimpl
+    def teardown(self, host: Host) -> None:
+        """Release this process's lock."""
+        self._records.process.release()
+
+    @hookimpl
+    async def pre_reply(self, ctx: Context, reply: Reply) -> None:
+        """Count the turn before its reply leaves: afterwards the process may end at any time."""
+        if ctx.session.kind == "chat":
+            try:
+                await self._count(ctx, ctx.turn)
+            except HooklineError as error:
+                self.log.warning("turn %s is not counted yet: %s", ctx.turn.id, error)
+
+    @hookimpl
     async def end_of_turn(self, ctx: Context, turn: Turn) -> None:
-        """Count the turn, and review what is due: this session, then what was left undone."""
+        """Run the reviews that are due: of this session, and those that were left undone."""
         if turn.session.kind != "chat":
             return
-        counts = await self._counted(ctx, turn)
+        if not ctx.stash.get("counted"):
+            await self._count(ctx, turn)
         if turn.stop != "budget":
-            due = [one for one in self._reviewers if await _is_due(one, counts, ctx)]
-            if due:
-                await self._put(turn.session, counts)
             await self._work_off()
 
-    async def _counted(self, ctx: Context, turn: Turn) -> Counts:
-        counts = await self._counts(turn.session.id)
+    async def _count(self, ctx: Context, turn: Turn) -> None:
+        """Count the turn and store the review that it makes due."""
+        reviewers = self._reviewers
         writing = frozenset(tool.name for tool in self.host.tools() if not tool.read_only)
-        counts.add(turn, self._reviewers, writing, trace_lines(turn.tool_calls))
-        counts.model, counts.at = ctx.model, self.host.now()
-        await self._keep(turn.session.id, counts)
-        return counts
+        lines, model, now = trace_lines(turn.tool_calls), ctx.model, self.host.now()
+
+        def add(counts: Counts) -> None:
+            counts.add(turn, reviewers, writing, lines)
+            counts.model, counts.at = model, now
+
+        counts = await self._records.count(turn.session.id, add)
+        if turn.stop != "budget":
+            due = [one for one in reviewers if await _is_due(one, counts, ctx)]
+            if due:
+                await self._records.put(turn.session, reviewers)
+        ctx.stash["counted"] = True
 
     @hookimpl
     async def end_of_session(self, ctx: Context, session: Session) -> None:
         """What was said in it is due, if it was enough; the next turn's end brings the review."""
         if session.kind != "chat":
             return
-        counts = await self._counts(session.id)
-        if any(counts.reached_at_end(one) for one in self._reviewers):
-            await self._put(session, counts)
+        await self._put_at_end(session)
 
     @hookimpl
     async def pre_compact(self, ctx: Context, session: Session) -> None:
         """Before a history is shortened: keep what the summary may lose."""
         if session.kind != "chat":
             return
-        counts = await self._counts(session.id)
-        if not any(counts.reached_at_end(one) for one in self._reviewers):
+        if not await self._put_at_end(session):
             return
-        await self._put(session, counts)
         try:
             async with asyncio.timeout(COMPACTION_SECONDS):
                 await self._work_off(session.id)
         except TimeoutError:
             self.log.warning("the review before the compaction took too long and was left")
+
+    async def _put_at_end(self, session: Session) -> bool:
+        counts, reviewers = await self._records.counts(session.id), self._reviewers
+        reached = any(counts.reached_at_end(one) for one in reviewers)
+        if reached:
+            await self._records.put(session, reviewers)
+        return reached
 
     @hookimpl
     def register_jobs(self, register: Callable[[Job], None]) -> None:
@@ -123,43 +150,32 @@ class Review(Plugin[ReviewConfig]):
 
     # What
 
-    async def _put(self, session: Session, counts: Counts) -> None:
-        names = [one.name for one in counts.fresh(self._reviewers)]
-        await self._pending.put(session, counts.model, names, counts.trace)
-
     async def _work_off(self, only: str | None = None) -> None:
-        """Do the reviews that are due and that nobody works on."""
+        """Run the reviews that are due and that nobody works on."""
         try:
-            found = await self._pending.open()
+            while (due := await self._records.claim(only)) is not None:
+                await self._review(due)
         except HooklineError as error:
             self.log.warning("reviews are put off: %s", error)
-            return
-        for due in found:
-            session_id = due.session.id
-            if session_id in self._under_way or only not in (None, session_id):
-                continue
-            if await self._pending.claim(session_id):
-                await self._review(due)
 
     async def _review(self, due: Due) -> None:
-        """One review, to its end. One that is cancelled is left for the next process, one that
-        failed is tried once more after a while."""
+        """Run one review. A cancelled one is left for the next process, one that failed is tried
+        once more after a while."""
         session_id = due.session.id
         reviewers = [one for one in self._reviewers if one.name in due.reviewers]
         try:
             async with asyncio.timeout(self.config.timeout):
                 await self._ask(due, [one for one in reviewers if one.instruction])
                 await self._run_by_themselves(due.session, reviewers)
-            await self._pending.done(session_id)
         except asyncio.CancelledError:
-            await self._pending.release(session_id)
+            await self._records.release(due)
             raise
         except (HooklineError, LookupError, TimeoutError) as error:
             reason = str(error) or "it took too long"
             self.log.warning("the review of session %s failed: %s", session_id, reason)
-        counts = await self._counts(session_id)
-        counts.reviewed(due.reviewers)
-        await self._keep(session_id, counts)
+            await self._records.failed(due)
+        else:
+            await self._records.done(due)
 
     async def _ask(self, due: Due, reviewers: Sequence[Reviewer]) -> None:
         """Ask a copy of the session; it may call the reviewers' tools."""
@@ -214,12 +230,6 @@ class Review(Plugin[ReviewConfig]):
 
     # What is kept
 
-    async def _counts(self, session_id: str) -> Counts:
-        return Counts.from_json(await self.host.storage.kv.get(f"session/{session_id}"))
-
-    async def _keep(self, session_id: str, counts: Counts) -> None:
-        await self.host.storage.kv.set(f"session/{session_id}", counts.to_json())
-
     async def forget(self) -> None:
         """Delete the sessions of reviews, and counts that nobody adds to, once they are old."""
         before = self.host.now() - self.config.keep_days * DAY
@@ -227,10 +237,7 @@ class Review(Plugin[ReviewConfig]):
         for session in await self.host.sessions(kind=KIND, limit=1000):
             if session.created < before:
                 await core.delete_session(session.id)
-        notes = self.host.storage.kv
-        for key in await notes.keys("session/"):
-            if Counts.from_json(await notes.get(key)).at < before:
-                await notes.delete(key)
+        await self._records.forget(before)
 
 
 async def _is_due(reviewer: Reviewer, counts: Counts, ctx: Context) -> bool:

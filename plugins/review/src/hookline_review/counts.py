@@ -30,21 +30,20 @@ class Count:
 class Counts:
     """Of one session, by reviewer, with the trace of what the tools did.
 
-    ``at`` is when the session was last talked in (Unix seconds).
+    ``turn`` is the id of the turn that was counted last and ``at`` when that was (Unix seconds).
     """
 
     of: dict[str, Count] = field(default_factory=dict)
     trace: list[str] = field(default_factory=list)
     model: str = ""
+    turn: str = ""
     at: float = 0.0
 
     @classmethod
-    def from_json(cls, stored: Mapping[str, Any] | None) -> Counts:
-        """What :meth:`to_json` gave; nothing counted where nothing is stored."""
-        if stored is None:
-            return cls()
+    def from_json(cls, stored: Mapping[str, Any]) -> Counts:
+        """Read what :meth:`to_json` returned."""
         counted = {name: Count(**one) for name, one in stored["of"].items()}
-        return cls(counted, list(stored["trace"]), stored["model"], stored["at"])
+        return cls(**{**stored, "of": counted})
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
@@ -53,7 +52,10 @@ class Counts:
     def add(
         self, turn: Turn, reviewers: Iterable[Reviewer], writing: frozenset[str], lines: list[str]
     ) -> None:
-        """Count a turn; ``writing`` are the tools that change something."""
+        """Count a turn, once; ``writing`` are the tools that change something."""
+        if turn.id == self.turn:
+            return
+        self.turn = turn.id
         wrote = {one.call.name for one in turn.tool_calls if one.ok and not _looked(one)} & writing
         iterations = sum(bool(message.tool_calls) for message in turn.messages)
         for reviewer in reviewers:

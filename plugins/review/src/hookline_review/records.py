@@ -1,0 +1,177 @@
+"""What is stored: the counts of each session, and the reviews that are due until they are done.
+
+A turn's count is stored before its reply leaves, and with it the review that it makes due. So a
+process that ends or is killed right after the reply leaves the review to the next process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hookline_hookspecs import Host, Reviewer, Session, Transaction
+
+from .alive import ProcessLock
+from .counts import TRACE_LINES, Counts
+
+TRIES = 2
+"""How often a review is begun at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A review that is due: of which session, by whom, over which trace.
+
+    ``since`` is when it became due and ``claimed`` when it was begun last (Unix seconds), by the
+    process ``owner``.
+    """
+
+    session: Session
+    model: str
+    reviewers: tuple[str, ...]
+    trace: tuple[str, ...]
+    since: float
+    tries: int
+    claimed: float
+    owner: str
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Due:
+        """A stored row."""
+        session = Session(
+            row["session_id"], row["channel"], row["chat_id"], None, row["created"], resumed=True
+        )
+        reviewers, trace = (tuple(json.loads(row[name])) for name in ("reviewers", "trace"))
+        rest = row["due"], row["tries"], row["claimed"], row["owner"]
+        return cls(session, row["model"], reviewers, trace, *rest)
+
+
+class Records:
+    """Counts and due reviews, in the plugin's storage.
+
+    ``patience`` is after how many seconds a review that has failed, or that was begun on another
+    machine, is begun again.
+    """
+
+    def __init__(self, host: Host, patience: float) -> None:
+        self._host = host
+        self._patience = patience
+        self._process: ProcessLock | None = None
+
+    @property
+    def process(self) -> ProcessLock:
+        """This process's lock."""
+        if self._process is None:
+            self._process = ProcessLock(self._host.storage)
+        return self._process
+
+    # Counts
+
+    async def counts(self, session_id: str) -> Counts:
+        """The counts of a session."""
+        rows = await self._host.storage.fetch("counts", session_id=session_id)
+        return _counts(rows)
+
+    async def count(self, session_id: str, add: Callable[[Counts], None]) -> Counts:
+        """Change the counts of a session by ``add`` and return them."""
+
+        def work(stored: Transaction) -> Counts:
+            counts = _counts(stored.fetch("counts", session_id=session_id))
+            add(counts)
+            _keep(stored, session_id, counts)
+            return counts
+
+        return await self._host.storage.transact(work)
+
+    async def forget(self, before: float) -> None:
+        """Delete the counts of sessions last talked in before this time (Unix seconds)."""
+        await self._host.storage.execute("delete_old_counts", before=before)
+        rows = await self._host.storage.fetch("pending")
+        self.process.clean({row["owner"] for row in rows})
+
+    # Reviews
+
+    async def put(self, session: Session, reviewers: Iterable[Reviewer]) -> None:
+        """Make a review due: what was counted for ``reviewers`` moves from the counts into it."""
+        now = self._host.now()
+
+        def work(stored: Transaction) -> None:
+            counts = _counts(stored.fetch("counts", session_id=session.id))
+            names = [one.name for one in counts.fresh(reviewers)]
+            if not names:
+                return
+            trace = counts.trace
+            for row in stored.fetch("pending_of", session_id=session.id):
+                earlier = Due.of(row)
+                names = list(dict.fromkeys([*earlier.reviewers, *names]))
+                trace = [*earlier.trace, *trace][-TRACE_LINES:]
+            row = {"session_id": session.id, "created": session.created}
+            row |= {"channel": session.channel, "chat_id": session.chat_id}
+            lists = {"reviewers": json.dumps(names), "trace": json.dumps(trace)}
+            stored.execute("put", **row, **lists, model=counts.model, now=now)
+            stored.execute("renew", session_id=session.id)
+            counts.reviewed(names)
+            _keep(stored, session.id, counts)
+
+        await self._host.storage.transact(work)
+
+    async def claim(self, only: str | None = None) -> Due | None:
+        """Take up the oldest review (of the session ``only``, if given) that nobody works on.
+
+        Of several processes that try it one succeeds. What was begun too often is given up.
+        """
+        for row in await self._host.storage.fetch("pending"):
+            due = Due.of(row)
+            if only in (None, due.session.id) and self._is_left(due) and await self._claimed(due):
+                return due
+        return None
+
+    def _is_left(self, due: Due) -> bool:
+        if due.claimed <= self._host.now() - self._patience:
+            return True
+        return bool(due.owner) and self.process.is_dead(due.owner)
+
+    async def _claimed(self, due: Due) -> bool:
+        if due.tries >= TRIES:
+            await self.done(due)
+            return False
+        self.process.hold()
+        claim = {"due": due.since, "claimed": due.claimed, "left_by": due.owner}
+        claim |= {"session_id": due.session.id, "owner": self.process.id, "now": self._host.now()}
+        try:
+            return await self._host.storage.execute("claim", **claim) > 0
+        except asyncio.CancelledError:
+            await self.release(due)
+            raise
+
+    async def release(self, due: Due) -> None:
+        """Leave a review to the next process; done even while this task is being cancelled."""
+        mine = {"session_id": due.session.id, "owner": self.process.id}
+        await asyncio.shield(self._host.storage.execute("release", **mine))
+
+    async def done(self, due: Due) -> None:
+        """Delete a review; if it has become due again meanwhile, it is left for another one."""
+        session_id, owner = due.session.id, self.process.id
+
+        def work(stored: Transaction) -> None:
+            if not stored.execute("done", session_id=session_id, due=due.since):
+                stored.execute("again", session_id=session_id, owner=owner)
+
+        await self._host.storage.transact(work)
+
+    async def failed(self, due: Due) -> None:
+        """Put a review off until it is tried once more."""
+        mine = {"session_id": due.session.id, "owner": self.process.id}
+        await self._host.storage.execute("failed", **mine)
+
+
+def _counts(rows: Iterable[Mapping[str, Any]]) -> Counts:
+    return next((Counts.from_json(json.loads(row["counts"])) for row in rows), Counts())
+
+
+def _keep(stored: Transaction, session_id: str, counts: Counts) -> None:
+    row = {"session_id": session_id, "counts": json.dumps(counts.to_json()), "at": counts.at}
+    stored.execute("set_counts", **row)
