@@ -273,12 +273,14 @@ class Host(Protocol):
         schema: Mapping[str, Any] | None = None,
         max_tokens: int | None = None,
         ctx: Context | None = None,
+        session_id: str | None = None,
     ) -> str:
         """Ask the auxiliary model once, for background work; with a context at hand use
         :meth:`Context.ask_model`.
 
-        The session of ``ctx`` chooses the model and is charged; without one nobody's is.
-        Raises ``ProviderError``.
+        The session of ``ctx``, or the stored one of ``session_id``, chooses the model and is
+        charged. Without either no session is. Raises ``ProviderError``, and ``LookupError`` if
+        there is no such session.
         """
 
     def provider(self, name: str) -> ProviderSettings:
@@ -289,14 +291,36 @@ class Host(Protocol):
         """Run background work that is cancelled when the plugin is torn down."""
 
     async def read(
-        self, text: str, source: str, kind: str = "file", *, ctx: Context | None = None
+        self,
+        text: str,
+        source: str,
+        kind: str = "file",
+        *,
+        ctx: Context | None = None,
+        session_id: str | None = None,
     ) -> str:
         """Return ``text`` after the gate ``pre_read``, for background work; with a context at hand
-        use :meth:`Context.read`. Raises ``Refused`` with the reason."""
+        use :meth:`Context.read`.
 
-    async def learn(self, text: str, source: str, kind: str, *, ctx: Context | None = None) -> str:
+        Guards see the session of ``ctx``, or the stored one of ``session_id``. Raises ``Refused``
+        with the reason, and ``LookupError`` if there is no such session.
+        """
+
+    async def learn(
+        self,
+        text: str,
+        source: str,
+        kind: str,
+        *,
+        ctx: Context | None = None,
+        session_id: str | None = None,
+    ) -> str:
         """Return ``text`` after the gate ``pre_learn``, for background work; with a context at hand
-        use :meth:`Context.learn`. Raises ``Refused`` with the reason."""
+        use :meth:`Context.learn`.
+
+        Guards see the session of ``ctx``, or the stored one of ``session_id``. Raises ``Refused``
+        with the reason, and ``LookupError`` if there is no such session.
+        """
 
     def channels(self) -> list[Channel]:
         """Every channel that the plugins have registered."""

@@ -105,3 +105,12 @@ def test_the_window_is_that_of_the_sessions_model_or_the_named_one(h: Any) -> No
     named = h.send("/room anthropic/claude-sonnet-4-5").text
     h.send("/model anthropic/claude-sonnet-4-5")
     assert h.send("/room").text == named != "128000"
+
+
+def test_background_work_names_the_session_it_is_for(h: Any) -> None:
+    h.send("hello")
+    host = h.plugin(Asking).host
+    h.run(host.learn("tea at five", "a job", "note", session_id="test"))
+    assert h.plugin(Gates).seen[-1] == ("learn", "note", "test")
+    with pytest.raises(LookupError, match="there is no session nowhere"):
+        h.run(host.learn("tea at five", "a job", "note", session_id="nowhere"))

@@ -139,10 +139,11 @@ class PluginHost:
         schema: Mapping[str, Any] | None = None,
         max_tokens: int | None = None,
         ctx: Context | None = None,
+        session_id: str | None = None,
     ) -> str:
-        """Ask the auxiliary model once; the session of ``ctx`` is charged."""
+        """Ask the auxiliary model once; the session of ``ctx`` or ``session_id`` is charged."""
         runtime = self._runtime
-        base = self._base_of(ctx)
+        base = await self._base_of(ctx, session_id)
         params: dict[str, Any] = {"stream": False}
         if schema is not None:
             params["schema"] = schema
@@ -163,10 +164,15 @@ class PluginHost:
         await runtime.journal.spend(base.state.record.id, turn_id, "auxiliary", response)
         return response.text
 
-    def _base_of(self, ctx: Context | None) -> TurnContext:
-        """The context to work in: the given one, the running turn's, or that of no session."""
-        given = ctx._base if isinstance(ctx, PluginContext) else None
-        return given or current.get() or self._runtime.idle_context()
+    async def _base_of(self, ctx: Context | None, session_id: str | None) -> TurnContext:
+        """The context to work in: the given one, the session's, the turn's, or that of none."""
+        if isinstance(ctx, PluginContext):
+            return ctx._base
+        if session_id is None:
+            return current.get() or self._runtime.idle_context()
+        if await self._runtime.journal.session(session_id) is None:
+            raise LookupError(f"there is no session {session_id}")
+        return TurnContext(self._runtime, await self._runtime.sessions.peek(session_id))
 
     def spawn(self, coro: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
         """Run background work until it ends or the plugin goes; a failure is logged."""
@@ -186,17 +192,33 @@ class PluginHost:
             self.log.warning("background work %s failed: %s", task.get_name(), error)
 
     async def read(
-        self, text: str, source: str, kind: str = "file", *, ctx: Context | None = None
+        self,
+        text: str,
+        source: str,
+        kind: str = "file",
+        *,
+        ctx: Context | None = None,
+        session_id: str | None = None,
     ) -> str:
         """``text`` after the gate ``pre_read``. Raises ``Refused``."""
-        return await self._gate("pre_read", Excerpt(kind, source, text), ctx)
+        base = await self._base_of(ctx, session_id)
+        return await self._gate("pre_read", base, Excerpt(kind, source, text))
 
-    async def learn(self, text: str, source: str, kind: str, *, ctx: Context | None = None) -> str:
+    async def learn(
+        self,
+        text: str,
+        source: str,
+        kind: str,
+        *,
+        ctx: Context | None = None,
+        session_id: str | None = None,
+    ) -> str:
         """``text`` after the gate ``pre_learn``. Raises ``Refused``."""
-        return await self._gate("pre_learn", Lesson(kind, source, text), ctx)
+        base = await self._base_of(ctx, session_id)
+        return await self._gate("pre_learn", base, Lesson(kind, source, text))
 
-    async def _gate(self, hook: str, event: Excerpt | Lesson, ctx: Context | None) -> str:
-        passed = await self._runtime.bus.gate(hook, self._base_of(ctx), event)
+    async def _gate(self, hook: str, base: TurnContext, event: Excerpt | Lesson) -> str:
+        passed = await self._runtime.bus.gate(hook, base, event)
         if isinstance(passed, Deny):
             raise Refused(passed.reason)
         return passed.text

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from hookline_context_refs import ContextRefs, ContextRefsConfig
+from hookline_context_refs import ContextRefsConfig
 from pydantic import ValidationError
 
 
@@ -51,8 +51,7 @@ def test_characters_are_counted_as_they_are_sent(desk):
 
 def test_the_window_is_the_models(make_desk, monkeypatch):
     desk = make_desk()
-    host = type(desk.harness.plugin(ContextRefs).host)
-    monkeypatch.setattr(host, "window", lambda self, model=None: 1_000, raising=False)
+    monkeypatch.setattr(desk.harness.runtime.providers, "window", lambda model: 1_000)
     desk.put("a.txt", "a" * 1_996)
     desk.put("b.txt", "b" * 10)
     turn = desk("@file:a.txt @file:b.txt")

@@ -79,7 +79,7 @@ class Workbench:
         """What the tool answers; its failures are raised, as in a turn."""
         method = getattr(self.plugin, name)
         tool = Tool.from_function(method, **getattr(method, TOOL_MARK))
-        ctx = SimpleNamespace(stash=self._session, paths=self.paths, host=self.host)
+        ctx = SimpleNamespace(stash=self._session, paths=self.paths, read=self.host.read)
         answer = tool.run(ctx=ctx, **tool.check(arguments))
         return asyncio.run(answer) if inspect.isawaitable(answer) else answer
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hookline_hookspecs import NetworkError, OverBudget, Reviewer
+from hookline_hookspecs import Inspection, NetworkError, OverBudget, Reviewer
 from hookline_user_model import UserModel
 
 
@@ -204,3 +204,13 @@ def test_other_sessions_than_conversations_are_not_looked_at(person: Any) -> Non
 def test_the_reviewer_has_its_thresholds(person: Any) -> None:
     ((_, reviewer),) = person.harness.plugin(UserModel).host.registered(Reviewer)
     assert (reviewer.turns, reviewer.at_end, reviewer.instruction) == (10, 3, "")
+
+
+def test_the_session_that_was_reviewed_is_charged_whoever_asked(person: Any) -> None:
+    person.say("I am Ana")
+    person.say("another talk", session="other")
+    (request,) = person.curate("Ana.")
+    assert request.session_id == "test"
+    usage = person.harness.runtime.services[Inspection].usage
+    assert "auxiliary" in [row["purpose"] for row in person.harness.run(usage("test"))]
+    assert "auxiliary" not in [row["purpose"] for row in person.harness.run(usage("other"))]

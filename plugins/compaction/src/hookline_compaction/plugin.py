@@ -50,13 +50,13 @@ class Compaction(Plugin[CompactionConfig]):
     @hookimpl
     async def pre_model(self, ctx: Context, request: ModelRequest) -> ModelRequest | None:
         """Shorten the history when the request has reached its share of the window."""
-        if request.purpose != "turn" or self._is_small(request):
+        if request.purpose != "turn" or self._is_small(ctx, request):
             return None
         record = await self._records.of(ctx.session.id)
         if self._is_stopped(record) or record.failed_turn == ctx.turn.id:
             return None
-        limit = record.chars(self._limit(request.model), request.model)
-        room = self._room(request.model, record)
+        limit = record.chars(self._limit(ctx, request.model), request.model)
+        room = self._room(ctx, request.model, record)
         before = self._sent(request, room)
         if before <= limit:
             return None
@@ -95,7 +95,7 @@ class Compaction(Plugin[CompactionConfig]):
         record = await self._records.of(ctx.session.id)
         history = ctx.history
         shorten = self._pass(ctx, history, None, record, args)
-        limit = record.chars(self._limit(None), "")
+        limit = record.chars(self._limit(ctx, None), "")
         aim = Aim(
             goal=0,
             head_room=round(self.config.tail_share * limit),
@@ -121,24 +121,24 @@ class Compaction(Plugin[CompactionConfig]):
 
     # Numbers
 
-    def _limit(self, model: str | None) -> float:
+    def _limit(self, ctx: Context, model: str | None) -> float:
         """The tokens at which a request is too large."""
-        window, config = self.host.window(model), self.config
+        window, config = ctx.window(model), self.config
         small = window < config.window_small
         return window * (config.threshold_small if small else config.threshold)
 
-    def _room(self, model: str | None, record: Record) -> int:
+    def _room(self, ctx: Context, model: str | None, record: Record) -> int:
         """The characters that one text may have. Not corrected by what providers count, because
         the cut must be the same in each request."""
         config = self.config
         share = config.message_share_tight if record.tight else config.message_share
-        return int(self.host.window(model) * CHARS_PER_TOKEN * share)
+        return int(ctx.window(model) * CHARS_PER_TOKEN * share)
 
-    def _is_small(self, request: ModelRequest) -> bool:
+    def _is_small(self, ctx: Context, request: ModelRequest) -> bool:
         """True for what is far from every limit, however its tokens are counted; it costs no look
         into the storage."""
-        smallest = self._limit(request.model) * CHARS_PER_TOKEN / PLAUSIBLE[1]
-        tight = self._room(request.model, Record(tight=True))
+        smallest = self._limit(ctx, request.model) * CHARS_PER_TOKEN / PLAUSIBLE[1]
+        tight = self._room(ctx, request.model, Record(tight=True))
         return self._scales.request(request) <= min(smallest, tight)
 
     def _sent(self, request: ModelRequest, room: int) -> int:
@@ -162,11 +162,9 @@ class Compaction(Plugin[CompactionConfig]):
         focus: str = "",
     ) -> Pass:
         running = next(iter(ctx.turn.messages), None)
-        room = self._room(model, record)
-        window = self.host.window(self.host.config.auxiliary_model or model)
-        summariser = Summariser(
-            self.host, self.config, record.chars(window / 2, model or ""), focus
-        )
+        room = self._room(ctx, model, record)
+        window = ctx.window(self.host.config.auxiliary_model or model)
+        summariser = Summariser(ctx, self.config, record.chars(window / 2, model or ""), focus)
         return Pass(
             history,
             running,
@@ -207,7 +205,7 @@ class Compaction(Plugin[CompactionConfig]):
         """A smaller request after the provider refused this one; None if it cannot be made."""
         record = await self._records.of(ctx.session.id)
         config, history = self.config, ctx.history
-        tight = self._room(request.model, Record(tight=True))
+        tight = self._room(ctx, request.model, Record(tight=True))
         cuts = not record.tight and any(is_too_large(m, tight) for m in request.messages)
         if cuts:
             record.tight = True
@@ -235,9 +233,9 @@ class Compaction(Plugin[CompactionConfig]):
 
     async def _fitted(self, ctx: Context, request: ModelRequest) -> ModelRequest:
         """The request with every text cut that is too large on its own."""
-        if self._is_small(request):
+        if self._is_small(ctx, request):
             return request
-        room = self._room(request.model, await self._records.of(ctx.session.id))
+        room = self._room(ctx, request.model, await self._records.of(ctx.session.id))
         if self._scales.messages(request).heaviest <= room:
             return request
         if not any(is_too_large(message, room) for message in request.messages):
@@ -250,7 +248,7 @@ class Compaction(Plugin[CompactionConfig]):
     # What is remembered
 
     async def _learn(self, ctx: Context, sent: ModelRequest, response: ModelResponse) -> None:
-        if self._is_small(sent):
+        if self._is_small(ctx, sent):
             return
         record = await self._records.of(ctx.session.id)
         if record.learn(sent.model, self._scales.request(sent), response.usage.input):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from hookline_hookspecs import HooklineError, Host, Message
+from hookline_hookspecs import Context, HooklineError, Message
 
 from .config import CompactionConfig
 from .shorten import SummaryFailed
@@ -18,8 +18,8 @@ LONGEST = 6
 class Summariser:
     """Makes summaries for one pass. ``room``: characters that the auxiliary model may read."""
 
-    def __init__(self, host: Host, config: CompactionConfig, room: int, focus: str) -> None:
-        self._host = host
+    def __init__(self, ctx: Context, config: CompactionConfig, room: int, focus: str) -> None:
+        self._ctx = ctx
         self._config = config
         self._room = room
         self._focus = focus
@@ -34,7 +34,7 @@ class Summariser:
         self._until = self._until or loop.time() + self._config.summary_timeout
         try:
             async with asyncio.timeout_at(self._until):
-                text = await self._host.ask_model(asked, system=instruction(), max_tokens=tokens)
+                text = await self._ctx.ask_model(asked, system=instruction(), max_tokens=tokens)
         except TimeoutError:
             raise SummaryFailed(
                 f"the summary was not there after {self._config.summary_timeout:g} s"

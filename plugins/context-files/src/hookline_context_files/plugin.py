@@ -49,8 +49,8 @@ class ContextFiles(Plugin[ContextFilesConfig]):
         found = await asyncio.to_thread(self._find, ctx.paths, session)
         for complaint in found.complaints:
             ctx.notify(complaint)
-        sections, blocked = await self._identity(found.soul)
-        texts = [*blocked, *await self._texts(found.files)]
+        sections, blocked = await self._identity(ctx, found.soul)
+        texts = [*blocked, *await self._texts(ctx, found.files)]
         if texts:
             sections.append(Section("context", "\n\n".join([INTRODUCTION, *texts])))
         return sections
@@ -77,24 +77,26 @@ class ContextFiles(Plugin[ContextFilesConfig]):
         files = others.project(paths.workspace) + others.kept(home, session)
         return Found(soul, files, souls.complaints + others.complaints)
 
-    async def _identity(self, soul: Document | None) -> tuple[list[Section], list[str]]:
+    async def _identity(
+        self, ctx: Context, soul: Document | None
+    ) -> tuple[list[Section], list[str]]:
         """The section of ``SOUL.md``, and what to say if it was refused."""
         if soul is None:
             return [], []
         most = self.config.soul_max_chars
         try:
-            passed = await self._passed(soul, most, most)
+            passed = await self._passed(ctx, soul, most, most)
         except Refused as error:
             return [], [_blocked(soul, error)]
         return [Section("identity", passed.cut(most, self._shares))], []
 
-    async def _texts(self, files: Sequence[Document]) -> list[str]:
+    async def _texts(self, ctx: Context, files: Sequence[Document]) -> list[str]:
         """The files under their headings; the characters of the files alone are counted."""
         budget = self.config.context_max_chars
         passed = []
         for file, room in zip(files, share([f.length for f in files], budget), strict=False):
             try:
-                passed.append(await self._passed(file, room, budget))
+                passed.append(await self._passed(ctx, file, room, budget))
             except Refused as error:
                 passed.append(Document.of(file.label, _blocked(file, error), budget))
         # Shared again, because a gate may put longer words in place of others.
@@ -112,10 +114,10 @@ class ContextFiles(Plugin[ContextFilesConfig]):
     def _shares(self) -> Shares:
         return Shares(self.config.head_share, self.config.tail_share)
 
-    async def _passed(self, file: Document, room: int, most: int) -> Document:
+    async def _passed(self, ctx: Context, file: Document, room: int, most: int) -> Document:
         """``file``, cut to ``room``, after the gate; at most ``most`` characters of it will be
         shown. Raises ``Refused``."""
-        text = await self.host.read(file.cut(room, self._shares), file.label, KIND)
+        text = await ctx.read(file.cut(room, self._shares), file.label, KIND)
         return Document.of(file.label, text.strip(), most)
 
 

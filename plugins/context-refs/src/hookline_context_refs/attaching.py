@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-from hookline_hookspecs import HooklineError, Host, Refused
+from hookline_hookspecs import Context, HooklineError, Refused
 
 from .changes import load_commits, load_diff, load_staged
 from .decoding import printable
@@ -40,13 +40,15 @@ class Attached:
     warnings: list[str] = field(default_factory=list)
 
 
-async def attach(found: Sequence[Reference], sources: Sources, host: Host, window: int) -> Attached:
+async def attach(
+    ctx: Context, found: Sequence[Reference], sources: Sources, window: int
+) -> Attached:
     """Look up ``found``, pass each text through the gate, and keep to the share of ``window``.
 
     ``window`` is the model's, in tokens. Nothing is raised for a reference: it gets a warning.
     """
     limit = sources.config.max_references
-    outcomes = await _load_all(found[:limit], sources, host.log)
+    outcomes = await _load_all(found[:limit], sources, ctx.log)
     attached, budget = Attached(), _Budget(window, sources.config.refuse_share)
     seen: set[Hashable] = set()
     for reference, outcome in zip(found, outcomes, strict=False):
@@ -56,7 +58,7 @@ async def attach(found: Sequence[Reference], sources: Sources, host: Host, windo
             if outcome.key in seen:
                 continue
             seen.add(outcome.key)
-            text = await host.read(outcome.text, outcome.source, "reference")
+            text = await ctx.read(outcome.text, outcome.source, "reference")
             text = f"{text}\n{outcome.note}".lstrip("\n") if outcome.note else text
             budget.take(text)
         except HooklineError as reason:

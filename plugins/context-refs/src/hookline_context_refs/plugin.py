@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Context, ContextBlock, Plugin, Turn, hookimpl
@@ -15,8 +14,6 @@ if TYPE_CHECKING:
 
 TAG = "attached-context"
 """The element of the turn's context that holds what was attached."""
-UNKNOWN_WINDOW = 128_000
-"""Tokens of a model's window where core does not tell."""
 
 
 class ContextRefs(Plugin[ContextRefsConfig]):
@@ -39,15 +36,10 @@ class ContextRefs(Plugin[ContextRefsConfig]):
         from .found import Sources
 
         sources = Sources(ctx.paths, self.host.http, self.config)
-        attached = await attach(found, sources, self.host, self._window(turn))
+        attached = await attach(ctx, found, sources, ctx.window())
         for warning in attached.warnings:
             ctx.notify(warning)
         return _block(attached)
-
-    def _window(self, turn: Turn) -> int:
-        """The model's window in tokens."""
-        ask: Callable[[str | None], int] | None = getattr(self.host, "window", None)
-        return ask(turn.inbound.model) if ask is not None else UNKNOWN_WINDOW
 
 
 def _block(attached: Attached) -> ContextBlock | None:

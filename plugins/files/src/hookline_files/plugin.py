@@ -39,7 +39,7 @@ class Files(Plugin[FilesConfig]):
         page = await asyncio.to_thread(self._read, ctx, path, wanted)
         if not page.lines:
             return f"{path} is empty."
-        text = await ctx.host.read(page.text, path)
+        text = await ctx.read(page.text, path)
         answer = numbered(text.split("\n"), page.first)
         if not page.full:
             return answer
@@ -138,7 +138,7 @@ class Files(Plugin[FilesConfig]):
         for file, rows in found.by_file:
             label = shown(ctx.paths, file)
             try:
-                lines.append(await ctx.host.read("\n".join(rows), label))
+                lines.append(await ctx.read("\n".join(rows), label))
             except Refused as error:
                 lines.append(f"[{label}: {error}]")
         if not lines:

@@ -52,7 +52,7 @@ async def context(ctx: Context) -> str:
     }
     parts["Together"] = sum(parts.values())
     model = model_of(ctx)
-    window = ctx.host.window(model)
+    window = ctx.window(model)
     rows = [[name, count, f"{100 * count / window:.1f} %"] for name, count in parts.items()]
     named = f" of {model}" if model else ""
     return f"{table(['', 'tokens', 'of the window'], rows)}\nWindow{named}: {window} tokens"

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hookline_hookspecs import Host, Refused, Transaction
+from hookline_hookspecs import Context, Host, Refused, Transaction
 
 from .config import MemoryConfig
 from .fact import Fact
@@ -41,15 +41,15 @@ class Changes:
         self._places = places
 
     async def make(
-        self, origin: Origin, operator: bool, operations: Sequence[Operation]
+        self, ctx: Context, origin: Origin, operations: Sequence[Operation]
     ) -> tuple[str, list[Mapping[str, Any]]]:
         """Do all ``operations`` or none; sentences about them, and the changes.
 
         Raises:
             Complaint: one cannot be done; nothing was changed.
         """
-        learnt = [await self._learn(origin, operation) for operation in operations]
-        told, changes, notes = await _whole(self._commit(origin, operator, learnt))
+        learnt = [await self._learn(ctx, origin, operation) for operation in operations]
+        told, changes, notes = await _whole(self._commit(origin, ctx.operator, learnt))
         sentences = [
             self._sentence(given, new, sentence)
             for given, new, sentence in zip(operations, learnt, told, strict=True)
@@ -125,7 +125,7 @@ class Changes:
 
         await self._host.storage.transact(work)
 
-    async def _learn(self, origin: Origin, operation: Operation) -> Operation:
+    async def _learn(self, ctx: Context, origin: Origin, operation: Operation) -> Operation:
         """``operation`` with its content as it may be remembered."""
         if not operation.content:
             return operation
@@ -134,7 +134,7 @@ class Changes:
         text = tidy(operation.content)
         kind = "note" if note else "fact"
         try:
-            passed = await self._host.learn(text, f"memory, session {origin.session_id}", kind)
+            passed = await ctx.learn(text, f"memory, session {origin.session_id}", kind)
         except Refused as error:
             raise Complaint(f"this may not be remembered: {error}") from None
         return replace(operation, content=text if passed == text else tidy(storable(passed)))

@@ -65,7 +65,7 @@ class Memory(Plugin[MemoryConfig]):
         self.places = Places(host.home)
         self.facts = Facts(host)
         self.changes = Changes(host, config, self.places)
-        self._reader = Reader(host, config.notes_max_chars)
+        self._reader = Reader(config.notes_max_chars)
         self._recall = Recaller(config, self.facts, self._reader)
 
     # What a session is told
@@ -80,7 +80,7 @@ class Memory(Plugin[MemoryConfig]):
             own = file.name != self.places.everywhere.name
             try:
                 heading = "Notes of this chat" if own else "Notes"
-                section = await self._reader.section(file, heading)
+                section = await self._reader.section(ctx, file, heading)
             except Complaint as error:
                 ctx.notify(f"{error}.")
                 continue
@@ -112,7 +112,7 @@ class Memory(Plugin[MemoryConfig]):
             if ctx.session.kind == "agent":
                 raise Complaint(NOT_HERE)
             origin = await Origin.of(ctx)
-            text, changes = await self.changes.make(origin, ctx.operator, asked)
+            text, changes = await self.changes.make(ctx, origin, asked)
             return _result(text, list(changes))
         except Complaint as error:
             return _failure(await self._advice(ctx, error, arguments))
@@ -127,7 +127,7 @@ class Memory(Plugin[MemoryConfig]):
                     "the notes are full and stay as they are. This is final for this turn: do not "
                     "try again, go on with the task."
                 )
-        advice = await self._reader.complaint(error)
+        advice = await self._reader.complaint(ctx, error)
         if "operations" in arguments:
             return f"Nothing was changed: {advice}"
         return advice

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hookline_hookspecs import Host, Refused
+from hookline_hookspecs import Context, Refused
 
 from .notefile import NoteFile
 from .notes import DELIMITER, Notes, mark_of
@@ -19,15 +19,16 @@ LISTED_ENTRIES = 200
 class Reader:
     """Reads notes and facts for a model."""
 
-    def __init__(self, host: Host, limit: int) -> None:
+    def __init__(self, limit: int) -> None:
         """``limit``: characters of one file of notes."""
-        self._host = host
         self._limit = limit
 
-    async def entry(self, number: int, text: str, source: str, kind: str = "note") -> str:
+    async def entry(
+        self, ctx: Context, number: int, text: str, source: str, kind: str = "note"
+    ) -> str:
         """An entry as a model may see it. A poisoned one is named without its words."""
         try:
-            return await self._host.read(text, source, kind)
+            return await ctx.read(text, source, kind)
         except Refused as error:
             why = one_line(str(error), REASON)
             return (
@@ -35,19 +36,19 @@ class Reader:
                 f'old_text="{mark_of(text)}".]'
             )
 
-    async def fact(self, text: str) -> str | None:
+    async def fact(self, ctx: Context, text: str) -> str | None:
         """A fact as a model may see it; None if it is blocked."""
         try:
-            return " ".join((await self._host.read(text, "memory", "fact")).split())
+            return " ".join((await ctx.read(text, "memory", "fact")).split())
         except Refused as error:
-            self._host.log.warning("a fact is kept from the model: %s", error)
+            ctx.log.warning("a fact is kept from the model: %s", error)
             return None
 
-    async def complaint(self, error: Complaint) -> str:
+    async def complaint(self, ctx: Context, error: Complaint) -> str:
         """The sentence, with the entries that belong to it."""
         shown = error.entries[:LISTED_ENTRIES]
         lines = [
-            f"{number}. {await self.entry(number, entry, 'memory')}"
+            f"{number}. {await self.entry(ctx, number, entry, 'memory')}"
             for number, entry in enumerate(shown, 1)
         ]
         more = len(error.entries) - len(shown)
@@ -55,7 +56,7 @@ class Reader:
             lines.append(f"… and {counted(more, 'other')}")
         return "\n".join([f"{error}:" if lines else f"{error}.", *lines])
 
-    async def section(self, file: NoteFile, heading: str) -> str | None:
+    async def section(self, ctx: Context, file: NoteFile, heading: str) -> str | None:
         """A file of notes with its usage, for the prompt; None if there are none.
 
         What lies beyond the room for notes, in a file that was made longer by hand, is left out.
@@ -66,7 +67,7 @@ class Reader:
             return None
         head = f"{heading} [{used(notes.chars, self._limit)}]"
         shown = [
-            await self.entry(number, entry, file.name)
+            await self.entry(ctx, number, entry, file.name)
             for number, entry in enumerate(self._fitting(notes), 1)
         ]
         more = len(notes.entries) - len(shown)

@@ -40,7 +40,7 @@ class Recall:
         lines: list[str] = []
         room = self._config.recall_max_chars
         for one in fitting:
-            fact = await self._readable(one)
+            fact = await self._readable(ctx, one)
             line = fact.line() if fact is not None else ""
             if fact is not None and fact.content not in shown and len(line) <= room:
                 lines.append(line)
@@ -55,7 +55,7 @@ class Recall:
         lines: list[str] = []
         data: list[dict[str, object]] = []
         for one in found[:ASKED]:
-            fact = await self._readable(one)
+            fact = await self._readable(ctx, one)
             if fact is not None:
                 lines.append(fact.line())
                 data.append({"score": round(one.score, 3), **fact.to_json()})
@@ -66,7 +66,7 @@ class Recall:
     async def _find(self, ctx: Context, text: str) -> list[Ranking]:
         return await self._facts.find(Chat.of(ctx.session), text, self._config.half_life_days)
 
-    async def _readable(self, one: Ranking) -> Fact | None:
+    async def _readable(self, ctx: Context, one: Ranking) -> Fact | None:
         """The fact as a model may see it; None if it is blocked."""
-        text = await self._reader.fact(one.fact.content)
+        text = await self._reader.fact(ctx, one.fact.content)
         return None if text is None else replace(one.fact, content=text)

@@ -71,7 +71,7 @@ class Slash:
         for action in ("forget", "remove"):
             asked = [Operation(action, old_text=wanted)]
             try:
-                return (await self._changes.make(origin, ctx.operator, asked))[0]
+                return (await self._changes.make(ctx, origin, asked))[0]
             except Missing:
                 continue
             except Complaint as error:

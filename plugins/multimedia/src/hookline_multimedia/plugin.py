@@ -126,7 +126,7 @@ class Multimedia(Plugin[MultimediaConfig]):
         if kind is None:
             raise ToolError(f"{_short(image)} is no PNG, JPEG, GIF or WebP by its content")
         text = await self._services.describe(found.data, kind, (prompt or "").strip() or _DESCRIBE)
-        return await self.host.read(text, found.source, found.kind)
+        return await ctx.read(text, found.source, found.kind)
 
     async def text_to_speech(
         self,
@@ -157,7 +157,7 @@ class Multimedia(Plugin[MultimediaConfig]):
                 f"{_short(audio)} is no OGG, MP3, WAV, M4A, MP4, WebM, FLAC or AAC by its content"
             )
         text = await self._services.write_down(found.data, kind, language or None)
-        return await self.host.read(text, found.source, found.kind) or "(no words)"
+        return await ctx.read(text, found.source, found.kind) or "(no words)"
 
     async def _saved(self, ctx: Context, data: bytes, suffix: str, mime: str) -> str:
         try:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
-from hookline_hookspecs import Plugin, Refused, Tool, ToolCall, ToolResult, hookimpl
+from hookline_hookspecs import Context, Plugin, Refused, Tool, ToolCall, ToolResult, hookimpl
 
 from . import client, ecosystems, findings
 from .config import PUBLIC, OsvConfig
@@ -27,7 +27,7 @@ class Osv(Plugin[OsvConfig]):
         register(Tool.from_function(self.osv_check, read_only=True, cache_ttl=ttl))
 
     async def osv_check(
-        self, package: str, ecosystem: str, version: str | None = None
+        self, ctx: Context, package: str, ecosystem: str, version: str | None = None
     ) -> ToolResult:
         """Known vulnerabilities and malware of a package. Check before installing or upgrading.
 
@@ -48,7 +48,7 @@ class Osv(Plugin[OsvConfig]):
             seconds=self.config.timeout_seconds,
         )
         found = await asyncio.to_thread(findings.of, answer.advisories, where, name)
-        shown = [await self._read(one) for one in found[: self.config.max_shown]]
+        shown = [await self._read(ctx, one) for one in found[: self.config.max_shown]]
         title = f"{where.key} {name} {exact}".rstrip()
         text = _text(title, found, shown, exact)
         notes = () if answer.whole else ("OSV has more advisories than were fetched",)
@@ -63,12 +63,12 @@ class Osv(Plugin[OsvConfig]):
             return client.guarded(self.host.http)
         return client.direct
 
-    async def _read(self, finding: Finding) -> Finding:
+    async def _read(self, ctx: Context, finding: Finding) -> Finding:
         """The finding with a summary that has passed the gate for foreign text."""
         if not finding.summary:
             return finding
         try:
-            summary = await self.host.read(finding.summary, f"{SOURCE}/{finding.id}", "advisory")
+            summary = await ctx.read(finding.summary, f"{SOURCE}/{finding.id}", "advisory")
         except Refused as refusal:
             summary = f"(summary withheld: {refusal})"
         return replace(finding, summary=summary)

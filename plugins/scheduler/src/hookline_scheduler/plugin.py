@@ -115,7 +115,7 @@ class Scheduler(Plugin[SchedulerConfig]):
         if action == "add":
             # The model may say what it has read: it is remembered, so it passes that gate.
             source = f"{chat.name} {ctx.session.id}"
-            prompt = await self.host.learn(prompt or "", source, "schedule")
+            prompt = await ctx.learn(prompt or "", source, "schedule")
             return self.desk.added(await self.desk.add(chat, when or "", prompt, timezone or ""))
         return await self.desk.by_name()[action](chat, id or "")
 

@@ -64,7 +64,7 @@ class Editor:
             ToolError: it is not possible as asked, with what to do instead.
             Refused: it is not allowed, or a gate refused the text; nothing has changed.
         """
-        actions: dict[str, Callable[[Change, Source], Awaitable[str]]] = {
+        actions: dict[str, Callable[[Context, Change, Source], Awaitable[str]]] = {
             "create": self._create,
             "edit": self._edit,
             "patch": self._patch,
@@ -75,7 +75,7 @@ class Editor:
         source = await self._records.source(ctx)
         async with self.locked():
             try:
-                return await actions[change.action](change, source)
+                return await actions[change.action](ctx, change, source)
             except (safely.BadPath, safely.TooLarge) as error:
                 raise ToolError(str(error)) from error
             except OSError as error:
@@ -100,13 +100,13 @@ class Editor:
 
     # The actions
 
-    async def _create(self, change: Change, source: Source) -> str:
+    async def _create(self, ctx: Context, change: Change, source: Source) -> str:
         name = change.name
         await asyncio.to_thread(admission.check_name, self._library, name)
         document = admission.checked(name, change.content, self._config.skill_max_chars)
         await self._refuse_again(name, document)
         await self._refuse_too_many(name, document)
-        text = await self._learned(name, MAIN, change.content or "")
+        text = await self._learned(ctx, name, MAIN, change.content or "")
         admission.checked(name, text, self._config.skill_max_chars)
         files = {MAIN: text.encode("utf-8")}
         number = await self._history.add(name, {}, files, "create", source)
@@ -115,16 +115,16 @@ class Editor:
         await asyncio.to_thread(lock.drop, self._library.root, name)
         return f"Created the skill {name} (version {number})."
 
-    async def _edit(self, change: Change, source: Source) -> str:
+    async def _edit(self, ctx: Context, change: Change, source: Source) -> str:
         skill = await self._own(change.name)
         document = admission.checked(skill.name, change.content, self._config.skill_max_chars)
         await self._refuse_again(skill.name, document, edited=skill)
-        text = await self._learned(skill.name, MAIN, change.content or "")
+        text = await self._learned(ctx, skill.name, MAIN, change.content or "")
         admission.checked(skill.name, text, self._config.skill_max_chars)
         number = await self._write(skill, skill.file, text, "edit", source)
         return f"Edited skills/{skill.name}/{skill.file} (version {number})."
 
-    async def _patch(self, change: Change, source: Source) -> str:
+    async def _patch(self, ctx: Context, change: Change, source: Source) -> str:
         skill = await self._own(change.name)
         if change.old_string is None or change.new_string is None:
             raise ToolError("patch needs the arguments 'old_string' and 'new_string'")
@@ -140,7 +140,7 @@ class Editor:
             admission.checked(skill.name, edit.text, self._config.skill_max_chars)
         else:
             admission.check_file(skill, path, edit.text)
-        learned = await self._learned(skill.name, path, edit.text)
+        learned = await self._learned(ctx, skill.name, path, edit.text)
         if main:
             admission.checked(skill.name, learned, self._config.skill_max_chars)
         number = await self._write(skill, path, learned, "patch", source)
@@ -149,15 +149,15 @@ class Editor:
             f"(version {number})."
         )
 
-    async def _write_file(self, change: Change, source: Source) -> str:
+    async def _write_file(self, ctx: Context, change: Change, source: Source) -> str:
         skill = await self._own(change.name)
         path = admission.file_path(change.file)
         content = admission.check_file(skill, path, change.content)
-        text = await self._learned(skill.name, path, content)
+        text = await self._learned(ctx, skill.name, path, content)
         number = await self._write(skill, path, text, "write_file", source)
         return f"Wrote skills/{skill.name}/{path} (version {number})."
 
-    async def _remove_file(self, change: Change, source: Source) -> str:
+    async def _remove_file(self, _ctx: Context, change: Change, source: Source) -> str:
         skill = await self._own(change.name)
         path = admission.file_path(change.file)
         before = await asyncio.to_thread(snapshot, skill.folder)
@@ -169,7 +169,7 @@ class Editor:
         await asyncio.to_thread(safely.remove, skill.folder, path)
         return f"Removed skills/{skill.name}/{path} (version {number})."
 
-    async def _delete(self, change: Change, source: Source) -> str:
+    async def _delete(self, _ctx: Context, change: Change, source: Source) -> str:
         skill = await self._own(change.name)
         before = await asyncio.to_thread(snapshot, skill.folder)
         await self._history.add(skill.name, before, {}, "delete", source)
@@ -237,9 +237,9 @@ class Editor:
             f"({', '.join(idle[:3])})."
         )
 
-    async def _learned(self, name: str, path: str, text: str) -> str:
+    async def _learned(self, ctx: Context, name: str, path: str, text: str) -> str:
         """``text`` after the gate. Raises ``Refused``."""
-        return await self._host.learn(text, f"skills/{name}/{path}", KIND)
+        return await ctx.learn(text, f"skills/{name}/{path}", KIND)
 
     async def _write(self, skill: Skill, path: str, text: str, action: str, source: Source) -> int:
         data = text.encode("utf-8")

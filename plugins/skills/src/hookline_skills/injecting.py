@@ -82,7 +82,7 @@ class Injector:
 
     async def _text(self, ctx: Context, skill: Skill) -> str | None:
         try:
-            text = await self._host.read(skill.body, f"skills/{skill.name}/{skill.file}", KIND)
+            text = await ctx.read(skill.body, f"skills/{skill.name}/{skill.file}", KIND)
         except Refused as error:
             ctx.notify(f"The skill {skill.name} is blocked: {error}")
             return None

@@ -55,7 +55,7 @@ class Parts:
         """Shows skills."""
         from .viewing import Viewer
 
-        return Viewer(self.host, self.library)
+        return Viewer(self.library)
 
     @cached_property
     def injector(self) -> Injector:

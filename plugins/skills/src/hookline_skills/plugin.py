@@ -52,7 +52,7 @@ class Skills(Plugin[SkillsConfig]):
         if session.kind == "agent" or not self.parts.root.is_dir():
             return None
         uses, pins = await self.parts.records.uses(), await self.parts.records.pins()
-        text = await self.parts.viewer.index(self.config.index_max_chars, pins, uses)
+        text = await self.parts.viewer.index(ctx, self.config.index_max_chars, pins, uses)
         return Section("skills", text) if text else None
 
     @hookimpl
@@ -65,7 +65,7 @@ class Skills(Plugin[SkillsConfig]):
     @tool(read_only=True, paged=True)
     async def skill_view(self, ctx: Context, name: str, file: str | None = None) -> str:
         """Read a skill, or one of its files. Words in place of a name find skills."""
-        text, skill = await self.parts.viewer.view(name, file)
+        text, skill = await self.parts.viewer.view(ctx, name, file)
         if skill is not None:
             await self.parts.records.activate(ctx, skill.name, "viewed")
         return text
@@ -142,7 +142,7 @@ class Skills(Plugin[SkillsConfig]):
         """List the skills; with words, those that fit them."""
         from .slash import listing
 
-        return await listing(self.parts, args)
+        return await listing(self.parts, ctx, args)
 
     @command("/skill")
     async def slash_skill(self, ctx: Context, args: str) -> str:

@@ -12,7 +12,7 @@ SHOWN = 50
 """Skills in one answer."""
 
 
-async def listing(parts: Parts, words: str) -> str:
+async def listing(parts: Parts, ctx: Context, words: str) -> str:
     """The skills with their descriptions and uses."""
     if words:
         found = await asyncio.to_thread(parts.library.match, words, SHOWN)
@@ -28,7 +28,7 @@ async def listing(parts: Parts, words: str) -> str:
         marks = [f"used {count}×"] if count else []
         marks += ["pinned"] if skill.name in pins else []
         mark = f" ({', '.join(marks)})" if marks else ""
-        lines.append(f"{skill.name}{mark}: {await parts.viewer.described(skill)}")
+        lines.append(f"{skill.name}{mark}: {await parts.viewer.described(ctx, skill)}")
     if len(skills) > SHOWN:
         lines.append(f"… and {len(skills) - SHOWN} more; /skills WORDS finds them.")
     return "\n".join(lines)

@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import Mapping, Sequence
 
-from hookline_hookspecs import Host, Refused, ToolError
+from hookline_hookspecs import Context, Refused, ToolError
 
 from . import names, safely
 from .library import Library, Skill
@@ -32,11 +32,12 @@ _PAGE = re.compile(r"(.+)#([1-9]\d{0,4})")
 class Viewer:
     """Shows skills, each text after the gate ``pre_read``."""
 
-    def __init__(self, host: Host, library: Library) -> None:
-        self._host = host
+    def __init__(self, library: Library) -> None:
         self._library = library
 
-    async def index(self, most: int, pins: set[str], uses: Mapping[str, Use]) -> str | None:
+    async def index(
+        self, ctx: Context, most: int, pins: set[str], uses: Mapping[str, Use]
+    ) -> str | None:
         """The list for the stable prompt, at most ``most`` characters; pinned ones and those that
         are used most come first. None without skills."""
         skills = await asyncio.to_thread(self._library.skills)
@@ -45,7 +46,7 @@ class Viewer:
         order = sorted(skills, key=lambda n: (n not in pins, -uses[n].count if n in uses else 0, n))
         lines, room = [], most - len(HEADER) - len(MORE) - 8
         for name in order:
-            line = f"- {name}: {await self.described(skills[name])}"
+            line = f"- {name}: {await self.described(ctx, skills[name])}"
             if len(line) + 1 > room:
                 break
             lines.append(line)
@@ -54,15 +55,15 @@ class Viewer:
         tail = [MORE.format(count=left_out)] if left_out else []
         return "\n".join([HEADER, *lines, *tail])
 
-    async def described(self, skill: Skill) -> str:
+    async def described(self, ctx: Context, skill: Skill) -> str:
         """A skill's description in a list, or that it is blocked."""
         try:
-            text = await self._host.read(skill.description, f"skills/{skill.name}", KIND)
+            text = await ctx.read(skill.description, f"skills/{skill.name}", KIND)
         except Refused as error:
             return f"[blocked: {_one_line(str(error), DESCRIBED)}]"
         return _one_line(text, DESCRIBED)
 
-    async def view(self, name: str, file: str | None) -> tuple[str, Skill | None]:
+    async def view(self, ctx: Context, name: str, file: str | None) -> tuple[str, Skill | None]:
         """The page that is asked for, and its skill; or what skills there are for the words.
 
         Raises:
@@ -70,9 +71,9 @@ class Viewer:
         """
         skill = await asyncio.to_thread(self._library.find, name)
         if skill is None:
-            return await self._search(name), None
+            return await self._search(ctx, name), None
         path, number = _place(skill, file)
-        text = await self._text(skill, path)
+        text = await self._text(ctx, skill, path)
         pages = _pages(text)
         if number > len(pages):
             raise ToolError(f"{path} has {len(pages)} page(s), there is no page {number}")
@@ -94,11 +95,11 @@ class Viewer:
         listed = ", ".join(f"{path} ({size:,} bytes)" for path, size in files)
         return f"Files, to read with skill_view(name, file), in {skill.folder}: {listed}"
 
-    async def _text(self, skill: Skill, path: str) -> str:
+    async def _text(self, ctx: Context, skill: Skill, path: str) -> str:
         label = f"skills/{skill.name}/{path}"
         try:
             data = await asyncio.to_thread(safely.read_bytes, skill.folder, path, FILE_BYTES)
-            return await self._host.read(safely.text_of(data, path), label, KIND)
+            return await ctx.read(safely.text_of(data, path), label, KIND)
         except Refused as error:
             raise ToolError(f"{label} is blocked: {error}") from error
         except (safely.BadPath, safely.TooLarge) as error:
@@ -109,7 +110,7 @@ class Viewer:
                 f"the skill {skill.name} has no file {path[:80]!r} that can be read; it has {there}"
             ) from error
 
-    async def _search(self, name: str) -> str:
+    async def _search(self, ctx: Context, name: str) -> str:
         """The skills for words that are no name. Raises ``ToolError`` if there are none."""
         reason = self._library.left_out().get(name)
         if reason:
@@ -119,7 +120,7 @@ class Viewer:
         if not found:
             there = len(self._library.skills())
             raise ToolError(f"there is no skill {names.normal(name)[:80]!r} among the {there}")
-        lines = [f"- {skill.name}: {await self.described(skill)}" for skill, _ in found]
+        lines = [f"- {skill.name}: {await self.described(ctx, skill)}" for skill, _ in found]
         return "\n".join([f"No skill is called {name[:80]!r}. These are near:", *lines])
 
 

@@ -58,7 +58,7 @@ class SubdirHints(Plugin[SubdirHintsConfig]):
             if notes and len(hint.text) > left:
                 continue
             try:
-                text = await ctx.host.read(hint.cut(hint.text, left), hint.name, KIND)
+                text = await ctx.read(hint.cut(hint.text, left), hint.name, KIND)
                 text = hint.cut(text.strip(), left)
             except Refused as error:
                 text = f"[{hint.name} is blocked: {' '.join(str(error).split())}]"

@@ -64,7 +64,7 @@ class Titles(Plugin):
     async def _name(self, ctx: Context, said: Iterable[Message]) -> None:
         prompt = f"<conversation>\n{_excerpt(said)}\n</conversation>"
         try:
-            answer = await self.host.ask_model(prompt, system=_system(), max_tokens=MOST_TOKENS)
+            answer = await ctx.ask_model(prompt, system=_system(), max_tokens=MOST_TOKENS)
         except HooklineError as error:
             self.log.info("session %s has no title: %s", ctx.session.id, error)
             return

@@ -71,8 +71,9 @@ class Curator:
         source = await Source.reviewed(self._host, session)
         try:
             present = await self._portraits.present(chat)
-            await self._host.read(present.text, name_of(chat), KIND)  # a model is about to see it
-            narrative = await self._narrative(present, signal.texts)
+            # A model is about to see it.
+            await self._host.read(present.text, name_of(chat), KIND, session_id=session.id)
+            narrative = await self._narrative(session.id, present, signal.texts)
             if narrative is not None:
                 await self._write(chat, source, present, narrative)
         except (ProviderError, Edited) as error:
@@ -97,7 +98,9 @@ class Curator:
             found.append(text)
         return Signal(found[::-1], len(said))
 
-    async def _narrative(self, present: Present, texts: Sequence[str]) -> str | None:
+    async def _narrative(
+        self, session_id: str, present: Present, texts: Sequence[str]
+    ) -> str | None:
         """A new narrative that fits; None if the present one is to stay.
 
         Raises ``ProviderError``; ``Complaint`` if none that fits could be made.
@@ -106,20 +109,20 @@ class Curator:
         if room < LEAST_ROOM:
             raise Complaint("the lines that were pinned or written by hand take all its room")
         prompt = _prompt(present, texts, room)
-        answer = await self._ask(prompt)
+        answer = await self._ask(session_id, prompt)
         if answer is None or not _shown(present, answer) or not _differs(present, answer):
             return None
         if len(_shown(present, answer)) > room:
-            answer = await self._ask(_shortening(answer, room))
+            answer = await self._ask(session_id, _shortening(answer, room))
             if answer is None or not 0 < len(_shown(present, answer)) <= room:
                 raise Complaint(f"no narrative of at most {room} characters was written")
         return _shown(present, answer)
 
-    async def _ask(self, prompt: str) -> str | None:
+    async def _ask(self, session_id: str, prompt: str) -> str | None:
         """The narrative of the model's answer; None for null, a blank one, or no answer at all."""
         most = self._config.max_chars * 2
         text = await self._host.ask_model(
-            prompt, system=_text("curate.md"), schema=SCHEMA, max_tokens=most
+            prompt, system=_text("curate.md"), schema=SCHEMA, max_tokens=most, session_id=session_id
         )
         narrative = _narrative_in(text)
         if narrative is None or not narrative.strip():
@@ -129,7 +132,9 @@ class Curator:
     async def _write(self, chat: Chat, source: Source, asked: Present, narrative: str) -> None:
         """Learn the narrative and write it, unless the file is another one by now."""
         where = f"user-model, session {source.session_id}"
-        learnt = storable(await self._host.learn(narrative, where, KIND))
+        learnt = storable(
+            await self._host.learn(narrative, where, KIND, session_id=source.session_id)
+        )
         limit = self._config.max_chars
 
         def make(present: Present, _past: Sequence[Version]) -> str:

@@ -65,7 +65,7 @@ class UserModel(Plugin[UserModelConfig]):
         if not text:
             return None
         try:
-            text = await ctx.host.read(text, name_of(chat), KIND)
+            text = await ctx.read(text, name_of(chat), KIND)
         except Refused as error:
             why = " ".join(str(error).split())[:REASON]
             return Section("user", f"[USER.md is blocked: {why}. /user clear removes it.]")

@@ -63,7 +63,7 @@ class Slash:
             return "Say what to keep: /user pin TEXT"
         source = Source.command(ctx, "pin")
         where = f"/user pin, session {source.session_id}"
-        line = pin(storable(await self._host.learn(" ".join(text.split()), where, KIND)))
+        line = pin(storable(await ctx.learn(" ".join(text.split()), where, KIND)))
         room = int(self._config.max_chars * PINNED_SHARE)
 
         def make(present: Present, _past: Sequence[Version]) -> str:

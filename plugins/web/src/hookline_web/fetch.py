@@ -7,7 +7,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Literal
 
-from hookline_hookspecs import Host, HttpResponse, ToolError
+from hookline_hookspecs import Context, Host, HttpResponse, ToolError
 
 from .config import WebConfig
 from .content import Kind, kind_of, text_of
@@ -49,7 +49,7 @@ class Fetcher:
         self._header = header
         self._robots = Robots(host.http, header, config.robots_seconds, host.now)
 
-    async def fetch(self, url: str, form: Format) -> Fetched:
+    async def fetch(self, ctx: Context, url: str, form: Format) -> Fetched:
         """The text of `url`.
 
         Raises:
@@ -74,7 +74,7 @@ class Fetcher:
             notes.append(f"the last {left_out:,} characters were left out")
         if not text.strip():
             return Fetched("(the page holds no text; it may need a browser)", (*notes,))
-        return Fetched(await self._host.read(text, body.url, "web"), (*notes,))
+        return Fetched(await ctx.read(text, body.url, "web"), (*notes,))
 
     async def _body(self, url: str) -> _Body:
         config = self._config

@@ -8,6 +8,7 @@ from importlib.metadata import version
 from hookline_hookspecs import (
     Check,
     CheckResult,
+    Context,
     Plugin,
     Refused,
     Tool,
@@ -45,12 +46,12 @@ class Web(Plugin[WebConfig]):
         if self._choice.backend is not None:
             register(Tool.from_function(self.web_search, read_only=True, cache_ttl=ttl))
 
-    async def web_fetch(self, url: str, format: Format = "markdown") -> ToolResult:  # noqa: A002
+    async def web_fetch(self, ctx: Context, url: str, format: Format = "markdown") -> ToolResult:  # noqa: A002
         """Read a public web page, JSON or text file."""
-        found = await self._fetcher.fetch(url, format)
+        found = await self._fetcher.fetch(ctx, url, format)
         return ToolResult(ToolCall("", "web_fetch", {}), found.text, notes=found.notes)
 
-    async def web_search(self, query: str, limit: int = 5) -> str:
+    async def web_search(self, ctx: Context, query: str, limit: int = 5) -> str:
         """Search the web: titles, URLs and excerpts."""
         backend = self._choice.backend
         query = " ".join(query.split())
@@ -63,14 +64,14 @@ class Web(Plugin[WebConfig]):
         if backend is None:
             raise ToolError(f"{self._choice.reason}; the operator has to set it up")
         found = await backend.search(query, max(1, min(limit, MOST)))
-        entries = [await self._entry(number, one) for number, one in enumerate(found, 1)]
+        entries = [await self._entry(ctx, number, one) for number, one in enumerate(found, 1)]
         return "\n\n".join(entries) or f"{backend.name} found nothing for: {query}"
 
-    async def _entry(self, number: int, found: Found) -> str:
+    async def _entry(self, ctx: Context, number: int, found: Found) -> str:
         """A result as the model reads it; one that the gate refuses does not take the others."""
         text = f"{found.title}\n{found.snippet}".strip()
         try:
-            text = await self.host.read(text, found.url, KIND)
+            text = await ctx.read(text, found.url, KIND)
         except Refused as refusal:
             text = f"[left out: {refusal}]"
         return f"{number}. {found.url}\n{text}"
