@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +18,6 @@ PATIENCE = 50
 """Seconds until a process that does not end is killed; no test waits for it to pass."""
 FIRST_REQUEST_TOKENS = 3000
 """What the first request of a fresh session may cost, in characters / 4."""
-
-
-def standing(plugin: str) -> bool:
-    """True if the dist of a standard plugin has a class to load."""
-    try:
-        return all(bool(ep.load()) for ep in entry_points(group="hookline.plugins", name=plugin))
-    except (AttributeError, ImportError):
-        return False
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import asyncio
 import re
 import time
 from collections.abc import Callable, Coroutine
-from importlib.metadata import entry_points
+from importlib.metadata import PackageNotFoundError, distribution, entry_points
 from typing import Any
 
 import pytest
@@ -165,8 +165,10 @@ LAUNCH = [calls("launch", target=COMMAND), "done"]
 
 
 def installed(name: str) -> type[Plugin[Any]]:
-    """A plugin beside this one, as core finds it."""
-    for point in entry_points(group="hookline.plugins", name=name):
-        found: type[Plugin[Any]] = point.load()
-        return found
-    pytest.skip(f"plugin {name} is not installed")
+    """A plugin beside this one, as core finds it. Skips where its dist is not installed."""
+    try:
+        distribution(f"hookline-{name}")
+    except PackageNotFoundError:
+        pytest.skip(f"hookline-{name} is not installed")
+    found: type[Plugin[Any]] = entry_points(group="hookline.plugins")[name].load()
+    return found

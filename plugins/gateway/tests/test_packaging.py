@@ -13,9 +13,10 @@ import pytest
 from hookline_gateway import GatewayConfig
 from hookline_gateway.ending import CLOSING
 
-PACKAGING = Path(__file__).parents[3] / "packaging"
-if not PACKAGING.is_dir():
-    pytest.skip("packaging/ is not part of this checkout", allow_module_level=True)
+ROOT = Path(__file__).parents[3]
+if not (ROOT / "core").is_dir():
+    pytest.skip("the plugin stands alone, without the repository", allow_module_level=True)
+PACKAGING = ROOT / "packaging"
 LONGEST = GatewayConfig().drain + CLOSING
 """Seconds from the first signal to the end of the process."""
 SECRET = re.compile(r"(?i)(key|token|secret|password)\w*\s*[=:]\s*[\"']?(?!\$\{)[\w-]{8,}")

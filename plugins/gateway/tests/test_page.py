@@ -12,9 +12,10 @@ import pytest
 
 from .conftest import Gateways, Platform, end
 
-PAGE = Path(__file__).parents[3] / "docs" / "gateway.md"
-if not PAGE.is_file():
-    pytest.skip("docs/ is not part of this checkout", allow_module_level=True)
+ROOT = Path(__file__).parents[3]
+if not (ROOT / "core").is_dir():
+    pytest.skip("the plugin stands alone, without the repository", allow_module_level=True)
+PAGE = ROOT / "docs" / "gateway.md"
 BLOCK = re.compile(r"^( *)```(\w+)[^\n]*\n(.*?)^ *```$", re.S | re.M)
 BLOCKS = [(match[2], match[3]) for match in BLOCK.finditer(PAGE.read_text("utf-8"))]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, distribution, entry_points
 from pathlib import Path
 
 import pytest
@@ -160,7 +161,11 @@ def test_a_refusal_ends_in_an_error_that_callers_can_show(h: Harness) -> None:
 
 
 def test_a_poisoned_context_file_is_shown_as_blocked(harness: MakeHarness, tmp_path: Path) -> None:
-    context_files = pytest.importorskip("hookline_context_files").ContextFiles
+    try:
+        distribution("hookline-context-files")
+    except PackageNotFoundError:
+        pytest.skip("hookline-context-files is not installed")
+    context_files = entry_points(group="hookline.plugins")["context-files"].load()
     (tmp_path / "AGENTS.md").write_text(f"# Rules\n{BAD}\n", "utf-8")
     h = harness(ThreatScan, context_files, workspace=tmp_path, model=["Hello."])
     h.send("hi")
