@@ -14,8 +14,8 @@ from .errors import (
 from .events import (
     SLOTS, Answer, Ask, Attachment, Audio, CachePrice, Compacted, ContextBlock, Delta, Deny,
     Excerpt, Failure, Fragment, Inbound, Lesson, Marker, ModelRequest, ModelResponse, Notice,
-    PluginFailure, PrefixBreak, Question, Reply, Rewrite, Section, Session, Step, ToolResult,
-    ToolSchema, Turn, Usage, Verdict, WireRequest,
+    PluginFailure, PrefixBreak, Question, Reply, Rewrite, Section, Session, Step, ToolOutput,
+    ToolResult, ToolSchema, Turn, Usage, Verdict, WireRequest,
 )
 from .hooks import HOOKS, SIGNALS, HookSpec, HookSpecs, Kind, MaybeAwaitable, hookimpl
 from .host import (
@@ -42,6 +42,6 @@ __all__ = [
     "ProviderError", "ProviderSettings", "Question", "RateLimited", "Refused", "Reply",
     "Reviewer", "Rewrite", "Route", "Section", "Session", "StablePrompt", "Stash", "Step",
     "Storage", "Store", "StoreError", "TextBlock", "ThinkingBlock", "Tool", "ToolCall",
-    "ToolError", "ToolResult", "ToolResultBlock", "ToolSchema", "Transaction", "Turn", "Usage",
-    "Verdict", "WireRequest", "command", "hookimpl", "tool",
+    "ToolError", "ToolOutput", "ToolResult", "ToolResultBlock", "ToolSchema", "Transaction",
+    "Turn", "Usage", "Verdict", "WireRequest", "command", "hookimpl", "tool",
 ]

@@ -161,6 +161,21 @@ class ToolResult:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolOutput:
+    """What a tool returns where text alone does not say it all; core adds the call.
+
+    The fields are those of :class:`ToolResult`. ``ok=False`` tells the model and the plugins that
+    the call failed although there is something to read; ``data`` is JSON for programs.
+    """
+
+    text: str
+    ok: bool = field(default=True, kw_only=True)
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
+    data: Any = field(default=None, kw_only=True)
+    images: tuple[ImageBlock, ...] = field(default=(), kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
 class Deny:
     """Verdict: no. ``reason`` is a sentence for the model and the person."""
 

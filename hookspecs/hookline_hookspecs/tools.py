@@ -49,7 +49,7 @@ class Tool:
         description: what the model reads.
         run: the function; ``def`` runs in a thread, ``async def`` on the event loop. It receives
             the arguments by name, and ``ctx`` if it has such a parameter. It returns a string, a
-            :class:`ToolResult` or anything JSON; it fails by raising :class:`ToolError`.
+            :class:`ToolOutput` or anything JSON; it fails by raising :class:`ToolError`.
         parameters: JSON schema of the arguments; taken from ``run``'s signature if left out.
         options: see :class:`ToolOptions`.
     """

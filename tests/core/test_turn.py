@@ -18,6 +18,7 @@ from hookline_hookspecs import (
     CachePrice,
     ContextBlock,
     ContextTooLong,
+    ImageBlock,
     Message,
     ModelRequest,
     ModelResponse,
@@ -33,6 +34,7 @@ from hookline_hookspecs import (
     ThinkingBlock,
     ToolCall,
     ToolError,
+    ToolOutput,
     ToolResult,
     ToolResultBlock,
     Turn,
@@ -83,6 +85,11 @@ class Tools(Plugin[NoConfig]):
                 circle: list[Any] = []
                 circle.append(circle)
                 return circle
+            case "output":
+                picture = ImageBlock("image/png", "AA==")
+                return ToolOutput("half", ok=False, notes=("rest",), data=[1], images=(picture,))
+            case "result":  # how plugins for API 1.0 say it
+                return ToolResult(ToolCall("", "made up", {}), "half", False, ("rest",), [1])
             case "stop iteration":
                 return next(iter([]))
         return "fine"
@@ -448,6 +455,16 @@ def test_what_a_tool_returns_or_raises_becomes_its_result(
     outcome = h.send("go")
     assert [(r.text, r.ok) for r in outcome.tool_calls] == [(text, ok)]
     assert outcome.text == "ok"
+    assert_whole(h.model.last.messages)
+
+
+@pytest.mark.parametrize("how", ["output", "result"])
+def test_a_tool_says_more_than_text_and_core_adds_the_call(harness: Make, how: str) -> None:
+    h = harness(Tools, model=[[calls("fails", how=how)], "ok"])
+    (result,) = h.send("go").tool_calls
+    assert (result.call.name, result.call.arguments) == ("fails", {"how": how})
+    assert (result.text, result.ok, result.data) == ("half\n\nNote: rest", False, [1])
+    assert len(result.images) == (how == "output")
     assert_whole(h.model.last.messages)
 
 

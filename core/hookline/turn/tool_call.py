@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import Any
 
 from hookline_hookspecs.errors import HooklineError, Refused, ToolError
-from hookline_hookspecs.events import Answer, Ask, Deny, Question, Step, ToolResult
+from hookline_hookspecs.events import Answer, Ask, Deny, Question, Step, ToolOutput, ToolResult
 from hookline_hookspecs.messages import ToolCall
 from hookline_hookspecs.tools import Tool
 
@@ -227,6 +227,8 @@ def _plain(tool: Tool, arguments: dict[str, Any]) -> Any:
 def _result(call: ToolCall, value: object) -> ToolResult:
     if isinstance(value, ToolResult):
         return replace(value, call=call)
+    if isinstance(value, ToolOutput):
+        return ToolResult(call, value.text, value.ok, value.notes, value.data, value.images)
     if isinstance(value, str):
         return ToolResult(call, value)
     try:

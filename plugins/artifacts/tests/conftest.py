@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hookline.testing import Harness, calls
 from hookline_artifacts import Artifacts
-from hookline_hookspecs import Context, Plugin, ToolCall, ToolResult, hookimpl, tool
+from hookline_hookspecs import Context, Plugin, ToolCall, ToolOutput, ToolResult, hookimpl, tool
 from hookline_hookspecs.plugin import NoConfig
 
 MARKER = re.compile(r'\n\[… (\d+) characters left out; fetch_artifact\(id="([^"]+)"\)\]\n')
@@ -34,10 +34,10 @@ class Talker(Plugin[NoConfig]):
         return self.text
 
     @tool
-    def complain(self) -> ToolResult:
+    def complain(self) -> ToolOutput:
         """Fail with the text and a note."""
         notes = ("a note of the tool's own",)
-        return ToolResult(ToolCall("", "complain", {}), self.text, ok=False, notes=notes)
+        return ToolOutput(self.text, ok=False, notes=notes)
 
     @tool
     async def hand_over(self, ctx: Context) -> str:

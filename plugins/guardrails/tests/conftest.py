@@ -11,7 +11,16 @@ from typing import Any
 import pytest
 from hookline.testing import Harness, calls
 from hookline_guardrails import Guardrails
-from hookline_hookspecs import Context, Plugin, ToolCall, ToolError, ToolResult, hookimpl, tool
+from hookline_hookspecs import (
+    Context,
+    Plugin,
+    ToolCall,
+    ToolError,
+    ToolOutput,
+    ToolResult,
+    hookimpl,
+    tool,
+)
 from hookline_hookspecs.plugin import NoConfig
 
 SAME = "Note: this is the same result as before"
@@ -64,9 +73,9 @@ class Toolbox(Plugin[NoConfig]):
         return "x" * 10_000 + (str(self.ran) if grow else "")
 
     @tool
-    def bash(self, code: int, command: str = "") -> ToolResult:
+    def bash(self, code: int, command: str = "") -> ToolOutput:
         """Pretend to run a command that succeeds as a call."""
-        return ToolResult(ToolCall("", "bash", {}), f"output\n[exit code {code}]")
+        return ToolOutput(f"output\n[exit code {code}]")
 
     @tool(read_only=True)
     async def wait(self) -> str:

@@ -13,8 +13,8 @@ from hookline_hookspecs import (
     Host,
     Job,
     Plugin,
-    ToolCall,
     ToolError,
+    ToolOutput,
     ToolResult,
     hookimpl,
     tool,
@@ -77,7 +77,7 @@ class Artifacts(Plugin[ArtifactsConfig]):
         offset: int | None = None,
         length: int | None = None,
         pattern: str | None = None,
-    ) -> ToolResult:
+    ) -> ToolOutput:
         """Read what was left out of a long result: a part, or the lines that match a pattern.
 
         Args:
@@ -102,9 +102,8 @@ class Artifacts(Plugin[ArtifactsConfig]):
         return _shown(await self._store.read(kept, start, stop), _whereabouts(kept, start, stop))
 
 
-def _shown(text: str, note: str) -> ToolResult:
-    # Core puts the real call in place of this one; a tool does not know it.
-    return ToolResult(ToolCall("", "fetch_artifact", {}), text, notes=(note,) if note else ())
+def _shown(text: str, note: str) -> ToolOutput:
+    return ToolOutput(text, notes=(note,) if note else ())
 
 
 def _whereabouts(kept: Kept, start: int, stop: int) -> str:

@@ -15,7 +15,7 @@ from hookline_hookspecs import (
     Question,
     ToolCall,
     ToolError,
-    ToolResult,
+    ToolOutput,
     hookimpl,
     tool,
 )
@@ -35,7 +35,7 @@ class Clarify(Plugin):
     @tool(read_only=True, main_only=True)
     async def clarify(
         self, ctx: Context, question: str, choices: list[str] | None = None
-    ) -> ToolResult:
+    ) -> ToolOutput:
         """Ask the person what you cannot find out yourself. Ends the turn; their next message is
         the answer.
 
@@ -50,7 +50,7 @@ class Clarify(Plugin):
             )
         asked = Question(_question(question), _choices(choices or ()))
         ctx.stash[ASKED] = True
-        return ToolResult(ToolCall("", "clarify", {}), "Asked.", data=asked)
+        return ToolOutput("Asked.", data=asked)
 
     @hookimpl
     def pre_tool(self, ctx: Context, call: ToolCall) -> Deny | None:

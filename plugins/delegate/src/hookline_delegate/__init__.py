@@ -17,9 +17,8 @@ from hookline_hookspecs import (
     Host,
     ModelRequest,
     Plugin,
-    ToolCall,
     ToolError,
-    ToolResult,
+    ToolOutput,
     Turn,
     hookimpl,
     tool,
@@ -36,9 +35,6 @@ INTERRUPTED = (
 )
 LANES, OPEN = "lanes", "open"
 """What is kept for a turn: its places for sub-agents, and the tasks that are under way."""
-
-_CALL = ToolCall("", "delegate", {})
-"""Stands in for the real call, which core puts in its place; a tool does not know it."""
 
 
 class DelegateConfig(BaseModel):
@@ -64,7 +60,7 @@ class Delegate(Plugin[DelegateConfig]):
     @tool(read_only=True, main_only=True)
     async def delegate(
         self, ctx: Context, task: str, context: str | None = None, tools: list[str] | None = None
-    ) -> ToolResult:
+    ) -> ToolOutput:
         """Give a task to a sub-agent with a fresh context; its report comes back. Several in one
         response work side by side.
 
@@ -78,7 +74,7 @@ class Delegate(Plugin[DelegateConfig]):
         key = key_of(ctx.turn.id, task, context, tools)
         async with self._lanes(ctx), self._noted(ctx, key) as known:
             if known:
-                return ToolResult(_CALL, INTERRUPTED, ok=False)
+                return ToolOutput(INTERRUPTED, ok=False)
             turn = await self._run(ctx, agent, prompt(task, context))
         return _result(turn, agent)
 
@@ -172,13 +168,13 @@ class Delegate(Plugin[DelegateConfig]):
             await self.host.storage.kv.delete(key)
 
 
-def _result(turn: Turn, agent: Agent) -> ToolResult:
+def _result(turn: Turn, agent: Agent) -> ToolOutput:
     """The report of a turn. Raises ``ToolError`` if there is none."""
     reason = failure(turn)
     if reason:
         raise ToolError(reason)
     data = {"session": turn.session.id, "usage": asdict(turn.usage)}
-    result = ToolResult(_CALL, report(turn.reply), data=data)
+    result = ToolOutput(report(turn.reply), data=data)
     if turn.iterations < agent.limit:
         return result
     note = f"it used up its {agent.limit} model calls; the work may be unfinished"

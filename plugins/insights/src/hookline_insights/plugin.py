@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from hookline_hookspecs import (
-    Context,
-    Host,
-    Plugin,
-    ToolCall,
-    ToolError,
-    ToolResult,
-    command,
-    hookimpl,
-    tool,
-)
+from hookline_hookspecs import Context, Host, Plugin, ToolError, ToolOutput, command, hookimpl, tool
 from hookline_hookspecs.hooks.boot import RegisterCli
 
 from .config import InsightsConfig
@@ -38,15 +28,13 @@ class Insights(Plugin[InsightsConfig]):
         register("insights", Cli(self._reporter).insights, help=help_)
 
     @tool(name="insights", read_only=True, paged=True)
-    async def insights_tool(self, ctx: Context, days: int = DAYS) -> ToolResult:
+    async def insights_tool(self, ctx: Context, days: int = DAYS) -> ToolOutput:
         """Usage over the last days: tokens, cost, tools and their failures, skills."""
         try:
             found = await self._reporter.report(read_days(days), _visible(ctx))
         except BadDays as error:
             raise ToolError(str(error)) from error
-        # Core puts the real call in place of this one; a tool does not know it.
-        call = ToolCall("", "insights", {})
-        return ToolResult(call, self._reporter.text(found), data=asdict(found))
+        return ToolOutput(self._reporter.text(found), data=asdict(found))
 
     @command("/insights")
     async def insights_command(self, ctx: Context, args: str) -> str:

@@ -18,8 +18,7 @@ from hookline_hookspecs import (
     Section,
     Session,
     Tool,
-    ToolCall,
-    ToolResult,
+    ToolOutput,
     Turn,
     command,
     hookimpl,
@@ -102,7 +101,7 @@ class Memory(Plugin[MemoryConfig]):
         """The tool ``memory``."""
         register(Tool("memory", DESCRIPTION, self._memory, parameters=PARAMETERS))
 
-    async def _memory(self, /, ctx: Context, **arguments: Any) -> ToolResult:
+    async def _memory(self, /, ctx: Context, **arguments: Any) -> ToolOutput:
         """One call of the tool; what goes wrong is a result that says what to do."""
         try:
             asked = parse(arguments)
@@ -184,10 +183,9 @@ def _text(name: str) -> str:
     return Path(__file__).with_name(name).read_text(encoding="utf-8").strip()
 
 
-def _result(text: str, data: Any) -> ToolResult:
-    # Core puts the real call in place of this one; a tool does not know it.
-    return ToolResult(ToolCall("", "memory", {}), text, data=data)
+def _result(text: str, data: Any) -> ToolOutput:
+    return ToolOutput(text, data=data)
 
 
-def _failure(text: str) -> ToolResult:
-    return ToolResult(ToolCall("", "memory", {}), f"Error: {text}", ok=False)
+def _failure(text: str) -> ToolOutput:
+    return ToolOutput(f"Error: {text}", ok=False)

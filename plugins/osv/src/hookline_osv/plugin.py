@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
-from hookline_hookspecs import Context, Plugin, Refused, Tool, ToolCall, ToolResult, hookimpl
+from hookline_hookspecs import Context, Plugin, Refused, Tool, ToolOutput, hookimpl
 
 from . import client, ecosystems, findings
 from .config import PUBLIC, OsvConfig
@@ -28,7 +28,7 @@ class Osv(Plugin[OsvConfig]):
 
     async def osv_check(
         self, ctx: Context, package: str, ecosystem: str, version: str | None = None
-    ) -> ToolResult:
+    ) -> ToolOutput:
         """Known vulnerabilities and malware of a package. Check before installing or upgrading.
 
         Args:
@@ -54,8 +54,7 @@ class Osv(Plugin[OsvConfig]):
         notes = () if answer.whole else ("OSV has more advisories than were fetched",)
         data = {"package": name, "ecosystem": where.key, "version": exact or None}
         data_all = {**data, "findings": [one.to_json() for one in found]}
-        # Core puts the real call in place of this one; a tool does not know it.
-        return ToolResult(ToolCall("", "osv_check", {}), text, notes=notes, data=data_all)
+        return ToolOutput(text, notes=notes, data=data_all)
 
     def _post(self) -> client.Post:
         """How the service is reached: another than the public one is the operator's own."""

@@ -12,9 +12,8 @@ from hookline_hookspecs import (
     Job,
     Plugin,
     Refused,
-    ToolCall,
     ToolError,
-    ToolResult,
+    ToolOutput,
     Turn,
     hookimpl,
     tool,
@@ -63,7 +62,7 @@ class SessionSearch(Plugin):
         since: str | None = None,
         limit: int = 5,
         around: int = 0,
-    ) -> ToolResult:
+    ) -> ToolOutput:
         """Find messages of earlier conversations that hold every word of the query.
 
         Args:
@@ -85,7 +84,7 @@ class SessionSearch(Plugin):
         wanted = Wanted(words, chat, begin, min(limit, MOST), ctx.turn.id, own)
         return await self._answer(wanted, min(around, MOST_AROUND))
 
-    async def _answer(self, wanted: Wanted, around: int) -> ToolResult:
+    async def _answer(self, wanted: Wanted, around: int) -> ToolOutput:
         storage = self.host.storage
         found = await search(storage, self._index, wanted)
         if not found.complete:
@@ -93,8 +92,7 @@ class SessionSearch(Plugin):
         text, data = await shown(storage, found, wanted.query.words, around)
         where = "this chat" if wanted.chat else "any chat"
         text = text or f"No message of {where} holds all of that."
-        call = ToolCall("", "session_search", {})  # core puts the real one in its place
-        return ToolResult(call, text, notes=_notes(found, wanted.query), data=data)
+        return ToolOutput(text, notes=_notes(found, wanted.query), data=data)
 
     async def _tidy(self) -> None:
         if not await self._index.catch_up(AT_ONCE):

@@ -24,7 +24,7 @@ from hookline_hookspecs import (
     Plugin,
     ToolCall,
     ToolError,
-    ToolResult,
+    ToolOutput,
     hookimpl,
     tool,
 )
@@ -98,7 +98,7 @@ class Shell(Plugin[ShellConfig]):
         command: str,
         timeout: float | None = None,  # noqa: ASYNC109 - the model's own words
         workdir: str | None = None,
-    ) -> ToolResult:
+    ) -> ToolOutput:
         """Run a bash command; stdout and stderr come back together, then the exit code.
 
         No input, no terminal. A process started with & goes on; its pid is told.
@@ -144,7 +144,7 @@ class Shell(Plugin[ShellConfig]):
         if found := await asyncio.to_thread(refusal):
             raise ToolError(f"nothing was run: {found}")
 
-    def _result(self, ctx: Context, command: str, seconds: float, outcome: Outcome) -> ToolResult:
+    def _result(self, ctx: Context, command: str, seconds: float, outcome: Outcome) -> ToolOutput:
         from .jobs import Background
 
         session = ctx.session.id
@@ -161,14 +161,12 @@ class Shell(Plugin[ShellConfig]):
         if jobs:
             listed = ", ".join(map(str, jobs))
             notes = (f"running in the background: {listed}; end one with kill -- -PID",)
-        # Core puts the real call in place of this one; a tool does not know it.
-        call = ToolCall("", TOOL, {"command": command})
         data = {
             "exit_code": outcome.exit_code,
             "timed_out": outcome.timed_out,
             "jobs": [job.pid for job in jobs],
         }
-        return ToolResult(call, text, ok=outcome.exit_code == 0, notes=notes, data=data)
+        return ToolOutput(text, ok=outcome.exit_code == 0, notes=notes, data=data)
 
     def _check(self) -> CheckResult:
         from .running import find_shell

@@ -12,9 +12,8 @@ from hookline_hookspecs import (
     Plugin,
     Refused,
     Tool,
-    ToolCall,
     ToolError,
-    ToolResult,
+    ToolOutput,
     hookimpl,
 )
 
@@ -46,10 +45,10 @@ class Web(Plugin[WebConfig]):
         if self._choice.backend is not None:
             register(Tool.from_function(self.web_search, read_only=True, cache_ttl=ttl))
 
-    async def web_fetch(self, ctx: Context, url: str, format: Format = "markdown") -> ToolResult:  # noqa: A002
+    async def web_fetch(self, ctx: Context, url: str, format: Format = "markdown") -> ToolOutput:  # noqa: A002
         """Read a public web page, JSON or text file."""
         found = await self._fetcher.fetch(ctx, url, format)
-        return ToolResult(ToolCall("", "web_fetch", {}), found.text, notes=found.notes)
+        return ToolOutput(found.text, notes=found.notes)
 
     async def web_search(self, ctx: Context, query: str, limit: int = 5) -> str:
         """Search the web: titles, URLs and excerpts."""
