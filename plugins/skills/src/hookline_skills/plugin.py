@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -104,9 +105,8 @@ class Skills(Plugin[SkillsConfig]):
         """After a turn that achieved something: is there a procedure worth keeping?"""
         from .achieving import achieved
 
-        text = (Path(__file__).parent / "review.md").read_text("utf-8").strip()
         names = ("skill_view", "skill_manage")
-        register(Reviewer("skills", text, names, due=achieved, iterations=ITERATIONS))
+        register(Reviewer("skills", _review(), names, due=achieved, iterations=ITERATIONS))
 
     # Letting go
 
@@ -179,3 +179,8 @@ class Skills(Plugin[SkillsConfig]):
             text = f"installed skills whose files were changed: {', '.join(changed)}"
             return CheckResult(True, text, fix, hint=True)
         return CheckResult(True, f"{len(skills)} skill(s)")
+
+
+@cache
+def _review() -> str:
+    return (Path(__file__).parent / "review.md").read_text("utf-8").strip()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 from hookline_hookspecs import (
@@ -78,6 +79,7 @@ class Titles(Plugin):
             await self.host.set_title(ctx.session.id, title)
 
 
+@cache
 def _system() -> str:
     return Path(__file__).with_name("title.md").read_text(encoding="utf-8")
 

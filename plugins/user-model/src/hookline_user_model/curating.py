@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -194,5 +195,6 @@ def _seen(session_id: str) -> str:
     return f"seen:{session_id}"
 
 
+@cache
 def _text(name: str) -> str:
     return Path(__file__).with_name(name).read_text(encoding="utf-8").strip()
