@@ -214,5 +214,12 @@ def make_store(url: str, home: Path) -> Store:
     """The store that ``store:`` names: ``sqlite`` or the scheme of a URL."""
     name = url.split(":", 1)[0]
     driver = find_driver("hookline.stores", name)
-    store: Any = driver(url, home) if driver is not None else AbsentStore(name)
+    store: Any = (
+        driver(url, home)
+        if driver is not None
+        else AbsentStore(
+            f"The store {name!r} is not installed, so nothing can be kept. Install its package, "
+            f"hookline-{name}, or choose another with `store:` in config.yaml."
+        )
+    )
     return store  # type: ignore[no-any-return]

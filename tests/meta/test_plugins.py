@@ -5,11 +5,14 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import entry_points, packages_distributions
+from pathlib import Path
 
 import pytest
 import yaml
+from hookline.config import load
+from hookline.runtime import Runtime
 
 from meta.tree import (
     CORE,
@@ -129,11 +132,20 @@ def test_every_dist_is_a_source_of_the_workspace() -> None:
     assert {dist.name for dist in dists()} <= set(sources)
 
 
-def test_what_adds_no_command_is_what_the_defaults_say() -> None:
+def test_the_commands_of_plugins_are_what_the_defaults_say(tmp_path: Path) -> None:
     defaults = yaml.safe_load((CORE / "config" / "defaults.yaml").read_text("utf-8"))
-    silent = set()
-    for name in defaults["standard"]:
-        [point] = entry_points(group="hookline.plugins", name=name)
-        if "register_cli" not in dir(point.load()):
-            silent.add(name)
-    assert set(defaults["without_commands"]) == silent
+    names = [point.name for point in entry_points(group="hookline.plugins")]
+    overrides = {f"plugins.{name}": True for name in names}
+    runtime = Runtime(load(tmp_path, {}, overrides), tmp_path)
+    runtime.plugins.load()
+    found: dict[str, dict[str, None]] = {}
+
+    def note(plugin: str, name: str, _command: object, **_help: str) -> None:
+        words = name.split()
+        shown = name if words[0] == "plugins" else words[0]
+        found.setdefault(plugin, {})[shown] = None
+
+    runtime.bus.gather("register_cli", lambda plugin: partial(note, plugin))
+    assert {name: sorted(commands) for name, commands in found.items()} == {
+        name: sorted(commands) for name, commands in defaults["commands"].items()
+    }

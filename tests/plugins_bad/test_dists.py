@@ -347,3 +347,70 @@ def test_a_plugins_command_line_that_is_wrong_leaves_the_others(
     assert "Say fine." in helped.out
     assert "Traceback" not in helped.err
     runs(machine)
+
+
+GROUP = """
+    @hookimpl
+    def register_cli(self, register):
+        import typer
+        group = typer.Typer(help="Count what is kept.")
+        group.command("add")(self.add)
+        register("count", group)
+
+    async def add(self, word: str):
+        "Keep a word."
+        kept = [*await self.host.storage.kv.get("kept", []), word]
+        await self.host.storage.kv.set("kept", kept)
+        print(len(kept))
+        raise SystemExit(len(kept))
+"""
+
+
+def test_a_coroutine_in_a_group_is_run_and_ends_with_its_code(machine: Machine, site: Site) -> None:
+    site.dist("bad", "bad", plugin(GROUP))
+    machine.config(CONFIG)
+    first, second = machine.run("count", "add", "one"), machine.run("count", "add", "two")
+    assert (first.code, first.out, first.err) == (1, "1\n", "")
+    assert (second.code, second.out, second.err) == (2, "2\n", "")
+    assert "Count what is kept." in machine.run("count", "--help").out
+
+
+def test_two_plugins_with_one_command_are_both_named(machine: Machine, site: Site) -> None:
+    site.dist("bad", "bad", plugin(GROUP))
+    site.dist("good", "good", plugin(GROUP).replace("bad", "good"))
+    machine.config(CONFIG)
+    done = machine.run("count", "add", "one")
+    assert (done.code, done.out) == (1, "1\n")
+    assert done.err == (
+        "hookline: warning: plugin bad: register_cli: `hookline count` belongs to good already; "
+        "rename one of them\n"
+    )
+
+
+def test_a_missing_command_is_explained(machine: Machine, site: Site) -> None:
+    site.dist("bad", "bad", plugin(GROUP, before="import nothing_of_this_name"))
+    machine.config(CONFIG)
+    done = machine.run("count", "add", "one")
+    assert done.code == 2
+    assert "No such command 'count'" in done.err
+    assert done.err.splitlines()[-1] == (
+        "hookline: it may come with plugin bad, which is not on: ModuleNotFoundError: No module "
+        "named 'nothing_of_this_name'"
+    )
+    machine.config("plugins: {installer: false, skills: {most: [nonsense]}}\n")
+    (off,) = machine.run("plugins", "install").err.splitlines()[-1:]
+    assert off == (
+        "hookline: `hookline plugins install` comes with plugin installer, which is off: hookline "
+        "plugins enable installer"
+    )
+
+
+def test_commands_that_need_no_config_run_with_a_wrong_one(machine: Machine) -> None:
+    machine.config("max_iterations: [many]\n")
+    health = machine.run("health")
+    assert health.code == 1
+    assert "max_iterations" in health.err
+    assert "No gateway has run" in health.out
+    asking = machine.run("sessions", "list")
+    assert asking.code == 2
+    assert "No such command" not in asking.err

@@ -6,7 +6,7 @@ the user: ConfigError stops a start, SettingsError switches one plugin off.
 
 from .choose import ModelChoice, ProviderSettings, choose_model, provider_settings, split_model
 from .edit import set_plugin, set_value
-from .load import Loaded, PluginEntry, load, without_commands
+from .load import Loaded, PluginEntry, load, plugin_commands
 from .model import Config
 from .problems import ConfigError, NoModel, SettingsError
 from .settings import validate_settings
@@ -16,7 +16,7 @@ from .show import effective, json_schema
 __all__ = [
     "Config", "ConfigError", "Loaded", "ModelChoice", "NoModel", "PluginEntry",
     "ProviderSettings", "SettingsError", "choose_model", "effective", "json_schema", "load",
-    "provider_settings", "set_plugin", "set_value", "split_model", "validate_settings",
-    "without_commands",
+    "plugin_commands", "provider_settings", "set_plugin", "set_value", "split_model",
+    "validate_settings",
 ]
 # fmt: on

@@ -118,16 +118,16 @@ def load_text(
 
 
 @cache
-def _defaults() -> tuple[dict[str, Preset], tuple[str, ...], tuple[str, ...]]:
-    """The presets and the standard plugins of defaults.yaml, both in order, and the silent ones."""
+def _defaults() -> tuple[dict[str, Preset], tuple[str, ...], dict[str, list[str]]]:
+    """The presets and the standard plugins of defaults.yaml, both in order, and the commands."""
     text = files(__package__).joinpath("defaults.yaml").read_text("utf-8")
     data = yaml.load(text, Loader=yaml.CSafeLoader)
     presets = {name: Preset.model_validate(preset) for name, preset in data["presets"].items()}
-    return presets, tuple(data["standard"]), tuple(data["without_commands"])
+    return presets, tuple(data["standard"]), data["commands"]
 
 
-def without_commands() -> tuple[str, ...]:
-    """Standard plugins that add nothing to the command line, so that it need not import them."""
+def plugin_commands() -> Mapping[str, list[str]]:
+    """What Hookline's own plugins add to the command line, by plugin; others need no import."""
     return _defaults()[2]
 
 

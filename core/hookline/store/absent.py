@@ -1,4 +1,4 @@
-"""What stands in where no store is installed: plugins can be listed and switched, nothing kept."""
+"""What stands in where there is no store: plugins can be listed and switched, nothing kept."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from hookline_hookspecs import StoreError
 
 
 class AbsentStore:
-    """Opens and closes, and refuses everything else with a sentence."""
+    """Opens and closes, and refuses everything else with the sentence ``reason``."""
 
     dialect = "none"
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
 
     async def open(self) -> None:
         """Nothing to open."""
@@ -25,10 +25,7 @@ class AbsentStore:
         """Nothing to migrate."""
 
     def _refuse(self, *_args: Any, **_options: Any) -> NoReturn:
-        raise StoreError(
-            f"The store {self._name!r} is not installed, so nothing can be kept. Install its "
-            f"package, hookline-{self._name}, or choose another with `store:` in config.yaml."
-        )
+        raise StoreError(self._reason)
 
     read = write = session_lock = statements = _refuse
     search_statements = search_text = search_query = location = _refuse

@@ -7,7 +7,7 @@ import re
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hookline_hookspecs import (
     Attachment,
@@ -35,6 +35,9 @@ from hookline.store.journal import new_id
 from .channel import FakeChannel
 from .model import ScriptedModel, Step
 from .recorder import HookRecorder
+
+if TYPE_CHECKING:
+    from .command_line import CliResult
 
 T = TypeVar("T")
 MODEL = "test/model"
@@ -140,6 +143,25 @@ class Harness:
         notices = tuple(self.notices[heard:])
         return Outcome(running.reply, running.stop, running.snapshot(), notices)
 
+    def cli(self, arguments: str, input: str = "") -> CliResult:  # noqa: A002
+        """Run ``hookline ARGUMENTS``, a command of the plugins, as the program does.
+
+        Args:
+            arguments: what follows ``hookline``, quoted as in a shell.
+            input: what the command reads from standard input.
+        """
+        from .command_line import run_command
+
+        self.runtime  # noqa: B018
+
+        async def opened(work: Any) -> Any:
+            return await work(await self.aopen())
+
+        def in_runtime(work: Any, _model: object) -> Any:
+            return self.run(opened(work))
+
+        return run_command(arguments, input, self._runtime, in_runtime)
+
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine in the harness's own event loop."""
         if self._runner is None:
@@ -191,20 +213,24 @@ class Harness:
             self._opened = await self._open()
         return self._opened
 
-    async def _open(self) -> Runtime:
-        self.workspace.mkdir(parents=True, exist_ok=True)
+    def _runtime(self, store: Any = None) -> Runtime:
         overrides = {"model": MODEL, "workspace": str(self.workspace), **self._core}
         loaded = load(self.home, {}, overrides)
         entries = {name: _entry(name, self._settings.get(name, {})) for name in self._classes}
         person = _person(self)
         entries["person"] = PluginEntry("person")
-        runtime = Runtime(
+        return Runtime(
             replace(loaded, plugins=entries),
             self.home,
+            store=store,
             strict=self._strict,
             bus=Bus(strict=self._strict, deadlines=self._deadlines),
             classes={**self._classes, "person": person},
         )
+
+    async def _open(self) -> Runtime:
+        self.workspace.mkdir(parents=True, exist_ok=True)
+        runtime = self._runtime()
         runtime.providers.add("test", self.model)
         self._hooks = HookRecorder(runtime.bus)
         runtime.bus.signals.connect("notice", self._notice)

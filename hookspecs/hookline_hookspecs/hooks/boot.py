@@ -20,7 +20,14 @@ class RegisterCli(Protocol):
     """Registers ``hookline NAME``: a function with typed parameters, or a Typer app."""
 
     def __call__(self, name: str, command: Any, *, help: str = "") -> None:  # noqa: A002
-        """An ``async def`` command runs with the store open and the plugins set up."""
+        """Add a command; a space in ``name`` puts it into a group.
+
+        An ``async def`` command, alone or in a Typer app, runs with the store open and the plugins
+        set up. A ``def`` command runs before ``setup`` and cannot use ``host.storage``.
+
+        Raises:
+            ValueError: the name belongs to core or to another plugin.
+        """
 
 
 class BootHooks:
@@ -55,8 +62,9 @@ class BootHooks:
     def register_cli(self, register: RegisterCli) -> None:
         """When the command line is built, before ``setup``: ``register(name, command)``.
 
-        ``command`` is a function with typed parameters or a Typer app; ``plugins NAME`` becomes a
-        command of the group ``hookline plugins``.
+        ``command`` is a function with typed parameters or a Typer app; a space in ``name`` puts it
+        into a group, ``plugins NAME`` into ``hookline plugins``. A name that is taken is refused,
+        and both plugins are named in a warning.
         """
 
     @spec("collect", 5, sync=True)

@@ -1,0 +1,194 @@
+"""The commands that plugins add with ``register_cli``, and what is said where one is missing."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import re
+from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import typer
+from hookline_hookspecs import HooklineError, PluginFailure
+
+from hookline.bus.implementation import describe
+from hookline.config import plugin_commands
+
+from .run_command import REVIEW_SECONDS
+from .shared import FAILED, INTERRUPTED, USAGE, err, stop
+
+if TYPE_CHECKING:
+    from hookline.runtime import Runtime
+
+log = logging.getLogger("hookline.cli")
+InRuntime: TypeAlias = Callable[[Callable[["Runtime"], Coroutine[Any, Any, Any]], Any], Any]
+"""Opens a runtime, in which the config's ``model`` is the second argument, and runs the first."""
+OPEN_GROUPS = ("plugins",)
+"""Core's groups that plugins may add commands to."""
+STORE_CLOSED = (
+    "host.storage can be used only in a command that is a coroutine: write `async def` and await "
+    "the storage, without asyncio.run"
+)
+
+
+class PluginCommands:
+    """Adds the plugins' commands to the group ``root``.
+
+    A name belongs to the plugin that registers it first; a second registration is refused.
+
+    Args:
+        root: the Click group ``hookline``.
+        runtime: one whose plugins are loaded and not set up; ``def`` commands run in it.
+        in_runtime: runs what an ``async def`` command does in a runtime that is open.
+    """
+
+    def __init__(self, root: Any, runtime: Runtime, in_runtime: Callable[..., Any]) -> None:
+        self._root = root
+        self._runtime = runtime
+        self._in_runtime = in_runtime
+        self._owners = dict.fromkeys(root.commands, "core")
+        runtime.bus.signals.connect("plugin_failed", _warn)
+        runtime.bus.gather("register_cli", lambda plugin: partial(self._add, plugin))
+
+    def _add(self, plugin: str, name: str, command: Any, *, help: str = "") -> None:  # noqa: A002
+        *groups, last = words = str(name).split()
+        if groups and self._owners.get(groups[0]) == "core" and groups[0] not in OPEN_GROUPS:
+            raise ValueError(f"`hookline {groups[0]}` takes no command of a plugin")
+        parent = self._root
+        for depth, word in enumerate(groups, 1):
+            if word not in parent.commands:
+                parent.add_command(_empty_group(word), word)
+                self._owners[" ".join(groups[:depth])] = plugin
+            parent = parent.commands[word]
+            if not hasattr(parent, "commands"):
+                raise ValueError(f"`hookline {' '.join(groups[:depth])}` is a command, not a group")
+        if last in parent.commands:
+            owner = self._owners.get(" ".join(words)) or self._owners[" ".join(groups)]
+            raise ValueError(f"`hookline {name}` belongs to {owner} already; rename one of them")
+        parent.add_command(self._runnable(plugin, words, _build(last, command, help)), last)
+        self._owners[" ".join(words)] = plugin
+
+    def _runnable(self, plugin: str, words: Sequence[str], command: Any) -> Any:
+        """``command``, with every callback in it run as its kind needs."""
+        for name, inner in getattr(command, "commands", {}).items():
+            self._runnable(plugin, [*words, name], inner)
+        written = getattr(command.callback, "__wrapped__", None)  # Typer wraps what it was given
+        if inspect.iscoroutinefunction(written):
+            command.callback = partial(self._run_coroutine, plugin, words)
+        elif written is not None:
+            command.callback = partial(self._run, plugin, words, command.callback)
+        return command
+
+    def _run(self, plugin: str, words: Sequence[str], call: Any, /, **options: Any) -> Any:
+        name = " ".join(words)
+        try:
+            return call(**options)
+        except HooklineError as error:
+            stop(f"plugin {plugin}, `hookline {name}`: {error}", FAILED)
+        except Exception as error:
+            from_click = type(error).__module__.partition(".")[0] in ("click", "typer")
+            if from_click or self._runtime.strict:
+                raise
+            log.error("plugin %s failed in `hookline %s`", plugin, name, exc_info=error)
+            hint = "HOOKLINE_STRICT=1 shows the traceback"
+            stop(f"plugin {plugin} failed in `hookline {name}`: {describe(error)}; {hint}", FAILED)
+
+    def _run_coroutine(self, plugin: str, words: Sequence[str], /, **options: Any) -> Any:
+        """Run what the plugin registers under this name once it is set up.
+
+        An option ``model`` is the config's ``model`` for this call.
+        """
+
+        async def work(runtime: Runtime) -> Any:
+            loading = runtime.plugins.loadings[plugin]
+            if loading.plugin is None:
+                stop(f"plugin {plugin} is not on: {loading.reason}", FAILED)
+            command = _registered(runtime, plugin, words)
+            result = await command.callback(**options)
+            await runtime.finish_background(REVIEW_SECONDS)
+            return result
+
+        return self._run(plugin, words, lambda: self._in_runtime(work, options.get("model")))
+
+    def explain(self, name: str) -> None:
+        """Say which plugin that is not on brings, or may bring, the missing command ``name``."""
+        brought = plugin_commands()
+        for plugin in [one for one, names in brought.items() if name in names]:
+            err(f"hookline: `hookline {name}` comes with plugin {plugin}, {self._fate(plugin)}")
+            return
+        for plugin, loading in self._runtime.plugins.loadings.items():
+            if loading.state in ("failed", "missing") and plugin not in brought:
+                err(f"hookline: it may come with plugin {plugin}, {self._fate(plugin)}")
+
+    def _fate(self, plugin: str) -> str:
+        loading = self._runtime.plugins.loadings.get(plugin)
+        if loading is not None and loading.reason:
+            return f"which is not on: {loading.reason}"
+        if loading is not None and loading.entry.enabled:
+            return f"which is not installed: pip install hookline-{plugin}"
+        return f"which is off: hookline plugins enable {plugin}"
+
+
+def invoke(root: Any, words: Sequence[str], explain: Callable[[str], None] | None = None) -> int:
+    """Run the command line ``words`` and return the exit code; usage errors are shown."""
+    try:
+        code = root.main(list(words), prog_name="hookline", standalone_mode=False)
+    except Exception as error:
+        # Typer brings a Click of its own, and a plugin may use the other: known by their methods.
+        show = getattr(error, "show", None)
+        if callable(show):
+            show()
+            if explain is not None and (name := _missing(error)):
+                explain(name)
+            return int(getattr(error, "exit_code", USAGE))
+        if type(error).__name__ == "Abort":
+            return INTERRUPTED
+        raise
+    return code if type(code) is int else 0
+
+
+def _missing(error: Any) -> str:
+    """The whole name of the command that there is not, if this is the error."""
+    found = re.match(r"No such command '([^']+)'", error.format_message())
+    names, ctx = [found.group(1)] if found else [], error.ctx
+    while names and ctx is not None and ctx.parent is not None:
+        names.insert(0, ctx.info_name)
+        ctx = ctx.parent
+    return " ".join(names)
+
+
+def _warn(event: PluginFailure, **_rest: Any) -> None:
+    reason = event.reason.removeprefix("ValueError: ")
+    err(f"hookline: warning: plugin {event.plugin}: {event.hook}: {reason}")
+
+
+def _build(name: str, command: Any, help_: str) -> Any:
+    """The Click command for a function or a Typer app."""
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    options: dict[str, Any] = {"help": help_} if help_ else {}
+    if isinstance(command, typer.Typer):
+        app.add_typer(command, name=name, **options)
+    elif callable(command):
+        app.command(name, **options)(command)
+    else:
+        raise ValueError(f"hookline {name} is {command!r}, which cannot be called")
+    return typer.main.get_group(app).commands[name]
+
+
+def _empty_group(name: str) -> Any:
+    app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=f"Commands for {name}.")
+    return typer.main.get_group(app)
+
+
+def _registered(runtime: Runtime, plugin: str, words: Sequence[str]) -> Any:
+    """What a plugin that is set up registers under these words."""
+    found: dict[str, Any] = {}
+    for impl in runtime.bus.implementations("register_cli"):
+        if impl.plugin == plugin:
+            runtime.bus.gather_one(impl, lambda name, command, **_: found.update({name: command}))
+    depth = next(n for n in range(len(words), 0, -1) if " ".join(words[:n]) in found)
+    command = _build(words[depth - 1], found[" ".join(words[:depth])], "")
+    for word in words[depth:]:
+        command = command.commands[word]
+    return command

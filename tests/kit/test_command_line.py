@@ -1,0 +1,191 @@
+"""``harness.cli``: plugins' commands, in a group and alone, as the program runs them."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import pytest
+import typer
+from hookline_hookspecs import NoConfig, Plugin, Refused, hookimpl
+
+Make = Callable[..., Any]
+WAYS = ("alone", "in group", "in group deep")
+
+
+class Notes(Plugin[NoConfig]):
+    """The same commands alone, in a group, and in a group of a group."""
+
+    ready = False
+
+    @hookimpl
+    def setup(self, host: Any) -> None:
+        self.ready = True
+
+    @hookimpl
+    def register_cli(self, register: Any) -> None:
+        deep = typer.Typer(help="Deeper.")
+        group = typer.Typer(help="Commands in a group.")
+        group.add_typer(deep, name="deep")
+        for name, command in (("keep", self.keep), ("fail", self.fail), ("plain", self.plain)):
+            register(f"alone {name}", command)
+            group.command(name)(command)
+            deep.command(name)(command)
+        register("in group", group)
+
+    async def keep(self, word: str, times: Annotated[int, typer.Option(min=1)] = 1) -> None:
+        """Keep a word."""
+        assert self.ready
+        kept = [*await self.host.storage.kv.get("kept", []), *[word] * times]
+        await self.host.storage.kv.set("kept", kept)
+        print(",".join(kept))
+
+    async def fail(self, how: str) -> int:
+        """Fail in some way."""
+        if how == "exit":
+            raise typer.Exit(3)
+        if how == "system":
+            raise SystemExit(4)
+        if how == "told":
+            raise SystemExit("in words")
+        if how == "refused":
+            raise Refused("this is not for you")
+        if how == "usage":
+            raise typer.BadParameter("not like this")
+        if how == "bug":
+            raise ValueError("a bug")
+        return 5
+
+    def plain(self, what: str) -> None:
+        """Do it without a runtime."""
+        if what == "store":
+            asyncio.run(self.host.storage.kv.set("kept", []))
+        if what == "bug":
+            raise ValueError("a bug")
+        print(f"{what} {self.ready} {sys.stdin.read()}".strip())
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_coroutine_runs_where_plugins_are_set_up(harness: Make, way: str) -> None:
+    h = harness(Notes)
+    assert h.cli(f"{way} keep one").stdout == "one\n"
+    done = h.cli(f"{way} keep 'two three' --times 2")
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "one,two three,two three\n", "")
+    assert h.run(h.plugin(Notes).host.storage.kv.get("kept")) == ["one", *["two three"] * 2]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("how", "code", "told"),
+    [
+        ("exit", 3, ""),
+        ("system", 4, ""),
+        ("returned", 5, ""),
+        ("told", 1, "in words\n"),
+        ("refused", 1, "hookline: plugin notes, `hookline {}`: this is not for you\n"),
+        ("bug", 1, "hookline: plugin notes failed in `hookline {}`: ValueError: a bug; "),
+        ("usage", 2, "not like this"),
+    ],
+)
+def test_exit_codes(harness: Make, way: str, how: str, code: int, told: str) -> None:
+    done = harness(Notes, strict=False).cli(f"{way} fail {how}")
+    assert done.exit_code == code
+    assert told.format(f"{way} fail") in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_plain_function_runs_without_the_store(harness: Make, way: str) -> None:
+    h = harness(Notes, strict=False)
+    done = h.cli(f"{way} plain said", input="and read")
+    assert (done.exit_code, done.stdout) == (0, "said False and read\n")
+    done = h.cli(f"{way} plain store")
+    assert done.exit_code == 1
+    assert done.stderr == (
+        f"hookline: plugin notes, `hookline {way} plain`: host.storage can be used only in a "
+        f"command that is a coroutine: write `async def` and await the storage, without "
+        f"asyncio.run\n"
+    )
+    assert "failed in `hookline" in h.cli(f"{way} plain bug").stderr
+
+
+def test_a_bug_is_raised_where_errors_are(harness: Make) -> None:
+    with pytest.raises(ValueError, match="a bug"):
+        harness(Notes).cli("alone plain bug")
+
+
+def test_help_is_what_the_author_wrote(harness: Make) -> None:
+    h = harness(Notes)
+    assert "Commands in a group." in h.cli("in group --help").stdout
+    told = h.cli("in group deep keep -h").stdout
+    assert "Usage: hookline in group deep keep [OPTIONS] {word}" in told
+    assert "Keep a word." in told
+    assert "--times" in told
+    assert "keep" in h.cli("alone --help").stdout
+
+
+class Other(Plugin[NoConfig]):
+    """Registers what another has, and more."""
+
+    @hookimpl
+    def register_cli(self, register: Any) -> None:
+        for name in ("in group keep", "alone", "in group plain deeper", "in group more"):
+            try:
+                register(name, lambda: print("the other's"))
+            except ValueError as refused:
+                print(refused, file=sys.stderr)
+
+
+def test_a_name_that_is_taken_is_refused_and_both_are_named(harness: Make) -> None:
+    h = harness(Notes, Other)
+    done = h.cli("in group keep mine")
+    assert done.stdout == "mine\n"
+    assert done.stderr.splitlines() == [
+        "`hookline in group keep` belongs to notes already; rename one of them",
+        "`hookline alone` belongs to notes already; rename one of them",
+        "`hookline in group plain` is a command, not a group",
+    ]
+    assert h.cli("in group more").stdout == "the other's\n"
+
+
+class Clumsy(Plugin[NoConfig]):
+    """Collides and does not expect it; what follows is not registered."""
+
+    @hookimpl
+    def register_cli(self, register: Any) -> None:
+        register("fine", lambda: print("fine"))
+        register("alone keep", lambda: None)
+        register("late", lambda: print("late"))
+
+
+def test_a_refusal_is_a_warning_and_what_stood_before_stays(harness: Make) -> None:
+    done = harness(Notes, Clumsy, strict=False).cli("fine")
+    assert (done.exit_code, done.stdout) == (0, "fine\n")
+    assert done.stderr == (
+        "hookline: warning: plugin clumsy: register_cli: `hookline alone keep` belongs to notes "
+        "already; rename one of them\n"
+    )
+
+
+class Odd(Plugin[NoConfig]):
+    """Has a parameter that nobody can give on a command line."""
+
+    @hookimpl
+    def register_cli(self, register: Any) -> None:
+        def odd(thing: int | str) -> None: ...
+
+        register("odd", odd)
+
+
+def test_a_command_that_cannot_be_built_leaves_the_others(harness: Make) -> None:
+    done = harness(Odd, Notes, strict=False).cli("alone keep one")
+    assert (done.exit_code, done.stdout) == (0, "one\n")
+    assert "warning: plugin odd: register_cli: " in done.stderr
+
+
+def test_an_unknown_command_is_a_usage_error(harness: Make) -> None:
+    done = harness(Notes).cli("in group nothing")
+    assert done.exit_code == 2
+    assert "No such command 'nothing'" in done.stderr
