@@ -22,10 +22,10 @@ from hookline_hookspecs import (
 
 __all__ = ["Clarify"]
 MOST = 4
-"""Choices beside ``Other`` (FEATURES, clarify): what fits a row of buttons on every platform."""
+"""Choices besides ``Other`` (FEATURES, clarify): they fit a row of buttons on every platform."""
 OTHER = "other"
 ASKED = "asked"
-"""The turn's own mark: its question has been asked."""
+"""The turn's state: whether its question has been asked."""
 
 
 class Clarify(Plugin):
@@ -54,8 +54,8 @@ class Clarify(Plugin):
 
     @hookimpl
     def pre_tool(self, ctx: Context, call: ToolCall) -> Deny | None:
-        """What stands after the question in one response was called without its answer: it may
-        still look, but not act."""
+        """Refuse calls that follow the question in one response and are not read-only: they were
+        made without its answer."""
         if ASKED not in ctx.stash or ctx.tool is None or ctx.tool.read_only:
             return None
         return Deny("a question to the person is open; call this again when it is answered")
@@ -68,11 +68,11 @@ def _question(text: str) -> str:
 
 
 def _choices(given: Sequence[str]) -> tuple[str, ...]:
-    """The choices, each on one line; ``Other`` is left to core, which adds it.
+    """Return the choices, each on one line; ``Other`` is left out, because core adds it.
 
     Raises:
-        ToolError: there are too many, one is blank or comes twice, or is a number that would be
-            taken for another one's place.
+        ToolError: there are too many, one is blank or repeated, or is a number that could be
+        mistaken for another choice's position.
     """
     choices = [" ".join(choice.split()) for choice in given]
     if not all(choices):

@@ -34,7 +34,7 @@ INTERRUPTED = (
     "it has done before you send another one"
 )
 LANES, OPEN = "lanes", "open"
-"""What is kept for a turn: its places for sub-agents, and the tasks that are under way."""
+"""A turn's state: a semaphore that limits its sub-agents, and the tasks under way."""
 
 
 class DelegateConfig(BaseModel):
@@ -55,17 +55,17 @@ class Delegate(Plugin[DelegateConfig]):
         self._agents: dict[str, Agent] = {}
         self._tasks: set[str] = set()
 
-    # Read-only, because core runs nothing else side by side; `_noted` keeps a crash from
-    # running a sub-agent twice.
+    # Read-only, because core runs only such calls concurrently; `_noted` keeps a crash from running
+    # a sub-agent twice.
     @tool(read_only=True, main_only=True)
     async def delegate(
         self, ctx: Context, task: str, context: str | None = None, tools: list[str] | None = None
     ) -> ToolOutput:
-        """Give a task to a sub-agent with a fresh context; its report comes back. Several in one
-        response work side by side.
+        """Give a task to a sub-agent with a fresh context; returns its report. Several in one
+        response run in parallel.
 
         Args:
-            context: all it has to know beside the task
+            context: all it needs to know besides the task
             tools: the only tools it may use
         """
         if not task.strip():
@@ -79,7 +79,8 @@ class Delegate(Plugin[DelegateConfig]):
         return _result(turn, agent)
 
     def _allowed(self, wanted: Sequence[str] | None) -> frozenset[str]:
-        """The tools a sub-agent may use. Raises ``ToolError`` for a name that is none of them."""
+        """Return the tools a sub-agent may use. Raises ``ToolError`` for a name that is not one of
+        them."""
         offered = {tool.name for tool in self.host.tools() if not tool.main_only}
         unknown = [name for name in wanted or () if name not in offered]
         if unknown:
@@ -90,15 +91,15 @@ class Delegate(Plugin[DelegateConfig]):
         return frozenset(offered if wanted is None else wanted)
 
     def _lanes(self, ctx: Context) -> asyncio.Semaphore:
-        """The turn's places for sub-agents."""
+        """Return the semaphore that limits the turn's sub-agents."""
         new = asyncio.Semaphore(self.config.parallel)
         lanes: asyncio.Semaphore = ctx.stash.setdefault(LANES, new)
         return lanes
 
     @asynccontextmanager
     async def _noted(self, ctx: Context, key: str) -> AsyncIterator[bool]:
-        """Keep a durable note of the task until it is done; True if a dead process has left one,
-        so that nothing is run twice. A task that is cancelled keeps it until the turn ends."""
+        """Record the task durably until it is done; True if a dead process left a record, so that
+        nothing is run twice. The record of a cancelled task stays until the turn ends."""
         if key in self._tasks:
             raise ToolError("a sub-agent works on this very task already; wait for its report")
         self._tasks.add(key)
@@ -117,7 +118,7 @@ class Delegate(Plugin[DelegateConfig]):
             self._tasks.discard(key)
 
     async def _run(self, ctx: Context, agent: Agent, text: str) -> Turn:
-        """The sub-agent's turn. Raises ``ToolError`` when its time or its calls are used up."""
+        """Run the sub-agent's turn. Raises ``ToolError`` when its time or its calls are used up."""
         self._agents[agent.session_id] = agent
         try:
             async with asyncio.timeout(self.config.timeout) as agent.clock:
@@ -144,9 +145,8 @@ class Delegate(Plugin[DelegateConfig]):
 
     @hookimpl(trylast=True)
     def pre_model(self, ctx: Context, request: ModelRequest) -> ModelRequest | None:
-        """Innermost, so after every plugin that adds tools: a sub-agent keeps those it was given.
-
-        Its last model call is asked for an answer without tools; one more ends it.
+        """Restrict a sub-agent to its tools; innermost, so after every plugin that adds some. Its
+        last model call asks for an answer without tools; one more ends it.
         """
         agent = self._agents.get(ctx.session.id)
         if agent is None or request.purpose != "turn":
@@ -163,13 +163,13 @@ class Delegate(Plugin[DelegateConfig]):
 
     @hookimpl
     async def end_of_turn(self, ctx: Context, turn: Turn) -> None:
-        """Take back the notes of what was stopped with the turn."""
+        """Delete the records of tasks that were stopped with the turn."""
         for key in ctx.stash.get(OPEN, ()):
             await self.host.storage.kv.delete(key)
 
 
 def _result(turn: Turn, agent: Agent) -> ToolOutput:
-    """The report of a turn. Raises ``ToolError`` if there is none."""
+    """Return the report of a turn. Raises ``ToolError`` if there is none."""
     reason = failure(turn)
     if reason:
         raise ToolError(reason)

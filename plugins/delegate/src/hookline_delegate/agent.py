@@ -1,4 +1,4 @@
-"""One sub-agent under way, and the name under which its task is noted."""
+"""A running sub-agent, and the key under which its task is recorded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from uuid import uuid4
 class Agent:
     """A sub-agent: the tools it may use and how many model calls it may make.
 
-    ``clock`` is what ends it; ``reason`` tells why it did, if it was not for the time.
+    ``clock`` ends it; ``reason`` says why, if it was not the timeout.
     """
 
     tools: frozenset[str]
@@ -24,13 +24,13 @@ class Agent:
     reason: str = ""
 
     def end(self, reason: str) -> None:
-        """End it as soon as it waits for something."""
+        """End it at its next await."""
         if not self.reason:
             self.reason = reason
             self.clock.reschedule(asyncio.get_running_loop().time())
 
 
 def key_of(turn_id: str, task: str, context: str | None, tools: Sequence[str] | None) -> str:
-    """The key of a turn's task: it is the same when the turn is taken up after a crash."""
+    """Return the key of a turn's task; it is the same when the turn is resumed after a crash."""
     told = json.dumps([task, context, tools])
     return f"running/{turn_id}/{hashlib.sha256(told.encode()).hexdigest()}"

@@ -11,12 +11,12 @@ LONGEST = 24_000
 """Characters of a report (FEATURES, delegate)."""
 MARK = "\n[… {left_out:,} characters of the report left out …]\n"
 _ROOM = 100
-"""Characters kept free for the mark."""
+"""Characters reserved for the marker."""
 
 
 @cache
 def instruction() -> str:
-    """What a sub-agent is told beside its task."""
+    """Return the system instruction of a sub-agent."""
     text = (Path(__file__).parent / "system.md").read_text("utf-8")
     return text.strip().format(characters=LONGEST)
 
@@ -28,15 +28,15 @@ def prompt(task: str, context: str | None) -> str:
 
 
 def failure(turn: Turn) -> str | None:
-    """Why a sub-agent's turn brought no report, as a sentence; None if it did."""
+    """Return why a sub-agent's turn produced no report, as a sentence; None if it did."""
     if turn.stop in ("error", "budget", "stopped", "denied"):
         return f"the sub-agent did not finish ({turn.stop}): {report(turn.reply)}"
     return None
 
 
 def report(text: str) -> str:
-    """The report, at most :data:`LONGEST` characters: of a longer one, the beginning and the end,
-    where what was found and what is left open usually stand."""
+    """Return the report, at most :data:`LONGEST` characters; a longer one keeps its beginning and
+    its end, where findings and open points usually are."""
     if len(text) <= LONGEST:
         return text
     tail = LONGEST // 3

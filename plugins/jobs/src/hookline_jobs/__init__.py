@@ -1,7 +1,7 @@
-"""Hookline plugin ``jobs``: runs what plugins register by ``register_jobs``.
+"""Hookline plugin ``jobs``: runs what plugins register with ``register_jobs``.
 
-Reached by the entry point ``hookline_jobs:Jobs``. A process that lives looks every minute, and each
-process looks after its turns, so that work that repeats is done by short processes too.
+Reached by the entry point ``hookline_jobs:Jobs``. Due jobs are looked for every minute, and after
+each turn, so that short-lived processes run them too.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ __all__ = ["Jobs", "JobsConfig"]
 
 
 class JobsConfig(BaseModel):
-    """How often it is looked for due jobs."""
+    """How often due jobs are looked for."""
 
-    look_every: float = Field(default=60.0, ge=0.01, description="Seconds between two looks.")
+    look_every: float = Field(default=60.0, ge=0.01, description="Seconds between two checks.")
 
 
 class Jobs(Plugin[JobsConfig]):
-    """Runs each job when ``every`` seconds have passed since it was begun last, by any process."""
+    """Runs each job when ``every`` seconds have passed since any process last started it."""
 
     def __init__(self, config: JobsConfig, host: Host) -> None:
         super().__init__(config, host)
         self._running: set[str] = set()
         self._started: set[str] = set()
         self._begun: dict[str, float] = {}
-        """When each job was begun last, as far as this process knows (Unix seconds)."""
+        """When each job was last started, as far as this process knows (Unix seconds)."""
         self._quiet = (0.0, 0.0)
-        """From when until when nothing is due, as far as this process knows (Unix seconds)."""
+        """The period in which nothing is due, as far as this process knows (Unix seconds)."""
 
     @hookimpl
     def setup(self, host: Host) -> None:
@@ -48,7 +48,7 @@ class Jobs(Plugin[JobsConfig]):
 
     @hookimpl
     async def end_of_turn(self, ctx: Context, turn: Turn) -> None:
-        """Look, now that nobody waits."""
+        """Run what is due, now that the reply has been sent."""
         since, until = self._quiet
         if turn.session.kind == "chat" and not since <= self.host.now() < until:
             await self.run_due()
@@ -59,7 +59,7 @@ class Jobs(Plugin[JobsConfig]):
             await self.run_due()
 
     async def run_due(self) -> None:
-        """Run every job that is due, side by side. A job's failure is its own."""
+        """Run every job that is due, concurrently. A failure does not affect the others."""
         jobs = self.host.registered(Job)
         await asyncio.gather(*[self._run_if_due(plugin, job) for plugin, job in jobs])
         following = [self._begun.get(f"{name}/{job.name}", 0.0) + job.every for name, job in jobs]
@@ -82,7 +82,7 @@ class Jobs(Plugin[JobsConfig]):
             self._running.discard(name)
 
     async def _claimed(self, name: str, job: Job) -> bool:
-        """Whether this process is to run the job now."""
+        """Claim the job for this process; return whether it is due and no other process took it."""
         now = self.host.now()
         first = job.at_start and name not in self._started
         self._started.add(name)

@@ -1,9 +1,9 @@
 """Hookline plugin ``review``: learns from conversations in the background.
 
-Reached by the entry point ``hookline_review:Review``. What is learnt, and when, is the reviewers'
-(``register_reviewers``): this plugin counts, forks the session when one of them is due, and keeps
-the fork to their tools. :mod:`.counts` is what it counts, :mod:`.records` what is stored,
-:mod:`.trace` and :mod:`.prompt` what a review is asked.
+Reached by the entry point ``hookline_review:Review``. Reviewers (``register_reviewers``) decide
+what is learnt and when: this plugin counts turns, forks the session when one of them is due, and
+restricts the fork to their tools. :mod:`.counts` does the counting, :mod:`.records` the storing;
+:mod:`.trace` and :mod:`.prompt` write what a review is asked.
 """
 
 from __future__ import annotations
@@ -47,13 +47,15 @@ class ReviewConfig(BaseModel):
 
     timeout: float = Field(default=300.0, gt=0, description="Seconds for one review.")
     keep_days: float = Field(
-        default=7.0, ge=0, description="Days that the sessions of reviews and old counts are kept."
+        default=7.0,
+        ge=0,
+        description="Days for which reviews and the counts of idle sessions are kept.",
     )
 
 
 @dataclass(slots=True)
 class _UnderWay:
-    """A review that runs: the tools it may call, and how many calls are left."""
+    """A running review: the tools it may call, and how many calls are left."""
 
     tools: frozenset[str]
     left: int
@@ -78,7 +80,7 @@ class Review(Plugin[ReviewConfig]):
 
     @hookimpl
     async def pre_reply(self, ctx: Context, reply: Reply) -> None:
-        """Count the turn before its reply leaves: afterwards the process may end at any time."""
+        """Count the turn before its reply is sent: afterwards the process may end at any time."""
         if ctx.session.kind == "chat":
             try:
                 await self._count(ctx, ctx.turn)
@@ -87,7 +89,7 @@ class Review(Plugin[ReviewConfig]):
 
     @hookimpl
     async def end_of_turn(self, ctx: Context, turn: Turn) -> None:
-        """Run the reviews that are due: of this session, and those that were left undone."""
+        """Run the reviews that are due: this session's, and those that earlier processes left."""
         if turn.session.kind != "chat":
             return
         if not ctx.stash.get("counted"):
@@ -96,7 +98,7 @@ class Review(Plugin[ReviewConfig]):
             await self._work_off()
 
     async def _count(self, ctx: Context, turn: Turn) -> None:
-        """Count the turn and store the review that it makes due."""
+        """Count the turn and store the review, if one becomes due."""
         reviewers = self._reviewers
         writing = frozenset(tool.name for tool in self.host.tools() if not tool.read_only)
         lines, model, now = trace_lines(turn.tool_calls), ctx.model, self.host.now()
@@ -114,14 +116,15 @@ class Review(Plugin[ReviewConfig]):
 
     @hookimpl
     async def end_of_session(self, ctx: Context, session: Session) -> None:
-        """What was said in it is due, if it was enough; the next turn's end brings the review."""
+        """Make a review of the session due, if enough was said in it; the next end of a turn runs
+        it."""
         if session.kind != "chat":
             return
         await self._put_at_end(session)
 
     @hookimpl
     async def pre_compact(self, ctx: Context, session: Session) -> None:
-        """Before a history is shortened: keep what the summary may lose."""
+        """Review a history before it is compacted: the summary may lose what is worth keeping."""
         if session.kind != "chat":
             return
         if not await self._put_at_end(session):
@@ -130,7 +133,7 @@ class Review(Plugin[ReviewConfig]):
             async with asyncio.timeout(COMPACTION_SECONDS):
                 await self._work_off(session.id)
         except TimeoutError:
-            self.log.warning("the review before the compaction took too long and was left")
+            self.log.warning("the review before the compaction took too long and was put off")
 
     async def _put_at_end(self, session: Session) -> bool:
         counts, reviewers = await self._records.counts(session.id), self._reviewers
@@ -141,7 +144,7 @@ class Review(Plugin[ReviewConfig]):
 
     @hookimpl
     def register_jobs(self, register: Callable[[Job], None]) -> None:
-        """Forget the sessions of old reviews."""
+        """Delete the sessions of old reviews."""
         register(Job("forget", self.forget, every=DAY))
 
     @property
@@ -151,7 +154,7 @@ class Review(Plugin[ReviewConfig]):
     # What
 
     async def _work_off(self, only: str | None = None) -> None:
-        """Run the reviews that are due and that nobody works on."""
+        """Run the reviews that are due and not under way in any process."""
         try:
             while (due := await self._records.claim(only)) is not None:
                 await self._review(due)
@@ -213,7 +216,7 @@ class Review(Plugin[ReviewConfig]):
 
     @hookimpl(tryfirst=True)
     def pre_tool(self, ctx: Context, call: ToolCall) -> Deny | None:
-        """Keep a review to its tools and to its number of calls."""
+        """Restrict a review to its tools and its number of calls."""
         if ctx.session.kind != KIND:
             return None
         running = self._under_way.get(ctx.session.parent_id or "")
@@ -231,7 +234,8 @@ class Review(Plugin[ReviewConfig]):
     # What is kept
 
     async def forget(self) -> None:
-        """Delete the sessions of reviews, and counts that nobody adds to, once they are old."""
+        """Delete the sessions of old reviews, and the counts of sessions that have been idle as
+        long."""
         before = self.host.now() - self.config.keep_days * DAY
         core = self.host.services[Inspection]  # type: ignore[type-abstract]
         for session in await self.host.sessions(kind=KIND, limit=1000):

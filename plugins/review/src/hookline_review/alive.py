@@ -1,6 +1,6 @@
-"""Which processes are alive: each that runs reviews holds a lock, freed by the system when it dies.
+"""Detects dead processes: each process that runs reviews holds a file lock until it dies.
 
-So the review of a process that was killed is taken up at once, and one that takes long only once.
+So the review of a killed process is restarted at once, and a slow one is not run twice.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class ProcessLock:
             self._path(self.id).unlink(missing_ok=True)
 
     def is_dead(self, process: str) -> bool:
-        """Whether ``process`` has died while it held its lock. False where that is not known: it
-        ended in order, or runs on another machine."""
+        """Whether ``process`` has died while it held its lock. False if that is unknown: it exited
+        cleanly, or runs on another machine."""
         from filelock import Timeout
 
         path = self._path(process)
@@ -55,7 +55,7 @@ class ProcessLock:
         return True
 
     def clean(self, keep: Container[str]) -> None:
-        """Delete the files of dead processes, but for those in ``keep``."""
+        """Delete the lock files of dead processes, except those in ``keep``."""
         for path in self._storage.dir.glob("*.lock"):
             if path.stem not in keep and self.is_dead(path.stem):
                 path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""What has happened in a session since its reviewers last had their turn."""
+"""Counts what has happened in a session since its last review."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 from hookline_hookspecs import Reviewer, ToolResult, Turn
 
 TRACE_LINES = 100
-"""Lines of the trace that are kept for a review; the newest count."""
+"""Lines of the trace that are kept for a review, the newest ones."""
 
 
 LOOKING = frozenset({"recall", "search", "list", "show", "view", "read", "get"})
-"""What a tool with several actions calls those that change nothing."""
+"""Names of actions that change nothing, in tools with an ``action`` argument."""
 
 
 @dataclass(slots=True)
 class Count:
-    """Of one reviewer: ``turns`` and ``iterations`` since one of its tools wrote something, and
-    ``fresh``, the turns that no review of it has seen."""
+    """One reviewer's counts: ``turns`` and ``iterations`` since one of its tools wrote something,
+    and ``fresh``, the turns that it has not reviewed."""
 
     turns: int = 0
     iterations: int = 0
@@ -28,7 +28,7 @@ class Count:
 
 @dataclass(slots=True)
 class Counts:
-    """Of one session, by reviewer, with the trace of what the tools did.
+    """One session's counts by reviewer, with the trace of what the tools did.
 
     ``turn`` is the id of the turn that was counted last and ``at`` when that was (Unix seconds).
     """
@@ -69,7 +69,7 @@ class Counts:
         self.trace = [*self.trace, *lines][-TRACE_LINES:]
 
     def reached(self, reviewer: Reviewer) -> bool:
-        """Whether one of the reviewer's thresholds is reached, or it has none."""
+        """Return whether the reviewer has reached one of its thresholds, or has none."""
         one = self.of.get(reviewer.name, Count())
         limits = [(one.turns, reviewer.turns), (one.iterations, reviewer.iterations)]
         if reviewer.turns is reviewer.iterations is reviewer.at_end is None:
@@ -77,16 +77,16 @@ class Counts:
         return any(limit is not None and count >= limit for count, limit in limits)
 
     def reached_at_end(self, reviewer: Reviewer) -> bool:
-        """Whether so much is unreviewed that the end of the session makes it due."""
+        """Return whether enough is unreviewed for the end of the session to make a review due."""
         one = self.of.get(reviewer.name, Count())
         return reviewer.at_end is not None and one.fresh >= reviewer.at_end
 
     def fresh(self, reviewers: Iterable[Reviewer]) -> list[Reviewer]:
-        """The reviewers that have something new."""
+        """Return the reviewers with turns that they have not reviewed."""
         return [one for one in reviewers if self.of.get(one.name, Count()).fresh > 0]
 
     def reviewed(self, names: Iterable[str]) -> None:
-        """Begin anew for these reviewers."""
+        """Reset the counts of these reviewers, and the trace."""
         for name in names:
             self.of[name] = Count()
         self.trace = []

@@ -1,4 +1,4 @@
-"""What a review is asked."""
+"""The prompt of a review."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ def _template() -> str:
 
 
 def tools_of(reviewers: Sequence[Reviewer]) -> list[str]:
-    """The tools that these reviewers may call, each once."""
+    """Return the names of the tools that these reviewers may call, without duplicates."""
     return list(dict.fromkeys(name for one in reviewers for name in one.tools))
 
 
 def calls_of(reviewers: Sequence[Reviewer]) -> int:
-    """How many calls they may make together: as many as the one that needs most."""
+    """Return how many calls they may make together: the largest ``max_calls``."""
     return max(one.max_calls for one in reviewers)
 
 
 def prompt(reviewers: Sequence[Reviewer], trace: Sequence[str]) -> str:
-    """The message at the end of the copied conversation."""
+    """Return the message that is appended to the copied conversation."""
     parts = [f"## {one.name}\n\n{one.instruction.strip()}" for one in reviewers]
     return _template().format(
         tools=", ".join(tools_of(reviewers)) or "none",

@@ -1,7 +1,7 @@
-"""What is stored: the counts of each session, and the reviews that are due until they are done.
+"""Stores the counts of each session, and the reviews that are due until they are done.
 
-A turn's count is stored before its reply leaves, and with it the review that it makes due. So a
-process that ends or is killed right after the reply leaves the review to the next process.
+A turn is counted before its reply is sent, and a review that becomes due is stored then. So if
+the process ends or is killed right after the reply, the next process runs the review.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from .alive import ProcessLock
 from .counts import TRACE_LINES, Counts
 
 TRIES = 2
-"""How often a review is begun at most."""
+"""How many times a review is started at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """A review that is due: of which session, by whom, over which trace.
+    """A review that is due: its session, reviewers and trace.
 
-    ``since`` is when it became due and ``claimed`` when it was begun last (Unix seconds), by the
-    process ``owner``.
+    ``since`` is when it became due and ``claimed`` when the process ``owner`` last started it
+    (Unix seconds).
     """
 
     session: Session
@@ -52,8 +52,8 @@ class Due:
 class Records:
     """Counts and due reviews, in the plugin's storage.
 
-    ``patience`` is after how many seconds a review that has failed, or that was begun on another
-    machine, is begun again.
+    ``patience`` is the number of seconds after which a review that failed, or that was started on
+    another machine, is started again.
     """
 
     def __init__(self, host: Host, patience: float) -> None:
@@ -71,7 +71,7 @@ class Records:
     # Counts
 
     async def counts(self, session_id: str) -> Counts:
-        """The counts of a session."""
+        """Return the counts of a session."""
         rows = await self._host.storage.fetch("counts", session_id=session_id)
         return _counts(rows)
 
@@ -87,7 +87,8 @@ class Records:
         return await self._host.storage.transact(work)
 
     async def forget(self, before: float) -> None:
-        """Delete the counts of sessions last talked in before this time (Unix seconds)."""
+        """Delete the counts of sessions idle since ``before`` (Unix seconds), and stale lock
+        files."""
         await self._host.storage.execute("delete_old_counts", before=before)
         rows = await self._host.storage.fetch("pending")
         self.process.clean({row["owner"] for row in rows})
@@ -95,7 +96,7 @@ class Records:
     # Reviews
 
     async def put(self, session: Session, reviewers: Iterable[Reviewer]) -> None:
-        """Make a review due: what was counted for ``reviewers`` moves from the counts into it."""
+        """Make a review due, and reset the counts of ``reviewers`` in the same transaction."""
         now = self._host.now()
 
         def work(stored: Transaction) -> None:
@@ -119,9 +120,9 @@ class Records:
         await self._host.storage.transact(work)
 
     async def claim(self, only: str | None = None) -> Due | None:
-        """Take up the oldest review (of the session ``only``, if given) that nobody works on.
+        """Claim the oldest review (of the session ``only``, if given) that is not under way.
 
-        Of several processes that try it one succeeds. What was begun too often is given up.
+        If several processes try at once, one succeeds. A review started too often is dropped.
         """
         for row in await self._host.storage.fetch("pending"):
             due = Due.of(row)
@@ -148,12 +149,12 @@ class Records:
             raise
 
     async def release(self, due: Due) -> None:
-        """Leave a review to the next process; done even while this task is being cancelled."""
+        """Return a review to the queue, even while this task is being cancelled."""
         mine = {"session_id": due.session.id, "owner": self.process.id}
         await asyncio.shield(self._host.storage.execute("release", **mine))
 
     async def done(self, due: Due) -> None:
-        """Delete a review; if it has become due again meanwhile, it is left for another one."""
+        """Delete a finished review; if it has become due again meanwhile, release it instead."""
         session_id, owner = due.session.id, self.process.id
 
         def work(stored: Transaction) -> None:
@@ -163,7 +164,7 @@ class Records:
         await self._host.storage.transact(work)
 
     async def failed(self, due: Due) -> None:
-        """Put a review off until it is tried once more."""
+        """Mark a review as failed; it is retried after ``patience`` seconds."""
         mine = {"session_id": due.session.id, "owner": self.process.id}
         await self._host.storage.execute("failed", **mine)
 

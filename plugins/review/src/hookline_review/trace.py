@@ -1,7 +1,7 @@
-"""The structured trace: what each tool call was and came to, without what it was about.
+"""The structured trace: the name and outcome of each tool call, without its content.
 
-A review judges by the shape of the work (many calls, failures, repetition), so that a text which
-somebody put into a file or a page has no say in it a second time.
+A review judges by the shape of the work (many calls, failures, repetition), so that text from a file
+or a web page cannot influence it a second time.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any
 from hookline_hookspecs import ToolResult
 
 _FEW = 6
-"""Names of arguments that a line shows."""
+"""How many arguments a line shows."""
 
 
 def trace_lines(results: Sequence[ToolResult]) -> list[str]:
-    """A line for each call: ``bash(command: text of 34) failed, 1.2 s``."""
+    """Return a line for each call: ``bash(command: text of 34) failed, 1.2 s``."""
     return [_line(result) for result in results]
 
 
@@ -30,13 +30,13 @@ def _line(result: ToolResult) -> str:
 
 
 def _exit_code(result: ToolResult) -> bool:
-    """Whether a command ended with another exit code than 0."""
+    """Return whether a command ended with an exit code other than 0."""
     last = result.text.rstrip().rpartition("\n")[2]
     return last.startswith("[exit code ") and not last.startswith("[exit code 0]")
 
 
 def shape(value: Any) -> str:
-    """What kind of value it is, and how large; short words that choose an action are shown."""
+    """Return the type and size of a value; a short word such as an action is shown as it is."""
     if isinstance(value, bool) or value is None:
         return str(value).lower()
     if isinstance(value, (int, float)):

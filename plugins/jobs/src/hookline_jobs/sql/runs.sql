@@ -1,5 +1,5 @@
 -- name: claim!
--- One row is touched where the job is due, so that of several processes one runs it.
+-- Touches one row if the job is due, so that only one process runs it.
 INSERT INTO jobs_runs (name, begun) VALUES (:name, :now)
 ON CONFLICT (name) DO UPDATE SET begun = excluded.begun WHERE jobs_runs.begun <= :due;
 

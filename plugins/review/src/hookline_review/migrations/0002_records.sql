@@ -1,5 +1,5 @@
--- `counts` is what a session's reviewers have not looked at yet, as JSON; `at` is when the session was
--- last talked in (Unix seconds). `owner` is the process that works on a review; '' = none.
+-- `counts` is what has not been reviewed yet, as JSON; `at` is the time of the session's last turn
+-- (Unix seconds). `owner` is the process that runs a review; '' = none.
 CREATE TABLE review_counts (
   session_id TEXT PRIMARY KEY,
   counts TEXT NOT NULL,
