@@ -185,7 +185,8 @@ class PluginStorage:
     @property
     def dir(self) -> Path:
         """The plugin's own folder, made now if it is not there."""
-        self._dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in (self._dir.parent, self._dir):  # `parents=True` would make the outer for all
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return self._dir
 
     async def fetch(self, name: str, /, **params: Any) -> list[Row]:
