@@ -104,6 +104,56 @@ def test_check_schema_and_help_outlive_a_wrong_config(machine: Machine) -> None:
     assert machine.run("config", "check").code == 0
 
 
+def test_check_tells_of_everything_and_of_each_once(machine: Machine) -> None:
+    path = machine.config(
+        "model: opnai/gpt\n"
+        "colour: red\n"
+        "providers:\n"
+        "  local: {driver: antropic, base_url: http://localhost:1/v1}\n"
+        "plugins:\n"
+        "  weather: true\n"
+        "  files: 7\n"
+        "  skills: {colour: red}\n"
+    )
+    machine.without.clear()
+    done = machine.run("config", "check")
+    assert (done.code, done.out) == (2, "")
+    assert sorted(done.err.splitlines()) == sorted(
+        [
+            f"hookline: warning: {path}:2: colour: unknown key, ignored.",
+            f"hookline: warning: {path}:8: plugins.skills.colour: unknown key, ignored.",
+            f"hookline: {path}:1: model: no provider 'opnai' is installed; did you mean openai?",
+            f"hookline: {path}:4: providers.local.driver: no provider 'antropic' is installed; did "
+            "you mean anthropic?",
+            "hookline: plugin weather is not on: not installed; pip install hookline-weather",
+            f"hookline: plugin files is not on: {path}:7: plugins.files: found 7, wanted true, "
+            "false or a mapping of settings.",
+        ]
+    )
+
+
+def test_unknown_keys_alone_are_no_problem(machine: Machine) -> None:
+    path = machine.config("colour: red\nplugins: {skills: {colour: red}}\n")
+    done = machine.run("config", "check")
+    assert (done.code, done.out) == (0, f"{path}: fine\n")
+    assert done.err.count("unknown key") == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("openai", "hookline: openai is a provider, not a plugin; choose it with `model: openai/"),
+        ("sqlite", "hookline: sqlite is a store, not a plugin; choose it with `store: sqlite`"),
+    ],
+)
+def test_a_driver_cannot_be_switched_on(machine: Machine, name: str, told: str) -> None:
+    path = machine.config("trace: false\n")
+    done = machine.run("plugins", "enable", name)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(told)
+    assert path.read_text("utf-8") == "trace: false\n"
+
+
 def test_an_unknown_key_warns_with_a_suggestion_and_stops_nothing(talking: Machine) -> None:
     path = talking.config("trace: false\nsesion: {idle_hours: 1}\n")
     done = talking.run("run", "hello")

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import os
+from collections.abc import Iterator
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING
 
 import typer
 
 from .shared import Json, err, home, load_config, out, out_json, ready_home, stop
+
+if TYPE_CHECKING:
+    from hookline.config import Loaded
 
 app = typer.Typer(help="See, check and change the configuration.", no_args_is_help=True)
 
@@ -36,12 +43,13 @@ def check() -> None:
     """Check config.yaml; exit code 2 if something must be mended."""
     from hookline.runtime import Runtime
 
-    runtime = Runtime(load_config(), home())
+    logging.getLogger("hookline").addHandler(logging.NullHandler())  # the reasons are printed here
+    runtime = Runtime(load_config(), home(), strict=False)
     runtime.plugins.load()
-    problems = list(runtime.loaded.provider_errors.values())
-    for loading in runtime.plugins.loadings.values():
-        if loading.state == "failed":
-            problems.append(loading.reason)
+    problems = [*runtime.loaded.provider_errors.values(), *_absent_drivers(runtime.loaded)]
+    for name, loading in runtime.plugins.loadings.items():
+        if loading.state in ("failed", "missing"):
+            problems.append(f"plugin {name} is not on: {loading.reason}")
         for warning in loading.warnings:
             err(f"hookline: warning: {warning}")
     for problem in problems:
@@ -50,6 +58,26 @@ def check() -> None:
         raise SystemExit(2)
     path = runtime.loaded.path
     out(f"{path}: fine" if path.exists() else f"{path}: absent, defaults apply")
+
+
+def _absent_drivers(loaded: Loaded) -> Iterator[str]:
+    """A sentence for each provider that config names and whose driver is not installed."""
+    from hookline.config import provider_settings, split_model
+    from hookline.config.problems import nearest, say
+
+    installed = {point.name for point in entry_points(group="hookline.providers")}
+    config = loaded.config
+    models = [("model", config.model), ("auxiliary_model", config.auxiliary_model)]
+    models += [("fallback_models", model) for model in config.fallback_models]
+    keys: dict[str, tuple[str, ...]] = {split_model(m).provider: (key,) for key, m in models if m}
+    keys |= {name: ("providers", name, "driver") for name in config.providers}
+    for name in keys.keys() - loaded.provider_errors:
+        driver = provider_settings(loaded, name).driver
+        if driver not in installed:
+            near = nearest(driver, {*installed, *loaded.presets} - {driver})
+            hint = f"did you mean {near}?" if near else f"pip install hookline-{driver}"
+            told = f"no provider {driver!r} is installed; {hint}"
+            yield say(loaded.path, loaded.lines, keys[name], told)
 
 
 @app.command()

@@ -42,6 +42,9 @@ def _dists() -> dict[str, Any]:
 @app.command()
 def enable(name: str) -> None:
     """Switch a plugin on in config.yaml."""
+    for kind, setting in (("provider", f"model: {name}/MODEL"), ("store", f"store: {name}")):
+        if name not in _dists() and entry_points(group=f"hookline.{kind}s", name=name):
+            stop(f"{name} is a {kind}, not a plugin; choose it with `{setting}` in config.yaml")
     _switch(name, True)
     if name not in _dists():
         err(f"{name} is not installed yet: pip install hookline-{name}")
