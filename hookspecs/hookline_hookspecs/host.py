@@ -403,8 +403,10 @@ class Stash(dict[str, Any]):
 
     def of(self, kind: type[T]) -> T:
         """The turn's one instance of ``kind``, made on first use."""
-        found: T = self.setdefault(kind.__qualname__, None) or kind()
-        self[kind.__qualname__] = found
+        key = f"{kind.__module__}.{kind.__qualname__}"
+        if key not in self:
+            self[key] = kind()
+        found: T = self[key]
         return found
 
 

@@ -672,6 +672,26 @@ def test_what_a_plugin_keeps_for_the_session_stays_in_this_process(
     assert [event.resumed for hook, event in h.hooks.fired if hook == "start_of_session"] == [False]
 
 
+def test_the_stash_keeps_an_instance_that_is_falsy(harness: Make) -> None:
+    class Seen(list[str]):
+        """Empty, and so false, until something was seen."""
+
+    class Collects(Plugin[NoConfig]):
+        @hookimpl
+        def start_of_turn(self, ctx: Any, turn: Turn) -> None:
+            seen = ctx.stash.of(Seen)
+            ctx.stash.of(Seen).append("start")
+            kept.append(seen)
+
+        @hookimpl
+        def end_of_turn(self, ctx: Any, turn: Turn) -> None:
+            kept.append(ctx.stash.of(Seen))
+
+    kept: list[Any] = []
+    harness(Collects, model=["a"]).send("x")
+    assert kept == [["start"], ["start"]]
+
+
 def test_messages_of_a_message_type_are_what_they_were(harness: Make) -> None:
     h = harness(Careful, model=[["thinking aloud", calls("act", what="a")], "ok"])
     h.send("go")

@@ -6,16 +6,18 @@ from .boot import BootHooks
 from .kinds import (
     COMBINED, FAILURE_POLICY, GUARDS, HOOKS, PROJECT, HookSpec, Kind, MaybeAwaitable, hookimpl,
 )
-from .mind import MindHooks
+from .learning import LearningHooks
 from .session import SessionHooks
 from .turn import TurnHooks
 
-SIGNALS = ("delta", "notice", "reply_sent", "compacted", "plugin_failed", "budget", "settled")
+SIGNALS = (
+    "delta", "notice", "reply_sent", "compacted", "denied", "plugin_failed", "budget", "settled",
+)
 """Signals beside those that carry a hook's name. ``settled`` carries an ``Inbound`` that needs no
 further work, whether or not there was a reply."""
 
 
-class HookSpecs(BootHooks, SessionHooks, TurnHooks, MindHooks):
+class HookSpecs(BootHooks, SessionHooks, TurnHooks, LearningHooks):
     """Every hook, as pluggy and type checkers see it."""
 
 

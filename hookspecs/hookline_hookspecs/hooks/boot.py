@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ..parts import Check, Job, Reviewer, Route
 from .kinds import MaybeAwaitable, spec
 
 if TYPE_CHECKING:
     from ..host import Channel, Host
-    from ..parts import Check, Command, Job, Reviewer, Route
+    from ..parts import Command
     from ..tools import Tool
 
 
@@ -40,7 +41,7 @@ class BootHooks:
         Raising undoes the plugin completely and marks it ``failed`` with the reason.
         """
 
-    @spec("observe", 30)
+    @spec("observe", 30, reverse=True)
     def teardown(self, host: Host) -> MaybeAwaitable[None]:
         """When the process ends or the plugin is switched off, in reverse order.
 
@@ -71,18 +72,18 @@ class BootHooks:
     def register_channels(self, register: Callable[[Channel], None]) -> None:
         """At start, for ways people reach the agent."""
 
-    @spec("collect", 5, sync=True)
+    @spec("collect", 5, sync=True, registers=Route)
     def register_routes(self, register: Callable[[Route], None]) -> None:
         """At start, for HTTP routes that a web plugin serves."""
 
-    @spec("collect", 5, sync=True)
+    @spec("collect", 5, sync=True, registers=Check)
     def register_checks(self, register: Callable[[Check], None]) -> None:
         """When ``hookline doctor`` runs."""
 
-    @spec("collect", 5, sync=True)
+    @spec("collect", 5, sync=True, registers=Job)
     def register_jobs(self, register: Callable[[Job], None]) -> None:
         """When it is looked for due work (plugin ``jobs``), for work that repeats."""
 
-    @spec("collect", 5, sync=True)
+    @spec("collect", 5, sync=True, registers=Reviewer)
     def register_reviewers(self, register: Callable[[Reviewer], None]) -> None:
         """After each turn, for parts of the background review (plugin ``review``)."""

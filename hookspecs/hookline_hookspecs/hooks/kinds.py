@@ -45,8 +45,10 @@ GUARDS: frozenset[Kind] = frozenset({"veto", "gate"})
 class HookSpec:
     """A hook: ``deadline`` in seconds (None = none), ``since`` the API version it came with.
 
-    ``event`` is the name of the second argument; ``background`` hooks run after the reply has
-    left; ``sync`` hooks must be ``def``; in ``reverse`` ones the last plugin comes first.
+    ``event`` is the name of the last argument. ``background`` hooks run after the reply has left.
+    ``sync`` hooks must be ``def``; ``registers`` is the type of what they register, where
+    ``host.registered`` lists it. ``reverse`` hooks call the last plugin first. ``asks`` hooks wait
+    for a person, so nobody is told that they take long.
     """
 
     name: str
@@ -57,6 +59,8 @@ class HookSpec:
     background: bool
     sync: bool
     reverse: bool
+    asks: bool
+    registers: type | None
     doc: str
 
 
@@ -71,8 +75,11 @@ def spec(
     since: tuple[int, int] = (1, 0),
     background: bool = False,
     sync: bool = False,
+    reverse: bool = False,
+    asks: bool = False,
+    registers: type | None = None,
 ) -> Callable[[F], F]:
-    """Declare a hook, its kind and its deadline."""
+    """Declare the decorated method as a hook; see :class:`HookSpec` for the options."""
 
     def declare(function: F) -> F:
         name = function.__name__
@@ -84,7 +91,9 @@ def spec(
             since=since,
             background=background,
             sync=sync,
-            reverse=name.startswith("post_") or name == "teardown",
+            reverse=reverse,
+            asks=asks,
+            registers=registers,
             doc=inspect.getdoc(function) or "",
         )
         return _hookspec(function)

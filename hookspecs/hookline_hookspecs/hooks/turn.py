@@ -68,7 +68,7 @@ class TurnHooks:
         It may change the request (another ``provider/model`` too), call again, or answer itself.
         """
 
-    @spec("observe", 10)
+    @spec("observe", 10, reverse=True)
     def post_model(self, ctx: Context, response: ModelResponse) -> MaybeAwaitable[None]:
         """After each model response, once it is journalled."""
 
@@ -87,7 +87,7 @@ class TurnHooks:
         A call that you change goes through ``pre_tool`` and its approval again.
         """
 
-    @spec("pipeline", 10)
+    @spec("pipeline", 10, reverse=True)
     def post_tool(self, ctx: Context, result: ToolResult) -> MaybeAwaitable[ToolResult | None]:
         """After each tool call, refused and failed ones included; the last plugin comes first.
 
@@ -107,7 +107,7 @@ class TurnHooks:
         taken back; ``adds_to_reply_only = True`` on the plugin says that it only adds.
         """
 
-    @spec("first", 300)
+    @spec("first", 300, asks=True)
     def on_question(self, ctx: Context, question: Question) -> MaybeAwaitable[str | None]:
         """A question on its way to a person: return the answer, or None to pass it on.
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..host import Context
 
 
-class MindHooks:
+class LearningHooks:
     """The gates for what is remembered and what is read, and the hooks around them."""
 
     @spec("gate", 30)
