@@ -21,7 +21,9 @@ from hookline_hookspecs.tools import Tool
 
 from . import clock
 from .bus.bus import Bus
+from .bus.deadline import CoreTask, plugin_task
 from .bus.implementation import Implementation
+from .bus.watchdog import Work
 from .config import Config, Loaded
 from .dispatch.commands import Commands, CoreCommands
 from .dispatch.dispatcher import Intake
@@ -96,7 +98,7 @@ class Runtime:
         self.services[Inspection] = CoreInspection(self)
         self.bus.signals.connect("plugin_failed", self._plugin_failed)
         self.plugins.load()
-        await self.plugins.setup()
+        await asyncio.create_task(self.plugins.setup())  # of its own, so no plugin can cancel it
         return self
 
     async def __aexit__(self, *_exc: object) -> None:
@@ -117,13 +119,18 @@ class Runtime:
 
     def _task(self, loop: Any, work: Any, **options: Any) -> asyncio.Task[Any]:
         """A task; one that a plugin makes in a hook, by whatever means, ends with that plugin."""
-        task: asyncio.Task[Any] = asyncio.Task(work, loop=loop, **options)
-        running, code = self.bus.watchdog.running, getattr(work, "cr_code", None)
+        watchdog, code = self.bus.watchdog, getattr(work, "cr_code", None)
+        running = watchdog.running
         if isinstance(running, Implementation) and code is not None:
             host = self.plugins.host(running.plugin)
             if host is not None and not code.co_filename.startswith(OWN_CODE):
+                started = Work(running.plugin, f"a task that {running.where} started")
+                task = plugin_task(work, watchdog, started, **options)
                 host.adopt(task)
-        return task
+                return task
+        made = CoreTask(work, loop=loop, **options)
+        made.watchdog = watchdog
+        return made
 
     @cached_property
     def store(self) -> Store:

@@ -17,8 +17,8 @@ what goes on. One that raises is logged, and the others still hear.
 
 Every hook sends the signal of its name when all plugins have been asked, with the event as they
 left it: after `post_tool` it is the result that the model reads. `on_message`, `pre_learn` and
-`pre_read` send it only for what has passed. It is also sent where no plugin implements the hook.
-Only `setup`, `teardown` and the `register_*` hooks have no signal.
+`pre_read` send it only for what has passed; for the rest there is `denied`. It is also sent where
+no plugin implements the hook. Only `setup`, `teardown` and the `register_*` hooks have no signal.
 
 These are sent besides:
 """
@@ -37,6 +37,9 @@ TOLD = {
     "notice": Signal("Notice", "the turn's", "when a plugin or core tells the person a sentence"),
     "reply_sent": Signal("Reply", "None", "when a reply has been delivered"),
     "compacted": Signal("Compacted", "the turn's", "when a history has been shortened"),
+    "denied": Signal(
+        "Denial", "the turn's", "when a gate or the veto `pre_tool` has ended in a `Deny`"
+    ),
     "plugin_failed": Signal(
         "PluginFailure",
         "the turn's; None outside of one",

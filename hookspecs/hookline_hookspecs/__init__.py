@@ -12,10 +12,10 @@ from .errors import (
     ProviderError, RateLimited, Refused, StoreError, ToolError,
 )
 from .events import (
-    SLOTS, Answer, Ask, Attachment, Audio, CachePrice, Compacted, ContextBlock, Delta, Deny,
-    Excerpt, Failure, Fragment, Inbound, Lesson, Marker, ModelRequest, ModelResponse, Notice,
-    PluginFailure, PrefixBreak, Question, Reply, Rewrite, Section, Session, Step, ToolOutput,
-    ToolResult, ToolSchema, Turn, Usage, Verdict, WireRequest,
+    SLOTS, Answer, Ask, Attachment, Audio, CachePrice, Compacted, ContextBlock, Delta,
+    Denial, Deny, Excerpt, Failure, Fragment, Inbound, Lesson, Marker, ModelRequest,
+    ModelResponse, Notice, PluginFailure, PrefixBreak, Question, Reply, Rewrite, Section, Session,
+    Step, ToolOutput, ToolResult, ToolSchema, Turn, Usage, Verdict, WireRequest,
 )
 from .hooks import HOOKS, SIGNALS, HookSpec, HookSpecs, Kind, MaybeAwaitable, hookimpl
 from .host import (
@@ -34,8 +34,8 @@ __all__ = [
     "API", "HOOKS", "SIGNALS", "SLOTS", "Access", "Answer", "ArtifactKeeper", "Ask",
     "Attachment", "Audio", "AuthError", "BadRequest", "Block", "CachePrice", "Channel", "Check",
     "CheckResult", "Command", "Compacted", "Connection", "Context", "ContextBlock",
-    "ContextTooLong", "Delta", "DeltaSink", "Deny", "Excerpt", "Failure", "Fragment", "Hit",
-    "HookSpec", "HookSpecs", "HooklineError", "Host", "Http", "HttpResponse", "ImageBlock",
+    "ContextTooLong", "Delta", "DeltaSink", "Denial", "Deny", "Excerpt", "Failure", "Fragment",
+    "Hit", "HookSpec", "HookSpecs", "HooklineError", "Host", "Http", "HttpResponse", "ImageBlock",
     "Inbound", "Inspection", "Job", "Kind", "Lesson", "Marker", "MaybeAwaitable", "Message",
     "Migration", "ModelRequest", "ModelResponse", "NetworkError", "NoConfig", "Notice",
     "OverBudget", "Overloaded", "Paths", "Plugin", "PluginFailure", "PrefixBreak", "Provider",

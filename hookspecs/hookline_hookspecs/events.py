@@ -183,6 +183,19 @@ class Deny:
 
 
 @dataclass(frozen=True, slots=True)
+class Denial:
+    """A gate or a veto has ended in ``Deny`` (signal ``denied``).
+
+    ``plugin`` denied ``event``, the event of ``hook`` as that plugin was given it.
+    """
+
+    hook: str
+    plugin: str
+    event: Any
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Ask:
     """Verdict: a person decides. ``preview`` is the literal text they must see, never cut."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -10,13 +11,15 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hookline.bus.bus import AroundFault, Bus
+from hookline.bus.bus import Bus
 from hookline.bus.implementation import PluginRefused
+from hookline.bus.middleware import AroundFault
 from hookline_hookspecs import (
     HOOKS,
     Answer,
     Ask,
     ContextBlock,
+    Denial,
     Deny,
     Excerpt,
     Inbound,
@@ -523,6 +526,40 @@ async def test_a_plugins_own_timeout_keeps_its_words(bus: Bus) -> None:
     assert "the weather service is slow" in heard[0].reason
 
 
+async def test_the_person_is_told_whom_the_turn_waits_for(
+    monkeypatch: pytest.MonkeyPatch, bus: Bus
+) -> None:
+    monkeypatch.setattr("hookline.bus.deadline.SLOW", 0.02)
+
+    async def slow() -> None:
+        await asyncio.sleep(0.1)
+
+    ctx = Ctx()
+    for rank, hook in enumerate(["pre_prompt", "on_question", "end_of_turn"]):
+        bus.register(f"p{rank}", implementing(hook, slow), rank)
+    await bus.first("on_question", ctx, QUESTION, str)
+    await bus.observe("end_of_turn", ctx, TURN)
+    assert ctx.told == [], "a question waits for the person, and nobody waits for the background"
+    await bus.collect("pre_prompt", ctx, TURN, ContextBlock)
+    assert ctx.told == ["Waiting for plugin p0 (pre_prompt)."]
+
+
+async def test_a_hook_that_swallows_a_cancellation_does_not_keep_the_turn(bus: Bus) -> None:
+    entered = asyncio.Event()
+
+    async def swallows() -> None:
+        entered.set()
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(60)
+
+    bus.register("p", implementing("pre_prompt", swallows), 0)
+    task = asyncio.ensure_future(bus.collect("pre_prompt", Ctx(), TURN, ContextBlock))
+    await entered.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
 # Strikes
 
 
@@ -609,6 +646,15 @@ def test_a_misspelt_hook_is_refused_with_the_nearest_right_one(bus: Bus) -> None
 def test_a_name_like_no_hook_says_where_the_names_are(bus: Bus) -> None:
     with pytest.raises(PluginRefused, match="hookline hooks"):
         bus.register("greeter", implementing("zzzz", lambda: None), 0)
+
+
+def test_a_method_named_like_a_hook_but_not_marked_is_refused(bus: Bus) -> None:
+    class Guard:
+        def pre_tool(self, ctx: Any, call: ToolCall) -> Deny:
+            return Deny("never")
+
+    with pytest.raises(PluginRefused, match=r"guard: its method pre_tool .* add @hookimpl"):
+        bus.register("guard", Guard(), 0)
 
 
 def test_a_wrapper_is_refused_and_around_is_named(bus: Bus) -> None:
@@ -723,6 +769,31 @@ async def test_a_signal_tells_the_outcome_of_a_pipeline(bus: Bus) -> None:
     assert [reply.text for reply in heard] == ["changed"]
 
 
+@pytest.mark.parametrize("kind", CLOSED)
+async def test_a_denial_is_told_by_the_signal_denied(kind: str, bus: Bus) -> None:
+    hook, ask = BY_KIND[kind]
+    heard: list[tuple[str, Any]] = []
+    bus.register("lenient", implementing(hook, lambda: None), 0)
+    bus.register("strict", implementing(hook, lambda: Deny("not today")), 1)
+    for name in (hook, "denied"):
+        bus.signals.connect(name, lambda event, ctx, name=name: heard.append((name, event)))
+    await ask(bus, Ctx())
+    event = {"pre_tool": CALL, "pre_read": EXCERPT}[hook]
+    assert heard[-1] == ("denied", Denial(hook, "strict", event, "not today"))
+    passed = [name for name, _ in heard[:-1]]
+    assert passed == ([hook] if kind == "veto" else []), "a gate tells only what has passed"
+
+
+async def test_what_is_allowed_is_no_denial(bus: Bus) -> None:
+    heard: list[Any] = []
+    bus.signals.connect("denied", lambda event, ctx: heard.append(event))
+    bus.register("asks", implementing("pre_tool", lambda: Ask("sure?")), 0)
+    bus.register("passes", implementing("pre_read", lambda: None), 0)
+    await bus.veto("pre_tool", Ctx(), CALL)
+    await bus.gate("pre_read", Ctx(), EXCERPT)
+    assert heard == []
+
+
 async def test_receivers_of_a_signal_are_isolated(bus: Bus) -> None:
     heard: list[str] = []
 
@@ -756,9 +827,9 @@ def test_a_disconnected_receiver_hears_no_more(bus: Bus) -> None:
         heard.append(event)
 
     bus.signals.connect("delta", hear)
-    assert bus.signals.heard("delta")
+    assert bus.signals.has_receivers("delta")
     bus.signals.disconnect("delta", hear)
-    assert not bus.signals.heard("delta")
+    assert not bus.signals.has_receivers("delta")
     bus.signals.send("delta", "word")
     assert heard == []
 

@@ -104,6 +104,11 @@ class Misspelt(Bad):
     def pre_tol(self, ctx: Any, call: ToolCall) -> None: ...
 
 
+class Unmarked(Bad):
+    def pre_tool(self, ctx: Any, call: ToolCall) -> Deny:
+        return Deny("never")
+
+
 class Signature(Bad):
     @hookimpl
     def post_tool(self, ctx: Any, outcome: Any) -> None: ...
@@ -158,6 +163,7 @@ CASES = [
     (Init, ["no hands"]),
     (Exits, ["SystemExit"]),
     (Misspelt, ["pre_tol", "did you mean pre_tool"]),
+    (Unmarked, ["pre_tool", "never be called", "add @hookimpl"]),
     (Signature, ["post_tool", "outcome"]),
     (Newer, ["1.99", "1.0", "update hookline"]),
     (Major, ["2.0", "update hookline"]),

@@ -1,50 +1,158 @@
-"""Awaits a coroutine under a deadline that is armed only if it really suspends.
+"""Runs plugins' coroutines step by step: watched, within a deadline, and ended if they cling.
 
-Most hooks return without waiting for anything. ``asyncio.timeout`` around each of them would
-cost more than the hook (28 µs against 4 µs for ten, measured); so the first step is taken by
-hand, and the clock starts when the coroutine asks the loop to wait.
+Most hooks return without waiting for anything. ``asyncio.timeout`` around each of them would cost
+more than the hook (28 µs against 4 µs for ten, measured); so the caller takes the first step by
+hand, and a deadline is armed only when the coroutine really suspends.
+
+A coroutine stays in the task that started it, because timeouts and task groups inside it belong to
+that task.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
+import sys
 import types
-from collections.abc import Awaitable, Generator
+from collections.abc import Callable, Coroutine, Generator
+from contextlib import suppress
 from time import perf_counter
 from typing import Any
 
-from ..bus.watchdog import HookTimeout, Watchdog
+from ..bus.watchdog import HookTimeout, PluginCode, Watchdog
 
+log = logging.getLogger("hookline.bus")
 STEP_LIMIT = 30.0
-"""Seconds one step may block the event loop in a hook that has no deadline."""
+"""Seconds one step may block the event loop where there is no deadline."""
+GRACE = 3.0
+"""Seconds a cancelled hook or background task may take to clean up before it is ended."""
+SLOW = 3.0
+"""Seconds after which the person is told who is waited for."""
+_NOT_STARTED: Any = object()
 
 
-async def in_time(awaitable: Awaitable[Any], deadline: float | None) -> Any:
-    """The result of ``awaitable``. Raises ``HookTimeout`` past ``deadline`` seconds."""
+class Deadline:
+    """Cancels the current task after ``seconds``, and again ``GRACE`` seconds later.
+
+    The second cancellation comes after one from outside as well; :attr:`is_over` is then true and
+    the coroutine is closed instead. ``slow`` is called once, after ``SLOW`` seconds.
+    """
+
+    def __init__(self, seconds: float | None, slow: Callable[[], None] | None = None) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._task = task
+        self._loop = asyncio.get_running_loop()
+        self._until = None if seconds is None else self._loop.time() + seconds
+        self._slow = slow
+        self._before = task.cancelling()
+        self._cancels = 0
+        self._cleaning_up = False
+        self.is_over = False
+        self._timer: asyncio.TimerHandle | None = None
+        if slow is not None and (seconds is None or seconds > SLOW):
+            self._timer = self._loop.call_later(SLOW, self._tell)
+        elif self._until is not None:
+            self._timer = self._loop.call_at(self._until, self._cancel)
+
+    def _tell(self) -> None:
+        if self._until is not None:
+            self._timer = self._loop.call_at(self._until, self._cancel)
+        if self._slow is not None:
+            self._slow()
+
+    def _cancel(self) -> None:
+        self._cancels += 1
+        self._task.cancel()
+
+    def _end(self) -> None:
+        self.is_over = True
+        self._cancel()
+
+    def cancelled(self) -> None:
+        """The coroutine is about to be told that its task was cancelled."""
+        if not self._cleaning_up:
+            self._cleaning_up = True
+            self._disarm()
+            self._timer = self._loop.call_later(GRACE, self._end)
+
+    def _disarm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def close(self) -> None:
+        """Disarm, and take back the cancellations that were not asked for from outside."""
+        self._disarm()
+        for _ in range(self._cancels):
+            self._task.uncancel()
+
+    @property
+    def has_passed(self) -> bool:
+        """True if this deadline has cancelled the task."""
+        return self._cancels > 0
+
+    @property
+    def cancelled_outside(self) -> bool:
+        """True if something else has cancelled the task meanwhile; for after :meth:`close`."""
+        return self._task.cancelling() > self._before
+
+
+async def finish(
+    coroutine: Coroutine[Any, Any, Any],
+    waiting_for: Any,
+    watchdog: Watchdog,
+    what: PluginCode,
+    seconds: float | None,
+    slow: Callable[[], None] | None = None,
+) -> Any:
+    """The result of a coroutine whose first step waits for ``waiting_for``.
+
+    Raises:
+        HookTimeout: it took longer than ``seconds``.
+        CancelledError: the task was cancelled, whatever the coroutine made of that.
+    """
+    deadline = Deadline(seconds, slow)
+    result, failure = None, None
     try:
-        async with asyncio.timeout(deadline) as clock:
-            return await awaitable
-    except TimeoutError as error:
-        if clock.expired():
-            raise HookTimeout from error
-        raise
+        limit = seconds or STEP_LIMIT
+        result = await drive(coroutine, watchdog, what, limit, deadline, waiting_for)
+    except BaseException as error:
+        failure = error
+    deadline.close()
+    if deadline.cancelled_outside:
+        raise asyncio.CancelledError from failure
+    if deadline.has_passed and isinstance(failure, asyncio.CancelledError):
+        raise HookTimeout from failure
+    if failure is not None:
+        raise failure
+    return result
 
 
 @types.coroutine
-def go_on(
-    coroutine: Any, waiting_for: Any, watchdog: Watchdog, what: object, limit: float
+def drive(
+    coroutine: Any,
+    watchdog: Watchdog,
+    what: PluginCode,
+    limit: float = STEP_LIMIT,
+    deadline: Deadline | None = None,
+    waiting_for: Any = _NOT_STARTED,
 ) -> Generator[Any, Any, Any]:
-    """What is left of a coroutine whose first step waits for ``waiting_for``.
+    """The result of a coroutine, each of whose steps may take ``limit`` seconds.
 
-    Hands what it waits for to the loop, and what comes back to it; each step is watched.
+    Passes what it waits for to the event loop, and what comes back to the coroutine.
     """
+    step, argument = coroutine.send, None
     while True:
-        try:
-            value = yield waiting_for
-        except BaseException as error:
-            step, argument = coroutine.throw, error
-        else:
-            step, argument = coroutine.send, value
+        if waiting_for is not _NOT_STARTED:
+            try:
+                step, argument = coroutine.send, (yield waiting_for)
+            except BaseException as error:
+                step, argument = coroutine.throw, error
+                if deadline is not None and isinstance(error, asyncio.CancelledError):
+                    if deadline.is_over:
+                        _close(coroutine, what)
+                        raise
+                    deadline.cancelled()
         before = watchdog.begin(what, perf_counter() + limit)
         try:
             waiting_for = step(argument)
@@ -52,3 +160,53 @@ def go_on(
             return stop.value
         finally:
             watchdog.end(before)
+
+
+def _close(coroutine: Any, what: PluginCode) -> None:
+    log.warning(
+        "plugin %s: %s did not stop within %g s of its cancellation and was ended",
+        what.plugin,
+        what.where,
+        GRACE,
+    )
+    with suppress(BaseException):
+        coroutine.close()
+
+
+def plugin_task(
+    coroutine: Coroutine[Any, Any, Any], watchdog: Watchdog, what: PluginCode, **options: Any
+) -> asyncio.Task[Any]:
+    """A task of a plugin's own: watched, ended if it clings, and unable to exit the process."""
+    if not asyncio.iscoroutine(coroutine):
+        raise TypeError(f"a coroutine was expected, got {coroutine!r}")
+    work = _contained(coroutine, watchdog, what)
+    work.__name__ = getattr(coroutine, "__name__", "work")  # type: ignore[attr-defined]
+    task = asyncio.Task(work, loop=asyncio.get_running_loop(), **options)
+    task.add_done_callback(lambda _: coroutine.close())  # it may never have been started
+    return task
+
+
+async def _contained(
+    coroutine: Coroutine[Any, Any, Any], watchdog: Watchdog, what: PluginCode
+) -> Any:
+    deadline = Deadline(None)
+    try:
+        return await drive(coroutine, watchdog, what, deadline=deadline)
+    except (SystemExit, HookTimeout) as error:  # SystemExit in a task would end the event loop
+        raise RuntimeError(f"{type(error).__name__}: {error}") from error
+    finally:
+        deadline.close()
+
+
+class CoreTask(asyncio.Task[Any]):
+    """A task of core, which a plugin's code cannot cancel while it runs in it."""
+
+    watchdog: Watchdog
+
+    def cancel(self, msg: Any = None) -> bool:
+        """Cancel the task. Raises ``RuntimeError`` for a plugin that it runs at the moment."""
+        if self.watchdog.running is not None and asyncio.current_task(self.get_loop()) is self:
+            caller = str(sys._getframe(1).f_globals.get("__name__")).partition(".")[0]
+            if caller not in ("asyncio", "hookline"):
+                raise RuntimeError("a plugin may not cancel the task that it runs in")
+        return super().cancel(msg)

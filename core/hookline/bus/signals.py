@@ -6,22 +6,30 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Callable
+from time import perf_counter
 from typing import Any
 
 import blinker
 
+from ..bus.deadline import STEP_LIMIT, plugin_task
 from ..bus.implementation import describe, is_fault
+from ..bus.watchdog import Watchdog, Work
 
 log = logging.getLogger("hookline.signals")
 
 
 class SignalHub:
-    """Signals by name. A receiver is called as ``receiver(event, ctx=ctx)``."""
+    """Signals by name. A receiver is called as ``receiver(event, ctx=ctx)``.
 
-    def __init__(self) -> None:
+    A receiver with an attribute ``plugin`` belongs to that plugin, another one to core.
+    """
+
+    def __init__(self, watchdog: Watchdog) -> None:
+        self._watchdog = watchdog
         self._space = blinker.Namespace()
-        self._tasks: set[asyncio.Future[Any]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
         self._calling: set[Any] = set()
+        self._recursive: set[Any] = set()
 
     def connect(self, name: str, receiver: Callable[..., Any]) -> None:
         """Subscribe; the hub keeps the receiver alive."""
@@ -29,32 +37,46 @@ class SignalHub:
 
     def disconnect(self, name: str, receiver: Callable[..., Any]) -> None:
         """Unsubscribe."""
+        self._recursive.discard(receiver)
         self._space.signal(name).disconnect(receiver)
 
-    def heard(self, name: str) -> bool:
+    def has_receivers(self, name: str) -> bool:
         """True if anybody listens."""
         found = self._space.get(name)
         return found is not None and bool(found.receivers)
 
     def send(self, name: str, event: object, ctx: Any = None) -> None:
-        """Call every receiver; one that raises is logged and the others still hear."""
+        """Call every receiver; one that raises is logged and the others are still called.
+
+        A receiver does not receive the signal again that it sends itself, directly or not.
+        """
         found = self._space.get(name)
         if found is None or not found.receivers:
             return
         for receiver in list(found.receivers_for(blinker.ANY)):
             if receiver in self._calling:
-                continue  # it hears what it has sent itself: that would never end
+                self._warn_of_recursion(name, receiver)
+                continue
             self._calling.add(receiver)
+            work = Work(getattr(receiver, "plugin", "core"), f"a receiver of signal {name}")
+            before = self._watchdog.begin(work, perf_counter() + STEP_LIMIT)
             try:
                 result = receiver(event, ctx=ctx)
-                if inspect.isawaitable(result):
-                    self._keep(name, receiver, asyncio.ensure_future(result))
+                if inspect.iscoroutine(result):
+                    self._keep(work, plugin_task(result, self._watchdog, work))
             except BaseException as error:
                 if not is_fault(error):
                     raise
-                self._failed(name, receiver, error)
+                _log_failure(work, error)
             finally:
+                self._watchdog.end(before)
                 self._calling.discard(receiver)
+
+    def _warn_of_recursion(self, name: str, receiver: Any) -> None:
+        if receiver not in self._recursive:
+            self._recursive.add(receiver)
+            plugin = getattr(receiver, "plugin", "core")
+            log.warning("plugin %s: a receiver of signal %s sends that signal again", plugin, name)
 
     async def aclose(self) -> None:
         """Cancel what asynchronous receivers still do."""
@@ -63,17 +85,20 @@ class SignalHub:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    @staticmethod
-    def _failed(name: str, receiver: Any, error: BaseException) -> None:
-        plugin, reason = getattr(receiver, "plugin", "core"), describe(error)
-        log.warning("plugin %s: a receiver of signal %s failed: %s", plugin, name, reason)
-
-    def _keep(self, name: str, receiver: Any, task: asyncio.Future[Any]) -> None:
+    def _keep(self, work: Work, task: asyncio.Task[Any]) -> None:
         self._tasks.add(task)
 
-        def done(finished: asyncio.Future[Any]) -> None:
+        def done(finished: asyncio.Task[Any]) -> None:
             self._tasks.discard(finished)
-            if not finished.cancelled() and (error := finished.exception()) is not None:
-                self._failed(name, receiver, error)
+            if not finished.cancelled():
+                error = finished.exception()
+            else:  # without being asked to, it is a failure
+                error = None if finished.cancelling() else asyncio.CancelledError()
+            if error is not None:
+                _log_failure(work, error)
 
         task.add_done_callback(done)
+
+
+def _log_failure(work: Work, error: BaseException) -> None:
+    log.warning("plugin %s: %s failed: %s", work.plugin, work.where, describe(error))

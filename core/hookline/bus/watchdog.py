@@ -1,23 +1,27 @@
-"""Interrupts a synchronous hook that does not return, and one step of a coroutine that blocks.
+"""Interrupts a plugin's code that blocks the event loop, and names it while it does.
 
-The bus marks what it is running; a daemon thread looks twice a second and, past the deadline,
-raises :class:`HookTimeout` in the thread that runs the event loop. In the main thread this is a
-signal, which also ends a blocking system call; elsewhere it is an asynchronous exception, which
-the interpreter delivers at its next bytecode.
+The bus marks what it is running; a daemon thread looks twice a second. Code that has not returned
+for a second is logged with its plugin. Past its deadline, :class:`HookTimeout` is raised in the
+thread that runs the event loop: in the main thread by a signal, which also ends a blocking system
+call; elsewhere as an asynchronous exception, which the interpreter delivers at its next bytecode.
 """
 
 from __future__ import annotations
 
 import ctypes
+import logging
 import signal
+import sys
 import threading
 import time
 from types import FrameType
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
-Watched: TypeAlias = tuple[object, float]
+log = logging.getLogger("hookline.bus")
 LOOK_EVERY = 0.5
 """Seconds between looks."""
+LOOKS = 3
+"""Looks at one and the same step after which it is logged that it blocks the event loop."""
 _SIGNAL = getattr(signal, "SIGURG", None)
 """Ignored by default and hardly used, so nobody else's handler is taken away."""
 
@@ -26,22 +30,44 @@ class HookTimeout(BaseException):
     """A hook ran past its deadline. No `Exception`, so that a hook cannot swallow it unawares."""
 
 
+class PluginCode(Protocol):
+    """Code of a plugin that may be watched."""
+
+    @property
+    def plugin(self) -> str:
+        """The plugin's name."""
+
+    @property
+    def where(self) -> str:
+        """What runs, such as the hook's name."""
+
+
+class Work(NamedTuple):
+    """A plugin's code that is not a hook: a tool, a command, middleware, a receiver, a task."""
+
+    plugin: str
+    where: str
+
+
+Watched: TypeAlias = "tuple[PluginCode | None, float]"
+
+
 class Watchdog:
     """Watches one event loop's thread. ``begin`` and ``end`` are cheap: two attribute stores."""
 
     def __init__(self) -> None:
-        self.running: object = None
-        """What is running now, if it is a plugin's."""
+        self.running: PluginCode | None = None
+        """The plugin's code that runs now, if any."""
         self._until = 0.0
         self._target = 0
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._previous: Any = None
 
-    def begin(self, what: object, until: float) -> Watched:
-        """``what`` starts now and must be done by ``until`` (``time.perf_counter``).
+    def begin(self, what: PluginCode, until: float) -> Watched:
+        """``what`` starts now and must return by ``until`` (``time.perf_counter``).
 
-        Returns what was watched before; hooks may call hooks.
+        Returns what was watched before, for :meth:`end`; hooks may call hooks.
         """
         before = (self.running, self._until)
         self._until = until
@@ -49,7 +75,7 @@ class Watchdog:
         return before
 
     def end(self, before: Watched) -> None:
-        """What was running has returned; what called it is watched again."""
+        """What was running has returned; its caller is watched again."""
         self.running, self._until = before
 
     def start(self) -> None:
@@ -81,9 +107,21 @@ class Watchdog:
         return in_main and _SIGNAL is not None and hasattr(signal, "pthread_kill")
 
     def _look(self) -> None:
+        last: Watched = (None, 0.0)
+        looks = 0
         while not self._stop.wait(LOOK_EVERY):
+            step = (self.running, self._until)
+            looks = looks + 1 if step == last else 1
+            last = step
+            if step[0] is not None and looks == LOOKS:
+                self._name(step[0])
             if self._is_late():
                 self._interrupt()
+
+    def _name(self, what: PluginCode) -> None:
+        frame = sys._current_frames().get(self._target)
+        place = f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "unknown"
+        log.warning("plugin %s blocks the event loop in %s (%s)", what.plugin, what.where, place)
 
     def _is_late(self) -> bool:
         return self.running is not None and time.perf_counter() > self._until
@@ -98,7 +136,7 @@ class Watchdog:
             )
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
-        # Judged again here: the hook may have returned while the signal was under way.
+        # Judged again here: the hook may have returned while the signal was on its way.
         if self._is_late():
             self._until = time.perf_counter() + LOOK_EVERY
             raise HookTimeout

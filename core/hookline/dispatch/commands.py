@@ -65,9 +65,8 @@ async def run_command(
         return f"{command.name} is for the operator."
     seen: Any = ctx if plugin == CORE else ctx.of(plugin)
     try:
-        result: Any = command.run(seen, args)
-        if inspect.isawaitable(result):
-            result = await result
+        where = f"command {command.name}"
+        result: Any = await ctx.runtime.bus.run(plugin, where, command.run, seen, args)
     except BaseException as error:
         if ctx.runtime.strict or not is_fault(error):
             raise

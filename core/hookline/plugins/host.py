@@ -14,6 +14,8 @@ from hookline_hookspecs.host import Channel, Context, Http, Paths
 from hookline_hookspecs.messages import Message
 
 from .. import clock
+from ..bus.deadline import plugin_task
+from ..bus.watchdog import Work
 from ..sessions.context import PluginContext, TurnContext, current
 from ..turn.model_call import call_model
 
@@ -176,7 +178,9 @@ class PluginHost:
 
     def spawn(self, coro: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
         """Run background work until it ends or the plugin goes; a failure is logged."""
-        task = asyncio.get_running_loop().create_task(coro, name=f"{self.plugin}:{name}")
+        name = f"{self.plugin}:{name}"
+        work = Work(self.plugin, f"background work {name}")
+        task = plugin_task(coro, self._runtime.bus.watchdog, work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
         return task

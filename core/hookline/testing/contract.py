@@ -381,12 +381,13 @@ def _registered(h: Harness) -> set[str]:
     """Everything that plugins have registered with a running core."""
     runtime = h.runtime
     h.hooks.close()  # Otherwise every signal of a hook is listened to.
+    has_receivers = runtime.bus.signals.has_receivers
     return {
         *(f"tool {name}" for name in runtime.tools),
         *(f"command {command.name}" for command in runtime.commands.all()),
         *(f"channel {channel.name}" for channel in runtime.channels),
         *(f"service {protocol.__name__}" for protocol in runtime.services),
-        *(f"listener to {name}" for name in (*HOOKS, *SIGNALS) if runtime.bus.signals.heard(name)),
+        *(f"listener to {name}" for name in (*HOOKS, *SIGNALS) if has_receivers(name)),
         *(f"watcher {number}" for number, _ in enumerate(runtime.bus.observers)),
         *(
             f"hook {hook} of {implementation.plugin}"

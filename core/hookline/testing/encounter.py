@@ -16,8 +16,9 @@ from hookline_hookspecs import (
     ToolResult,
 )
 
-from hookline.bus.bus import Bus, listed
+from hookline.bus.bus import Bus
 from hookline.bus.implementation import Implementation, describe
+from hookline.bus.shapes import listed
 from hookline.bus.watchdog import HookTimeout
 from hookline.sessions.context import TurnContext
 

@@ -15,8 +15,8 @@ from hookline_hookspecs.events import Failure, ModelResponse, Question, Reply, T
 from hookline_hookspecs.messages import Message, TextBlock, ToolCall, ToolResultBlock
 
 from .. import clock
-from ..bus.bus import AroundFault
 from ..bus.implementation import describe
+from ..bus.middleware import AroundFault
 from ..sessions.context import TurnContext, current
 from ..sessions.history import forget_cold_context
 from ..sessions.prompt import envelope

@@ -59,7 +59,7 @@ async def call_model(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
             if bus.observers:
                 seconds = perf_counter() - started
                 step = Step("model", "core", "", wire, response, started, seconds, failure)
-                bus.told(ctx, step)
+                bus.notify_observers(ctx, step)
 
     return await bus.around("around_model", ctx, request, send, ModelResponse)
 
@@ -67,7 +67,7 @@ async def call_model(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
 def _sink(ctx: TurnContext) -> DeltaSink | None:
     """Where streamed pieces go: nowhere if nobody listens or a plugin may take words back."""
     runtime = ctx.runtime
-    shown = runtime.bus.signals.heard("delta") and not runtime.plugins.withholds_deltas()
+    shown = runtime.bus.signals.has_receivers("delta") and not runtime.plugins.withholds_deltas()
 
     def show(delta: Delta) -> None:
         if shown:

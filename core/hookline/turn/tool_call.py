@@ -16,8 +16,9 @@ from hookline_hookspecs.events import Answer, Ask, Deny, Question, Step, ToolOut
 from hookline_hookspecs.messages import ToolCall
 from hookline_hookspecs.tools import Tool
 
-from ..bus.bus import AroundFault
 from ..bus.implementation import describe, is_fault
+from ..bus.middleware import AroundFault
+from ..bus.shapes import wrong_field
 from ..sessions.context import TurnContext
 from ..text import clean
 
@@ -191,7 +192,8 @@ async def _execute(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResult:
     result = await _outcome(ctx, tool, call, arguments)
     seconds = perf_counter() - start
     if ctx.runtime.bus.observers:
-        ctx.runtime.bus.told(ctx, Step("tool", "core", "", call, result, start, seconds))
+        step = Step("tool", "core", "", call, result, start, seconds)
+        ctx.runtime.bus.notify_observers(ctx, step)
     return replace(result, seconds=seconds)
 
 
@@ -200,10 +202,12 @@ async def _outcome(
 ) -> ToolResult:
     try:
         if tool.is_async:
-            value = await tool.run(**arguments)
+            bus = ctx.runtime.bus
+            value = await bus.run(tool.plugin, f"tool {tool.name}", tool.run, **arguments)
         else:
             value = await asyncio.to_thread(_plain, tool, arguments)
         await ctx.at_work.at("mid-tool")
+        return _result(call, value)
     except (Refused, PermissionError) as error:
         return _failure(call, f"Denied: {error}")
     except HooklineError as error:
@@ -213,22 +217,22 @@ async def _outcome(
             raise
         log.warning("tool %s failed", tool.name, exc_info=error)
         return _failure(call, f"Error: {tool.name} failed: {describe(error)}")
-    return _result(call, value)
 
 
 def _plain(tool: Tool, arguments: dict[str, Any]) -> Any:
     try:
         return tool.run(**arguments)
-    except StopIteration as error:
-        # A future cannot carry it; the turn would wait for ever.
-        raise RuntimeError("it raised StopIteration") from error
+    except (StopIteration, GeneratorExit) as error:
+        # A future cannot carry them to the coroutine that waits for it.
+        raise RuntimeError(f"it raised {type(error).__name__}") from error
 
 
 def _result(call: ToolCall, value: object) -> ToolResult:
     if isinstance(value, ToolResult):
-        return replace(value, call=call)
+        return _checked(replace(value, call=call))
     if isinstance(value, ToolOutput):
-        return ToolResult(call, value.text, value.ok, value.notes, value.data, value.images)
+        output = ToolResult(call, value.text, value.ok, value.notes, value.data, value.images)
+        return _checked(output)
     if isinstance(value, str):
         return ToolResult(call, value)
     try:
@@ -236,6 +240,12 @@ def _result(call: ToolCall, value: object) -> ToolResult:
     except (TypeError, ValueError, RecursionError) as error:
         return _failure(call, f"Error: {call.name} returned what JSON cannot hold: {error}")
     return ToolResult(call, text, data=value)
+
+
+def _checked(result: ToolResult) -> ToolResult:
+    if (wrong := wrong_field(result)) is not None:
+        raise wrong
+    return result
 
 
 def _failure(call: ToolCall, text: str) -> ToolResult:

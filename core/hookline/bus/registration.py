@@ -1,0 +1,133 @@
+"""Registers plugins: checks their hooks and keeps who implements which, in the order of calls."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pluggy
+from hookline_hookspecs import HOOKS, HookSpec, HookSpecs
+from hookline_hookspecs.hooks import GUARDS, PROJECT
+
+from ..bus.implementation import Implementation, PluginRefused
+
+
+class _Manager(pluggy.PluginManager):
+    """Examines only what is marked; pluggy's look at every attribute costs 1 ms a plugin."""
+
+    def parse_hookimpl_opts(self, plugin: Any, name: str) -> Any:
+        """The options of an implementation; None for any other attribute."""
+        return super().parse_hookimpl_opts(plugin, name) if _mark(plugin, name) else None
+
+
+class Registry:
+    """The registered plugins' implementations by hook, in the order of the calls."""
+
+    def __init__(self) -> None:
+        self._manager = _Manager(PROJECT)
+        self._manager.add_hookspecs(HookSpecs)
+        self.table: dict[str, tuple[Implementation, ...]] = dict.fromkeys(HOOKS, ())
+        self.guards: set[str] = set()
+        """Plugins that implement a veto or a gate."""
+
+    def register(self, name: str, plugin: object, rank: int) -> None:
+        """Add a plugin; a lower ``rank`` is further outside.
+
+        Raises:
+            PluginRefused: a hook is misspelt, unmarked, a wrapper or takes the wrong arguments;
+                nothing of the plugin stays behind.
+        """
+        _check_hooks(name, plugin)
+        try:
+            self._manager.register(plugin, name)
+            self._manager.check_pending()
+        except pluggy.PluginValidationError as error:
+            if self._manager.has_plugin(name):
+                self._manager.unregister(name=name)
+            raise PluginRefused(_first_lines(error)) from error
+        for impl in self._implementations(name, plugin, rank):
+            hook = impl.spec.name
+            self.table[hook] = tuple(sorted((*self.table[hook], impl), key=lambda i: i.place))
+            if impl.spec.kind in GUARDS:
+                self.guards.add(name)
+
+    def unregister(self, name: str) -> None:
+        """Remove a plugin and its implementations at once."""
+        if self._manager.has_plugin(name):
+            self._manager.unregister(name=name)
+            self.guards.discard(name)
+            for hook, found in self.table.items():
+                self.table[hook] = tuple(impl for impl in found if impl.plugin != name)
+
+    def _implementations(self, name: str, plugin: object, rank: int) -> Iterator[Implementation]:
+        for caller in self._manager.get_hookcallers(plugin) or ():
+            spec = HOOKS[caller.name]
+            for found in caller.get_hookimpls():
+                if found.plugin is plugin:
+                    end = -1 if found.tryfirst else 1 if found.trylast else 0
+                    place = (-end, -rank) if spec.reverse else (end, rank)
+                    call = _adapt(found.function, found.argnames, spec)
+                    yield Implementation(spec, name, found.function, call, place)
+
+
+def _mark(plugin: object, attribute: str) -> Any:
+    return getattr(getattr(type(plugin), attribute, None), f"{PROJECT}_impl", None)
+
+
+def _adapt(
+    function: Callable[..., Any], argnames: tuple[str, ...], spec: HookSpec
+) -> Callable[[Any, Any], Any]:
+    """``function`` as a call of ``(ctx, event)``: implementations may take fewer arguments."""
+    names = tuple(argnames)
+    if names == ("ctx", spec.event):
+        return function
+    if names == (spec.event,):
+        return lambda _ctx, event: function(event)
+    if names == ("ctx",):
+        return lambda ctx, _event: function(ctx)
+    if not names:
+        return lambda _ctx, _event: function()
+    return lambda ctx, event: function(**{n: ctx if n == "ctx" else event for n in names})
+
+
+def _check_hooks(name: str, plugin: object) -> None:
+    """Raise ``PluginRefused`` for a hook that could not be called as its author expects."""
+    for attribute in dir(type(plugin)):
+        options = _mark(plugin, attribute)
+        if options is not None:
+            _check_hook(name, plugin, attribute, options)
+        elif attribute in HOOKS and callable(getattr(type(plugin), attribute, None)):
+            raise PluginRefused(
+                f"{name}: its method {attribute} is named like a hook and is not marked as one, "
+                f"so it would never be called; add @hookimpl above it, or rename it"
+            )
+
+
+def _check_hook(name: str, plugin: object, attribute: str, options: dict[str, Any]) -> None:
+    hook = options.get("specname") or attribute
+    if hook not in HOOKS:
+        near = difflib.get_close_matches(hook, HOOKS, 1)
+        hint = f"did you mean {near[0]}?" if near else "see `hookline hooks` for their names"
+        raise PluginRefused(f"{name} implements {hook}, which is no hook; {hint}")
+    if options.get("wrapper") or options.get("hookwrapper"):
+        raise PluginRefused(
+            f"{name} implements {hook} as a pluggy wrapper; use around_model or around_tool, "
+            f"which return middleware"
+        )
+    function = getattr(plugin, attribute)
+    taken = inspect.signature(function).parameters.values()
+    required = [one.name for one in taken if one.default is one.empty]
+    if odd := [one for one in required if one not in ("ctx", HOOKS[hook].event)]:
+        raise PluginRefused(
+            f"{name}: {hook} is called with ctx and {HOOKS[hook].event}, so it cannot take "
+            f"{odd[0]}; the names count"
+        )
+    if HOOKS[hook].sync and inspect.iscoroutinefunction(function):
+        raise PluginRefused(f"{name}: {hook} is called synchronously; write `def`")
+
+
+def _first_lines(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return " ".join(lines[:4])

@@ -1,0 +1,64 @@
+"""Checks what plugins return: the type, and the type of every field of a dataclass."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from functools import cache
+from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
+
+Fits: TypeAlias = Callable[[Any], bool]
+
+
+def wrong_type(value: object, *wanted: Any) -> TypeError:
+    """The error for a ``value`` that is none of ``wanted``, which are types or descriptions."""
+    names = " or ".join(getattr(kind, "__name__", str(kind)) for kind in wanted)
+    return TypeError(f"it returned {type(value).__name__} where {names} or None is wanted")
+
+
+def wrong_field(value: object) -> TypeError | None:
+    """The error for the first field of a dataclass that does not hold what its type says."""
+    kind: Any = type(value)
+    if hasattr(kind, "__dataclass_fields__"):
+        for name, fits in _checks(kind):
+            part = getattr(value, name)
+            if not fits(part):
+                found = f"{type(part).__name__} as its {name}, or with the wrong items in it"
+                return TypeError(f"it returned {kind.__name__} with {found}")
+    return None
+
+
+def listed(result: Any) -> Sequence[Any]:
+    """One contribution, or several, as a sequence."""
+    return result if isinstance(result, (list, tuple)) else (result,)
+
+
+@cache
+def _checks(kind: Any) -> tuple[tuple[str, Fits], ...]:
+    hints = get_type_hints(kind)
+    return tuple((field.name, _fits(hints[field.name])) for field in fields(kind))
+
+
+def _fits(hint: Any) -> Fits:
+    """A check for one annotation; items of tuples are checked, values of mappings are not."""
+    origin, arguments = get_origin(hint) or hint, get_args(hint)
+    if origin is Any:
+        return lambda _: True
+    if origin is Literal:
+        return lambda value: isinstance(value, str) and value in arguments
+    if origin in (Union, types.UnionType):
+        options = [_fits(argument) for argument in arguments]
+        return lambda value: any(fits(value) for fits in options)
+    if origin is tuple and arguments[1:] == (...,):
+        item = _fits(arguments[0])
+        return lambda value: isinstance(value, tuple) and all(map(item, value))
+    if origin is tuple:
+        items = [_fits(argument) for argument in arguments]
+        return lambda value: (
+            isinstance(value, tuple)
+            and len(value) == len(items)
+            and all(fits(part) for fits, part in zip(items, value, strict=True))
+        )
+    kinds: Any = {dict: Mapping, float: (int, float)}.get(origin, origin)
+    return lambda value: isinstance(value, kinds)
