@@ -23,7 +23,8 @@ from typing import Any
 
 from hookline.testing import Harness
 from hookline_memory import Memory
-from hookline_memory.facts import Chat, Fact, Writer
+from hookline_memory.fact import Fact
+from hookline_memory.facts import Chat, Writer
 from hookline_memory.ranking import Ranking
 
 SIZES = (100, 1_000, 10_000)
