@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 import subprocess
 import sys
@@ -31,7 +32,8 @@ from .conftest import MakeTalk, request
     ("status", "kind", "message", "error"),
     [
         (401, "authentication_error", "invalid x-api-key", AuthError),
-        (402, "billing_error", "no credit", AuthError),
+        (402, "billing_error", "no credit", RateLimited),
+        (400, "invalid_request_error", "Your credit balance is too low", RateLimited),
         (403, "permission_error", "not allowed", AuthError),
         (404, "not_found_error", "model: nope", BadRequest),
         (400, "invalid_request_error", "tools.0: bad", BadRequest),
@@ -59,7 +61,7 @@ async def test_a_status_has_its_error(
     text = str(caught.value)
     assert type(caught.value) is error
     assert "anthropic/claude-sonnet-4-5" in text
-    assert f"HTTP {status}: {message}" in text
+    assert f"({status}: {message})" in text
 
 
 @pytest.mark.parametrize(
@@ -104,14 +106,14 @@ async def test_a_long_wait_is_told_and_not_slept_through(talk: MakeTalk) -> None
 async def test_an_error_page_is_told_by_its_title(talk: MakeTalk) -> None:
     page = "<html><head><title>502 Bad &amp; Gateway</title></head><body>…</body></html>"
     t = talk(Reply(status=502, body=page))
-    with pytest.raises(Overloaded, match=r"HTTP 502: 502 Bad & Gateway$"):
+    with pytest.raises(Overloaded, match=r"\(502: a web page, '502 Bad & Gateway'\)"):
         await t.ask()
 
 
 @pytest.mark.parametrize("stream", [True, False])
 async def test_another_server_is_told_by_what_it_says(talk: MakeTalk, stream: bool) -> None:
     t = talk(Reply(body="<html><p>Welcome</p></html>"), stream=stream)
-    with pytest.raises(BadRequest, match=r"Check the base URL\. It said: Welcome"):
+    with pytest.raises(BadRequest, match=r"than a message \(a web page, 'Welcome'\)\. Check"):
         await t.ask()
 
 
@@ -159,13 +161,13 @@ async def test_a_connection_that_breaks(talk: MakeTalk, stream: bool) -> None:
 )
 async def test_a_stream_that_is_none(talk: MakeTalk, events: tuple[tuple[str, str], ...]) -> None:
     t = talk(Reply(events=events))
-    with pytest.raises(NetworkError, match="broke off"):
+    with pytest.raises(NetworkError, match=r"broke off|unreadable"):
         await t.ask()
 
 
 async def test_a_whole_answer_that_is_cut_short(talk: MakeTalk) -> None:
     t = talk(Reply(body='{"content": ['), stream=False)
-    with pytest.raises(NetworkError, match="broke off"):
+    with pytest.raises(NetworkError, match="unreadable"):
         await t.ask()
 
 
@@ -175,14 +177,14 @@ async def test_nobody_listens() -> None:
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
     settings = ProviderSettings("local", url, "k", {}, {"max_retries": 0})
     provider = AnthropicProvider(settings)
-    with pytest.raises(NetworkError, match=f"local at {url} could not be reached"):
+    with pytest.raises(NetworkError, match=re.escape(f"The connection to local ({url}) failed")):
         await provider.send(provider.render(request()), None)
     await provider.aclose()
 
 
 async def test_a_server_that_is_too_slow(talk: MakeTalk) -> None:
     t = talk(Reply(text="late", delay=0.5), timeout=0.05)
-    with pytest.raises(NetworkError, match="could not be reached"):
+    with pytest.raises(NetworkError, match="did not answer"):
         await t.ask()
 
 

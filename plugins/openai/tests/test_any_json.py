@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hookline_hookspecs import Block, ModelResponse, ProviderError
 from hookline_openai.chat_answer import ChatAnswer
-from hookline_openai.failures import Failures, ServerSaid
 from hookline_openai.responses_answer import ARGUMENTS, ENDS, TEXT, THINKING, ResponsesAnswer
+from hookline_providerkit import Failures, ServerSaid
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -60,7 +60,8 @@ def read(make, pieces, whole) -> ModelResponse | ProviderError:
         if not pieces:
             answer.whole(whole)
     except ServerSaid as error:
-        return Failures("local").in_stream("llama", error.body)
+        fields = {"name": "local", "model": "llama", "key": "LLAMA_KEY"}
+        return Failures(fields).in_stream(error.body)
     assert all(shown)
     return answer.response("local/llama", None)
 

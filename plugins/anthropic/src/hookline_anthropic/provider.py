@@ -14,7 +14,6 @@ from hookline_hookspecs import (
 from .answer import read_message
 from .body import join_body
 from .client import Client
-from .errors import Errors
 from .options import read_options
 from .render import Renderer
 
@@ -35,11 +34,9 @@ class AnthropicProvider:
             BadRequest: an option has a value that cannot be used.
         """
         self.name = settings.name
-        self._settings = settings
-        self._options = read_options(settings)
-        self._errors = Errors(settings.name, settings.base_url)
-        self._renderer = Renderer(self._options)
-        self._client: Client | None = None
+        options = read_options(settings)
+        self._renderer = Renderer(options)
+        self._client = Client(settings, options)
 
     def render(self, request: ModelRequest) -> WireRequest:
         """The request as fields and encoded parts; equal messages give equal bytes."""
@@ -51,8 +48,6 @@ class AnthropicProvider:
         Raises:
             ProviderError: of the kind that fits; the text names provider and model.
         """
-        if self._client is None:
-            self._client = Client(self._settings, self._options, self._errors)
         body = join_body(wire)
         model = wire.model or str(wire.fields.get("model"))
         if wire.fields.get("stream"):
@@ -63,6 +58,4 @@ class AnthropicProvider:
 
     async def aclose(self) -> None:
         """Close connections; the next request opens them again."""
-        if self._client is not None:
-            client, self._client = self._client, None
-            await client.aclose()
+        await self._client.aclose()

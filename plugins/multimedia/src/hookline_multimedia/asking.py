@@ -1,21 +1,22 @@
 """Requests to the services: clients of the official SDK, answers as bytes up to a limit.
 
-The SDK is imported and a client is made when the first request is sent, one for each address and
-key. Answers are looked at by the caller, because servers answer with anything.
+The SDK is imported and a client is made when the first request is sent, for each address and key.
+Answers are looked at by the caller, because servers answer with anything.
 """
 
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from hookline_hookspecs import BadRequest, HooklineError, NetworkError
+from hookline_hookspecs import BadRequest, HooklineError
+from hookline_providerkit import Cause, Pools
 
 from .endpoints import Endpoint
-from .failures import failure, safe, timed_out
+from .failures import failures_at
 from .reading import size
 
 if TYPE_CHECKING:
@@ -33,8 +34,7 @@ class Asker:
     def __init__(self, timeout: float, max_retries: int) -> None:
         self._timeout = timeout
         self._max_retries = max_retries
-        self._clients: dict[tuple[str, str], AsyncOpenAI] = {}
-        self._making = threading.Lock()
+        self._pools: dict[tuple[str, str], Pools[AsyncOpenAI]] = {}
 
     async def ask(self, at: Endpoint, request: Request, most: int) -> bytes:
         """The body of the answer. ``request`` makes the SDK's streamed response of a client.
@@ -44,11 +44,11 @@ class Asker:
                 ``most`` bytes; the text is a sentence.
         """
         try:
-            client = self._clients.get((at.base_url, at.api_key))
-            if client is None:
-                # Importing the SDK takes a second: on a thread, nobody else is held up by it.
-                client = await asyncio.to_thread(self._client, at)
-            async with asyncio.timeout(self._timeout), request(client) as response:
+            async with (
+                self._pools_at(at).client() as client,
+                asyncio.timeout(self._timeout),
+                request(client) as response,
+            ):
                 return await _bounded(response.iter_bytes(), at, most)
         except Exception as error:
             raise _explained(error, at) from error
@@ -70,23 +70,24 @@ class Asker:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        clients, self._clients = list(self._clients.values()), {}
-        for client in clients:
-            await client.close()
+        for pools in self._pools.values():
+            await pools.aclose()
+
+    def _pools_at(self, at: Endpoint) -> Pools[AsyncOpenAI]:
+        key = (at.base_url, at.api_key)
+        if key not in self._pools:
+            self._pools[key] = Pools(partial(self._client, at))
+        return self._pools[key]
 
     def _client(self, at: Endpoint) -> AsyncOpenAI:
         import openai
 
-        with self._making:
-            client = self._clients.get((at.base_url, at.api_key))
-            if client is None:
-                client = self._clients[at.base_url, at.api_key] = openai.AsyncOpenAI(
-                    api_key=at.api_key,
-                    base_url=at.base_url,
-                    max_retries=self._max_retries,
-                    timeout=openai.Timeout(self._timeout, connect=min(CONNECT, self._timeout)),
-                )
-            return client
+        return openai.AsyncOpenAI(
+            api_key=at.api_key,
+            base_url=at.base_url,
+            max_retries=self._max_retries,
+            timeout=openai.Timeout(self._timeout, connect=min(CONNECT, self._timeout)),
+        )
 
 
 async def _bounded(chunks: AsyncIterator[bytes], at: Endpoint, most: int) -> bytes:
@@ -101,14 +102,17 @@ async def _bounded(chunks: AsyncIterator[bytes], at: Endpoint, most: int) -> byt
 def _explained(error: Exception, at: Endpoint) -> Exception:
     """``error`` as a sentence; one that is nobody's but ours stays what it is."""
     import httpx2
+    import openai
 
     if isinstance(error, HooklineError):
         return error
+    failures = failures_at(at)
     if isinstance(error, TimeoutError | httpx2.TimeoutException):
-        return timed_out(at)
+        return failures.failure(Cause.TIMED_OUT)
     if isinstance(error, httpx2.HTTPError | httpx2.InvalidURL):
-        return NetworkError(
-            f"The answer of the {at.service} service ({at.base_url}) broke off: "
-            f"{safe(str(error), at) or type(error).__name__}. Try again."
-        )
-    return failure(error, at) or error
+        return failures.failure(Cause.BROKEN, error)
+    if failure := failures.explained(error, openai):
+        return failure
+    if isinstance(error, openai.OpenAIError):
+        return failures.failure(Cause.UNUSABLE, error)
+    return error

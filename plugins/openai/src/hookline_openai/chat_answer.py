@@ -6,9 +6,9 @@ from typing import Any
 
 from hookline_hookspecs import Block, Delta, DeltaSink, ModelResponse, TextBlock, ThinkingBlock
 from hookline_hookspecs.events import ModelStop
+from hookline_providerkit import ServerSaid
 
 from .calls import CallPieces, read_calls
-from .failures import ServerSaid
 from .shapes import mappings, string
 from .usage import read_usage
 

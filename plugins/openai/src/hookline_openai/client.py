@@ -6,33 +6,25 @@ retries, backoff and streaming as the typed methods, without transforming the hi
 
 from __future__ import annotations
 
-import asyncio
 import json
-import threading
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hookline_hookspecs import ProviderError, ProviderSettings
+from hookline_hookspecs import ProviderSettings
+from hookline_providerkit import PROVIDER, Cause, Failures, Pools, ServerSaid
 
 from .dialects import Answer
-from .failures import Failures, ServerSaid
 from .options import Options
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, AsyncStream
 
 JSON_BODY: Any = {"headers": {"Content-Type": "application/json"}}
-POOLED = 64
-"""Requests at a time through one pool: the HTTP client looks at every connection of its pool for
-each request, which with a thousand of them takes longer than the request."""
-
-
-@dataclass(slots=True)
-class _Pool:
-    """A client of the SDK, with its connections, and how many requests it has under way."""
-
-    sdk: AsyncOpenAI
-    active: int = 0
+SENTENCES = PROVIDER | {
+    Cause.NO_ANSWER: (
+        "{name} answered the request to {model} with a web page and not with JSON ({said}). Check "
+        "`providers.{name}.base_url`; most servers want /v1 at its end."
+    )
+}
 
 
 class Client:
@@ -41,9 +33,13 @@ class Client:
     def __init__(self, settings: ProviderSettings, options: Options) -> None:
         self._settings = settings
         self._options = options
-        self._failures = Failures(settings.name, settings.key_env)
-        self._pools: list[_Pool] = []
-        self._making = threading.Lock()
+        key = f"{settings.key_env} or " if settings.key_env else ""
+        self._failures = Failures(
+            {"name": settings.name, "key": f"{key}`providers.{settings.name}.api_key`"},
+            settings.api_key.strip(),
+            SENTENCES,
+        )
+        self._pools = Pools(self._made)
 
     async def ask(self, path: str, body: bytes, answer: Answer, model: str, streamed: bool) -> Any:
         """Send ``body`` and feed the answer to ``answer``; the raw body of a whole answer.
@@ -51,35 +47,21 @@ class Client:
         Raises:
             ProviderError: the request failed; the text names the provider and ``model``.
         """
-        while (pool := self._free()) is None:
-            # Importing the SDK takes a second: on a thread, other sessions are not held up by it.
-            await asyncio.to_thread(self._grow, len(self._pools))
-        pool.active += 1
-        try:
-            if streamed:
-                return await _stream(pool.sdk, path, body, answer)
-            return await _whole(pool.sdk, path, body, answer)
-        except Exception as error:
-            if failure := self._explain(error, model, str(pool.sdk.base_url.host)):
-                raise failure from error
-            raise
-        finally:
-            pool.active -= 1
+        async with self._pools.client() as sdk:
+            import openai
 
-    async def close(self) -> None:
+            host = str(sdk.base_url.host)
+            try:
+                with self._failures.explaining(openai, model=model, host=host):
+                    if streamed:
+                        return await _stream(sdk, path, body, answer)
+                    return await _whole(sdk, path, body, answer)
+            except openai.OpenAIError as error:
+                raise self._failures.failure(Cause.UNUSABLE, error) from error
+
+    async def aclose(self) -> None:
         """Close the connections; the next request opens new ones."""
-        pools, self._pools = self._pools, []
-        for pool in pools:
-            await pool.sdk.close()
-
-    def _free(self) -> _Pool | None:
-        return next((pool for pool in self._pools if pool.active < POOLED), None)
-
-    def _grow(self, known: int) -> None:
-        """Add a pool, unless somebody has since there were so many."""
-        with self._making:
-            if len(self._pools) == known:
-                self._pools.append(_Pool(self._made()))
+        await self._pools.aclose()
 
     def _made(self) -> AsyncOpenAI:
         import openai
@@ -98,38 +80,7 @@ class Client:
                 max_retries=options.max_retries,
             )
         except Exception as error:
-            raise self._failures.unusable(str(error)) from error
-
-    def _explain(self, error: Exception, model: str, host: str) -> ProviderError | None:
-        """The error for people, or None if ``error`` is not the server's or the network's."""
-        import httpx2
-        import openai
-
-        failures = self._failures
-        match error:
-            case openai.APIStatusError():
-                headers = error.response.headers
-                return failures.refused(model, error.status_code, error.body, headers)
-            case openai.APITimeoutError() | httpx2.TimeoutException():
-                return failures.timed_out(model)
-            case openai.APIConnectionError() if isinstance(
-                error.__cause__, httpx2.LocalProtocolError | httpx2.UnsupportedProtocol
-            ):
-                # Its text may quote the header, and with it the key.
-                return failures.unusable("the address or a header is not valid in HTTP")
-            case openai.APIConnectionError() | httpx2.HTTPError():
-                return failures.lost(model, host, error)
-            case ServerSaid():
-                return failures.in_stream(model, error.body)
-            case openai.APIError():
-                return failures.in_stream(model, error.body or error.message)
-            case json.JSONDecodeError() | UnicodeDecodeError():
-                return failures.unreadable(model, error)
-            case UnicodeEncodeError():
-                return failures.unusable("the key or a header holds letters HTTP cannot carry")
-            case openai.OpenAIError():
-                return failures.unusable(str(error))
-        return None
+            raise self._failures.failure(Cause.UNUSABLE, error) from error
 
 
 async def _stream(sdk: AsyncOpenAI, path: str, body: bytes, answer: Answer) -> Any:

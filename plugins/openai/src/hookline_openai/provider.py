@@ -84,7 +84,7 @@ class OpenAIProvider:
 
     async def aclose(self) -> None:
         """Close connections."""
-        await self._client.close()
+        await self._client.aclose()
 
     def _fragment(self, message: Message) -> Fragment:
         made = self._dialect.fragment(message, self._reasoning_field)

@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 from hookline_hookspecs import Block, Delta, DeltaSink, ModelResponse, TextBlock, ThinkingBlock
 from hookline_hookspecs.events import ModelStop
+from hookline_providerkit import ServerSaid
 
 from .calls import PartialCall, add_arguments, read_calls
-from .failures import ServerSaid
 from .shapes import mapping, mappings, string
 from .usage import read_usage
 

@@ -1,0 +1,129 @@
+"""Everything that can go wrong with a request, as a typed error with a sentence for people."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from hookline_hookspecs import ProviderError
+
+from .causes import ERRORS, Cause, cause_of, is_too_long
+from .reading import is_page, retry_after, status_of, words
+from .sentences import PROVIDER
+
+_SHORTEST_SECRET = 5
+"""A shorter secret, such as ``none``, is a word that a server may well use."""
+
+
+class ServerSaid(Exception):
+    """An error in place of an answer, in a response that had begun as a success.
+
+    ``body`` is the error as the server gave it: an object, a text, or anything else.
+    """
+
+    def __init__(self, body: Any) -> None:
+        super().__init__("the server answered with an error")
+        self.body = body
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """Makes the errors of one server.
+
+    The methods take the fields that their sentence has beside ``fields``, such as ``model``.
+
+    Args:
+        fields: what the sentences say of this server, such as its ``name`` and ``key``.
+        secret: the key, which is taken out of every sentence.
+        sentences: a sentence for each cause that can come; see :mod:`.sentences` for the fields.
+    """
+
+    fields: Mapping[str, str]
+    secret: str = field(default="", repr=False)
+    sentences: Mapping[Cause, str] = field(default_factory=lambda: PROVIDER)
+
+    def failure(self, cause: Cause, said: Any = "", **fields: str) -> ProviderError:
+        """The error for a cause; ``said`` is an error body, a text or an exception."""
+        return self._failure(cause, said, fields)
+
+    def refused(
+        self, status: int, body: Any, headers: Mapping[str, str], **fields: str
+    ) -> ProviderError:
+        """The error for a response of ``status`` 400 or more."""
+        said = words(body)
+        told = f"({status}{': ' + said if said else ''})"
+        fields = {"told": told, **fields}
+        return self._failure(cause_of(status, body), body, fields, retry_after(headers))
+
+    def in_stream(self, body: Any, **fields: str) -> ProviderError:
+        """The error for what a server sent in place of an answer, or of the rest of one."""
+        if status := status_of(body):
+            return self.refused(status, body, {}, **fields)
+        if is_page(body):
+            return self.failure(Cause.NO_ANSWER, body, **fields)
+        if is_too_long(body):
+            return self.refused(400, body, {}, **fields)
+        return self.failure(Cause.BROKEN, body, **fields)
+
+    @contextmanager
+    def explaining(self, sdk: Any, **fields: str) -> Iterator[None]:
+        """Raise the error of :meth:`explained` in place of an exception; others pass."""
+        try:
+            yield
+        except Exception as error:
+            failure = self.explained(error, sdk, **fields)
+            if failure is None:
+                raise
+            raise failure from error
+
+    def explained(self, error: Exception, sdk: Any, **fields: str) -> ProviderError | None:
+        """The error in place of an exception, or None if it is not the server's or the network's.
+
+        Args:
+            sdk: the module ``openai`` or ``anthropic``, whose exceptions have the same names.
+        """
+        import httpx2
+
+        match error:
+            case sdk.APIStatusError() if error.status_code >= 400:
+                headers = error.response.headers
+                return self.refused(error.status_code, error.body, headers, **fields)
+            case sdk.APITimeoutError() | httpx2.TimeoutException():
+                return self.failure(Cause.TIMED_OUT, **fields)
+            case sdk.APIConnectionError() if isinstance(
+                error.__cause__, httpx2.LocalProtocolError | httpx2.UnsupportedProtocol
+            ):
+                # Its text may quote the header, and with it the key.
+                fault = "the address or a header is not valid in HTTP"
+                return self.failure(Cause.UNUSABLE, fault, **fields)
+            case sdk.APIConnectionError() | httpx2.HTTPError():
+                return self.failure(Cause.LOST, error, **fields)
+            case ServerSaid():
+                return self.in_stream(error.body, **fields)
+            case sdk.APIError():
+                return self.in_stream(error.body or error.message, **fields)
+            case json.JSONDecodeError() | UnicodeDecodeError():
+                return self.failure(Cause.UNREADABLE, error, **fields)
+            case UnicodeEncodeError():
+                fault = "the key or a header holds letters that HTTP cannot carry"
+                return self.failure(Cause.UNUSABLE, fault, **fields)
+        return None
+
+    def _failure(
+        self, cause: Cause, said: Any, fields: Mapping[str, str], wait: float | None = None
+    ) -> ProviderError:
+        text = words(_reason(said) if isinstance(said, BaseException) else said)
+        given = {"said": text or "it gave no reason", **self.fields, **fields}
+        given["when"] = f"in {wait:.0f} s" if wait else "in a minute"
+        sentence = self.sentences[cause].format_map(given)
+        if len(self.secret) >= _SHORTEST_SECRET:
+            sentence = sentence.replace(self.secret, "…")
+        return ERRORS[cause](sentence, retry_after=wait)
+
+
+def _reason(error: BaseException) -> str:
+    cause = error.__cause__ or error
+    return str(cause) or type(cause).__name__

@@ -1,0 +1,72 @@
+"""Connection pools: as many clients of an SDK as there are requests for."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+POOLED = 64
+"""Requests at a time through one pool: the HTTP client looks at every connection of its pool for
+each request, which with a thousand of them takes longer than the request."""
+
+
+class Closable(Protocol):
+    """A client that holds connections, such as the SDKs' asynchronous ones."""
+
+    async def close(self) -> None:
+        """Close its connections."""
+
+
+ClientT = TypeVar("ClientT", bound=Closable)
+
+
+@dataclass(slots=True)
+class _Pool(Generic[ClientT]):
+    """A client with its connections, and how many requests it has under way."""
+
+    client: ClientT
+    active: int = 0
+
+
+class Pools(Generic[ClientT]):
+    """Connections to one server, for any number of requests at a time.
+
+    Args:
+        make: makes a client; called on a thread, because importing an SDK takes a second. What it
+            raises is raised by :meth:`client`.
+    """
+
+    def __init__(self, make: Callable[[], ClientT]) -> None:
+        self._make = make
+        self._pools: list[_Pool[ClientT]] = []
+        self._making = threading.Lock()
+
+    @asynccontextmanager
+    async def client(self) -> AsyncIterator[ClientT]:
+        """A client with a free connection, for one request."""
+        while (pool := self._free()) is None:
+            await asyncio.to_thread(self._grow, len(self._pools))
+        pool.active += 1
+        try:
+            yield pool.client
+        finally:
+            pool.active -= 1
+
+    async def aclose(self) -> None:
+        """Close the connections; the next request opens new ones."""
+        pools, self._pools = self._pools, []
+        for pool in pools:
+            await pool.client.close()
+
+    def _free(self) -> _Pool[ClientT] | None:
+        return next((pool for pool in self._pools if pool.active < POOLED), None)
+
+    def _grow(self, known: int) -> None:
+        """Add a pool, unless another request has added one since there were ``known``."""
+        with self._making:
+            if len(self._pools) == known:
+                self._pools.append(_Pool(self._make()))

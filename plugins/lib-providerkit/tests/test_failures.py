@@ -1,0 +1,227 @@
+"""Failures: which error each is, and what its sentence says."""
+
+from __future__ import annotations
+
+import json
+import time
+from email.utils import formatdate
+from types import SimpleNamespace
+from typing import Any
+
+import httpx2
+import pytest
+from hookline_hookspecs import (
+    AuthError,
+    BadRequest,
+    ContextTooLong,
+    NetworkError,
+    Overloaded,
+    ProviderError,
+    RateLimited,
+)
+from hookline_providerkit import PROVIDER, QUOTED, Cause, Failures, ServerSaid, retry_after, words
+from hypothesis import given
+from hypothesis import strategies as st
+
+SECRET = "sk-secret-1234"
+FAILURES = Failures({"name": "parrot", "key": "PARROT_API_KEY"}, SECRET)
+PAGE = "<html><head><title>502 Bad &amp; Gateway</title></head><body>nginx</body></html>"
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=9),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["error", "message", "detail", "code", "type", "status"]), inner
+        )
+    ),
+    max_leaves=8,
+)
+
+
+class SdkError(Exception):
+    """The base of an SDK's exceptions."""
+
+    def __init__(self, message: str, body: Any = None) -> None:
+        super().__init__(message)
+        self.message, self.body = message, body
+
+
+class StatusError(SdkError):
+    def __init__(self, status: int, body: Any) -> None:
+        super().__init__(f"Error code: {status}", body)
+        self.status_code = status
+        self.response = httpx2.Response(status, headers={"retry-after": "7"})
+
+
+class LostConnection(SdkError):
+    pass
+
+
+class TimedOut(LostConnection):
+    pass
+
+
+SDK = SimpleNamespace(
+    APIError=SdkError,
+    APIStatusError=StatusError,
+    APIConnectionError=LostConnection,
+    APITimeoutError=TimedOut,
+)
+
+
+def said(message: str, kind: str = "invalid_request_error") -> dict[str, Any]:
+    """An error body in the shape of either API."""
+    return {"type": "error", "error": {"type": kind, "message": message}}
+
+
+def refused(status: int, body: Any) -> ProviderError:
+    return FAILURES.refused(status, body, {}, model="polly")
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind", "told"),
+    [
+        (401, said("bad key"), AuthError, "(401: bad key). Set PARROT_API_KEY to"),
+        (403, PAGE, AuthError, "(403: a web page, '502 Bad & Gateway')"),
+        (400, said("API key not valid"), AuthError, "refused the key"),
+        (402, said("none left"), RateLimited, "no credit left for polly (402: none left)"),
+        (400, said("Your credit balance is too low"), RateLimited, "no credit"),
+        (429, {"code": "insufficient_quota"}, RateLimited, "no credit"),
+        (429, said("slow down"), RateLimited, "Try again in a minute."),
+        (413, "", ContextTooLong, "(413). Shorten it with /compact"),
+        (400, said("Prompt is too long: 9 > 8"), ContextTooLong, "longer than polly on parrot"),
+        (500, said("oops"), Overloaded, "/model"),
+        (529, said("busy"), Overloaded, "(529: busy)"),
+        (400, said("flagged by our moderation system"), BadRequest, "moderation"),
+        (404, said("no polly"), BadRequest, "does not know polly"),
+        (422, {"detail": [{"msg": "field required"}]}, BadRequest, "(422: field required)"),
+        (408, "", NetworkError, "gave up waiting"),
+    ],
+)
+def test_a_status_is_an_error_with_a_sentence(
+    status: int, body: Any, kind: type[ProviderError], told: str
+) -> None:
+    error = refused(status, body)
+    assert type(error) is kind
+    assert told in str(error)
+    assert str(error).startswith(("parrot ", "The "))
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (said("busy", "overloaded_error"), Overloaded),
+        (said("slow down", "rate_limit_error"), RateLimited),
+        (said("oops", "api_error"), Overloaded),
+        (said("bad"), BadRequest),
+        ({"message": "gone", "code": 502}, Overloaded),
+        ({"message": "prompt is too long"}, ContextTooLong),
+        ({"message": "it broke"}, NetworkError),
+        (PAGE, BadRequest),
+        (None, NetworkError),
+    ],
+)
+def test_an_error_in_a_stream_has_no_status_of_its_own(body: Any, kind: type[Exception]) -> None:
+    assert type(FAILURES.in_stream(body, model="polly")) is kind
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "told"),
+    [
+        (StatusError(429, said("slow down")), RateLimited, "Try again in 7 s."),
+        (StatusError(200, said("busy", "overloaded_error")), Overloaded, "busy"),
+        (SdkError("the stream ended"), NetworkError, "broke off its answer from polly"),
+        (SdkError("", said("busy", "overloaded_error")), Overloaded, "busy"),
+        (TimedOut("slow"), NetworkError, "providers.parrot.timeout"),
+        (httpx2.ReadTimeout("slow"), NetworkError, "providers.parrot.timeout"),
+        (LostConnection("Connection error."), NetworkError, "(nest) failed while asking polly"),
+        (httpx2.ReadError("reset"), NetworkError, "reset"),
+        (ServerSaid(PAGE), BadRequest, "other than a message (a web page"),
+        (json.JSONDecodeError("no value", "<", 0), NetworkError, "unreadable"),
+        (UnicodeEncodeError("ascii", "ü", 0, 1, "no"), BadRequest, "letters"),
+    ],
+)
+def test_an_exception_is_told_by_what_it_is(
+    error: Exception, kind: type[ProviderError], told: str
+) -> None:
+    with pytest.raises(kind) as caught, FAILURES.explaining(SDK, model="polly", host="nest"):
+        raise error
+    assert type(caught.value) is kind
+    assert told in str(caught.value)
+    assert caught.value.__cause__ is error
+
+
+def test_an_exception_of_nobody_passes() -> None:
+    with pytest.raises(KeyError, match="screen"), FAILURES.explaining(SDK, model="polly"):
+        raise KeyError("screen")
+
+
+def test_an_invalid_header_is_not_repeated() -> None:
+    error = LostConnection("Connection error.")
+    error.__cause__ = httpx2.LocalProtocolError(f"Illegal header value b'Bearer {SECRET}'")
+    with (
+        pytest.raises(BadRequest, match="not valid in HTTP") as caught,
+        FAILURES.explaining(SDK, model="polly", host="nest"),
+    ):
+        raise error
+    assert SECRET not in str(caught.value)
+
+
+def test_a_key_that_a_server_repeats_is_taken_out() -> None:
+    text = str(refused(401, said(f"Incorrect key: {SECRET}")))
+    assert "Incorrect key: …)" in text
+
+
+def test_a_plugin_has_sentences_of_its_own() -> None:
+    own = PROVIDER | {Cause.TOO_MANY: "The {name} is tired {told}; come back {when}."}
+    failures = Failures({"name": "parrot"}, sentences=own)
+    error = failures.refused(429, {"detail": "enough"}, {"retry-after-ms": "1500"}, model="polly")
+    assert str(error) == "The parrot is tired (429: enough); come back in 2 s."
+    assert error.retry_after == 1.5
+
+
+@given(st.integers(400, 599), JSON)
+def test_no_body_is_a_fault(status: int, body: Any) -> None:
+    for error in (refused(status, body), FAILURES.in_stream(body, model="polly")):
+        assert len(str(error)) < QUOTED + 300
+        assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (b'{"error": {"message": "No\\n such  thing."}}', "No such thing"),
+        (b"\xff\xfe", "\ufffd\ufffd"),
+        ("<p>Welcome</p>", "a web page, 'Welcome'"),
+        ("<br>", "a web page"),
+        ({"type": "overloaded_error"}, "overloaded_error"),
+        ([{"msg": "one"}, {"msg": "two"}], "one; two"),
+        ("a\x1b[31mb", "a[31mb"),
+        ("x" * 1000, "x" * QUOTED + "…"),
+        (7, ""),
+    ],
+)
+def test_a_servers_words_are_one_line(body: Any, told: str) -> None:
+    assert words(body) == told
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after": "7"}, 7.0),
+        ({"retry-after-ms": "1500", "retry-after": "7"}, 1.5),
+        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
+        ({"retry-after": "-1"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "soon"}, None),
+        ({}, None),
+    ],
+)
+def test_when_to_come_back(headers: dict[str, str], seconds: float | None) -> None:
+    assert retry_after(headers) == seconds
+
+
+def test_when_to_come_back_as_a_date() -> None:
+    wait = retry_after({"retry-after": formatdate(time.time() + 3600, usegmt=True)})
+    assert wait is not None
+    assert 3000 < wait <= 3600
