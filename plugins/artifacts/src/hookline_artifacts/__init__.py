@@ -1,4 +1,4 @@
-"""Hookline plugin ``artifacts``: a long result is shown in part and kept whole.
+"""Hookline plugin ``artifacts``: shows a part of a long result and stores all of it.
 
 Reached by the entry point ``hookline_artifacts:Artifacts``; it implements the hook ``post_tool``,
 brings the tool ``fetch_artifact`` and deletes what has expired.

@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field, model_validator
 
 
 class ArtifactsConfig(BaseModel):
-    """How much of a result is shown, and how long the whole is kept. Sizes are code points."""
+    """How much of a result is shown, and how long all of it is kept. Sizes are code points."""
 
     max_chars: int = Field(4_000, ge=1, description="The longest result that is shown whole.")
     head: int = Field(1_500, ge=0, description="What a longer one keeps of its beginning.")

@@ -1,10 +1,10 @@
-"""What is shown of a text that is too long."""
+"""Cutting a text that is too long."""
 
 from __future__ import annotations
 
 
 def storable(text: str) -> str:
-    """``text`` with surrogate pairs joined and lone ones replaced, as the model will read it."""
+    """Return ``text`` with surrogate pairs joined and lone ones replaced, as the model reads it."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -13,7 +13,8 @@ def storable(text: str) -> str:
 
 
 def cut(text: str, head: int, tail: int, id_: str) -> str:
-    """The first ``head`` and last ``tail`` code points and a marker that names the artifact."""
+    """Return the first ``head`` and last ``tail`` code points and a marker that names the
+    artifact."""
     left_out = len(text) - head - tail
     marker = f'[… {left_out} characters left out; fetch_artifact(id="{id_}")]'
     return f"{text[:head]}\n{marker}\n{text[len(text) - tail :]}"

@@ -1,4 +1,4 @@
-"""The plugin: cuts long results, keeps the whole, and shows the model what it asks for."""
+"""The plugin: cuts long results, stores them, and shows the model the parts it asks for."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from .search import Found, search
 from .store import ArtifactStore, Kept
 
 MOST = 16_000
-"""Code points that one ``fetch_artifact`` shows at most (FEATURES, artifacts)."""
+"""The most code points that one ``fetch_artifact`` shows (FEATURES, artifacts)."""
 EVERY = 3600.0
 """Seconds between two deletions of what has expired."""
 STORE_SECONDS = 8.0
-"""How long keeping may take; the hook's own deadline is 10 s."""
+"""Seconds that storing may take; the hook's own deadline is 10 s."""
 
 
 class Artifacts(Plugin[ArtifactsConfig]):
-    """Keeps long results whole and shows the model their beginning and end."""
+    """Stores long results and shows the model their beginning and end."""
 
     _store: ArtifactStore
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Take the plugin's storage, which is opened when it is first used."""
+        """Set up the plugin's storage, which is opened on first use."""
         self._store = ArtifactStore(lambda: host.storage, host.now, self.config.ttl_hours * 3600)
         host.services.provide(ArtifactKeeper, self._store)  # type: ignore[type-abstract]
 
@@ -54,7 +54,7 @@ class Artifacts(Plugin[ArtifactsConfig]):
 
     @hookimpl
     async def post_tool(self, ctx: Context, result: ToolResult) -> ToolResult | None:
-        """Cut a long result of a tool that does not bound itself."""
+        """Cut a long result, unless its tool is ``paged``."""
         if len(result.text) <= self.config.max_chars or (ctx.tool is not None and ctx.tool.paged):
             return None
         text = storable(result.text)
@@ -112,7 +112,7 @@ def _whereabouts(kept: Kept, start: int, stop: int) -> str:
 
 
 def _listed(found: Found, pattern: str) -> tuple[str, str]:
-    """The matches as lines that begin with their offset, and the note about them."""
+    """Return the matches as lines that begin with their offset, and a note about them."""
     if not found.matches:
         return f"No line matches {pattern!r}.", ""
     text = "\n".join(f"{match.start}: {match.text}" for match in found.matches)

@@ -1,7 +1,7 @@
-"""A regular expression over the lines of a kept text.
+"""Searches the lines of a stored text for a regular expression.
 
-The third-party ``regex`` is used because its searches take a time limit and let other threads
-run; the standard library's can hang on a pattern such as ``(a|aa)+$``.
+The third-party ``regex`` is used because its searches take a time limit and let other threads run;
+the standard library's can hang on a pattern such as ``(a|aa)+$``.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from typing import Any
 from hookline_hookspecs import ToolError
 
 SECONDS = 5.0
-"""How long a search may take."""
+"""Seconds that a search may take."""
 PATTERN_CHARS = 1_000
 """Longest pattern."""
 REPEATS = 100_000
 """Largest product of all counted repeats ``{n}``: ``regex`` unrolls them as it compiles, and a
 product of 10**6 takes 300 MB."""
 SHOWN = 300
-"""Code points that are shown of a line; a longer one is shown around each match."""
+"""Code points shown of a line; of a longer one, the surroundings of each match are shown."""
 BEFORE = 100
-"""How many of them stand before the match."""
+"""How many of them precede the match."""
 
 PIECE = 100_000
-"""A longer line is searched in pieces of this many code points, as groups that repeat take memory
-for each repetition. A match across the border of two is not found."""
+"""A longer line is searched in pieces of this many code points, since repeated groups take memory
+for each repetition. A match across two pieces is not found."""
 
 _COUNTED = re.compile(r"\{(\d*),?(\d*)\}")
 _RECURSION = re.compile(r"(?<!\\)(?:\\\\)*\(\?(?:R|\d|&|P>)")
-"""``(?R)`` and its like: one that calls itself without end fills the memory before time is up."""
+"""``(?R)`` and the like: endless recursion fills the memory before the time is up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A line, or a part of a long one: ``start`` is the place of ``text`` in the whole."""
+    """A line, or a part of a long one; ``start`` is the offset of ``text`` in the whole text."""
 
     start: int
     text: str
@@ -46,7 +46,8 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Matches in order. ``rest`` is where to go on, None at the end; ``slow`` if time was up."""
+    """Matches in order. ``rest`` is the offset to continue from, None at the end; ``slow`` is true
+    if the time was up."""
 
     matches: list[Match]
     rest: int | None = None
@@ -54,7 +55,7 @@ class Found:
 
 
 def search(text: str, pattern: str, start: int, room: int) -> Found:
-    """The matches in the lines from the code point ``start`` on, within ``room`` characters.
+    """Return the matches in the lines from code point ``start`` on, within ``room`` characters.
 
     Raises:
         ToolError: the pattern is no regular expression, too large, or too slow to find anything.
@@ -104,7 +105,7 @@ def _compiled(pattern: str) -> Any:
 
 
 def _lines(text: str, start: int) -> Iterator[tuple[int, int, str]]:
-    """For each line from ``start`` on: where to look from, where it starts, its text."""
+    """Yield for each line from ``start`` on: where to search from, where it starts, its text."""
     line_start = text.rfind("\n", 0, start) + 1
     while line_start <= len(text):
         stop = text.find("\n", line_start)

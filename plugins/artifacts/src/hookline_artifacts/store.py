@@ -1,4 +1,4 @@
-"""The texts that are kept: for whom, for how long, and how a part of one is read."""
+"""Stores texts per chat for a limited time, and reads parts of them."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ ID_CHARS = 16
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A text that is there: its id and its length in code points."""
+    """A stored text: its id and its length in code points."""
 
     id: str
     chars: int
 
 
 class ArtifactStore:
-    """Keeps texts for a chat, each under an id that follows from the chat and the text.
+    """Stores texts for a chat, each under an id derived from the chat and the text.
 
     Args:
-        storage: gives the plugin's own, when it is first used.
+        storage: returns the plugin's own storage; called on first use.
         now: the clock, Unix time in seconds.
-        ttl: seconds for which a text is kept after it was last kept.
+        ttl: seconds for which a text is kept after it was last stored.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class ArtifactStore:
         self._ttl = ttl
 
     async def keep(self, ctx: Context, text: str) -> str:
-        """Keep ``text`` for the chat of ``ctx`` and return its id; an equal one has the same.
+        """Store ``text`` for the chat of ``ctx`` and return its id; an equal text has the same id.
 
         Raises:
             StoreError: it could not be stored.
@@ -63,11 +63,11 @@ class ArtifactStore:
         return id_
 
     async def find(self, ctx: Context, id_: str) -> Kept:
-        """The text ``id_``, if it is this chat's.
+        """Return the text ``id_`` of this chat.
 
         Raises:
-            ToolError: there is none, or not any more.
-            Refused: it is another chat's.
+            ToolError: there is none, or it has expired.
+            Refused: it belongs to another chat.
         """
         rows = await self._open().fetch("text_of", id=id_, now=self._now())
         if not rows:
@@ -80,7 +80,7 @@ class ArtifactStore:
         return Kept(id_, rows[0]["chars"])
 
     async def read(self, kept: Kept, start: int, stop: int) -> str:
-        """The code points from ``start`` up to ``stop`` (exclusive)."""
+        """Return the code points from ``start`` up to ``stop`` (exclusive)."""
         rows = await self._open().fetch("parts_of", id=kept.id, after=start - PART, before=stop)
         if not rows:
             return ""
@@ -100,7 +100,7 @@ def _forget(store: Transaction, now: float) -> None:
 
 
 def _prepare(channel: str, chat_id: str, text: str) -> tuple[str, list[str]]:
-    """The id and the rows of a text, which may be 100 MB of work."""
+    """Return the id and the rows of a text; CPU-bound, for texts of up to 100 MB."""
     digest = hashlib.sha256(json.dumps([channel, chat_id]).encode())
     parts = []
     for start in range(0, len(text), PART):

@@ -14,7 +14,7 @@ from hookline_hookspecs import Message, Tool, ToolCall, ToolError, ToolResultBlo
 NOTE = "\n\nNote: "
 """What core puts between a result and each of its notes (CONTRACT, result texts)."""
 DENIED = "Denied: "
-"""How the result of a call begins that was not allowed."""
+"""How the result of a denied call begins."""
 
 
 @dataclass(slots=True)
@@ -22,9 +22,9 @@ class Asked:
     """A call that the model asked for.
 
     ``print`` is the fingerprint of its normalised arguments, empty until it is needed. ``told`` is
-    true once its result is known, and ``seen`` holds the fingerprints that this may have: of a
-    result that is read from the history it is not known where the text ends and the notes begin.
-    It stays empty for a call that was denied, which had no result of its own.
+    true once its result is known, and ``seen`` holds the fingerprints that the result may have: in
+    a result read from the history, it is not known where the text ends and the notes begin. It
+    stays empty for a denied call, which has no result of its own.
     """
 
     name: str
@@ -44,11 +44,11 @@ class Asked:
 
 
 class Calls:
-    """The calls of a turn by their ids.
+    """The calls of a turn by id.
 
-    They are taken from the turn's messages, so that their order is the model's own even where
-    they run side by side, and a turn that another process began is known from its start. What a
-    compaction takes out of the messages stays known here.
+    They are read from the turn's messages, so that they are in the model's order even if they run
+    in parallel, and a turn that another process started is known from its beginning. Calls that a
+    compaction removes from the messages stay known here.
     """
 
     def __init__(self) -> None:
@@ -56,9 +56,8 @@ class Calls:
         self._read: Message | None = None
 
     def catch_up(self, messages: Sequence[Message]) -> Iterator[tuple[str, ToolResultBlock]]:
-        """Learn what is new in the turn's messages.
-
-        Gives name and result of each call whose result was never told by :meth:`finished`.
+        """Read what is new in the turn's messages. Yields name and result of each call whose result
+        :meth:`finished` has not been given.
         """
         if not messages or messages[-1] is self._read:
             return
@@ -74,11 +73,11 @@ class Calls:
                         yield asked.name, block
 
     def of(self, call: ToolCall) -> Asked:
-        """The call as the model asked for it; one that stands in no message comes last."""
+        """Return the call as the model asked for it; one that is in no message comes last."""
         return self._asked.setdefault(call.id, Asked(call.name, call.arguments))
 
     def repeats(self, call: ToolCall, tool: Tool | None, window: int) -> int:
-        """How many of the ``window`` calls up to this one are equal to it, itself included."""
+        """Return how many of the last ``window`` calls are equal to this one, itself included."""
         mine = self.of(call)
         asked = list(self._asked.values())
         place = next(number for number, one in enumerate(asked) if one is mine)
@@ -86,7 +85,7 @@ class Calls:
         return sum(one.same_as(mine, tool) for one in among)
 
     def finished(self, call: ToolCall, text: str, tool: Tool | None) -> bool:
-        """Take a call's whole result; True if the latest equal call had the same one."""
+        """Record a call's whole result; return whether the last equal call had the same one."""
         mine, now = self.of(call), fingerprint(text)
         mine.told = True
         if text.startswith(DENIED):
@@ -99,12 +98,12 @@ class Calls:
 
 
 def fingerprint(text: str) -> str:
-    """A short text that stands for a long one."""
+    """Return a hash of a text."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _possible(shown: str) -> frozenset[str]:
-    """The fingerprints of what a result may have been before its notes were appended."""
+    """Return the fingerprints of what a result may have been before notes were appended."""
     if shown.startswith(DENIED):
         return frozenset()
     parts = shown.split(NOTE)
@@ -112,9 +111,8 @@ def _possible(shown: str) -> frozenset[str]:
 
 
 def _normalised(arguments: Mapping[str, Any], tool: Tool | None) -> str:
-    """Arguments as canonical JSON: with the types of the tool, without what changes nothing.
-
-    An argument that has its default is left out; keys are sorted.
+    """Return the arguments as canonical JSON: typed as the tool declares, keys sorted, without
+    arguments that have their default.
     """
     defaults: Mapping[str, Any] = {}
     if tool is not None:
@@ -130,5 +128,5 @@ def _normalised(arguments: Mapping[str, Any], tool: Tool | None) -> str:
 
 
 def _changes_nothing(schema: Any, value: Any) -> bool:
-    """True for a parameter's default; where the schema names none, that is null."""
+    """Return whether ``value`` is the parameter's default, which is null if the schema has none."""
     return isinstance(schema, Mapping) and schema.get("default") == value

@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field
 
 
 class GuardrailsConfig(BaseModel):
-    """When a model is told that it goes in circles, and when it is stopped (FEATURES)."""
+    """When a model is warned that it goes in circles, and when it is stopped (FEATURES)."""
 
     window: int = Field(
         10, ge=0, description="The latest calls among which equal ones are counted; 0 = off."
@@ -16,11 +16,9 @@ class GuardrailsConfig(BaseModel):
         ["fetch_artifact"], description="Tools whose equal calls are never refused."
     )
     failures: int = Field(
-        3, ge=0, description="Failures of a tool in a row from which on there is a note; 0 = off."
+        3, ge=0, description="Failures of a tool in a row from which each one gets a note; 0 = off."
     )
     hard_stop: int = Field(
         8, ge=0, description="Failures in a row that end an unattended turn; 0 = off."
     )
-    attended: list[str] = Field(
-        ["terminal"], description="Channels where somebody watches what is done."
-    )
+    attended: list[str] = Field(["terminal"], description="Channels on which somebody is watching.")

@@ -1,4 +1,4 @@
-"""The plugin: refuses calls that lead nowhere, and tells the model when it goes in circles."""
+"""The plugin: refuses repeated calls, and tells the model when it goes in circles."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Guardrails(Plugin[GuardrailsConfig]):
 
     @hookimpl
     def pre_tool(self, ctx: Context, call: ToolCall) -> Deny | None:
-        """Refuse a call of a stopped turn, and one that was made too often."""
+        """Refuse every call of a stopped turn, and a call that was repeated too often."""
         state = _state(ctx)
         if self._is_stopped(ctx, state):
             return Deny(STOPPED.format(name=state.failing, count=state.longest))
@@ -46,7 +46,7 @@ class Guardrails(Plugin[GuardrailsConfig]):
     # Innermost, so that it sees the whole result before another plugin cuts it.
     @hookimpl(trylast=True)
     def post_tool(self, ctx: Context, result: ToolResult) -> ToolResult | None:
-        """Note that a result brings nothing new, or that a tool keeps failing."""
+        """Add a note if a result is nothing new, or if a tool keeps failing."""
         state, call = _state(ctx), result.call
         if not result.ok and self._is_stopped(ctx, state):
             return None
@@ -61,7 +61,7 @@ class Guardrails(Plugin[GuardrailsConfig]):
 
     @hookimpl
     def pre_model(self, ctx: Context, request: ModelRequest) -> ModelRequest | None:
-        """Offer no call to the model of a stopped turn."""
+        """Tell the model of a stopped turn not to call tools."""
         if request.purpose != "turn" or not self._is_stopped(ctx, _state(ctx)):
             return None
         return replace(request, params={**request.params, "tool_choice": "none"})

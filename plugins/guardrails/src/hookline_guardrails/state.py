@@ -1,4 +1,4 @@
-"""What is known of one turn: its calls, and how often each tool has failed in a row."""
+"""The state of one turn: its calls, and how often each tool has failed in a row."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ SHELL = "bash"
 """The tool whose result ends with an exit code (CONTRACT, result texts)."""
 _EXIT = re.compile(r"\[exit code (-?\d+)\]\s*(?:\n\nNote: |\Z)")
 _TAIL = 4_000
-"""Characters at the end of a result in which its exit code is looked for."""
+"""Characters at the end of a result that are searched for its exit code."""
 
 
 class TurnState:
-    """One for each turn, in the plugin's stash."""
+    """The state of one turn, in the plugin's stash."""
 
     def __init__(self) -> None:
         self.calls = Calls()
@@ -28,12 +28,12 @@ class TurnState:
         """The tool that had them."""
 
     def catch_up(self, turn: Turn) -> None:
-        """Learn what is in the turn's messages, also of the process that began the turn."""
+        """Read the turn's messages, including those of an earlier process that started the turn."""
         for name, block in self.calls.catch_up(turn.messages):
             self.count(name, block.text, ok=block.ok)
 
     def count(self, name: str, text: str, *, ok: bool) -> int:
-        """Take the outcome of a call; how often its tool has failed in a row, 0 if it did not."""
+        """Record the outcome of a call; return how often its tool has failed in a row, or 0."""
         if ok and not (name == SHELL and _exit_code(text)):
             del self._in_a_row[name]
             return 0

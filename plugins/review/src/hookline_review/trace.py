@@ -1,7 +1,7 @@
 """The structured trace: the name and outcome of each tool call, without its content.
 
-A review judges by the shape of the work (many calls, failures, repetition), so that text from a file
-or a web page cannot influence it a second time.
+A review judges by the shape of the work (many calls, failures, repetition), so that text from a
+file or a web page cannot influence it a second time.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A title out of what a model has answered, or nothing."""
+"""Extracts a title from a model's answer."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import unicodedata
 from pathlib import Path
 
 LEAST_WORDS, MOST_WORDS = 2, 8
-"""Words of a title. Three are asked for; in languages with long words two say as much."""
+"""The fewest words of a title. Three are asked for; in languages with long words two are enough."""
 MOST_CHARS = 80
 """Characters of a title."""
 MOST_UNSPACED = 30
-"""Characters of a title in a script without blanks between words."""
+"""Characters of a title in a script without spaces between words."""
 
 _DATA = tomllib.loads(Path(__file__).with_name("refusals.toml").read_text(encoding="utf-8"))
 _REFUSAL = re.compile("|".join(f"(?:{start})" for start in _DATA["starts"]))
@@ -25,10 +25,10 @@ _END = ".。!！,，;；:：…"
 
 
 def clean(answer: str) -> str | None:
-    """The title in ``answer``; None if there is none: blank, a refusal, several, too long.
+    """Return the title in ``answer``; None if it is blank, a refusal, too long or more than one.
 
-    Quotes, markup, a label before it and the full stop after it are taken off. An introduction
-    (a line that ends in a colon) before the title is skipped.
+    Quotes, markup, a label before it and the full stop after it are removed. An introduction (a
+    line that ends in a colon) before the title is skipped.
     """
     lines = [line for line in map(_plain, _THOUGHT.sub("", answer).splitlines()) if line]
     if lines and lines[0].endswith((":", "：")):
@@ -40,13 +40,13 @@ def clean(answer: str) -> str | None:
 
 
 def _plain(line: str) -> str:
-    """The line with single blanks, without what cannot be seen."""
+    """Return the line with single spaces and without invisible characters."""
     seen = (" " if unicodedata.category(sign)[0] in "CZ" else sign for sign in line)
     return " ".join("".join(seen).split())
 
 
 def _bare(line: str) -> str:
-    """The line without quotes and markup around it and without the end of a sentence."""
+    """Return the line without the quotes and markup around it and without a final full stop."""
     while (shorter := line.strip(_AROUND).rstrip(_END)) != line:
         line = shorter
     return line

@@ -21,15 +21,15 @@ from hookline_hookspecs import (
 from .clean import clean
 
 FROM_MESSAGE = 2
-"""The person's message after which a conversation is named (FEATURES, titles)."""
+"""The number of the person's message after which a conversation is named (FEATURES, titles)."""
 TRIES = 2
-"""How often a model is asked for the title of one conversation."""
+"""How many times a model is asked for the title of one conversation."""
 MOST_MESSAGES, MOST_CHARS = 6, 600
-"""Messages of a conversation that are shown, and characters of each."""
+"""How many messages of a conversation are shown, and how many characters of each."""
 MOST_TOKENS = 200
-"""Tokens of an answer: a title has some twenty, and a model may think before."""
+"""The most tokens of an answer: a title has about twenty, and a model may reason first."""
 SCRIPTED = "scripted/"
-"""A model that plays a file. Being asked for a title would use up a step of it."""
+"""A model that replays a file. Asking it for a title would use up a step."""
 
 
 class Titles(Plugin):
@@ -37,7 +37,7 @@ class Titles(Plugin):
 
     @hookimpl
     async def end_of_turn(self, ctx: Context, turn: Turn) -> None:
-        """Name the conversation, from its second message on, if it has no title."""
+        """Give the conversation a title, from its second message on, if it has none."""
         if ctx.session.kind != "chat" or ctx.session.title or turn.stop not in ("done", "question"):
             return
         if not ctx.host.config.auxiliary_model and ctx.model.startswith(SCRIPTED):
@@ -50,12 +50,12 @@ class Titles(Plugin):
 
     @hookimpl
     async def end_of_session(self, ctx: Context, session: Session) -> None:
-        """Forget how often a title was asked for."""
+        """Delete the count of tries."""
         if not session.title and session.kind == "chat":
             await self.host.storage.kv.delete(session.id)
 
     async def _may_try(self, session_id: str) -> bool:
-        """Count a try, also across processes."""
+        """Count a try, across all processes."""
         tried = await self.host.storage.kv.get(session_id, 0)
         if tried >= TRIES:
             return False
@@ -85,14 +85,14 @@ def _system() -> str:
 
 
 def _words(message: Message) -> str:
-    """What was said in a message; nothing where it only carries results of tools."""
+    """Return the text of a message; empty if it only carries tool results."""
     if any(isinstance(block, ToolResultBlock) for block in message.blocks):
         return ""
     return "\n".join(block.text for block in message.blocks if isinstance(block, TextBlock)).strip()
 
 
 def _excerpt(said: Iterable[Message]) -> str:
-    """The first messages, shortened, each with its role."""
+    """Return the first messages, shortened, each with its role."""
     lines = []
     for message in list(said)[:MOST_MESSAGES]:
         words = _words(message)

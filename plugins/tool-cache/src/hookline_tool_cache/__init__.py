@@ -1,4 +1,4 @@
-"""Hookline plugin ``tool-cache``: answers a tool call that was answered a moment ago.
+"""Hookline plugin ``tool-cache``: answers repeated tool calls from memory.
 
 Reached by the entry point ``hookline_tool_cache:ToolCache``; it implements the hooks ``pre_tool``
 and ``post_tool``.

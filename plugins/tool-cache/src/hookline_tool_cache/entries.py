@@ -1,4 +1,4 @@
-"""The results that are remembered: least recently used first, bounded by their size."""
+"""The cached results: least recently used first, bounded by their size."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Entry:
 
     @classmethod
     def of(cls, result: ToolResult, now: float, ttl: float) -> Entry | None:
-        """The entry for a result; None if its ``data`` is nothing that can be copied."""
+        """Return the entry for a result; None if its ``data`` cannot be copied."""
         try:
             data = json.dumps(result.data)
         except (TypeError, ValueError, RecursionError):
@@ -34,12 +34,12 @@ class Entry:
         return cls(result.text, result.notes, result.images, data, now, now + ttl, size)
 
     def value(self) -> Any:
-        """The tool's value for programs, a copy of its own for each who asks."""
+        """The tool's value for programs, a new copy for each caller."""
         return json.loads(self.data)
 
 
 class Entries:
-    """Entries by key. The least recently used go when all are larger than ``max_bytes``."""
+    """Entries by key. The least recently used are dropped when they exceed ``max_bytes``."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
@@ -47,7 +47,8 @@ class Entries:
         self._bytes = 0
 
     def get(self, key: str, now: float) -> Entry | None:
-        """The entry of ``key`` if it is still good. A clock that was set back ends it too."""
+        """Return the entry of ``key`` if it is still valid. It also ends if the clock was set
+        back."""
         entry = self._entries.get(key)
         if entry is None:
             return None
@@ -58,7 +59,7 @@ class Entries:
         return entry
 
     def put(self, key: str, entry: Entry) -> None:
-        """Remember ``entry``, unless it alone is too large."""
+        """Store ``entry``, unless it alone is too large."""
         self._remove(key)
         if entry.size > self._max_bytes:
             return

@@ -14,7 +14,7 @@ def key_of(ctx: Context, tool: Tool, call: ToolCall) -> str:
     """SHA-256 of the tool's name, the canonical arguments and what the tool can see of the chat.
 
     A tool that takes ``ctx`` knows chat and workspace, so its result may depend on them; one that
-    does not gives every chat the same. An argument that has its default counts as left out.
+    does not returns the same to every chat. An argument with its default value counts as left out.
     """
     seen: list[str] = []
     if tool.wants_context:
@@ -30,7 +30,7 @@ def _without_defaults(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any
 
 
 def _default(known: Mapping[str, Any], name: str, value: Any) -> bool:
-    """True for a parameter's default; where the schema names none, that is null."""
+    """Return whether ``value`` is the parameter's default, which is null if the schema has none."""
     schema = known.get(name)
     if not isinstance(schema, Mapping):
         return False

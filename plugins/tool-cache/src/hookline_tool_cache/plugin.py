@@ -21,7 +21,7 @@ class Hits:
 
 
 class ToolCache(Plugin[ToolCacheConfig]):
-    """Answers a tool call that was answered a moment ago."""
+    """Answers repeated tool calls from memory."""
 
     _entries: Entries
 
@@ -44,7 +44,7 @@ class ToolCache(Plugin[ToolCacheConfig]):
     # Innermost, so that what is remembered is what the tool returned and nothing of the others.
     @hookimpl(trylast=True)
     def post_tool(self, ctx: Context, result: ToolResult) -> ToolResult | None:
-        """Mark a hit and give it what an answer cannot carry; remember what a tool returned."""
+        """Mark a hit and add what ``Answer`` cannot carry; store what a tool returned."""
         if ctx.tool is None or not ctx.tool.cache_ttl or not result.ok:
             return None
         now = ctx.host.now()
