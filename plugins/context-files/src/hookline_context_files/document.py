@@ -16,12 +16,12 @@ MARKS: tuple[tuple[bytes, str], ...] = (
 
 
 class NotText(ValueError):
-    """The bytes are no text."""
+    """The bytes are not text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """The parts of its room that the start and the end of a long text get, from 0 to 1."""
+    """The shares of its room that the start and the end of a long text get, from 0 to 1."""
 
     head: float
     tail: float
@@ -42,14 +42,14 @@ class Document:
 
     @classmethod
     def of(cls, label: str, text: str, most: int) -> Document:
-        """``text``, of which at most ``most`` characters will be shown."""
+        """Return ``text``, of which at most ``most`` characters will be shown."""
         return cls(label, len(text), text[:most], text[-most:])
 
     def cut(self, room: int, shares: Shares) -> str:
-        """The whole text if it fits in ``room`` characters, else its start and its end.
+        """Return the whole text if it fits in ``room`` characters, else its start and its end.
 
-        Between them a marker says how many characters were left out. It is part of the room: in
-        a small one start and end give way to it, in one smaller still only the marker is left.
+        A marker between them says how many characters were left out. It counts towards the room: it
+        takes precedence over start and end, and in a very small room only the marker is left.
         """
         if self.length <= room:
             return self.start

@@ -1,6 +1,6 @@
-"""Opening files: what is a plain file of its folder, and what a link leads to.
+"""Opens plain files and the targets of links.
 
-A link, wherever it stands on the way, is followed only where ``ctx.paths`` allows it.
+A link, anywhere on the path, is followed only if ``ctx.paths`` allows it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PLAIN = os.O_RDONLY | sum(
 
 
 class Unreadable(Exception):
-    """A file that is there and cannot be used; the text says which and why, for the person."""
+    """A file that exists and cannot be used; the text tells the person which and why."""
 
 
 class Opener:
@@ -40,7 +40,7 @@ class Opener:
         self._most = most
 
     def guarded(self, file: Path, label: str) -> Document | None:
-        """A file of the workspace; None if there is none, or nothing in it.
+        """Return a file of the workspace; None if it does not exist or is empty.
 
         Raises:
             Unreadable: ``ctx.paths`` refuses it, or it cannot be read as a text.
@@ -48,17 +48,17 @@ class Opener:
         return self._read(file, label, guarded=self._paths)
 
     def own(self, file: Path, label: str) -> Document | None:
-        """A file that stands outside of the workspace by intention, such as ``SOUL.md``.
+        """Return a file outside of the workspace, such as ``SOUL.md``.
 
-        It is opened where it is a plain file on a way without links (``file`` begins with a
-        resolved folder), else it is like one of the workspace. Result and errors as for
+        It is opened if it is a plain file on a path without links (``file`` begins with a resolved
+        folder); otherwise it is treated like one of the workspace. Result and errors as for
         :meth:`guarded`.
         """
         plain = os.path.realpath(file) == str(file)
         return self._read(file, label, guarded=None if plain else self._paths)
 
     def names(self, folder: Path, ending: str) -> list[str]:
-        """The names in a folder that have this ending in any case, hidden ones aside, sorted.
+        """Return the names in a folder with this suffix in any case, sorted, without hidden ones.
 
         Raises:
             Unreadable: the folder cannot be listed, or is reached by a link that leads out.
@@ -93,7 +93,7 @@ class Opener:
 
 
 def shown(name: str) -> str:
-    """A file's name in one line of text that can be stored: what cannot be printed is replaced."""
+    """Return a file's name on one line, with unprintable characters replaced."""
     text = os.fsencode(name).decode("utf-8", "replace")
     return "".join(char if char.isprintable() else "\ufffd" for char in text)
 

@@ -1,4 +1,4 @@
-"""The plugin: what the files say becomes the sections ``identity`` and ``context``."""
+"""The plugin: the files become the sections ``identity`` and ``context``."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ KIND = "context"
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the disk holds for a session. ``complaints`` are sentences for the person."""
+    """The files read for a session. ``complaints`` are sentences for the person."""
 
     soul: Document | None
     files: Sequence[Document]
@@ -43,7 +43,7 @@ class ContextFiles(Plugin[ContextFilesConfig]):
 
     @hookimpl
     async def system_prompt(self, ctx: Context, session: Session) -> list[Section] | None:
-        """The sections; none for a sub-agent, which gets its task and nothing else."""
+        """Return the sections; none for a sub-agent, which gets only its task."""
         if session.kind == "agent" or session.parent_id is not None:
             return None
         found = await asyncio.to_thread(self._find, ctx.paths, session)
@@ -57,7 +57,7 @@ class ContextFiles(Plugin[ContextFilesConfig]):
 
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:
-        """The doctor looks at the files that a new session in the terminal would get."""
+        """Check the files that a new session in the terminal would get."""
         register(Check("context files", self._check))
 
     def _check(self) -> CheckResult:
@@ -80,7 +80,7 @@ class ContextFiles(Plugin[ContextFilesConfig]):
     async def _identity(
         self, ctx: Context, soul: Document | None
     ) -> tuple[list[Section], list[str]]:
-        """The section of ``SOUL.md``, and what to say if it was refused."""
+        """Return the section of ``SOUL.md``, and a complaint if it was refused."""
         if soul is None:
             return [], []
         most = self.config.soul_max_chars
@@ -91,7 +91,7 @@ class ContextFiles(Plugin[ContextFilesConfig]):
         return [Section("identity", passed.cut(most, self._shares))], []
 
     async def _texts(self, ctx: Context, files: Sequence[Document]) -> list[str]:
-        """The files under their headings; the characters of the files alone are counted."""
+        """Return the files under their headings; only the characters of the files are counted."""
         budget = self.config.context_max_chars
         passed = []
         for file, room in zip(files, share([f.length for f in files], budget), strict=False):
@@ -99,7 +99,7 @@ class ContextFiles(Plugin[ContextFilesConfig]):
                 passed.append(await self._passed(ctx, file, room, budget))
             except Refused as error:
                 passed.append(Document.of(file.label, _blocked(file, error), budget))
-        # Shared again, because a gate may put longer words in place of others.
+        # Shared again, because a gate may have made the text longer.
         rooms = share([file.length for file in passed], budget)
         texts = [
             f"## {file.label}\n{file.cut(room, self._shares)}"

@@ -1,19 +1,18 @@
-"""How a number of characters is shared among texts."""
+"""Shares a number of characters among texts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 LEAST = 200
-"""Characters below which a part of a long text says too little to be worth its place."""
+"""Characters below which a part of a long text is not worth including."""
 
 
 def share(lengths: Sequence[int], budget: int) -> list[int]:
-    """The room of each text, in their order; the sum is at most ``budget``.
+    """Return the room of each text, in order; the sum is at most ``budget``.
 
-    Short texts get what they need and long ones equal parts of the rest. Where these would be
-    smaller than :data:`LEAST`, the last texts get none (the list is shorter); the first always
-    gets something.
+    Short texts get what they need and long ones equal shares of the rest. If these would be smaller
+    than :data:`LEAST`, the last texts get none (the list is shorter); the first always gets some.
     """
     for count in range(len(lengths), 1, -1):
         level = _level(lengths[:count], budget)
@@ -23,7 +22,8 @@ def share(lengths: Sequence[int], budget: int) -> list[int]:
 
 
 def _level(lengths: Sequence[int], budget: int) -> int:
-    """The most that one text may have, so that all of them have at most ``budget`` together."""
+    """Return the most that one text may have, so that all of them together have at most
+    ``budget``."""
     left = budget
     for number, length in enumerate(sorted(lengths)):
         level = left // (len(lengths) - number)

@@ -1,4 +1,4 @@
-"""Where the files are: the project's in the workspace, a person's own below the home folder."""
+"""Finds the files: the project's in the workspace, a person's own below the home folder."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from .document import Document
 from .opening import Opener, Unreadable, shown
 
 UPWARD = (".hermes.md", "HERMES.md")
-"""Project files that are also looked for above the workspace, up to the root of its git tree."""
+"""Project files that are also searched above the workspace, up to the root of its git tree."""
 SINGLE = ("AGENTS.md", "CLAUDE.md")
-"""Project files of the workspace itself, the first one wins."""
+"""Project files of the workspace itself; the first one found is used."""
 MOST_FILES = 50
 """Files of one folder that are read."""
 
 
 @dataclass(slots=True)
 class Finder:
-    """Finds and reads one session's files. ``complaints`` are sentences about what is there and
-    was not used."""
+    """Finds and reads one session's files. ``complaints`` are sentences about files that exist and
+    were not used."""
 
     opener: Opener
     complaints: list[str] = field(default_factory=list)
@@ -34,7 +34,7 @@ class Finder:
         return self._tried(self.opener.own, _real(home) / "SOUL.md", "SOUL.md")
 
     def project(self, workspace: Path) -> list[Document]:
-        """The project's file, or files: the first kind that is there and not empty."""
+        """Return the project's file or files: the first kind that exists and is not empty."""
         workspace = _real(workspace)
         for file, label in _upward(workspace):
             look = self.opener.guarded if file.parent == workspace else self.opener.own
@@ -48,7 +48,7 @@ class Finder:
         return [*([single] if single else []), *self._folder(rules, ".mdc", ".cursor/rules/")]
 
     def kept(self, home: Path, session: Session) -> list[Document]:
-        """The person's own files: the global ones, then those of the session's chat."""
+        """Return the person's own files: the global ones, then those of the session's chat."""
         found = self._folder(_real(home) / "context", ".md", "context/")
         chat = chat_folder(home, session)
         if chat is not None:
@@ -100,7 +100,7 @@ def _encoded(name: str) -> str:
 
 
 def _upward(workspace: Path) -> Iterator[tuple[Path, str]]:
-    """Where the files of :data:`UPWARD` may be, the nearest first, with their labels."""
+    """Yield where the files of :data:`UPWARD` may be, nearest first, with their labels."""
     above = ""
     for folder in (workspace, *_parents_in_git(workspace)):
         for name in UPWARD:
@@ -109,10 +109,10 @@ def _upward(workspace: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _parents_in_git(workspace: Path) -> list[Path]:
-    """The folders above the workspace that belong to its git tree.
+    """Return the folders above the workspace that belong to its git tree.
 
-    None if the tree's root is somebody else's: another user of the machine could otherwise put
-    words into the prompt by making one in a folder that all may write to.
+    None if the tree's root belongs to another user, who could otherwise inject text into the prompt
+    by creating one in a world-writable folder.
     """
     chain = [workspace, *workspace.parents]
     for depth, folder in enumerate(chain):

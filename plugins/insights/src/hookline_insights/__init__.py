@@ -1,4 +1,4 @@
-"""Hookline plugin ``insights``: what was used over the last days, from core's journal.
+"""Hookline plugin ``insights``: reports usage over the last days, from core's journal.
 
 Reached by the entry point ``hookline_insights:Insights``; it brings the tool ``insights``, the
 slash command ``/insights`` and the command ``hookline insights``.

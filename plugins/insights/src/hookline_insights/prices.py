@@ -1,4 +1,4 @@
-"""What a model's tokens cost in money, where that is known."""
+"""Prices of models' tokens in money, where they are known."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pathlib import Path
 from .config import Price
 
 _SNAPSHOT = re.compile(r"-(?:\d{8}|\d{4}-\d{2}-\d{2}|latest)$")
-"""The date with which vendors name a state of a model; the price is that of the model."""
+"""The date that vendors append to a model's name; the price is that of the model."""
 
 
 class Prices:
-    """The list in ``prices.toml`` with the settings' ``own`` prices before it."""
+    """The list in ``prices.toml``, overridden by the settings' ``own`` prices."""
 
     def __init__(self, own: Mapping[str, Price]) -> None:
         self._own = own
@@ -26,7 +26,8 @@ class Prices:
         return str(_list()["date"])
 
     def money(self, model: str, input_cost: float, output: int) -> float | None:
-        """What was paid; ``input_cost`` in fresh tokens of input. None: the price is not known."""
+        """Return what was paid, with ``input_cost`` in fresh tokens of input; None if the price is
+        unknown."""
         price = self._price(model)
         if price is None:
             return None

@@ -1,4 +1,4 @@
-"""The numbers of a window of days, from core's journal and from what other plugins keep."""
+"""The numbers of a period of days, from core's journal and other plugins' tables."""
 
 from __future__ import annotations
 
@@ -19,18 +19,16 @@ COUNTED = ("requests", "input", "cache_read", "cache_write", "output", "reasonin
 
 
 class BadDays(ValueError):
-    """A window that there is not; the text is a sentence."""
+    """An invalid number of days; the text is a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What was used.
-
-    ``chat`` is channel and chat id, None for all chats. ``since`` and ``until`` are Unix time in
-    seconds. ``totals`` and each of ``models`` hold ``requests input cache_read cache_write fresh
-    output reasoning`` (tokens), ``input_cost`` (in fresh tokens of input) and ``money``, None where
-    a price is not known. ``by_day`` are tokens by local day. ``learnt`` is missing what no plugin
-    keeps.
+    """The usage of a period. ``chat`` is channel and chat id, None for all chats. ``since`` and
+    ``until`` are Unix time in seconds. ``totals`` and each of ``models`` hold
+    ``requests input cache_read cache_write fresh output reasoning`` (tokens), ``input_cost`` (in
+    fresh tokens of input) and ``money``, None where a price is not known. ``by_day`` are tokens by
+    local day. ``learnt`` leaves out what no plugin records.
     """
 
     days: int
@@ -47,10 +45,10 @@ class Report:
 
 
 def read_days(text: str | int | None) -> int:
-    """How many days a person means; :data:`DAYS` for nothing.
+    """Return the number of days that a person wrote; :data:`DAYS` for an empty text.
 
     Raises:
-        BadDays: it is no whole number from 1 to :data:`MOST_DAYS`.
+        BadDays: it is not a whole number from 1 to :data:`MOST_DAYS`.
     """
     words = str(text if text is not None else "").strip()
     if not words:
@@ -69,7 +67,8 @@ def _bad(words: str) -> str:
 async def report(
     storage: Storage, days: int, now: float, chat: tuple[str, str] | None, prices: Prices
 ) -> Report:
-    """The last ``days`` days up to ``now``: today, and those before it, from midnight on."""
+    """Return the usage of the last ``days`` days up to ``now``, today included, from midnight
+    on."""
     first = datetime.fromtimestamp(now).date() - timedelta(days=days - 1)
     since = datetime.combine(first, time.min).timestamp()
     channel, chat_id = chat or (None, None)

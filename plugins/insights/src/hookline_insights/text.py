@@ -16,12 +16,12 @@ MOST_ROWS = 31
 MOST_TOOLS, MOST_SKILLS = 10, 5
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 FAILED = ("error", "budget", "max_iterations")
-"""Ends of a turn in which it did not come to an answer."""
+"""Ends of a turn without an answer."""
 _KINDS = {"agent": "of sub-agents", "review": "of reviews"}
 
 
 def text(report: Report, currency: str, price_date: str) -> str:
-    """The whole report, a section a paragraph; sections without anything are left out."""
+    """Return the whole report, one paragraph per section; empty sections are left out."""
     since = datetime.fromtimestamp(report.since)
     whose = "all chats" if report.chat is None else "this chat"
     head = f"{_count(report.days, 'day')} of {whose}, since {since:%Y-%m-%d}"
@@ -41,7 +41,7 @@ def text(report: Report, currency: str, price_date: str) -> str:
 
 
 def bar(value: float, most: float, width: int = WIDTH) -> str:
-    """A bar of blocks, ``width`` characters for ``most``; something is seen of all above 0."""
+    """Return a bar of blocks, ``width`` characters for ``most``; every value above 0 is visible."""
     eighths = round(8 * width * value / most) if most > 0 else 0
     eighths = max(eighths, 1 if value > 0 else 0)
     whole, rest = divmod(eighths, 8)
@@ -146,7 +146,7 @@ def _channels(channels: Sequence[Mapping[str, Any]]) -> list[tuple[str, float, s
 
 
 def _money(report: Report, currency: str, price_date: str) -> str:
-    """What it cost by the prices that are known, and which are not."""
+    """Return the cost by the known prices, and the models whose price is unknown."""
     if report.totals["money"] is None:
         return ""
     unknown = [one["model"] for one in report.models if one["money"] is None]

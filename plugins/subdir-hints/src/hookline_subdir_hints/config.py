@@ -6,11 +6,11 @@ from pydantic import BaseModel, Field
 
 
 class SubdirHintsConfig(BaseModel):
-    """How far hints are looked for and how long they may be."""
+    """Where hints are looked for and how long they may be."""
 
     max_chars: int = Field(
         8_000, ge=1, description="Characters (code points) of hints on one result."
     )
     levels: int = Field(
-        5, ge=1, description="Folders that are looked into, from the touched one upwards."
+        5, ge=1, description="Folders that are searched, from the touched one upwards."
     )

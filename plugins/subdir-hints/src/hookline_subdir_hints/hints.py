@@ -1,4 +1,4 @@
-"""The hint that belongs to a path: found above it, opened through ``ctx.paths``, cut."""
+"""Finds the hint for a path, opens it through ``ctx.paths`` and cuts it."""
 
 from __future__ import annotations
 
@@ -11,32 +11,30 @@ from pathlib import Path
 from hookline_hookspecs import Paths, Refused
 
 NAMES = ("AGENTS.md", "CLAUDE.md", ".cursorrules")
-"""The files that hold hints, in the order in which they are looked for in a folder."""
+"""Names of files with hints, in the order in which they are looked for in a folder."""
 LARGEST = 10_000_000
 """Bytes of the largest file that is read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """A file with hints. ``name`` is its path below the workspace, fit to be shown in a line;
-    ``text`` is in code points."""
+    """A file with hints. ``name`` is its path below the workspace, printable on one line."""
 
     name: str
     text: str
 
     @property
     def key(self) -> str:
-        """How every note for this folder begins, by which it is known again."""
+        """The beginning of every note for this folder, which identifies it in the history."""
         return f"Hints for {os.path.dirname(self.name)}/ from "  # noqa: PTH120
 
     def note(self, text: str) -> str:
-        """The whole note, with ``text`` as what the file says."""
+        """Return the whole note, with ``text`` as the content of the file."""
         return f"{self.key}{self.name}:\n{text}"
 
     def cut(self, text: str, room: int) -> str:
-        """``text``, or its start and a marker, within ``room`` characters.
-
-        Where not even the marker fits, only the marker is left.
+        """Return ``text``, or its start and a marker, within ``room`` characters. If not even the
+        marker fits, only the marker is returned.
         """
         if len(text) <= room:
             return text
@@ -48,10 +46,10 @@ class Hint:
 
 
 def find_hint(paths: Paths, path: str, levels: int) -> Hint | None:
-    """The nearest hint at or above what ``path`` names, inside the workspace, not its root.
+    """Return the nearest hint at or above ``path``, inside the workspace but not in its root.
 
-    levels: how many folders are looked into, the touched one included. A file that is empty,
-    binary, too large or not to be opened counts as absent.
+    levels: how many folders are searched, the touched one included. A file that is empty, binary,
+    too large or cannot be opened counts as absent.
     """
     root = Path(os.path.realpath(paths.workspace))
     try:
@@ -75,7 +73,7 @@ def _upwards(folder: Path, root: Path, levels: int) -> Iterator[Path]:
 
 
 def _text(paths: Paths, file: Path) -> str:
-    """The text of a file, without white space around it; empty where there is none to show."""
+    """Return the text of a file, stripped; empty if there is none to show."""
     try:
         real = paths.resolve(str(file))
         if not real.is_file():

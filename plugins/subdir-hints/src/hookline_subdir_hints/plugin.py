@@ -18,7 +18,7 @@ KIND = "hint"
 
 
 class SubdirHints(Plugin[SubdirHintsConfig]):
-    """Tells what a folder's ``AGENTS.md`` says when a tool first touches the folder."""
+    """Adds a folder's ``AGENTS.md`` to the result when a tool first touches the folder."""
 
     @hookimpl
     def setup(self, host: Host) -> None:
@@ -48,9 +48,8 @@ class SubdirHints(Plugin[SubdirHintsConfig]):
         return list({hint.name: hint for hint in found if hint is not None}.values())
 
     async def _notes(self, ctx: Context, hints: Sequence[Hint]) -> dict[str, str]:
-        """The notes by the hints' keys, within the room of one result.
-
-        What does not fit beside the first one waits until its folder is touched again.
+        """Return the notes by the hints' keys, within the room of one result. What does not fit
+        after the first one waits until its folder is touched again.
         """
         notes: dict[str, str] = {}
         left = self.config.max_chars

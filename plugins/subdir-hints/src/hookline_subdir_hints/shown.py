@@ -1,4 +1,4 @@
-"""Which hints the model still has before it, so that none is sent twice."""
+"""Which hints are in the model's context, so that none is sent twice."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from hookline_hookspecs import Context, ToolResultBlock
 class Shown:
     """The hints of one session that are in its context.
 
-    What was sent is looked up in the history itself: that survives a restart of the process, and
-    knows what ``/undo`` and compaction took away. Only what this turn's results brought is kept
-    here, because results that are worked on side by side are not in the history yet.
+    The history itself is checked for what was sent: that survives a restart of the process and
+    respects ``/undo`` and compaction. Only the hints of this turn's results are kept here, because
+    results of parallel calls are not in the history yet.
     """
 
     def __init__(self) -> None:
         self._new: set[str] = set()
         self.lock = asyncio.Lock()
-        """Held while a result is worked on, so that two at a time do not bring the same hint."""
+        """Held while a result is processed, so that two parallel ones do not add the same hint."""
 
     def knows(self, ctx: Context, key: str) -> bool:
-        """Whether a note that begins with ``key`` is in the context of the session."""
+        """Return whether a note that begins with ``key`` is in the context of the session."""
         return key in self._new or _in_history(ctx, key)
 
     def note(self, key: str) -> None:
-        """The note that begins with ``key`` goes out with a result of this turn."""
+        """Record that the note that begins with ``key`` was added to a result of this turn."""
         self._new.add(key)
 
     def forget(self) -> None:
-        """What this turn's results brought may be gone; from now on the history tells."""
+        """Forget this turn's hints, which may be gone; from now on only the history counts."""
         self._new.clear()
 
 

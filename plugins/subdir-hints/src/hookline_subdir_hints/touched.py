@@ -1,4 +1,4 @@
-"""Which paths a tool call touches, told from its arguments alone; nothing is looked up."""
+"""Finds the paths that a tool call touches, from its arguments alone, without file access."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Any
 PATH_ARGUMENTS = ("path", "file_path", "workdir", "cwd")
 """Arguments that are a path (FEATURES, subdir-hints)."""
 FOLDER_ARGUMENTS = ("workdir", "cwd")
-"""Those of them in which a command runs."""
+"""Those of them that are the working directory of a command."""
 COMMAND = "command"
-"""The argument that is a shell command."""
+"""The argument that holds a shell command."""
 MOST_CHARS = 20_000
-"""Characters of a command that are looked through."""
+"""Characters of a command that are parsed."""
 MOST_PATHS = 100
-"""Paths of one call that are looked at."""
+"""Paths of one call that are considered."""
 NESTED = 3
 """How deep commands within commands (``bash -c '…'``) are followed."""
 
@@ -33,11 +33,11 @@ _UNKNOWN = re.compile(r"[$`\0]")
 
 
 def touched_paths(arguments: Mapping[str, Any]) -> list[str]:
-    """The paths that a call names, as written, relative to the workspace or absolute.
+    """Return the paths in a call's arguments, as written, relative to the workspace or absolute.
 
-    Values that are no strings are passed over. Words of a command count as paths whatever they
-    are, since those that are not lead to no folder; but a command's name and what it merely prints
-    count only with a slash in them.
+    Values that are not strings are skipped. All words of a command count as paths, since those that
+    are not lead to no folder; but a command's name and the text it prints count only if they
+    contain a slash.
     """
     named = [arguments.get(name) for name in PATH_ARGUMENTS]
     paths = [path for path in named if isinstance(path, str) and path.strip()]
@@ -50,10 +50,10 @@ def touched_paths(arguments: Mapping[str, Any]) -> list[str]:
 
 
 def command_paths(command: str, base: str = "", depth: int = NESTED) -> Iterator[str]:
-    """The words of a shell command as paths; ``cd`` moves those that come after it.
+    """Return the words of a shell command as paths; ``cd`` applies to those after it.
 
-    ``base`` is the folder in which the command runs. Words with a variable or a substitution in
-    them are unknown and left out; after ``cd`` to an unknown place so are relative ones.
+    ``base`` is the folder in which the command runs. Words with a variable or a substitution are
+    left out; after ``cd`` to an unknown folder, so are relative ones.
     """
     here: str | None = base
     outside: list[str | None] = []
@@ -88,7 +88,7 @@ def _word_paths(words: list[str], here: str | None, depth: int) -> Iterator[str]
 
 
 def _moved(here: str | None, words: list[str]) -> str | None:
-    """Where ``cd`` leads to; None if that cannot be told."""
+    """Return where ``cd`` leads; None if that is unknown."""
     target = next((word for word in words[1:] if not word.startswith("-")), None)
     return None if target is None else _joined(here, target)
 
@@ -102,7 +102,7 @@ def _joined(here: str | None, word: str) -> str | None:
 
 
 def _simple_commands(command: str) -> Iterator[list[str]]:
-    """The words of each simple command, quotes taken off; a bracket stands alone."""
+    """Return the words of each simple command, without quotes; a bracket is a word of its own."""
     words: list[str] = []
     for token in _tokens(command):
         if not token or not _SEPARATORS.issuperset(token):

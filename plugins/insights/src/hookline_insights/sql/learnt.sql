@@ -1,5 +1,4 @@
--- What other plugins keep of what they do. Where a plugin was never on its tables are not there, and
--- the query fails.
+-- What other plugins record. If a plugin was never on, its tables do not exist and the query fails.
 
 -- name: skills_used
 SELECT a.name, COUNT(*) AS uses
