@@ -1,7 +1,7 @@
 """Keeps the full-text index in step with core's messages, a batch at a time.
 
-New messages come first, older ones, from before the plugin was switched on, after them, the newest
-of these first. Deleted messages need no work: their rows go with them (see the migration).
+New messages come first, then those from before the plugin was switched on, newest first. Deleted
+messages need no work: their rows are deleted with them (see the migration).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hookline_hookspecs.host import Row
 from .tokens import stored
 
 BATCH = 200
-"""Messages in one transaction, which holds up the writes of others for some 10 ms."""
+"""Messages in one transaction, which blocks other writes for about 10 ms."""
 BATCH_CHARS = 400_000
 """Characters after which a batch ends before that."""
 MERGE_PAGES = 500
@@ -33,7 +33,7 @@ class Index:
         self._open = storage
 
     async def catch_up(self, batches: int) -> bool:
-        """Index what is missing; False if there is more after so many ``batches``."""
+        """Index what is missing; return False if there is more after ``batches`` batches."""
         for _ in range(batches):
             if not await self._open().transact(_step):
                 return True
@@ -49,13 +49,13 @@ class Index:
         storage = self._open()
         if not await storage.fetch("deleted"):
             return
-        # A negative number begins to merge everything, others go on with what was begun.
+        # A negative number starts a full merge, a positive one continues it.
         more = await storage.transact(lambda db: _merge(db, -MERGE_PAGES))
         while more:
             more = await storage.transact(lambda db: _merge(db, MERGE_PAGES))
 
     async def sweep(self) -> None:
-        """Forget messages that were deleted by a program that does not enforce foreign keys."""
+        """Remove messages that were deleted by a program that does not enforce foreign keys."""
         storage = self._open()
         [edges] = await storage.fetch("edges")
         first = edges["low"] if edges["low"] is not None else NEWEST
@@ -66,13 +66,13 @@ class Index:
 
 
 def chat_number(channel: str, chat_id: str) -> int:
-    """A chat as the index knows it: 63 bits of a hash."""
+    """Return a chat's number in the index: 63 bits of a hash."""
     name = json.dumps([channel, chat_id]).encode()
     return int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), "big") >> 1
 
 
 def _step(db: Transaction) -> bool:
-    """Index the next batch, in one transaction; False if nothing is left to do."""
+    """Index the next batch, in one transaction; return False if nothing is left to do."""
     if _newer_step(db):  # there may be more of them
         return True
     [edges] = db.fetch("edges")
@@ -85,13 +85,13 @@ def _newer_step(db: Transaction) -> bool:
     if edges["high"] is None:
         return False  # the first batch is that of the newest among the older ones
     if not edges["aligned"]:
-        # Rows were numbered anew from some row on: forgetting from the newest down to it is enough.
+        # Rows were renumbered from some row on: removing the newest down to it is enough.
         return db.execute("forget_newest", most=BATCH) > 0
     return _add(db, db.fetch("newer", high=edges["high"], most=BATCH))
 
 
 def _add(db: Transaction, rows: Sequence[Row]) -> bool:
-    """Index ``rows`` in their order, so that no gap is left; False if there are no more."""
+    """Index ``rows`` in order, so that no gap is left; return False if there are no more."""
     chars, sessions, more = 0, set(), len(rows) == BATCH
     for row in rows:
         if chars > BATCH_CHARS:
@@ -110,7 +110,7 @@ def _add(db: Transaction, rows: Sequence[Row]) -> bool:
 
 
 def _merge(db: Transaction, pages: int) -> bool:
-    """Merge some pages; False when there was nothing left, which FTS5 tells by changing less than
+    """Merge some pages; return False when nothing was left, which FTS5 shows by changing fewer than
     two rows."""
     before = db.fetch("changes")[0]["n"]
     db.execute("merge", pages=pages)

@@ -38,18 +38,18 @@ class SessionSearch(Plugin):
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Take the plugin's storage, which is opened when it is first used."""
+        """Set up the plugin's storage, which is opened on first use."""
         self._index = Index(lambda: host.storage)
 
     @hookimpl
     def register_jobs(self, register: Callable[[Job], None]) -> None:
-        """Index what is missing, also where nobody speaks, and look for what was lost."""
+        """Index what is missing even if there are no turns, and remove lost rows."""
         register(Job("index", self._tidy, HOUR, at_start=True))
         register(Job("sweep", self._sweep, DAY))
 
     @hookimpl
     async def end_of_turn(self, ctx: Context, turn: Turn) -> None:
-        """Index what was said, and go on with what is older."""
+        """Index what was said, then continue with older messages."""
         if ctx.session.kind == "chat":
             await self._tidy()
 
@@ -103,13 +103,13 @@ class SessionSearch(Plugin):
         await self._index.sweep()
 
     def _fill_on(self) -> None:
-        """Go on in the background; what is not done when the process ends is done by the next."""
+        """Continue in the background; the next process does what this one does not finish."""
         if self._filling is None or self._filling.done():
             self._filling = self.host.spawn(self._fill(), "back-fill")
 
     async def _fill(self) -> None:
         while not await self._index.catch_up(1):
-            pass  # others' writes come in between: each batch waits for its turn
+            pass  # other writes run in between: each batch waits for its turn
 
 
 def _notes(found: Found, query: Query) -> tuple[str, ...]:

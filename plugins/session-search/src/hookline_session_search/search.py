@@ -1,4 +1,4 @@
-"""A search: the messages that fit best, and how they are shown to a model."""
+"""Finds the best matching messages and renders them for a model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .snippet import shortened, snippet
 from .tokens import Query
 
 NEIGHBOUR = 200
-"""Characters of a message around a hit that are shown."""
+"""Characters shown of a message around a hit."""
 AT_ONCE = 20
 """Batches of older messages that a search waits for."""
 MOST_CHARS = 16_000
@@ -44,7 +44,7 @@ class Found:
 
 
 async def search(storage: Storage, index: Index, wanted: Wanted) -> Found:
-    """What fits best by BM25, the newer one where two fit as well."""
+    """Return the best matches by BM25, newer ones first among equals."""
     rows = await _rows(storage, wanted)
     if rows[0]["behind"] or rows[0]["older"]:
         await index.catch_up_with_new()
@@ -64,7 +64,7 @@ async def _rows(storage: Storage, wanted: Wanted) -> Sequence[Row]:
 async def shown(
     storage: Storage, found: Found, words: Sequence[str], around: int
 ) -> tuple[str, list[dict[str, Any]]]:
-    """The hits as text, and as data for programs; ends early where it would become too long."""
+    """Return the hits as text, and as data for programs; cut off when too long."""
     parts: list[str] = []
     data: list[dict[str, Any]] = []
     chars = 0
@@ -87,7 +87,7 @@ def _heading(row: Row) -> str:
 
 
 async def _lines(storage: Storage, row: Row, piece: str, around: int) -> list[str]:
-    """The hit between the messages before and after it."""
+    """Return the hit between the messages before and after it."""
     hit = f"> {row['role']}: {piece}"
     if not around:
         return [hit]

@@ -1,4 +1,4 @@
-"""How far back a search goes: an age or a day, as a model or a person writes it."""
+"""Parses how far back a search goes: an age or a day."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SECONDS = {"h": 3600, "d": 86400, "w": 7 * 86400, "m": 30 * 86400, "y": 365 * 8
 
 
 def moment(text: str | None, now: float) -> float:
-    """Unix time in seconds; 0 for None or an empty text. Days are the host's local ones.
+    """Return Unix time in seconds; 0 for None or an empty text. Days are in the host's local time.
 
     Raises:
         ToolError: the text is neither an age nor a date.

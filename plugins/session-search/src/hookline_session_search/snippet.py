@@ -1,4 +1,4 @@
-"""The window of a message around what was looked for."""
+"""Cuts the window of a message around a match."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ WIDTH = 300
 LEAD = 80
 """Characters of it before the match."""
 MOST_SPOTS = 200
-"""Places of one word that are compared."""
+"""Occurrences of one word that are compared."""
 
 
 def snippet(text: str, words: Sequence[str], width: int = WIDTH) -> str:
-    """At most ``width`` characters of ``text``, where most of the ``words`` stand, on one line.
+    """Return at most ``width`` characters of ``text`` with the most ``words``, on one line.
 
-    ``words`` are folded (see ``tokens``); … stands for what is left out.
+    ``words`` are folded (see ``tokens``); … marks what is left out.
     """
     flat, places = _flat(text)
     spots = sorted(
@@ -34,14 +34,15 @@ def snippet(text: str, words: Sequence[str], width: int = WIDTH) -> str:
 
 
 def shortened(text: str, start: int, stop: int) -> str:
-    """That part of ``text`` on one line, with … where something is left out."""
+    """Return that part of ``text`` on one line, with … where something is left out."""
     piece = " ".join(text[start:stop].split())
     head, tail = text[:start].strip(), text[stop:].strip()
     return ("…" if head else "") + piece + ("…" if tail else "")
 
 
 def _densest(spots: Sequence[tuple[int, int]], width: int) -> int:
-    """The first place from which most different words stand within ``width``; 0 without any."""
+    """Return the first offset with the most different words within ``width``; 0 if there are
+    none."""
     best, most, first = 0, 0, 0
     inside: Counter[int] = Counter()
     for at, number in spots:
@@ -56,7 +57,7 @@ def _densest(spots: Sequence[tuple[int, int]], width: int) -> int:
 
 
 def _spots(flat: str, word: str) -> list[int]:
-    """Where ``word`` stands; as a whole word if it does so anywhere."""
+    """Yield the offsets of ``word``, as a whole word if it occurs as one."""
     found: list[int] = []
     whole: list[int] = []
     at = flat.find(word) if word else -1
@@ -70,18 +71,18 @@ def _spots(flat: str, word: str) -> list[int]:
 
 
 def _joined(flat: str, at: int) -> bool:
-    """Whether one word goes on from before ``at`` to after it."""
+    """Return whether ``at`` is inside a word."""
     return 0 < at < len(flat) and _is_letter(flat[at - 1]) and _is_letter(flat[at])
 
 
 def _is_letter(sign: str) -> bool:
-    """A letter of a script that puts blanks between words, as far as this matters here."""
+    """Return whether it is a letter of a script with spaces between words."""
     return sign.isalnum() and sign < "\u0e00"
 
 
 def _flat(text: str) -> tuple[str, list[int] | None]:
-    """``text`` folded sign by sign, and of each of its characters the place in ``text``; None
-    where they are the same."""
+    """Return ``text`` folded character by character, and the offset of each in ``text``; None if
+    they are the same."""
     flat = folded(text)
     if len(flat) == len(text) and unicodedata.is_normalized("NFKD", flat):
         return flat, None

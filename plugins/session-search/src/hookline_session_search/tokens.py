@@ -1,8 +1,8 @@
-"""Text as it is indexed, and what a person typed as a query over it.
+"""Tokenizes text for the index, and turns what a person typed into a query.
 
-Every sign (punctuation, symbol, emoji) and every character of a script without blanks is a token
-of its own. So a word such as ``C++``, ``a@b.example`` or ``東京`` is a phrase of tokens, found
-where just these stand one after the other, and nothing in a query is an operator.
+Every symbol (punctuation, emoji and so on) and every character of a script without spaces is a
+token. So a word such as ``C++``, ``a@b.example`` or ``東京`` is a phrase of tokens, found where
+exactly these follow each other, and nothing in a query is an operator.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from dataclasses import dataclass
 from pathlib import Path
 
 MOST_WORDS = 32
-"""Different words of a query that are looked for."""
+"""Different words of a query that are searched for."""
 MOST_TOKENS = 64
-"""Tokens of one word that are looked for."""
+"""Tokens of one word that are searched for."""
 
 _DATA = tomllib.loads(Path(__file__).with_name("scripts.toml").read_text(encoding="utf-8"))
 _SIGN = re.compile(r"[^\w\s]|_")
 _ALONE = re.compile(rf"[{_DATA['alone']}]|[^\w\s]|_")
 _SAME = str.maketrans(_DATA["same"])
 _UNSEEN = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufe00-\ufe0f\ufeff]")
-"""Soft hyphens, joiners, marks of direction and variation selectors: not seen, so not typed."""
+"""Soft hyphens, joiners, direction marks and variation selectors: invisible, so not typed."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _BEFORE, _AFTER = _DATA["before"], _DATA["after"]
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is looked for: ``match`` for FTS5 (empty: nothing), the ``words``, folded, and whether
+    """A parsed query: ``match`` for FTS5 (empty: nothing), the ``words``, folded, and whether
     some of them were ``left_out`` because there are too many."""
 
     match: str
@@ -39,7 +39,7 @@ class Query:
 
 
 def folded(text: str) -> str:
-    """``text`` without what makes equal words differ: letter case, width, form of quotes."""
+    """Return ``text`` with letter case, width and the form of quotes normalised."""
     if text.isascii():
         return _CONTROL.sub(" ", text).lower()
     clean = text.encode("utf-8", "replace").decode()
@@ -49,7 +49,7 @@ def folded(text: str) -> str:
 
 
 def stored(text: str) -> str:
-    """``text`` as it is put into the index."""
+    """Return ``text`` as it is put into the index."""
     if text.isascii():
         return _SIGN.sub(r" \g<0> ", folded(text))
     return _ALONE.sub(_apart, folded(text))
@@ -65,8 +65,8 @@ def _apart(match: re.Match[str]) -> str:
 
 
 def query(text: str) -> Query:
-    """A query for every word of ``text``. Signs around a word are left out, unless there is
-    nothing else."""
+    """Return a query for every word of ``text``. Symbols around a word are left out, unless there
+    is nothing else."""
     given = folded(text).split()
     words = list(dict.fromkeys(filter(None, map(_bare, given)))) or list(dict.fromkeys(given))
     phrases = [stored(word).split() for word in words[:MOST_WORDS]]
@@ -80,7 +80,7 @@ def _quoted(phrase: list[str]) -> list[str]:
 
 
 def _bare(word: str) -> str:
-    """The word without the signs of the sentence; empty if it is punctuation alone."""
+    """Return the word without surrounding punctuation; empty if it is only punctuation."""
     if all(unicodedata.category(sign)[0] == "P" for sign in word):
         return ""
     return word.lstrip(_BEFORE).rstrip(_AFTER) or word

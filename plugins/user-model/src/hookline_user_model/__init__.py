@@ -1,8 +1,7 @@
-"""Hookline plugin ``user-model``: a short portrait of whom a chat is with, ``USER.md``.
+"""Hookline plugin ``user-model``: a short portrait of the person in a chat, ``USER.md``.
 
 Reached by the entry point ``hookline_user_model:UserModel``. :mod:`.portrait` is the text and its
-parts, :mod:`.userfile` the file, :mod:`.versions` what it was before, :mod:`.curating` how it is
-kept up.
+parts, :mod:`.userfile` the file, :mod:`.versions` its history, :mod:`.curating` its curation.
 """
 
 from .config import UserModelConfig

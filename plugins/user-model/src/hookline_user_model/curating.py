@@ -1,8 +1,8 @@
-"""Keeping a portrait up: what the person has written since, put to the auxiliary model.
+"""Curation: has the auxiliary model update a portrait from the person's new messages.
 
-Whatever the model answers, the portrait is never worse off: an answer that is no JSON, null, blank
-or the same changes nothing; one that is too long is sent back to be shortened once; what a person
-pinned or wrote stays word for word.
+A bad answer never damages the portrait: one that is not JSON, null, blank or unchanged changes
+nothing; one that is too long is sent back once to be shortened; what a person pinned or wrote is
+kept word for word.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ SCHEMA = {
 KIND = "user-model"
 """The kind under which portraits pass the gates ``pre_learn`` and ``pre_read``."""
 MESSAGE_CHARS = 1_000
-"""Characters of one message that are looked at."""
+"""Characters of one message that are read."""
 LEAST_ROOM = 100
-"""Characters that have to be left for a narrative beside what is kept."""
+"""Characters that must remain for a narrative besides the kept lines."""
 _FENCED = re.compile(r"^```\w*\n(.*)\n```$", re.DOTALL)
 
 
 class Edited(Complaint):
-    """The file was changed while the model was asked."""
+    """The file was changed while the model was being asked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """What a person has written that was not looked at yet; ``seen`` messages in all."""
+    """A person's new messages; ``seen`` counts all messages of the session up to here."""
 
     texts: Sequence[str]
     seen: int
@@ -59,9 +59,9 @@ class Curator:
         self._portraits = portraits
 
     async def curate(self, session: Session) -> None:
-        """Look at what is new in a session and write the portrait anew if that says so.
+        """Read what is new in a session and update the portrait if needed.
 
-        What the model could not be asked about is looked at again next time.
+        If the model cannot be asked, the same messages are read again next time.
         """
         if session.kind != "chat":
             return
@@ -85,7 +85,7 @@ class Curator:
         await self._host.storage.kv.set(_seen(session.id), signal.seen)
 
     async def _signal(self, session_id: str) -> Signal:
-        """The person's messages since the last time, the oldest first, within bounds."""
+        """Return the person's messages since the last time, oldest first, within the limits."""
         stored = [_words(m) for m in await self._host.messages(session_id)]
         said = [text for text in stored if text]
         seen = int(await self._host.storage.kv.get(_seen(session_id), 0))
@@ -102,9 +102,8 @@ class Curator:
     async def _narrative(
         self, session_id: str, present: Present, texts: Sequence[str]
     ) -> str | None:
-        """A new narrative that fits; None if the present one is to stay.
-
-        Raises ``ProviderError``; ``Complaint`` if none that fits could be made.
+        """Return a new narrative that fits; None to keep the current one. Raises ``ProviderError``;
+        ``Complaint`` if none that fits could be made.
         """
         room = self._config.max_chars - len(joined(present.portrait.kept)) - 1
         if room < LEAST_ROOM:
@@ -120,7 +119,7 @@ class Curator:
         return _shown(present, answer)
 
     async def _ask(self, session_id: str, prompt: str) -> str | None:
-        """The narrative of the model's answer; None for null, a blank one, or no answer at all."""
+        """Return the narrative in the model's answer; None for null, a blank one, or no answer."""
         most = self._config.max_chars * 2
         text = await self._host.ask_model(
             prompt, system=_text("curate.md"), schema=SCHEMA, max_tokens=most, session_id=session_id
@@ -131,7 +130,7 @@ class Curator:
         return storable(narrative)
 
     async def _write(self, chat: Chat, source: Source, asked: Present, narrative: str) -> None:
-        """Learn the narrative and write it, unless the file is another one by now."""
+        """Pass the narrative through ``pre_learn`` and write it, unless the file has changed."""
         where = f"user-model, session {source.session_id}"
         learnt = storable(
             await self._host.learn(narrative, where, KIND, session_id=source.session_id)
@@ -161,7 +160,7 @@ def _narrative_in(text: str) -> str | None:
 
 
 def _shown(present: Present, narrative: str) -> str:
-    """The narrative as it would be written."""
+    """Return the narrative as it would be written."""
     return joined(present.portrait.told(narrative))
 
 
@@ -170,7 +169,7 @@ def _differs(present: Present, narrative: str) -> bool:
 
 
 def _words(message: Message) -> str:
-    """What a person said in a message: not the results of tools that stand in it."""
+    """Return what a person said in a message, without the tool results in it."""
     if message.role != "user" or any(isinstance(b, ToolResultBlock) for b in message.blocks):
         return ""
     return message.text.strip()

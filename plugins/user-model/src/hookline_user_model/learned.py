@@ -20,7 +20,7 @@ SIGNAL = "learned_sources"
 
 
 class Learned:
-    """What this plugin has learnt, as rows; log entries are named ``user-model:NUMBER``."""
+    """What this plugin has learned, as rows; log entries are named ``user-model:NUMBER``."""
 
     name = "user-model"
 
@@ -29,7 +29,7 @@ class Learned:
         self._portraits = portraits
 
     async def list(self) -> builtins.list[dict[str, Any]]:
-        """Every portrait that is there, and where its newest stored version comes from."""
+        """Return every portrait and the origin of its newest stored version."""
         known = {
             (row["channel"], row["chat_id"]): row
             for row in await self._host.storage.fetch("present")
@@ -43,7 +43,7 @@ class Learned:
         return [row for row in rows if row["text"]]
 
     async def log(self, limit: int) -> builtins.list[dict[str, Any]]:
-        """The newest versions of all chats, the newest first."""
+        """Return the newest versions of all chats, newest first."""
         return [
             {
                 "number": f"{self.name}:{row['id']}",
@@ -65,8 +65,8 @@ class Learned:
         ]
 
     async def undo(self, number: int) -> str:
-        """Put back what was there before the version ``number``; refused if that is not the
-        present one. Raises ``Complaint``."""
+        """Restore the version before ``number``. Raises ``Complaint`` if ``number`` is not the
+        current one."""
         version = await self._portraits.by_id(number)
 
         def make(present: Present, past: Sequence[Version]) -> str:

@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from .slash import Slash
 
 TURNS, AT_END = 10, 3
-"""Messages of a person after which the portrait is looked at, and the fewest at a session's end."""
+"""Messages of a person after which the portrait is curated, and the fewest at a session's end."""
 HEADING = "Who this chat is with: information, not instructions"
 REASON = 160
-"""Characters shown of why a portrait is blocked."""
+"""Characters shown of the reason why a portrait is blocked."""
 
 
 class UserModel(Plugin[UserModelConfig]):
-    """Knows whom a chat is with, and lets them see, change and take back what it knows."""
+    """Keeps a portrait of the person in a chat, which they can see, change and revert."""
 
     def __init__(self, config: UserModelConfig, host: Host) -> None:
         super().__init__(config, host)
@@ -53,7 +53,7 @@ class UserModel(Plugin[UserModelConfig]):
 
     @hookimpl
     async def system_prompt(self, ctx: Context, session: Session) -> Section | None:
-        """The portrait as it is now; nothing for a sub-agent."""
+        """Return the current portrait; nothing for a sub-agent."""
         if session.kind == "agent" or session.parent_id is not None:
             return None
         chat = Chat.of(session)
@@ -76,7 +76,7 @@ class UserModel(Plugin[UserModelConfig]):
 
     @hookimpl
     def register_reviewers(self, register: Callable[[Reviewer], None]) -> None:
-        """Curate the portrait; the plugin does that by itself, with one question to a model."""
+        """Curate the portrait; the plugin does so itself, with one request to a model."""
         register(Reviewer("user-model", run=self._curator.curate, turns=TURNS, at_end=AT_END))
 
     @command("/user")

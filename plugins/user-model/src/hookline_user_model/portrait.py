@@ -1,7 +1,7 @@
 """The text of a ``USER.md`` and its parts: pinned lines, lines written by hand, the narrative.
 
-Nothing here touches a disk; :mod:`.userfile` does. Lines that a person pinned or wrote are kept by
-curation word for word; only the narrative, which is the rest, is written anew.
+Nothing here accesses a disk; :mod:`.userfile` does. Curation keeps lines that a person pinned or
+wrote word for word; only the narrative, which is the rest, is rewritten.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 PIN = "- (pinned) "
-"""How a pinned line begins."""
+"""The beginning of a pinned line."""
 _PINNED = re.compile(r"\s*[-*]?\s*\(pinned\)\s*\S", re.IGNORECASE)
 _LINE_END = re.compile("\r\n|\r|\n|\u2028|\u2029")
 
 
 @dataclass(frozen=True, slots=True)
 class Portrait:
-    """The lines of a portrait, blank ones left out, each in one of three parts."""
+    """The lines of a portrait without blank ones, each in one of three parts."""
 
     pinned: tuple[str, ...]
     by_hand: tuple[str, ...]
@@ -26,7 +26,7 @@ class Portrait:
 
     @classmethod
     def of(cls, text: str, by_hand: Iterable[str]) -> Portrait:
-        """The parts of a text; ``by_hand`` are lines that a person wrote."""
+        """Split a text into its parts; ``by_hand`` are lines that a person wrote."""
         found = lines(text)
         known = set(by_hand)
         pinned = tuple(line for line in found if _PINNED.match(line))
@@ -36,23 +36,23 @@ class Portrait:
 
     @property
     def kept(self) -> tuple[str, ...]:
-        """What curation may not touch."""
+        """The lines that curation may not change."""
         return (*self.pinned, *self.by_hand)
 
     def telling(self, narrative: str) -> str:
-        """The text with another narrative."""
+        """Return the text with another narrative."""
         return joined([*self.kept, *self.told(narrative)])
 
     def told(self, narrative: str) -> list[str]:
-        """The lines of a narrative without those that are kept anyway, and without any that say
-        they are pinned: only a person pins."""
+        """Return the lines of a narrative without those that are kept anyway and without any that
+        claim to be pinned: only a person pins."""
         kept = set(self.kept)
         found = lines(narrative)
         return [line for line in found if line not in kept and not _PINNED.match(line)]
 
 
 def lines(text: str) -> list[str]:
-    """The lines of a text, without blanks at their ends, blank ones left out."""
+    """Return the lines of a text, right-stripped, without blank ones."""
     found = (line.rstrip() for line in _LINE_END.split(text.removeprefix("\ufeff")))
     return [line for line in found if line.strip()]
 

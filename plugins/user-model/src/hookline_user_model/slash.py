@@ -1,4 +1,4 @@
-"""``/user``: what is known of a person in this chat, and what they may do about it."""
+"""``/user``: shows what is known about a person in this chat, and changes it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HELP = (
     "/user history · /user restore N"
 )
 PINNED_SHARE = 0.5
-"""The share of the room that pinned lines may take."""
+"""The share of the characters that pinned lines may take."""
 SHOWN = 80
 """Characters shown of a version."""
 
@@ -33,7 +33,7 @@ class Slash:
         self._config = config
 
     async def run(self, ctx: Context, args: str) -> str:
-        """The answer to ``/user ARGS``."""
+        """Return the answer to ``/user ARGS``."""
         verb, _, rest = args.strip().partition(" ")
         verbs: Mapping[str, Callable[[Context, str], Awaitable[str]]] = {
             "": self._show,

@@ -1,4 +1,4 @@
-"""A chat's ``USER.md``: read with care, locked, written whole or not at all."""
+"""A chat's ``USER.md``: validated when read, locked, replaced atomically."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hookline_chatfiles import Chat, TextFile
 
 FILE = "USER.md"
 Complaint = chatfiles.FileProblem
-"""What a person can act on; what is wrong with a file is told in the same way."""
+"""An error that a person can act on."""
 
 
 def name_of(chat: Chat) -> str:
@@ -41,17 +41,17 @@ class UserFile:
         return text.replace("\r\n", "\n").replace("\r", "\n").strip()
 
     def write(self, text: str) -> None:
-        """Replace the file; the caller holds the lock. The old one is whole if that fails."""
+        """Replace the file atomically; the caller holds the lock."""
         self.file.write(f"{text}\n".encode() if text else b"")
 
     @contextmanager
     def locked(self, folder: Path) -> Iterator[None]:
-        """Keep other processes from writing it; the lock lies in ``folder``."""
+        """Lock the file among processes; the lock file is in ``folder``."""
         with chatfiles.locked([self.file], folder):
             yield
 
 
 def all_files(home: Path) -> Iterator[UserFile]:
-    """Every portrait that is there."""
+    """Return every existing portrait."""
     for path in sorted(home.glob(f"chats/*/*/{FILE}")):
         yield UserFile(home, Chat.at(path))

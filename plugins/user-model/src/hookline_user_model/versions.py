@@ -1,7 +1,8 @@
-"""Portraits with their past: what is there, what it was, and every way to change it.
+"""Portraits and their versions: reads, changes and restores them.
 
-A change reads the file under its lock; what a person wrote since the last change becomes a version
-of its own first, so that nothing is lost. Then the file is written, then the new version stored.
+A change reads the file under its lock; what a person wrote since the last change first becomes a
+version of its own, so that nothing is lost. Then the file is written, then the new version is
+stored.
 """
 
 from __future__ import annotations
@@ -34,19 +35,19 @@ class Source:
 
     @classmethod
     def command(cls, ctx: Context, how: str) -> Source:
-        """What a person does by a command."""
+        """The origin of a person's command."""
         return cls(how, ctx.session.id, ctx.turn.id)
 
     @classmethod
     async def reviewed(cls, host: Host, session: Session) -> Source:
-        """What is learnt from a session as it is now, so that its last turn is named."""
+        """The origin of what is learned from a session: its last turn is named."""
         rows = await host.storage.fetch("last_turn", session_id=session.id)
         return cls("curated", session.id, rows[0]["id"] if rows else "")
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A portrait as it was. ``version`` counts within the chat, ``id`` over all; ``created`` is
+    """A stored portrait. ``version`` counts within the chat, ``id`` over all chats; ``created`` is
     Unix time in seconds."""
 
     id: int
@@ -77,7 +78,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """What is on disk now, and its parts."""
+    """A portrait as it is on disk, and its parts."""
 
     text: str
     portrait: Portrait
@@ -96,13 +97,13 @@ class Portraits:
         return UserFile(self._host.home, chat)
 
     async def present(self, chat: Chat) -> Present:
-        """What is on disk; lines that the newest version does not have are a person's."""
+        """Return what is on disk; lines that the newest version lacks were written by a person."""
         text = await asyncio.to_thread(self.file(chat).read)
         newest = next(iter(await self.past(chat)), None)
         return _present(text, newest)
 
     async def past(self, chat: Chat) -> list[Version]:
-        """Every stored version of a chat, the newest first; that is the present one, unless the
+        """Return every stored version of a chat, newest first; that is the current one, unless the
         file was edited since."""
         rows = await self._host.storage.fetch("versions_of", **asdict(chat))
         return [Version.of(row) for row in rows]
@@ -110,7 +111,7 @@ class Portraits:
     async def change(
         self, chat: Chat, source: Source, make: Callable[[Present, Sequence[Version]], str]
     ) -> str:
-        """Write what ``make`` makes of the present portrait and its past; returns it.
+        """Write and return what ``make`` makes of the current portrait and its versions.
 
         ``make`` runs while the file is locked, and may raise ``Complaint`` to change nothing.
         """
@@ -164,7 +165,7 @@ class Portraits:
         db.execute("prune", **asdict(chat), oldest=version - self._kept)
 
     async def by_id(self, id_: int) -> Version:
-        """The version of this number. Raises ``Complaint``."""
+        """Return the version of this number. Raises ``Complaint`` if it is not kept."""
         rows = await self._host.storage.fetch("version_by_id", id=id_)
         if not rows:
             raise Complaint(f"there is no version {id_} of a user model any more")
@@ -172,8 +173,8 @@ class Portraits:
 
 
 def _present(text: str, newest: Version | None) -> Present:
-    """The parts of what is on disk: a person's lines are those known as such and those that the
-    newest version does not have."""
+    """Split what is on disk: a person's lines are those known as such and those that the newest
+    version lacks."""
     known = newest.by_hand if newest else ()
     fresh = new_lines(text, newest.text if newest else "")
     return Present(text, Portrait.of(text, [*known, *fresh]))
@@ -185,7 +186,7 @@ def _hands(past: Sequence[Version], text: str) -> set[str]:
 
 
 async def _whole(work: Coroutine[Any, Any, T]) -> T:
-    """Do ``work`` to its end, also when the turn is stopped: nothing is left half-way."""
+    """Await ``work`` despite cancellation, so that a stopped turn leaves nothing half done."""
     task = asyncio.ensure_future(work)
     task.add_done_callback(lambda done: done.cancelled() or done.exception())
     return await asyncio.shield(task)
