@@ -545,7 +545,7 @@ class Channel(Protocol):
         """Connect; return when messages are being received."""
 
     async def wait(self) -> None:
-        """Return when the channel has nothing more to receive (end of input)."""
+        """Return when the channel receives nothing more; raise why, if receiving has failed."""
 
     async def stop(self) -> None:
         """Disconnect."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from hookline_gateway import Gateway
+from hookline_gateway.health import judged
 from hookline_hookspecs import Access, Inbound, Plugin, Reply, hookimpl
 
 Make = Callable[..., Any]
@@ -226,6 +227,74 @@ def test_a_channel_that_dies_later_is_told_and_marked(harness: Make, capsys: Any
     found, said = while_up(harness(Gateway, Loft, Doorman), capsys, story)
     assert found["reason"] == "the token was revoked"
     assert "channel pigeon has ended: the token was revoked" in said
+
+
+class Quarry(Plugin):
+    """Brings a channel whose ``wait`` does not notice that nobody listens any more."""
+
+    @hookimpl
+    def setup(self, host: Any) -> None:
+        self.end = asyncio.Event()
+        self.failure: Exception | None = None
+
+    @hookimpl
+    def register_channels(self, register: Any) -> None:
+        plugin = self
+
+        class Deaf(Pigeon):
+            name = "quarry"
+
+            async def start(self) -> None:
+                plugin.host.spawn(asyncio.sleep(0), "greet")
+                plugin.task = plugin.host.spawn(plugin.listen(), "listen")
+
+            async def wait(self) -> None:
+                await asyncio.Event().wait()
+
+        register(Deaf())
+
+    async def listen(self) -> None:
+        await self.end.wait()
+        if self.failure is not None:
+            raise self.failure
+
+
+def killed(plugin: Quarry) -> None:
+    plugin.task.cancel()
+
+
+def failed(plugin: Quarry) -> None:
+    plugin.failure = ConnectionError("the rock fell")
+    plugin.end.set()
+
+
+def returned(plugin: Quarry) -> None:
+    plugin.end.set()
+
+
+@pytest.mark.parametrize(
+    ("act", "why"),
+    [
+        (killed, "its background work quarry:greet, quarry:listen is over"),
+        (failed, "its background work quarry:listen failed: the rock fell"),
+        (returned, "its background work quarry:greet, quarry:listen is over"),
+    ],
+)
+def test_health_notices_that_nobody_listens(
+    harness: Make, capsys: Any, act: Callable[[Quarry], None], why: str
+) -> None:
+    async def story(h: Any) -> Any:
+        assert "quarry" not in (judged(h.home)[0] or "")
+        act(h.plugin(Quarry))
+        async with asyncio.timeout(PATIENCE):
+            while "quarry" not in (judged(h.home)[0] or ""):
+                await asyncio.sleep(0.01)
+        return judged(h.home)
+
+    (fault, found), said = while_up(harness(Gateway, Quarry, Doorman, strict=False), capsys, story)
+    assert fault.startswith("The gateway lost quarry, fake; ")  # the kit's own ends at once
+    assert found["channels"]["quarry"]["reason"] == why
+    assert f"channel quarry has ended: {why}" in said
 
 
 class Early(Plugin):

@@ -56,6 +56,25 @@ def test_a_message_is_taken_and_answered(serve: Serve, replies: ReplyServer) -> 
     assert dict(reply) == {"id": reply["id"], "chat": "c1", "text": "hi", "in_reply_to": "m1"}
 
 
+def test_who_waits_hears_that_the_server_has_ended(harness: Callable[..., Harness]) -> None:
+    h = harness(Webhook, config={"listen": "127.0.0.1:0", "secret": SECRET})
+
+    async def story() -> None:
+        await h.aopen()
+        channel = h.plugin(Webhook).channel
+        assert channel is not None
+        before = asyncio.all_tasks()
+        await channel.start()
+        (server,) = asyncio.all_tasks() - before
+        server.cancel()
+        with pytest.raises(OSError, match="the server ended"):
+            await asyncio.wait_for(channel.wait(), 60)
+        await channel.stop()
+        await asyncio.wait_for(channel.wait(), 60)
+
+    h.run(story())
+
+
 def test_a_repeated_id_does_nothing(serve: Serve, replies: ReplyServer) -> None:
     async def talk(client: httpx2.AsyncClient, url: str) -> Any:
         bodies = [message("m1"), message("m1"), message("m1", "other", "c2", "bob")]

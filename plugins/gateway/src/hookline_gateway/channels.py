@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from time import monotonic
 from typing import Any
 
@@ -22,6 +22,10 @@ STOP_SECONDS = 5.0
 
 class CannotStart(HooklineError):
     """A channel cannot start; the text says which and why."""
+
+
+class Over(Exception):
+    """A channel's work is over although nobody has stopped it; the text says how."""
 
 
 class Fleet:
@@ -43,6 +47,7 @@ class Fleet:
         for channel in channels:
             self._state.channel(channel.name, STARTING)
             self._up.append(channel)  # to be stopped, however far it comes
+            before = asyncio.all_tasks()
             try:
                 await channel.start()
             except Exception as error:
@@ -52,18 +57,27 @@ class Fleet:
             if channel.name not in self._told:
                 self._host.signals.send(CHANNEL_UP, channel.name)
             log.info("channel %s is up", channel.name)
-            self._watching.append(asyncio.create_task(self._watch(channel)))
+            spawned = _spawned(channel, asyncio.all_tasks() - before)
+            self._watching.append(asyncio.create_task(self._watch(channel, spawned)))
 
     def _heard(self, event: object, ctx: Any = None) -> None:
         self._told.add(event)
 
-    async def _watch(self, channel: Channel) -> None:
-        """Tell when a channel ends that nobody has stopped."""
+    async def _watch(self, channel: Channel, spawned: Set[asyncio.Task[Any]]) -> None:
+        """Tell when a channel ends that nobody has stopped: it says so, or its work is over."""
         why = "it has nothing more to receive"
+        ends = [asyncio.ensure_future(channel.wait())]
+        if spawned:
+            ends.append(asyncio.create_task(_over(spawned)))
         try:
-            await channel.wait()
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            first = next(end for end in ends if end.done())
+            why = "its `wait` was cancelled" if first.cancelled() else first.result() or why
         except Exception as error:
             why = str(error) or type(error).__name__
+        finally:
+            for end in ends:
+                end.cancel()
         log.error("channel %s has ended: %s", channel.name, why)
         tell(f"hookline: channel {channel.name} has ended: {why}; it is up again after a restart")
         self._state.channel(channel.name, ENDED, reason=why)
@@ -85,6 +99,23 @@ class Fleet:
         except Exception:
             log.exception("channel %s did not stop well", channel.name)
         self._state.channel(channel.name, STOPPED)
+
+
+def _spawned(channel: Channel, tasks: Set[asyncio.Task[Any]]) -> Set[asyncio.Task[Any]]:
+    """Those of ``tasks`` that the channel's plugin runs by ``host.spawn``, known by their names."""
+    return {task for task in tasks if task.get_name().startswith(f"{channel.name}:")}
+
+
+async def _over(tasks: Set[asyncio.Task[Any]]) -> None:
+    """Wait until none of the tasks lives. Raises :class:`Over` with how they ended."""
+    await asyncio.wait(tasks)
+    for task in tasks:
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            told = str(error) or type(error).__name__
+            raise Over(f"its background work {task.get_name()} failed: {told}")
+    names = ", ".join(sorted(task.get_name() for task in tasks))
+    raise Over(f"its background work {names} is over")
 
 
 async def drained(host: Host, stopping: Sequence[asyncio.Task[None]], seconds: float) -> None:

@@ -71,7 +71,9 @@ class WebhookChannel:
         )
 
     async def wait(self) -> None:
-        """Return when the channel has been stopped."""
+        """Return when the channel has been stopped. Raises ``OSError`` if its server has ended."""
+        if self._listener is not None:
+            await self._listener.wait()
         await self._stopped.wait()
 
     async def stop(self) -> None:

@@ -120,10 +120,11 @@ class Listener:
             )
         )
         self._task: asyncio.Task[None] | None = None
+        self._listening: socket.socket | None = None
 
     async def start(self, address: Address) -> Address:
         """Listen; return where, when requests are answered. Raises ``OSError`` kin."""
-        listening = _bound(address)
+        listening = self._listening = _bound(address)
         self._task = asyncio.create_task(self._server.serve(sockets=[listening]))
         while not self._server.started:
             if self._task.done():
@@ -133,12 +134,23 @@ class Listener:
             await asyncio.sleep(0.01)
         return Address(address.host, listening.getsockname()[1])
 
+    async def wait(self) -> None:
+        """Return when it was stopped. Raises ``OSError`` if it has ended by itself."""
+        if self._task is None:
+            return
+        await asyncio.wait({self._task})
+        if not self._server.should_exit:
+            error = None if self._task.cancelled() else self._task.exception()
+            raise OSError(f"the server ended: {error or 'nobody knows why'}")
+
     async def stop(self) -> None:
         """Answer what is under way and listen no more."""
         self._server.should_exit = True
         if self._task is not None:
             await asyncio.wait({self._task})
             self._task = None
+        if self._listening is not None:
+            self._listening.close()  # a server that has failed leaves it open
 
 
 def _bound(address: Address) -> socket.socket:
