@@ -1,7 +1,7 @@
 """Hookline plugin ``compaction``: shortens a conversation before it outgrows the model's window.
 
 Reached by the entry point ``hookline_compaction:Compaction``; it implements ``pre_model`` and
-``around_model`` and brings the command ``/compact``.
+``around_model`` and adds the command ``/compact``.
 """
 
 from .config import CompactionConfig

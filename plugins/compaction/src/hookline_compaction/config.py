@@ -6,10 +6,9 @@ from pydantic import BaseModel, Field
 
 
 class CompactionConfig(BaseModel):
-    """When a conversation is shortened and what of it stays.
-
-    Shares are parts of one. ``threshold``, ``threshold_small``, ``window_small`` and
-    ``ineffective_share`` are those of the feature's description.
+    """When a conversation is shortened and what is kept of it. Shares are fractions of 1.
+    ``threshold``, ``threshold_small``, ``window_small`` and ``ineffective_share`` are those of the
+    feature's description.
     """
 
     threshold: float = Field(
@@ -19,10 +18,10 @@ class CompactionConfig(BaseModel):
         0.75, gt=0, le=1, description="The same for a window smaller than window_small."
     )
     window_small: int = Field(
-        512_000, ge=0, description="Tokens from which on a window is no longer small."
+        512_000, ge=0, description="Tokens from which a window is no longer small."
     )
     keep_head: int = Field(
-        2, ge=0, description="Messages at the beginning that stay, if they are not too large."
+        2, ge=0, description="Messages at the beginning that are kept, if they are not too large."
     )
     tail_share: float = Field(
         0.25, gt=0, lt=1, description="Share of the threshold that the newest messages may fill."
@@ -38,7 +37,7 @@ class CompactionConfig(BaseModel):
     )
     summary_max_tokens: int = Field(2_000, ge=100, description="Most tokens of a summary.")
     summary_timeout: float = Field(
-        90.0, gt=0, le=110, description="Seconds after which a summary that is not there failed."
+        90.0, gt=0, le=110, description="Seconds after which the summaries of a pass have failed."
     )
     ineffective_share: float = Field(
         0.1, gt=0, lt=1, description="A pass that frees a smaller share than this is ineffective."
@@ -47,11 +46,11 @@ class CompactionConfig(BaseModel):
         2, ge=1, description="Ineffective passes in a row that stop automatic compaction."
     )
     message_share: float = Field(
-        0.25, gt=0, lt=1, description="Share of the window from which on one text is sent cut."
+        0.25, gt=0, lt=1, description="Share of the window above which a single text is cut."
     )
     message_share_tight: float = Field(
         0.05,
         gt=0,
         lt=1,
-        description="The same once the provider has said that the request was too long.",
+        description="The same once the provider has reported a request as too long.",
     )

@@ -1,7 +1,7 @@
-"""Which parts of a history stay as they are and which may be shortened.
+"""Splits a history into parts that are kept and parts that may be shortened.
 
 A history is ``head | earlier | the last instruction | work | tail``. Only *earlier* and *work* are
-ever changed. No border lies between a tool call and its result.
+ever changed. A tool call and its result are always in the same part.
 """
 
 from __future__ import annotations
@@ -23,9 +23,8 @@ class Layout:
 
 
 def last_instruction(history: Sequence[Message], running: Message | None) -> int:
-    """Index of the ``running`` turn's own message, or of the last thing a person said.
-
-    The length of the history if nobody has said anything.
+    """Return the index of the ``running`` turn's own message, or of a person's last message; the
+    length of the history if there is none.
     """
     for index in reversed(range(len(history))):
         message = history[index]
@@ -44,7 +43,7 @@ def lay_out(
     tail_room: int,
     weigh: Callable[[Message], int],
 ) -> Layout:
-    """Where the parts begin and end.
+    """Return where the parts begin and end.
 
     Args:
         history: all messages.
@@ -68,7 +67,7 @@ def _head(history: Sequence[Message], weights: Sequence[int], most: int, room: i
     for head in range(min(most, len(history) - 1), 0, -1):
         kept = history[:head]
         if any(is_own(block) for message in kept for block in message.blocks):
-            # A summary that was kept as head would never be folded into a newer one.
+            # A summary kept in the head would never be merged into a newer one.
             return 0
         if _is_border(history, head) and sum(weights[:head]) <= room:
             return head

@@ -1,4 +1,4 @@
-"""The plugin: before each request it looks at the size, and shortens the history if need be."""
+"""The plugin: before each request it checks the size and shortens the history if necessary."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from .summary import Summariser
 from .weight import CHARS_PER_TOKEN, Scales
 
 SHORT = 2_000
-"""Characters that a summary may have although what it replaces is shorter, where a person or the
-provider has asked for the pass."""
+"""Characters that a summary may have even if what it replaces is shorter, if a person or the
+provider has requested the pass."""
 
 
 class Compaction(Plugin[CompactionConfig]):
@@ -38,18 +38,18 @@ class Compaction(Plugin[CompactionConfig]):
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Make what is kept of sessions."""
+        """Set up the stored records of sessions."""
         self._records = Records(host)
         self._scales = Scales()
 
     @hookimpl
     async def end_of_session(self, ctx: Context, session: Session) -> None:
-        """Forget what was known of the session."""
+        """Delete the session's record."""
         await self._records.forget(session.id)
 
     @hookimpl
     async def pre_model(self, ctx: Context, request: ModelRequest) -> ModelRequest | None:
-        """Shorten the history when the request has reached its share of the window."""
+        """Shorten the history if the request has reached its share of the window."""
         if request.purpose != "turn" or self._is_small(ctx, request):
             return None
         record = await self._records.of(ctx.session.id)
@@ -67,8 +67,8 @@ class Compaction(Plugin[CompactionConfig]):
     def around_model(
         self, ctx: Context, request: ModelRequest
     ) -> Callable[..., Awaitable[ModelResponse]] | None:
-        """Cut texts that are too large on their own; where the provider says that the request is
-        too long all the same, shorten the history and send once more."""
+        """Cut texts that are too large by themselves; if the provider still reports that the
+        request is too long, shorten the history and send it once more."""
         if request.purpose != "turn":
             return None
 
@@ -122,27 +122,27 @@ class Compaction(Plugin[CompactionConfig]):
     # Numbers
 
     def _limit(self, ctx: Context, model: str | None) -> float:
-        """The tokens at which a request is too large."""
+        """Return the tokens at which a request is too large."""
         window, config = ctx.window(model), self.config
         small = window < config.window_small
         return window * (config.threshold_small if small else config.threshold)
 
     def _room(self, ctx: Context, model: str | None, record: Record) -> int:
-        """The characters that one text may have. Not corrected by what providers count, because
-        the cut must be the same in each request."""
+        """Return the characters that one text may have. Not corrected by the providers' counts,
+        because the cut must be the same in each request."""
         config = self.config
         share = config.message_share_tight if record.tight else config.message_share
         return int(ctx.window(model) * CHARS_PER_TOKEN * share)
 
     def _is_small(self, ctx: Context, request: ModelRequest) -> bool:
-        """True for what is far from every limit, however its tokens are counted; it costs no look
-        into the storage."""
+        """Return whether a request is far below every limit, however its tokens are counted; does
+        not access the storage."""
         smallest = self._limit(ctx, request.model) * CHARS_PER_TOKEN / PLAUSIBLE[1]
         tight = self._room(ctx, request.model, Record(tight=True))
         return self._scales.request(request) <= min(smallest, tight)
 
     def _sent(self, request: ModelRequest, room: int) -> int:
-        """The characters of the request where one text may have ``room``."""
+        """Return the characters of the request if one text may have ``room``."""
         weighed = self._scales.messages(request)
         if weighed.heaviest <= room:
             return self._scales.fixed(request) + weighed.total
@@ -202,7 +202,8 @@ class Compaction(Plugin[CompactionConfig]):
         return carried_over(history, request.messages, result.changes, new)
 
     async def _shorten_demanded(self, ctx: Context, request: ModelRequest) -> ModelRequest | None:
-        """A smaller request after the provider refused this one; None if it cannot be made."""
+        """Return a smaller request after the provider refused this one; None if that is
+        impossible."""
         record = await self._records.of(ctx.session.id)
         config, history = self.config, ctx.history
         tight = self._room(ctx, request.model, Record(tight=True))
@@ -232,7 +233,7 @@ class Compaction(Plugin[CompactionConfig]):
         return request if cuts else None
 
     async def _fitted(self, ctx: Context, request: ModelRequest) -> ModelRequest:
-        """The request with every text cut that is too large on its own."""
+        """Return the request with every text cut that is too large by itself."""
         if self._is_small(ctx, request):
             return request
         room = self._room(ctx, request.model, await self._records.of(ctx.session.id))

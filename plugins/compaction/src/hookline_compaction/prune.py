@@ -1,4 +1,4 @@
-"""Old tool results become stubs that say what was there."""
+"""Replaces old tool results by stubs that name the tool and the size."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NAME_CHARS = 64
 
 
 def prune(history: Sequence[Message], where: Iterable[int], min_chars: int) -> list[Rewrite]:
-    """One change for each message of ``where`` that holds a result of ``min_chars`` or more."""
+    """Return one change for each message of ``where`` with a result of ``min_chars`` or more."""
     changes = []
     for index in where:
         message = history[index]

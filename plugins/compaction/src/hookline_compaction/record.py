@@ -1,4 +1,4 @@
-"""What is known of a session from its earlier requests; it outlives the process."""
+"""What is known about a session from its earlier requests, stored across processes."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from hookline_hookspecs import HooklineError, Host
 from .weight import CHARS_PER_TOKEN
 
 PLAUSIBLE = (0.25, 6.0)
-"""Real tokens for each estimated one. Fewer is no count of this request; more is cut to this."""
+"""Bounds of real tokens per estimated one. Fewer is not a count of this request; more is
+clipped."""
 KEPT = 512
-"""Sessions whose record stays in memory."""
+"""Sessions whose records are kept in memory."""
 
 
 @dataclass(slots=True)
@@ -27,15 +28,15 @@ class Record:
     failed_turn: str = ""
 
     def tokens(self, chars: int, model: str) -> int:
-        """About so many tokens are ``chars`` characters to ``model``."""
+        """Return about how many tokens ``chars`` characters are to ``model``."""
         return round(chars / CHARS_PER_TOKEN * self.ratio.get(model, 1.0))
 
     def chars(self, tokens: float, model: str) -> int:
-        """About so many characters are ``tokens`` to ``model``."""
+        """Return about how many characters ``tokens`` are to ``model``."""
         return round(tokens * CHARS_PER_TOKEN / self.ratio.get(model, 1.0))
 
     def learn(self, model: str, chars: int, tokens: int) -> bool:
-        """Take a provider's count of a request; True if that changes much."""
+        """Record a provider's count of a request; return whether that changes much."""
         ratio = tokens * CHARS_PER_TOKEN / chars if chars else 0.0
         if ratio < PLAUSIBLE[0]:
             return False
@@ -52,7 +53,7 @@ class Records:
         self._known: OrderedDict[str, Record] = OrderedDict()
 
     async def of(self, session_id: str) -> Record:
-        """The session's record, a new one if there is none."""
+        """Return the session's record, a new one if there is none."""
         record = self._known.get(session_id)
         if record is None:
             record = _read(await self._stored(session_id))
@@ -70,7 +71,7 @@ class Records:
             return None
 
     async def save(self, session_id: str) -> None:
-        """Store the session's record; without a storage it lives as long as the process."""
+        """Store the session's record; without a storage it is kept as long as the process lives."""
         try:
             await self._host.storage.kv.set(_key(session_id), asdict(self._known[session_id]))
         except HooklineError as error:

@@ -1,4 +1,4 @@
-"""One pass over a history: what is pruned, what is summarised, and what that frees."""
+"""One pass over a history: prunes, summarises and measures what that frees."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Summarise: TypeAlias = Callable[[Sequence[Message]], Awaitable[str]]
 
 
 FEW = 200
-"""Characters that no summary is asked for unless it makes the messages fewer."""
+"""Parts with fewer characters are not summarised, unless that makes the messages fewer."""
 
 
 class SummaryFailed(Exception):
-    """There is no usable summary; the text says why."""
+    """No usable summary was made; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,8 @@ class Aim:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The changes of a pass, none if it was in vain, and the messages' weight before and after."""
+    """The changes of a pass, none if it was ineffective, and the messages' weight before and
+    after."""
 
     changes: tuple[Rewrite, ...]
     before: int
@@ -55,7 +56,7 @@ class Result:
 
 
 class Pass:
-    """A pass over ``history``, of which ``running`` began the turn under way, if one is."""
+    """A pass over ``history``; ``running`` is the message that began the current turn, if any."""
 
     def __init__(
         self,
@@ -74,7 +75,7 @@ class Pass:
         self.weight = sum(map(weigh, history))
 
     async def run(self, aim: Aim) -> Result:
-        """Prune, then summarise as far as ``aim`` asks.
+        """Prune, then summarise as far as ``aim`` requires.
 
         Raises:
             SummaryFailed: nothing is to be changed.
@@ -138,14 +139,15 @@ class Pass:
         return sum(self._weigh(message) - len(message.context) for message in messages)
 
     def _forget_contexts(self) -> list[Rewrite]:
-        """A change that changes no message, because any change lets old context blocks go."""
+        """Return a change that changes no message, because any change drops old context blocks."""
         old = [m for m in self._history if m.context and m is not self._running]
         if not old or self._history[0] is self._running:
             return []
         return [Rewrite(0, 1, (self._history[0],))]
 
     def _weight_after(self, changes: Sequence[Rewrite]) -> int:
-        """Without the context blocks of earlier turns, which any change lets go."""
+        """Return the messages without the context blocks of earlier turns, which any change
+        drops."""
         weight = 0
         for message in rewritten(self._history, changes):
             weight += self._weigh(message)
@@ -155,7 +157,7 @@ class Pass:
 
 
 def rewritten(history: Sequence[Message], changes: Sequence[Rewrite]) -> list[Message]:
-    """The history with ``changes`` made."""
+    """Return the history with ``changes`` applied."""
     messages = list(history)
     for change in sorted(changes, key=lambda one: one.start, reverse=True):
         messages[change.start : change.stop] = change.messages
@@ -168,10 +170,10 @@ def carried_over(
     changes: Sequence[Rewrite],
     new: Sequence[Message],
 ) -> tuple[Message, ...]:
-    """The ``new`` history with what other plugins had changed for this one request.
+    """Return the ``new`` history with the changes that other plugins made for this one request.
 
-    ``shown`` is what the request held in place of the ``old`` history. What was changed in
-    messages that stay, such as a redaction, is changed again.
+    ``shown`` is what the request held in place of the ``old`` history. Changes of messages that
+    stay, such as a redaction, are applied again.
     """
     if len(shown) != len(old):
         return tuple(new)

@@ -1,7 +1,7 @@
-"""A single text that is too large for the conversation is sent cut: its head and its tail.
+"""Cuts a single text that is too large for the conversation to its head and its tail.
 
-The message itself stays whole in the store. The cut depends on the text and the room alone, so
-that each request sends the same bytes.
+The stored message is unchanged. The cut depends only on the text and the room, so that each request
+sends the same bytes.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from .standin import is_own, is_pinned
 from .weight import weigh
 
 HEAD_SHARE = 0.7
-"""The part of what is shown that comes from the beginning; the rest comes from the end."""
+"""The share of the shown text that comes from the beginning; the rest comes from the end."""
 
 _GONE = "the text is too large for this conversation; ask for the part you need"
 
 
 Keep: TypeAlias = Callable[[str], Awaitable[str]]
-"""Keeps a text for the model's tool ``fetch_artifact`` and returns its id."""
+"""Stores a text for the model's tool ``fetch_artifact`` and returns its id."""
 
 
 def weigh_sent(message: Message, room: int) -> int:
-    """The characters that are sent of a message where one text may have ``room``."""
+    """Return the characters sent of a message if one text may have ``room``."""
     weight = weigh(message)
     if weight > room and is_too_large(message, room):
         weight -= sum(_excess(block, room) for block in message.blocks)
@@ -34,7 +34,8 @@ def weigh_sent(message: Message, room: int) -> int:
 
 
 def is_too_large(message: Message, room: int) -> bool:
-    """True if a text of a user message that is not pinned has more than ``room`` characters."""
+    """Return whether a text of a user message that is not pinned has more than ``room``
+    characters."""
     if message.role != "user" or not any(_excess(block, room) for block in message.blocks):
         return False
     return not is_pinned(message)
@@ -47,7 +48,7 @@ def _excess(block: Block, room: int) -> int:
 
 
 async def fit(message: Message, room: int, keep: Keep | None) -> Message:
-    """The message as it is sent where one text may have ``room`` characters."""
+    """Return the message as it is sent if one text may have ``room`` characters."""
     if not is_too_large(message, room):
         return message
     key = ("hookline-compaction", room)
@@ -75,7 +76,8 @@ async def _hint(text: str, keep: Keep | None) -> str:
 
 
 def cut(text: str, room: int, hint: str) -> str:
-    """The first and last of ``room`` characters of a longer text, and a marker between them."""
+    """Return the head and the tail of a longer text, together ``room`` characters, and a marker
+    between."""
     head = int(room * HEAD_SHARE)
     tail = room - head
     left_out = len(text) - room

@@ -1,4 +1,4 @@
-"""What stands in a conversation for the part that was summarised, and how it is known again."""
+"""The messages that replace a summarised part of a conversation, and how to recognise them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PIN = re.compile(r"^[ \t]*PIN:", re.MULTILINE)
 
 
 def summary_in(block: Block) -> str | None:
-    """The summary that a block holds, without its heading."""
+    """Return the summary in a block, without its heading."""
     if isinstance(block, TextBlock):
         for heading in _HEADINGS:
             if block.text.startswith(heading):
@@ -26,17 +26,17 @@ def summary_in(block: Block) -> str | None:
 
 
 def is_own(block: Block) -> bool:
-    """True for a block that this plugin wrote in an earlier pass."""
+    """Return whether this plugin wrote the block in an earlier pass."""
     return summary_in(block) is not None or block in (TextBlock(ACKNOWLEDGED), TextBlock(GO_ON))
 
 
 def has_results(message: Message) -> bool:
-    """True for a message that answers tool calls."""
+    """Return whether the message answers tool calls."""
     return any(isinstance(block, ToolResultBlock) for block in message.blocks)
 
 
 def said(message: Message) -> tuple[Block, ...]:
-    """What a person said in a message: texts and pictures, without results and summaries."""
+    """Return what a person said in a message: texts and pictures, without results and summaries."""
     if message.role != "user":
         return ()
     return tuple(
@@ -47,25 +47,25 @@ def said(message: Message) -> tuple[Block, ...]:
 
 
 def is_pinned(message: Message) -> bool:
-    """True if the person marked the message: a line of it starts with ``PIN:``."""
+    """Return whether the person pinned the message: a line of it starts with ``PIN:``."""
     texts = (block.text for block in said(message) if isinstance(block, TextBlock))
     return any(_PIN.search(text) for text in texts)
 
 
 def pinned(messages: Iterable[Message]) -> list[Block]:
-    """What is said in the pinned ones of ``messages``."""
+    """Return what a person said in the pinned ones of ``messages``."""
     return [block for message in messages if is_pinned(message) for block in said(message)]
 
 
 def instructions(messages: Iterable[Message]) -> list[Block]:
-    """Everything that is said in ``messages``."""
+    """Return everything that a person said in ``messages``."""
     return [block for message in messages for block in said(message)]
 
 
 def stand_in(
     heading: str, summary: str, kept: Sequence[Block], before: str | None, after: str | None
 ) -> tuple[Message, ...]:
-    """Messages that hold a summary and what is ``kept`` verbatim.
+    """Return messages that hold a summary and what is ``kept`` verbatim.
 
     ``before`` and ``after`` are the roles of the neighbours, None at the end of the history;
     roles alternate across both seams.

@@ -12,7 +12,7 @@ from .shorten import SummaryFailed
 from .transcript import instruction, prompt
 
 LONGEST = 6
-"""Characters for each allowed token beyond which a summary is over-long; prose has four or five."""
+"""Characters per allowed token above which a summary is over-long; prose has four or five."""
 
 
 class Summariser:
@@ -26,11 +26,11 @@ class Summariser:
         self._until: float | None = None
 
     async def __call__(self, messages: Sequence[Message]) -> str:
-        """A summary of ``messages``. Raises :class:`SummaryFailed`."""
+        """Return a summary of ``messages``. Raises :class:`SummaryFailed`."""
         tokens = self._config.summary_max_tokens
         asked = prompt(messages, self._focus, tokens, self._room)
         loop = asyncio.get_running_loop()
-        # All summaries of a pass together have to fit into the deadline of the hook.
+        # All summaries of a pass together must fit into the hook's deadline.
         self._until = self._until or loop.time() + self._config.summary_timeout
         try:
             async with asyncio.timeout_at(self._until):

@@ -1,4 +1,4 @@
-"""What the auxiliary model reads: the part to be summarised, as plain text that fits."""
+"""Renders the part to be summarised as plain text that fits the auxiliary model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .spill import cut
 from .standin import is_own, summary_in
 
 EXCERPTS = (4_000, 1_500, 600, 250, 100)
-"""Characters shown of one text; the next smaller ones where the whole does not fit."""
+"""Characters shown of one text; the next smaller number is tried if the whole does not fit."""
 
 
 @cache
@@ -31,7 +31,8 @@ def instruction() -> str:
 
 
 def prompt(messages: Sequence[Message], focus: str, tokens: int, room: int) -> str:
-    """The request for a summary of ``messages`` in at most ``tokens``, within ``room`` characters.
+    """Return the request for a summary of ``messages`` of at most ``tokens``, within ``room``
+    characters.
 
     Summaries of earlier passes come first and are never cut.
     """
@@ -41,7 +42,7 @@ def prompt(messages: Sequence[Message], focus: str, tokens: int, room: int) -> s
         parts.append(_element("earlier-summary", "\n\n".join(earlier)))
     if focus.strip():
         parts.append(f"Keep in view above all: {focus.strip()}")
-    # Three words are about four tokens; half of the allowance keeps clear of being cut off.
+    # Three words are about four tokens; half of the allowance avoids being cut off.
     parts.append(f"Write at most {tokens * 3 // 8} words.")
     left = room - sum(map(len, parts))
     return "\n\n".join([_element("conversation", _fitting(messages, max(left, 1_000))), *parts])

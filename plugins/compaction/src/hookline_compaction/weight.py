@@ -1,4 +1,4 @@
-"""How much a message weighs: the characters of it that are sent, and what stands for pictures."""
+"""The weight of messages: the characters that are sent, and a constant for each picture."""
 
 from __future__ import annotations
 
@@ -21,19 +21,20 @@ from hookline_hookspecs import (
 )
 
 CHARS_PER_TOKEN = 4
-"""The estimate that holds until a provider has counted."""
+"""The estimate used until a provider has counted."""
 
 IMAGE_CHARS = 6_400
-"""A picture: 1,600 tokens, the most that Anthropic counts for one it does not scale down."""
+"""A picture counts as 1,600 tokens, the most that Anthropic counts for one it does not scale
+down."""
 
 KEPT = 64
-"""Sessions whose histories stay weighed."""
+"""Sessions whose histories' weights are cached."""
 
 _KEY = "hookline-compaction"
 
 
 def weigh(message: Message) -> int:
-    """The characters of a message as it is sent, its context blocks included."""
+    """Return the characters of a message as it is sent, including its context blocks."""
     known = message.wire.get(_KEY)
     if known is None:
         # A message never changes, and a session may have thousands, so each is weighed once.
@@ -42,7 +43,7 @@ def weigh(message: Message) -> int:
 
 
 def weigh_blocks(blocks: Iterable[Block]) -> int:
-    """The characters of some blocks."""
+    """Return the characters of some blocks."""
     return sum(map(_weigh_block, blocks))
 
 
@@ -66,7 +67,7 @@ def _json_length(value: Any) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """Messages, the characters of all of them, and of the heaviest."""
+    """Messages, their characters in all, and those of the largest."""
 
     messages: tuple[Message, ...] = ()
     total: int = 0
@@ -74,17 +75,17 @@ class Weighed:
 
 
 class Scales:
-    """Weighs whole requests; remembers what the newest set of tools weighs, and the histories of
-    recent sessions, of which only what is new is weighed."""
+    """Weighs whole requests. Caches the weight of the newest set of tools and of recent sessions'
+    histories, of which only new messages are weighed."""
 
     def __init__(self) -> None:
         self._tools: tuple[tuple[ToolSchema, ...], int] = ((), 0)
         self._known: OrderedDict[str, Weighed] = OrderedDict()
 
     def messages(self, request: ModelRequest) -> Weighed:
-        """The weight of the request's messages."""
+        """Return the weight of the request's messages."""
         known = self._known.pop(request.session_id, Weighed())
-        # The same objects are equal at a glance, so this looks through thousands in no time.
+        # Identical objects compare equal at once, so this is fast even for thousands.
         if request.messages[: len(known.messages)] != known.messages:
             known = Weighed()
         new = [weigh(message) for message in request.messages[len(known.messages) :]]
@@ -95,13 +96,13 @@ class Scales:
         return found
 
     def fixed(self, request: ModelRequest) -> int:
-        """The characters of system prompt and tools."""
+        """Return the characters of system prompt and tools."""
         if self._tools[0] is not request.tools:
             self._tools = request.tools, sum(map(_weigh_tool, request.tools))
         return len(request.system) + len(request.ephemeral) + self._tools[1]
 
     def request(self, request: ModelRequest) -> int:
-        """The characters of the whole request."""
+        """Return the characters of the whole request."""
         return self.fixed(request) + self.messages(request).total
 
 

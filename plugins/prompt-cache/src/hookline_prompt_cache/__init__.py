@@ -1,4 +1,4 @@
-"""Hookline plugin ``prompt-cache``: where a provider's cache breakpoints go, and what they save.
+"""Hookline plugin ``prompt-cache``: sets a provider's cache breakpoints and reports what they save.
 
 Reached by the entry point ``hookline_prompt_cache:PromptCache``; it implements ``pre_send`` (the
 plan), ``around_model`` (what each request cost), ``start_of_turn`` and ``end_of_turn`` (the

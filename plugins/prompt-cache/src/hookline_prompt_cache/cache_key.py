@@ -1,4 +1,4 @@
-"""``prompt_cache_key``: what makes a server send requests with one prefix to one machine."""
+"""``prompt_cache_key``: routes requests with one prefix to one machine of the provider."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ FIELD = "prompt_cache_key"
 def cache_key(wire: WireRequest, session: Session) -> str:
     """A key of 41 characters for the stable prompt and the chat.
 
-    Sessions of a chat share what they share of their beginning. It is a digest, so that it tells
-    nobody who the chat is with.
+    Sessions of a chat with the same stable prompt share it. It is a digest, so that it does not
+    reveal the chat.
     """
     digest = hashlib.sha256()
     for text in (session.channel, session.chat_id):
@@ -24,5 +24,5 @@ def cache_key(wire: WireRequest, session: Session) -> str:
 
 
 def refuses_key(error: BadRequest) -> bool:
-    """True if the server said that it does not know the field."""
+    """Return whether the server rejected the field as unknown."""
     return FIELD in str(error)

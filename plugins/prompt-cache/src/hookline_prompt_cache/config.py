@@ -8,14 +8,14 @@ from pydantic import BaseModel, Field
 
 
 class PromptCacheConfig(BaseModel):
-    """What is marked, and for how long it is kept."""
+    """What is marked, and how long it is cached."""
 
-    enabled: bool = Field(True, description="False leaves every request as it is.")
+    enabled: bool = Field(True, description="False leaves every request unchanged.")
     markers: bool = Field(
         True, description="False sends no cache_control, for proxies that refuse it."
     )
     ttl: Literal["auto", "5m", "1h"] = Field(
-        "auto", description="How long a prefix is kept; auto follows the session's rhythm."
+        "auto", description="How long a prefix is cached; auto follows the session's rhythm."
     )
     cache_key: Literal["auto", "always", "never"] = Field(
         "auto",

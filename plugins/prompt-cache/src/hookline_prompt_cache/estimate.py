@@ -1,4 +1,4 @@
-"""How many bytes of a request make a token, corrected by what a provider has counted."""
+"""Estimates tokens from bytes, corrected by the provider's counts."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Estimate:
     ratios: dict[str, float] = field(default_factory=dict)
 
     def counted(self, model: str, size: int, tokens: int) -> None:
-        """A request of ``size`` bytes was counted as ``tokens``."""
+        """Record that a request of ``size`` bytes was counted as ``tokens``."""
         if size > 0 and tokens > 0:
             self.ratios[model] = tokens / size
 
     def size(self, model: str, tokens: int) -> float:
-        """Bytes from which a prefix may well be of ``tokens``."""
+        """Return the bytes from which a prefix is likely to have ``tokens``."""
         ratio = self.ratios.get(model)
         return tokens * DOUBT / GUESS if ratio is None else tokens * TRUST / ratio

@@ -1,4 +1,4 @@
-"""A rendered request as places where a breakpoint may go, in the order in which a cache sees them.
+"""A rendered request as positions for breakpoints, in the order in which a cache reads them.
 
 A place is ``(part, block)``. The parts are the tools (0), the system prompt (1) and the messages
 (from 2).
@@ -18,7 +18,7 @@ Place: TypeAlias = tuple[int, int]
 TOOLS, SYSTEM, MESSAGES = 0, 1, 2
 """The first two parts, and the first message's number."""
 AFTER_SYSTEM: Place = (SYSTEM, 1 << 30)
-"""System text of this call alone comes after every block of the stable system prompt."""
+"""System text for this call only comes after every block of the stable system prompt."""
 
 _ASSISTANT = re.compile(rb'\s*\{\s*"role"\s*:\s*"assistant"')
 _RESULTS = re.compile(
@@ -37,11 +37,11 @@ class Layout:
 
     @property
     def takes_markers(self) -> bool:
-        """True where the wire has places for markers at all."""
+        """Whether the wire supports markers."""
         return any(_cuts(part) for part in (*self._parts[:MESSAGES], *self._parts[-1:]))
 
     def before(self, part: int) -> Place | None:
-        """The last place before ``part`` that may carry a marker, or None."""
+        """Return the last place before ``part`` that may carry a marker, or None."""
         for number in range(min(part, self.end) - 1, -1, -1):
             cuts = _cuts(self._parts[number])
             for block in range(len(cuts) - 1, -1, -1):
@@ -50,7 +50,7 @@ class Layout:
         return None
 
     def size(self, place: Place) -> int:
-        """Bytes up to the end of the block at ``place``."""
+        """Return the bytes up to the end of the block at ``place``."""
         part, block = place
         inside = _cuts(self._parts[part])[block] + 1
         if part <= MESSAGES:
@@ -72,7 +72,7 @@ class Layout:
                 yield number
 
     def turn_starts(self) -> Iterator[int]:
-        """The numbers of the messages in which a person speaks, latest first."""
+        """The numbers of a person's messages, latest first."""
         for number in range(self.end - 1, MESSAGES - 1, -1):
             part = self._parts[number]
             if not _ASSISTANT.match(part) and not _RESULTS.match(part):
@@ -95,7 +95,7 @@ class Layout:
 
 
 def as_marker(place: Place, ttl: str) -> Marker:
-    """The marker for a place."""
+    """Return the marker for a place."""
     part, block = place
     fragment: str | int = part - MESSAGES if part >= MESSAGES else ("tools", "system")[part]
     return Marker(fragment, block, "1h" if ttl == "1h" else "5m")

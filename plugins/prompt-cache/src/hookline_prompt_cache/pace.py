@@ -1,5 +1,4 @@
-"""When a session's turns began and ended, and who has been told on: kept so that it outlives the
-process."""
+"""Stores when a session's turns began and ended, and which plugins' breaks were reported."""
 
 from __future__ import annotations
 
@@ -14,30 +13,30 @@ from .rhythm import RECENT
 KEPT_DAYS = 90
 """Days for which turns are kept: longer than a session may last."""
 FORGET_EVERY = 3600.0
-"""Seconds between two looks for turns of long ago."""
+"""Seconds between two deletions of old turns."""
 
 
 @dataclass
 class Pace:
     """One session. ``turns`` are ``[turn id, started, ended]``, oldest first, in Unix seconds;
-    ``told`` are the plugins whose breaks the person has heard of."""
+    ``told`` are the plugins whose breaks were reported to the person."""
 
     turns: list[tuple[str, float, float]] = field(default_factory=list)
     told: set[str] = field(default_factory=set)
 
     def pauses(self) -> list[float]:
-        """Seconds from each turn's last answer to the beginning of the next."""
+        """Return the seconds from each turn's last answer to the beginning of the next."""
         pairs = zip(self.turns, self.turns[1:], strict=False)
         return [begun[1] - before[2] for before, begun in pairs]
 
     def begin(self, turn_id: str, now: float) -> None:
-        """A turn begins; one that is taken up again has begun already."""
+        """Record the beginning of a turn; a resumed one has begun already."""
         if all(turn_id != known for known, _, _ in self.turns):
             self.turns.append((turn_id, now, now))
             del self.turns[: -RECENT - 1]
 
     def answered(self, turn_id: str, now: float) -> None:
-        """The turn's last answer so far came at ``now``."""
+        """Record that the turn's last answer so far came at ``now``."""
         self.turns = [
             (known, started, now if known == turn_id else ended)
             for known, started, ended in self.turns
@@ -52,7 +51,7 @@ class Turns:
         self._forgot = 0.0
 
     async def read(self, session: Session) -> Pace:
-        """What is known of a session; nothing where nothing can be read."""
+        """Return what is stored of a session; an empty record if that cannot be read."""
         try:
             rows = await self._storage.fetch("recent_turns", session_id=session.id, most=RECENT + 1)
             broken = await self._storage.fetch("broken_turns", session_id=session.id)
@@ -63,13 +62,13 @@ class Turns:
         return Pace(turns, told)
 
     async def begin(self, turn_id: str, session: Session, now: float) -> None:
-        """Note that a turn has begun."""
+        """Store that a turn has begun."""
         await self._storage.execute(
             "begin_turn", turn_id=turn_id, session_id=session.id, started=now
         )
 
     async def end(self, turn_id: str, cost: TurnCost, now: float) -> None:
-        """Note what a turn came to; forget those of long ago."""
+        """Store a turn's totals; delete old ones."""
         usage = cost.usage
         row = {
             "turn_id": turn_id,

@@ -56,12 +56,12 @@ def plan(wire: WireRequest, mode: Mode, smallest: float) -> tuple[Marker, ...]:
 
 
 def takes_markers(wire: WireRequest) -> bool:
-    """True where the wire has places for markers at all."""
+    """Whether the wire supports markers."""
     return Layout(wire).takes_markers
 
 
 def _wanted(layout: Layout, wire: WireRequest, mode: Mode) -> Iterable[Place]:
-    """The places worth a breakpoint, the most needed first."""
+    """Yield the places worth a breakpoint, in order of priority."""
     stable = layout.before(MESSAGES)
     if "tool_choice" in wire.fields:
         # Only the turn's last request has it. It changes how messages are cached, so that nothing
@@ -75,20 +75,20 @@ def _wanted(layout: Layout, wire: WireRequest, mode: Mode) -> Iterable[Place]:
 
 
 def _anchor(layout: Layout) -> Place | None:
-    """The end of the latest message of a person that an earlier request has sent."""
+    """Return the end of the latest message of a person that an earlier request has sent."""
     starts = (part for part in layout.turn_starts() if part < layout.end - 1)
     part = next(starts, None)
     return None if part is None else layout.before(part + 1)
 
 
 def _hour_until(layout: Layout, wire: WireRequest, mode: Mode) -> Place:
-    """The last place that is kept for an hour."""
+    """Return the last place that is cached for an hour."""
     if mode == "5m":
         return (-1, -1)
     if mode == "1h":
         return (layout.end, 0)
     if _of_this_call(wire):
-        # The messages come after a text of this turn alone: nobody will read them again.
+        # The messages follow text for this turn only: they will not be read again.
         return AFTER_SYSTEM
     part = next(iter(layout.turn_starts()), MESSAGES - 1)
     return (part + 1, -1)
@@ -122,7 +122,7 @@ def _ttl(control: object) -> Ttl:
 
 
 def _fitting(place: Place, ttl: Ttl, given: Mapping[Place, Sequence[Ttl]]) -> Ttl | None:
-    """The TTL that keeps the order among the given markers; None if none does."""
+    """Return the TTL that keeps the order among the given markers; None if none does."""
     short_before = any("5m" in ttls for other, ttls in given.items() if other < place)
     hour_after = any("1h" in ttls for other, ttls in given.items() if other > place)
     if short_before and hour_after:

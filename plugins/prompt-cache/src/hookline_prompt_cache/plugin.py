@@ -1,4 +1,4 @@
-"""The plugin: plans each request of a turn, and tells what the turn's input came to."""
+"""The plugin: plans each request of a turn, and reports what the turn's input cost."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from .rhythm import LONG, SHORT, rhythm
 
 @dataclass
 class _Sending:
-    """A request on its way. ``size`` is in bytes; ``keyed`` is the provider that got a key."""
+    """A request being sent. ``size`` is in bytes; ``keyed`` is the provider that got a key."""
 
     purpose: str = "turn"
     model: str = ""
@@ -49,13 +49,13 @@ _sending: ContextVar[_Sending | None] = ContextVar("hookline_prompt_cache", defa
 
 Send: TypeAlias = Callable[[ModelRequest], Awaitable[ModelResponse]]
 MODES: dict[str, Mode] = {"5m": "5m", "1h": "split"}
-"""The mode that a rhythm asks for."""
+"""The mode for each TTL."""
 KEYLESS = "keyless"
 """The stored value that lists the providers whose servers refused a key."""
 
 
 class PromptCache(Plugin[PromptCacheConfig]):
-    """Keeps what was sent before readable from the provider's cache."""
+    """Keeps conversations in the provider's cache."""
 
     @hookimpl
     def setup(self, host: Host) -> None:
@@ -70,12 +70,12 @@ class PromptCache(Plugin[PromptCacheConfig]):
 
     @hookimpl
     async def teardown(self, host: Host) -> None:
-        """Let what is being written be written."""
+        """Await writes under way."""
         await asyncio.gather(*self._writing, return_exceptions=True)
 
     @hookimpl
     async def start_of_turn(self, ctx: Context, turn: Turn) -> None:
-        """Note when the turn began; the rhythm decides for the whole turn."""
+        """Record when the turn began and choose its TTL by the session's rhythm."""
         if not self.config.enabled:
             return
         known = ctx.stash.session
@@ -90,14 +90,14 @@ class PromptCache(Plugin[PromptCacheConfig]):
             self._write(ctx.host, self._turns.begin(turn.id, turn.session, now))
 
     def _write(self, host: Host, work: Coroutine[Any, Any, None]) -> None:
-        # The turn need not wait for it: the model takes longer.
+        # Not awaited by the turn: the model takes longer.
         task = host.spawn(work, "note-turn")
         self._writing.add(task)
         task.add_done_callback(self._writing.discard)
 
     @hookimpl
     def around_model(self, ctx: Context, request: ModelRequest) -> Any:
-        """Tell ``pre_send`` what the request is for, and count what it cost."""
+        """Tell ``pre_send`` the request's purpose, and count its tokens."""
         if not self.config.enabled:
             return None
 
@@ -117,7 +117,7 @@ class PromptCache(Plugin[PromptCacheConfig]):
     async def _answer(
         self, ctx: Context, asked: ModelRequest, call_next: Send, sending: _Sending
     ) -> ModelResponse:
-        """The answer; a server that does not know the cache key is asked again without it."""
+        """Return the response; if the server rejects the cache key, retry without it."""
         try:
             return await call_next(asked)
         except BadRequest as error:
@@ -148,7 +148,7 @@ class PromptCache(Plugin[PromptCacheConfig]):
         """Set the markers, or the cache key where the wire has no markers."""
         sending = _sending.get() or _Sending()
         if not self.config.enabled or sending.purpose == "auxiliary":
-            return None  # What is asked once is not worth keeping.
+            return None  # A request that is sent once is not worth caching.
         sending.model = wire.model
         sending.size = sum(map(len, (*wire.stable.values(), *wire.fragments)))
         if takes_markers(wire):
@@ -191,7 +191,7 @@ class PromptCache(Plugin[PromptCacheConfig]):
 
     @hookimpl
     async def end_of_turn(self, ctx: Context, turn: Turn) -> None:
-        """Note what the turn came to."""
+        """Store the turn's totals."""
         cost = ctx.stash.of(TurnCost)
         if not cost.requests:
             return

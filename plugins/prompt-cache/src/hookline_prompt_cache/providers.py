@@ -1,4 +1,4 @@
-"""What is known of models and providers, from ``providers.json``."""
+"""Reads what is known about models and providers from ``providers.json``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def smallest_prefix(model: str) -> int:
 
 
 def takes_cache_key(provider: str) -> bool:
-    """True for the presets whose servers accept ``prompt_cache_key`` or pass over it."""
+    """Return whether the preset's servers accept or ignore ``prompt_cache_key``."""
     return provider in _data()["cache_key"]
 
 

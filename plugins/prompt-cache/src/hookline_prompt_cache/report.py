@@ -1,4 +1,4 @@
-"""What a turn's input came to, and the sentence about a plugin that broke the prefix."""
+"""What a turn's input cost, and the sentence about a plugin that broke the prefix."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class TurnCost:
 
     @property
     def saved(self) -> float:
-        """What the cache saved, in units of one fresh token of input; below 0 it cost."""
+        """What the cache saved, in fresh input tokens; negative if it cost more."""
         return self.usage.input - self.usage.input_cost
 
     def line(self) -> str:
@@ -44,7 +44,7 @@ class TurnCost:
 
 
 def sentence(broken: PrefixBreak) -> str:
-    """What a person is told about the plugin that broke the prefix."""
+    """Return the sentence about the plugin that broke the prefix."""
     return (
         f"Plugin {broken.plugin} changed what had been sent before ({_place(broken)}), so the "
         f"provider's cache was missed and that input was paid for again. If it keeps doing so, "

@@ -1,4 +1,4 @@
-"""How long a session's prefix should be kept, by the pauses that its person has made so far."""
+"""Chooses how long a session's prefix is cached, by the person's pauses so far."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hookline_hookspecs import CachePrice
 SHORT, LONG = 300.0, 3600.0
 """Seconds for which a provider keeps what was written for five minutes and for an hour."""
 RECENT = 8
-"""Pauses that are looked at: people keep a pace for some messages, not for a session's life."""
+"""How many pauses count: people keep a pace for some messages, not for a whole session."""
 
 
 def rhythm(pauses: Sequence[float], price: CachePrice) -> Literal["5m", "1h"]:
