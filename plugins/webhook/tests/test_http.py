@@ -151,7 +151,7 @@ def test_what_cannot_be_stored_is_not_acknowledged(
         raise StoreError("the disk is full")
 
     async def talk(client: httpx2.AsyncClient, url: str) -> Any:
-        monkeypatch.setattr("hookline.journal.Journal.receive", full)
+        monkeypatch.setattr("hookline.store.journal.Journal.receive", full)
         return await client.post(url, content=message("m1"), headers=signed(message("m1")))
 
     answer = serve(talk)
