@@ -66,8 +66,8 @@ async def run_turn(runtime: Runtime, session: str) -> str:
     Raises:
         RuntimeError: the turn failed; the text is its reply.
     """
-    running = await runtime.intake.submit(inbound(session), "no")
-    await runtime.intake.delivered(running)
-    if running.stop != "done":
-        raise RuntimeError(f"a turn ended with {running.stop}: {running.reply}")
-    return running.reply
+    running = await runtime.dispatcher.submit(inbound(session), "no")
+    await runtime.dispatcher.confirm(running)
+    if running.outcome.stop != "done":
+        raise RuntimeError(f"a turn ended with {running.outcome.stop}: {running.outcome.reply}")
+    return running.outcome.reply

@@ -27,7 +27,8 @@ async def write_history(runtime: Runtime, messages: int) -> None:
     turn = state.history[-1].turn_id
     said = enumerate(history(messages), state.next_seq)
     writes = [
-        runtime.journal.say(KEPT, turn, seq, _message(role, text)) for seq, (role, text) in said
+        runtime.engine.journal.say(KEPT, turn, seq, _message(role, text))
+        for seq, (role, text) in said
     ]
     await asyncio.gather(*writes)
     # The next turn reads it from the store, as a process that was started again does.
@@ -75,7 +76,7 @@ async def side(job: Any) -> AsyncIterator[tuple[Mapping[str, Any], Sample]]:
     """Prepare a job; see :mod:`jobs` for its fields."""
     async with open_runtime(job["wire"], job.get("base_url", "")) as runtime:
         if job["wire"] == "instant":
-            runtime.providers.add("instant", InstantModel())
+            runtime.engine.providers.add("instant", InstantModel())
         told = await stable_prompt(runtime)
         if job["history"]:
             await write_history(runtime, job["history"])

@@ -84,7 +84,7 @@ async def side(job: Any) -> AsyncIterator[tuple[Mapping[str, Any], Sample]]:
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(OPEN_FILES, hard), hard))
     async with open_runtime("instant") as runtime:
         model = InstantModel()
-        runtime.providers.add("instant", model)
+        runtime.engine.providers.add("instant", model)
         await warm_up(runtime)
         if job["memory"] == "traced":
             tracemalloc.start()

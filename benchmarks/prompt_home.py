@@ -88,8 +88,10 @@ async def run_turn(runtime: Runtime, number: int) -> None:
     inbound = Inbound(
         "terminal", "default", "bench", f"m{number}", TURNS[number].says, session_id=SESSION
     )
-    running = await runtime.intake.submit(inbound, "yes")
-    await runtime.intake.delivered(running)
+    running = await runtime.dispatcher.submit(inbound, "yes")
+    await runtime.dispatcher.confirm(running)
     await runtime.finish_background(30.0)
-    if running.stop != "done":
-        raise RuntimeError(f"turn {number} ended with {running.stop}: {running.reply}")
+    if running.outcome.stop != "done":
+        raise RuntimeError(
+            f"turn {number} ended with {running.outcome.stop}: {running.outcome.reply}"
+        )

@@ -1,14 +1,41 @@
-"""Drivers: exactly one of many, found by stevedore and imported when it is wanted."""
+"""What the parts of a running process share: the bus, the store, providers, tools, services."""
 
 from __future__ import annotations
 
+import difflib
+import os
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import AsyncExitStack
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
-from .config import ConfigError
+from hookline_hookspecs import (
+    BadRequest,
+    Host,
+    Http,
+    Paths,
+    Provider,
+    ProviderSettings,
+    Refused,
+    Store,
+    StoreError,
+    Tool,
+)
+
+from .bus.bus import Bus
+from .config import Config, ConfigError, Loaded, choose_model, provider_settings, split_model
+from .store.absent import AbsentStore
+from .store.journal import Journal
+from .tasks import BackgroundTasks
+from .text import new_id
+
+WINDOW = 128_000
+"""Tokens assumed for the window of an unknown model (FEATURES, compaction)."""
 
 
 def find_driver(group: str, name: str) -> Any:
-    """What the entry point ``name`` of ``group`` stands for, or None if nothing is installed.
+    """The object behind the entry point ``name`` of ``group``; None if none is installed.
 
     Raises:
         ConfigError: it is installed and cannot be imported.
@@ -22,3 +49,233 @@ def find_driver(group: str, name: str) -> Any:
         return None
     except (Exception, SystemExit) as error:
         raise ConfigError(f"{name} of {group} cannot be imported: {error}; reinstall it") from error
+
+
+class Providers:
+    """Model providers by name: one driver each, imported when one of its models is first used."""
+
+    def __init__(self, loaded: Loaded) -> None:
+        self._loaded = loaded
+        self._made: dict[str, Provider] = {}
+
+    def default_model(self) -> str:
+        """``provider/model`` of config or environment. Raises ``NoModel``."""
+        return "/".join(choose_model(self._loaded))
+
+    def get(self, model: str) -> Provider:
+        """The provider of ``provider/model``. Raises ``BadRequest`` with what to do."""
+        try:
+            self.check(model)
+        except ConfigError as error:
+            raise BadRequest(str(error)) from error
+        return self._made[split_model(model).provider]
+
+    def window(self, model: str) -> int:
+        """The window of ``provider/model`` in tokens, from the presets; else :data:`WINDOW`."""
+        try:
+            name, wanted = split_model(model or self.default_model())
+        except ConfigError:
+            return WINDOW
+        preset = self._loaded.presets.get(name)
+        known = {one.name: one.window for one in preset.models} if preset is not None else {}
+        return known.get(wanted) or WINDOW
+
+    def add(self, name: str, provider: Provider) -> None:
+        """Use a provider that no driver made."""
+        self._made[name] = provider
+
+    def check(self, model: str) -> None:
+        """Make the provider of ``model`` now. Raises ``ConfigError`` if it cannot be made."""
+        name = split_model(model).provider
+        if name not in self._made:
+            self._made[name] = self._make(name)
+
+    def settings(self, name: str) -> ProviderSettings:
+        """How the provider ``name`` is reached. Raises ``ConfigError`` if its section is wrong."""
+        found, preset = provider_settings(self._loaded, name), self._loaded.presets.get(name)
+        return ProviderSettings(
+            name=name,
+            base_url=found.base_url,
+            api_key=found.api_key.get_secret_value() if found.api_key else "",
+            headers=found.headers,
+            options=found.options,
+            key_env=preset.key_env or "" if preset is not None else "",
+        )
+
+    def _make(self, name: str) -> Provider:
+        wanted = provider_settings(self._loaded, name).driver
+        driver = find_driver("hookline.providers", wanted)
+        if driver is None:
+            near = difflib.get_close_matches(name, self._loaded.presets, 1)
+            hint = f"Did you mean {near[0]}? Else install" if near else "Install"
+            raise ConfigError(
+                f"No provider {wanted!r} is installed. {hint} its package, "
+                f"hookline-{wanted}, or choose another `model:` in config.yaml."
+            )
+        made: Provider = driver(self.settings(name))
+        return made
+
+    async def aclose(self) -> None:
+        """Close every provider's connections."""
+        for provider in self._made.values():
+            await provider.aclose()
+        self._made.clear()
+
+
+class ToolRegistry(dict[str, Tool]):
+    """Every tool that can be called now, by name, in the order of registration."""
+
+    def register(self, tool: Tool, plugin: str) -> None:
+        """Add a plugin's tool. Raises ``ValueError`` if its name is taken, naming the plugin."""
+        if (other := self.get(tool.name)) is not None:
+            raise ValueError(f"its tool {tool.name} has the name of one of plugin {other.plugin}")
+        tool.plugin = plugin
+        self[tool.name] = tool
+
+    def unregister(self, plugin: str) -> None:
+        """Remove a plugin's tools; sessions that offer them answer that they are gone."""
+        for name in [name for name, tool in self.items() if tool.plugin == plugin]:
+            del self[name]
+
+    def is_read_only(self, name: str) -> bool:
+        """True for a known tool that changes nothing."""
+        tool = self.get(name)
+        return tool is not None and tool.read_only
+
+
+class Node:
+    """This process among those that share its store.
+
+    Rows of the inbox, the outbox and unfinished turns name the node that works on them. A node
+    holds a lock of its own in the store for as long as it lives, so that others can tell a dead
+    one, whose rows they may claim, from a slow one.
+    """
+
+    def __init__(self, store: Callable[[], Store]) -> None:
+        self.id = new_id()
+        self._store = store
+        self._held = AsyncExitStack()
+        self._joined = False
+
+    async def join(self) -> None:
+        """Take the node's lock, once; before the first row that names this node."""
+        if not self._joined:
+            self._joined = True
+            await self._held.enter_async_context(self._lock(self.id))
+
+    async def leave(self) -> None:
+        """Release the lock: what this node leaves open may be claimed."""
+        await self._held.aclose()
+
+    async def dead(self, owners: Iterable[str | None]) -> list[str]:
+        """Those of ``owners`` whose process is gone."""
+        gone = []
+        for owner in {one for one in owners if one and one != self.id}:
+            try:
+                async with self._lock(owner):
+                    gone.append(owner)
+            except StoreError:
+                continue
+        return gone
+
+    def _lock(self, node: str) -> Any:
+        return self._store().session_lock(f"node:{node}", 0.0)
+
+
+AskModel = Callable[..., Awaitable[str]]
+
+
+class Engine:
+    """The shared parts of a process. Rooms below take this, and never each other's owner.
+
+    Args:
+        loaded: the config.
+        home: its folder.
+        store: the database; made from config if left out.
+        strict: raise plugins' errors (``HOOKLINE_STRICT=1``).
+        bus: the event bus; a new one if left out.
+    """
+
+    ask_model: AskModel
+    """``(ctx, prompt, *, system, schema, max_tokens)``: see ``turn.model_call.ask_auxiliary``."""
+
+    def __init__(
+        self,
+        loaded: Loaded,
+        home: Path,
+        *,
+        store: Store | None = None,
+        strict: bool | None = None,
+        bus: Bus | None = None,
+    ) -> None:
+        self.loaded = loaded
+        self.home = home
+        self.strict = os.environ.get("HOOKLINE_STRICT") == "1" if strict is None else strict
+        self.config: Config = loaded.config
+        self.bus = bus or Bus(strict=self.strict)
+        self.providers = Providers(loaded)
+        self.tools = ToolRegistry()
+        self.services: dict[Any, Any] = {}
+        self.hosts: dict[str, Host] = {}
+        self.background = BackgroundTasks()
+        self.node = Node(lambda: self.store)
+        self.closing = False
+        self._given_store = store
+
+    @cached_property
+    def store(self) -> Store:
+        """The database that ``store:`` names, made at its first use."""
+        return self._given_store or make_store(self.config.store, self.home)
+
+    @cached_property
+    def journal(self) -> Journal:
+        """What is stored of sessions and turns."""
+        return Journal(self.store, self.node.id)
+
+    @cached_property
+    def http(self) -> Http:
+        """The guarded client (service ``http``). Raises ``Refused`` if it is not installed."""
+        made: Http = self._service("http", "guards")(**self.config.network.model_dump())
+        return made
+
+    @cached_property
+    def paths(self) -> Paths:
+        """Guarded files of the process's own workspace."""
+        return self.guard_paths(Path(self.config.workspace))
+
+    def guard_paths(self, workspace: Path) -> Paths:
+        """Guarded files of a workspace. Raises ``Refused`` if the guards are not installed."""
+        make, roots = self._service("paths", "guards"), self.config.paths.allowed_roots
+        guard: Paths = make(workspace, allowed_roots=roots, home=self.home)
+        return guard
+
+    def storage(self, plugin: str, package: str | None) -> Any:
+        """A plugin's storage; ``package`` holds its SQL. Raises ``Refused`` as above."""
+        return self._service("storage", "storage")(self.store, plugin, package, self.home)
+
+    @staticmethod
+    def _service(name: str, dist: str) -> Any:
+        make = find_driver("hookline.services", name)
+        if make is None:
+            raise Refused(f"host.{name} needs the package hookline-{dist}, which is not installed")
+        return make
+
+    async def aclose(self) -> None:
+        """Close the connections of providers and of the guarded client."""
+        await self.providers.aclose()
+        http: Any = self.__dict__.get("http")
+        if http is not None:
+            await http.aclose()
+        await self.bus.signals.aclose()
+
+
+def make_store(url: str, home: Path) -> Any:
+    """The store that ``store:`` names: ``sqlite`` or the scheme of a URL."""
+    name = url.split(":", 1)[0]
+    driver = find_driver("hookline.stores", name)
+    if driver is None:
+        return AbsentStore(
+            f"The store {name!r} is not installed, so nothing can be kept. Install its package, "
+            f"hookline-{name}, or choose another with `store:` in config.yaml."
+        )
+    return driver(url, home)

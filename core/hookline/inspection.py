@@ -5,37 +5,39 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hookline_hookspecs import HOOKS, StoreError
-from hookline_hookspecs.inspection import StablePrompt as Shown
+from hookline_hookspecs.inspection import StablePrompt
 
 from .config import effective
-from .plugins.loader import GROUP, Loading, hooks_of
-from .sessions.manager import preview
-from .sessions.prompt import schema_json
-
-if TYPE_CHECKING:
-    from .runtime import Runtime
+from .engine import Engine
+from .plugins.discovery import GROUP, hooks_of
+from .plugins.loader import Loading, Plugins
+from .sessions.manager import Sessions
+from .sessions.prompt import tool_json
 
 
 class CoreInspection:
-    """Implements ``Inspection`` over a runtime."""
+    """Implements ``Inspection``."""
 
-    def __init__(self, runtime: Runtime) -> None:
-        self._runtime = runtime
-        self._journal = runtime.journal
+    def __init__(self, engine: Engine, sessions: Sessions, plugins: Plugins) -> None:
+        self._engine = engine
+        self._sessions = sessions
+        self._plugins = plugins
+        self._journal = engine.journal
         self.usage = self._journal.usage
         self.last_break = self._journal.last_break
         self.search = self._journal.search
         self.sessions = self._journal.sessions
-        self.default_model = runtime.providers.default_model
-        self.check_model = runtime.providers.check
+        self.default_model = engine.providers.default_model
+        self.check_model = engine.providers.check
 
     def hooks(self) -> Mapping[str, list[str]]:
         """Who implements each hook."""
-        bus = self._runtime.bus
+        bus = self._engine.bus
         return {name: [impl.plugin for impl in bus.implementations(name)] for name in HOOKS}
 
     async def plugins(self) -> list[dict[str, Any]]:
@@ -45,7 +47,7 @@ class CoreInspection:
             for row in await self._journal.plugin_errors():
                 errors.setdefault(row["plugin"], []).append(row)
         dists = {ep.name: ep.dist for ep in entry_points(group=GROUP)}
-        loadings = self._runtime.plugins.loadings
+        loadings = self._plugins.loadings
         known = [n for n, one in loadings.items() if n in dists or one.entry.named]
         names = dict.fromkeys([*known, *sorted(dists)])
         rows = [self._row(name, loadings.get(name), dists.get(name)) for name in names]
@@ -74,12 +76,12 @@ class CoreInspection:
 
     def plugin_details(self, name: str) -> dict[str, Any]:
         """What a plugin brings and its settings."""
-        loading = self._runtime.plugins.loadings.get(name)
+        loading = self._plugins.loadings.get(name)
         if loading is None:
             return {}
-        plugin, settings = loading.plugin, effective(self._runtime.loaded).get("plugins", {})
+        plugin, settings = loading.plugin, effective(self._engine.loaded).get("plugins", {})
         return {
-            "tools": [(tool.name, schema_json(tool.schema)) for tool in loading.tools],
+            "tools": [(tool.name, tool_json(tool.schema)) for tool in loading.tools],
             "commands": [command.name for command in loading.commands],
             "settings": settings.get(name, {}),
             "schema": plugin.config_class.model_json_schema() if plugin else {},
@@ -87,34 +89,31 @@ class CoreInspection:
 
     def config_problems(self) -> list[str]:
         """What is wrong with the config."""
-        loaded = self._runtime.loaded
+        loaded = self._engine.loaded
         return [*loaded.warnings, *loaded.provider_errors.values()]
 
     def store_location(self) -> str:
         """Where the data is."""
-        return str(self._runtime.store.location())
+        return str(self._engine.store.location())
 
     async def storage_used(self, plugin: str) -> Any:
         """What a plugin keeps."""
-        return await self._runtime.storage(plugin, None).usage()
+        return await self._engine.storage(plugin, None).usage()
 
     async def purge(self, plugin: str) -> None:
         """Remove everything a plugin has stored."""
-        await self._runtime.storage(plugin, None).purge()
+        await self._engine.storage(plugin, None).purge()
 
-    async def prompt(self, session_id: str | None) -> Shown | None:
+    async def prompt(self, session_id: str | None) -> StablePrompt | None:
         """The stable prompt of a session, or of a new one."""
-        runtime = self._runtime
         if session_id is None:
-            stable = await preview(runtime)
-        elif (state := await runtime.sessions.existing(session_id)) is not None:
+            stable = await self._sessions.preview()
+        elif (state := await self._sessions.existing(session_id)) is not None:
             stable = state.stable
         else:
             return None
-        parts = tuple((part.plugin, part.slot, part.text) for part in stable.parts)
-        owners = {name: tool.plugin for name, tool in runtime.tools.items()}
-        tools, text = stable.tools, stable.tools_json()
-        return Shown(stable.system, tools, text, parts, owners, stable.digest())
+        owners = {name: tool.plugin for name, tool in self._engine.tools.items()}
+        return replace(stable, owners=owners)
 
     async def transcript(self, session_id: str) -> list[dict[str, Any]] | None:
         """The stored messages of a session."""
@@ -133,7 +132,7 @@ class CoreInspection:
 
     async def delete_session(self, session_id: str) -> None:
         """Delete a session and all that was said in it."""
-        async with self._runtime.sessions.own(session_id):
+        async with self._sessions.own(session_id):
             await self._journal.delete_session(session_id)
 
 

@@ -1,50 +1,41 @@
-"""The runtime: everything a process needs, and the way of a message through it."""
+"""The runtime: every part of a process, made and wired in one place, opened and closed."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
-import os
-import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from hookline_hookspecs.drivers import Store
-from hookline_hookspecs.errors import HooklineError, Refused
-from hookline_hookspecs.events import PluginFailure, Session
-from hookline_hookspecs.host import Paths
+from hookline_hookspecs.errors import HooklineError
+from hookline_hookspecs.events import PluginFailure
 from hookline_hookspecs.inspection import Inspection
-from hookline_hookspecs.tools import Tool
 
-from . import clock
 from .bus.bus import Bus
 from .bus.deadline import CoreTask, plugin_task
 from .bus.implementation import Implementation
 from .bus.watchdog import Work
-from .config import Config, Loaded
-from .dispatch.commands import Commands, CoreCommands
-from .dispatch.dispatcher import Intake
+from .config import Loaded
+from .dispatch.commands import Commands
+from .dispatch.core_commands import NAME, CoreCommands
+from .dispatch.dispatcher import Dispatcher
 from .dispatch.outbox import Channels, Outbox
-from .engine import find_driver
+from .dispatch.recovery import Recovery
+from .engine import Engine
 from .home import make_home
 from .inspection import CoreInspection
 from .plugins.config_watch import ConfigWatch
+from .plugins.host import PluginHost
 from .plugins.loader import Plugins
-from .providers import Providers
-from .sessions.context import TurnContext
 from .sessions.manager import Sessions
-from .sessions.prompt import StablePrompt
-from .sessions.state import SessionState
-from .store.absent import AbsentStore
-from .store.journal import Journal, core_migrations
+from .store.journal import core_migrations
+from .turn.model_call import ask_auxiliary
 
-log = logging.getLogger("hookline.runtime")
 OWN_CODE = str(Path(__file__).parent)
-FAILURES = 1000
-"""Different failures of plugins that are kept of one process."""
+MOST_FAILURES = 1000
+"""Different failures of plugins that one process stores."""
 
 
 class Runtime:
@@ -55,6 +46,7 @@ class Runtime:
         home: its folder.
         store: the database; made from config if left out.
         strict: raise plugins' errors (``HOOKLINE_STRICT=1``).
+        bus: the event bus; a new one if left out.
         classes: plugin classes by name that need no entry point.
     """
 
@@ -68,57 +60,59 @@ class Runtime:
         bus: Bus | None = None,
         classes: Mapping[str, Any] | None = None,
     ) -> None:
-        self.loaded = loaded
-        self.home = home
-        self.strict = os.environ.get("HOOKLINE_STRICT") == "1" if strict is None else strict
-        self.config: Config = loaded.config
-        self.bus = bus or Bus(strict=self.strict)
-        self._given_store = store
-        self.providers = Providers(loaded)
-        self.tools: dict[str, Tool] = {}
+        engine = self.engine = Engine(loaded, home, store=store, strict=strict, bus=bus)
+        engine.ask_model = ask_auxiliary
+        self.bus = engine.bus
         self.commands = Commands()
-        self.services: dict[type, Any] = {}
         self.channels = Channels()
-        self.outbox = Outbox(self)
-        self.plugins = Plugins(self, loaded, classes or {})
-        self.sessions = Sessions(self)
-        self.intake = Intake(self)
-        self.config_watch = ConfigWatch(self)
-        self.closing = False
-        self._tasks: set[asyncio.Task[Any]] = set()
-        self._failures: dict[PluginFailure, bool] = {}
+        self.outbox = Outbox(engine, self.channels)
+        self.sessions = Sessions(engine)
+        self.dispatcher = Dispatcher(engine, self.sessions, self.commands, self.outbox)
+        self.recovery = Recovery(engine, self.sessions, self.dispatcher, self.channels, self.outbox)
+        self.plugins = Plugins(engine, self.commands, self.channels, self._make_host, classes or {})
+        self.dispatcher.before_message = ConfigWatch(loaded, self.plugins).check
+        self._failures = FailureLog(engine)
+
+    def _make_host(self, plugin: str, package: str | None) -> PluginHost:
+        return PluginHost(
+            self.engine,
+            self.sessions,
+            self.dispatcher,
+            self.recovery,
+            self.channels,
+            plugin,
+            package,
+        )
 
     async def __aenter__(self) -> Runtime:
-        make_home(self.home)
-        await self.store.open()
-        await self.store.migrate("core", core_migrations(self.store.dialect))
-        self.bus.watchdog.start()
-        asyncio.get_running_loop().set_task_factory(self._task)
-        CoreCommands(self).register()
-        self.services[Inspection] = CoreInspection(self)
-        self.bus.signals.connect("plugin_failed", self._plugin_failed)
+        engine = self.engine
+        make_home(engine.home)
+        await engine.store.open()
+        await engine.store.migrate("core", core_migrations(engine.store.dialect))
+        engine.bus.watchdog.start()
+        asyncio.get_running_loop().set_task_factory(self._make_task)
+        commands = CoreCommands(engine, self.sessions, self.dispatcher, self.commands)
+        self.plugins.load_builtin(NAME, commands)
+        engine.services[Inspection] = CoreInspection(engine, self.sessions, self.plugins)
+        engine.bus.signals.connect("plugin_failed", self._failures.add)
         self.plugins.load()
         await asyncio.create_task(self.plugins.setup())  # of its own, so no plugin can cancel it
         return self
 
     async def __aexit__(self, *_exc: object) -> None:
-        self.closing = True
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        engine = self.engine
+        engine.closing = True
+        await engine.background.cancel()
         await self.plugins.teardown()
-        await self.providers.aclose()
-        if "http" in self.__dict__:
-            await self.http.aclose()
-        await self.bus.signals.aclose()
-        with suppress(HooklineError):  # a store that is absent, broken or full
-            await self.keep_failures()
-        self.bus.watchdog.stop()
-        await self.store.close()
+        await engine.aclose()
+        await self._failures.store()
+        await engine.node.leave()
+        engine.bus.watchdog.stop()
+        await engine.store.close()
         asyncio.get_running_loop().set_task_factory(None)
 
-    def _task(self, loop: Any, work: Any, **options: Any) -> asyncio.Task[Any]:
-        """A task; one that a plugin makes in a hook, by whatever means, ends with that plugin."""
+    def _make_task(self, loop: Any, work: Any, **options: Any) -> asyncio.Task[Any]:
+        """Make a task; one made by a plugin's hook, by whatever means, ends with that plugin."""
         watchdog, code = self.bus.watchdog, getattr(work, "cr_code", None)
         running = watchdog.running
         if isinstance(running, Implementation) and code is not None:
@@ -132,101 +126,32 @@ class Runtime:
         made.watchdog = watchdog
         return made
 
-    @cached_property
-    def store(self) -> Store:
-        """The database, made at its first use."""
-        return self._given_store or make_store(self.config.store, self.home)
-
-    @cached_property
-    def journal(self) -> Journal:
-        """What is kept of sessions and turns."""
-        return Journal(self.store)
-
-    def _plugin_failed(self, event: PluginFailure, **_rest: Any) -> None:
-        if len(self._failures) < FAILURES:
-            self._failures.setdefault(event, False)
-
-    async def keep_failures(self) -> None:
-        """Store which plugins failed, each failure once, for `hookline plugins list`."""
-        for event in [one for one, kept in self._failures.items() if not kept]:
-            self._failures[event] = True
-            await self.journal.plugin_failed(event.plugin, event.hook, event.reason)
-
-    # What hooks and hosts ask for
-
-    @cached_property
-    def http(self) -> Any:
-        """The guarded client (service ``http``). Raises ``Refused`` if it is not installed."""
-        return self.service("http", "guards")(**self.config.network.model_dump())
-
-    def default_model(self) -> str:
-        """``provider/model``. Raises ``NoModel``."""
-        return self.providers.default_model()
-
-    @cached_property
-    def paths(self) -> Paths:
-        """Guarded files of the process's own workspace."""
-        return self._guard(Path(self.config.workspace))
-
-    def paths_of(self, state: SessionState) -> Paths:
-        """Guarded files of a session's workspace."""
-        if state.paths is None:
-            state.paths = self._guard(state.workspace)
-        return state.paths
-
-    def _guard(self, workspace: Path) -> Paths:
-        make, roots = self.service("paths", "guards"), self.config.paths.allowed_roots
-        guard: Paths = make(workspace, allowed_roots=roots, home=self.home)
-        return guard
-
-    @staticmethod
-    def service(name: str, dist: str) -> Any:
-        """What makes ``host.NAME``. Raises ``Refused`` where its package is not installed."""
-        make = find_driver("hookline.services", name)
-        if make is None:
-            raise Refused(f"host.{name} needs the package hookline-{dist}, which is not installed")
-        return make
-
-    def storage(self, plugin: str, package: str | None) -> Any:
-        """What a plugin keeps; ``package`` holds its SQL. Raises ``Refused`` as above."""
-        return self.service("storage", "storage")(self.store, plugin, package, self.home)
-
-    def idle_context(self, channel: str = "", chat_id: str = "") -> TurnContext:
-        """A context outside of any session."""
-        record = Session("", channel, chat_id, None, clock.now(), kind="none")
-        workspace = Path(self.config.workspace).expanduser().resolve()
-        return TurnContext(self, SessionState(record, StablePrompt("", (), ()), "", workspace))
-
     async def finish_background(self, seconds: float) -> None:
         """Wait for background work, at most ``seconds``."""
-        until = time.monotonic() + seconds
-        while self._tasks and (left := until - time.monotonic()) > 0:
-            await asyncio.wait(list(self._tasks), timeout=left)
-
-    def background(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """Run work that is cancelled when the runtime closes."""
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-
-        def ended(done: asyncio.Task[Any]) -> None:
-            self._tasks.discard(done)
-            if not done.cancelled() and (error := done.exception()) is not None:
-                log.error("background work failed: %s", error, exc_info=error)
-
-        task.add_done_callback(ended)
-        return task
+        await self.engine.background.finish(seconds)
 
 
-def make_store(url: str, home: Path) -> Store:
-    """The store that ``store:`` names: ``sqlite`` or the scheme of a URL."""
-    name = url.split(":", 1)[0]
-    driver = find_driver("hookline.stores", name)
-    store: Any = (
-        driver(url, home)
-        if driver is not None
-        else AbsentStore(
-            f"The store {name!r} is not installed, so nothing can be kept. Install its package, "
-            f"hookline-{name}, or choose another with `store:` in config.yaml."
-        )
-    )
-    return store  # type: ignore[no-any-return]
+class FailureLog:
+    """Stores plugins' failures, each once in a process, for ``hookline plugins list``."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._seen: set[PluginFailure] = set()
+        self._new: list[PluginFailure] = []
+
+    def add(self, event: PluginFailure, **_rest: Any) -> None:
+        """Store a failure soon (receiver of ``plugin_failed``)."""
+        if event in self._seen or len(self._seen) >= MOST_FAILURES:
+            return
+        self._seen.add(event)
+        self._new.append(event)
+        with suppress(RuntimeError):  # no event loop: stored at the end
+            asyncio.get_running_loop()
+            self._engine.background.start(self.store())
+
+    async def store(self) -> None:
+        """Store the failures that are not stored yet."""
+        events, self._new = self._new, []
+        for event in events:
+            with suppress(HooklineError):  # a store that is absent, broken or full
+                await self._engine.journal.record_failure(event.plugin, event.hook, event.reason)

@@ -49,8 +49,8 @@ class Ctx:
     """What the bus needs of a turn's context."""
 
     def __init__(self) -> None:
-        self.strikes: dict[str, int] = {}
-        self.off: set[str] = set()
+        self.failures: dict[str, int] = {}
+        self.disabled: set[str] = set()
         self.told: list[str] = []
 
     def of(self, plugin: str) -> str:

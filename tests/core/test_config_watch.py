@@ -44,8 +44,8 @@ class Process:
 
     async def say(self, text: str) -> Any:
         inbound = Inbound("terminal", "default", "me", f"m{text}", text, session_id="s")
-        running = await self.runtime.intake.submit(inbound, "no")
-        await self.runtime.intake.delivered(running)
+        running = await self.runtime.dispatcher.submit(inbound, "no")
+        await self.runtime.dispatcher.confirm(running)
         return running
 
 
@@ -59,7 +59,7 @@ async def started(home: Path, config: str, steps: list[Any]) -> AsyncIterator[Pr
     path.write_text(config)
     loaded = load(home, {}, {"model": "test/model"})
     async with Runtime(loaded, home, classes={"greeter": Greeter}) as runtime:
-        runtime.providers.add("test", ScriptedModel(steps))
+        runtime.engine.providers.add("test", ScriptedModel(steps))
         yield Process(runtime, path)
 
 
@@ -67,7 +67,7 @@ async def test_a_plugin_switched_off_stops_at_the_next_message(tmp_path: Path) -
     steps = ["one", [calls("greet")], "two"]
     async with started(tmp_path / "home", "plugins: {greeter: true}\n", steps) as process:
         await process.say("a")
-        schema = process.runtime.tools["greet"].schema
+        schema = process.runtime.engine.tools["greet"].schema
         process.edit("plugins: {greeter: false}\n")
         running = await process.say("b")
         assert [result.text for result in running.results] == [
@@ -115,7 +115,7 @@ async def test_a_broken_file_is_told_and_changes_nothing(tmp_path: Path) -> None
         await process.say("a")
         process.edit("plugins: [\n")
         running = await process.say("b")
-        assert running.reply == "two"
+        assert running.outcome.reply == "two"
         assert any("stays in force" in text and "config.yaml:" in text for text in process.told)
         assert process.runtime.plugins.state("greeter") == "on"
 
@@ -136,15 +136,15 @@ async def test_a_turn_under_way_is_not_torn(tmp_path: Path) -> None:
     loaded = load(home, {}, {"model": "test/model"})
     classes = {"greeter": Greeter, "waits": Waits}
     async with Runtime(loaded, home, classes=classes) as runtime:
-        runtime.providers.add("test", ScriptedModel([[calls("wait")], "one", "two"]))
+        runtime.engine.providers.add("test", ScriptedModel([[calls("wait")], "one", "two"]))
         process = Process(runtime, home / "config.yaml")
         first = asyncio.create_task(process.say("a"))
-        while not ((state := runtime.sessions.loaded("s")) and state.running):
+        while not ((state := runtime.sessions.loaded("s")) and state.active):
             await asyncio.sleep(0.01)
         process.edit("plugins: {greeter: false, waits: true}\n")
         second = asyncio.create_task(process.say("b"))
         await asyncio.sleep(0.05)
         go.set()
-        assert (await first).reply == "one"
-        assert (await second).reply == "two"
+        assert (await first).outcome.reply == "one"
+        assert (await second).outcome.reply == "two"
         assert runtime.plugins.state("greeter") == "off"

@@ -78,7 +78,7 @@ def h(harness: Make) -> Any:
 
 def test_a_command_asks_the_sessions_model_and_the_session_is_charged(h: Any) -> None:
     h.send("hello")
-    h.runtime.providers.add("other", h.model)
+    h.runtime.engine.providers.add("other", h.model)
     h.send("/model other/small")
     assert h.send("/summarise all of it").text == "in short"
     assert h.model.last.model == "other/small"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hookline.sessions.context import idle_context
 from hookline.testing import calls
 from hookline_hookspecs import (
     Answer,
@@ -225,7 +226,7 @@ def test_hook_register_channels(harness: Make) -> None:
 
     async def go() -> None:
         runtime = await h.aopen()
-        await runtime.intake.receive(Inbound("post", "chat", "user", "m1", "hello"))
+        await runtime.dispatcher.receive(Inbound("post", "chat", "user", "m1", "hello"))
         await runtime.finish_background(5)
 
     h = harness(Mail, Copy, model=["hi"], strict=False)
@@ -977,7 +978,7 @@ def test_hook_pre_compact(harness: Make) -> None:
 
     async def go() -> None:
         runtime = await h.aopen()
-        await runtime.bus.observe("pre_compact", runtime.idle_context(), Session(*SESSION))
+        await runtime.bus.observe("pre_compact", idle_context(runtime.engine), Session(*SESSION))
         await asyncio.sleep(0)
 
     h = harness(Broken, Saves, strict=False)

@@ -50,11 +50,11 @@ def works(h: Any) -> bool:
 def left(h: Any, plugin: str) -> list[str]:
     """What is still there of a plugin."""
     runtime = h.runtime
-    tools = [f"tool {t.name}" for t in runtime.tools.values() if t.plugin == plugin]
+    tools = [f"tool {t.name}" for t in runtime.engine.tools.values() if t.plugin == plugin]
     commands = [
         f"command {c.name}"
         for c in runtime.commands.all()
-        if runtime.commands.owner(c.name) == plugin
+        if runtime.commands.find(c.name)[0] == plugin
     ]
     hooks = [
         f"hook {hook}"
@@ -513,7 +513,7 @@ async def main():
     async with Runtime(loaded, home) as runtime:
         states = {n: [one.state, one.reason] for n, one in runtime.plugins.loadings.items()}
         imported = [name for name in sys.modules if name.startswith("dist_")]
-        tools = sorted(runtime.tools)
+        tools = sorted(runtime.engine.tools)
     print(json.dumps({"states": states, "imported": imported, "tools": tools}))
 
 asyncio.run(main())

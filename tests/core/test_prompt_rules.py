@@ -153,7 +153,7 @@ class Story:
             self._open.model.steps = []
         h = self._open
         h.run(h.aopen())
-        h.runtime.providers.add("test", Recorded(self.driver, h.model, self.bodies))  # type: ignore[arg-type]
+        h.runtime.engine.providers.add("test", Recorded(self.driver, h.model, self.bodies))  # type: ignore[arg-type]
         h.model.steps = steps
         if self.offset - self.sent_at > WARM:
             self.may_differ()

@@ -297,11 +297,11 @@ def test_a_replaced_old_fragment_is_sent_and_recorded_with_its_plugin(harness: M
     h = harness(Rewrites, Tools, model=["a", "b", "c"])
     h.send("x")
     h.send("y")
-    prefix = h.runtime.sessions.loaded("test").prefix
-    assert "broken" not in prefix
+    assert [call.result.broken for call in h.hooks["model"]] == [None, None]
     h.send("z")
     assert h.model.wires[-1].fragments[0] == b'"gone"'
-    assert prefix["broken"] == PrefixBreak("history", "rewrites", 1, 0, "test/model")
+    broken = h.hooks["model"][-1].result.broken
+    assert broken == PrefixBreak("history", "rewrites", 1, 0, "test/model")
 
 
 def test_ephemeral_system_text_is_sent_for_one_turn_and_not_stored(harness: Make) -> None:
@@ -586,7 +586,7 @@ def test_usage_is_summed_over_the_turn(harness: Make) -> None:
     asks = ModelResponse((ToolCall("c", "look", {}),), "tools", usage)
     h = harness(Tools, model=[asks, ModelResponse((TextBlock("a"),), "end", usage)])
     assert h.send("x").usage == (usage + usage).priced(CachePrice())
-    (row,) = h.run(h.runtime.journal.usage("test"))
+    (row,) = h.run(h.runtime.engine.journal.usage("test"))
     counted = {name: row[name] for name in ("purpose", "requests", "input", "cache_read")}
     assert counted == {"purpose": "turn", "requests": 2, "input": 200, "cache_read": 180}
 
@@ -641,6 +641,6 @@ def test_the_auxiliary_model_is_not_streamed_and_not_in_the_history(harness: Mak
     assert [m.text for m in history(h)] == ["x", "hi"]
     assert h.model.requests[0].model == "test/small"
     assert h.model.requests[0].system == "Be short."
-    rows = h.run(h.runtime.journal.usage("test"))
+    rows = h.run(h.runtime.engine.journal.usage("test"))
     spent = {row["model"]: (row["purpose"], row["requests"]) for row in rows}
     assert spent == {"test/model": ("turn", 1), "test/small": ("auxiliary", 1)}

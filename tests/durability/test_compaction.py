@@ -173,7 +173,9 @@ class World:
         writes = []
         for seq, (message, begins) in enumerate(zip(messages, turns, strict=True), first):
             number += begins
-            writes.append(self.harness.runtime.journal.say("test", f"t{number}", seq, message))
+            writes.append(
+                self.harness.runtime.engine.journal.say("test", f"t{number}", seq, message)
+            )
         for write in writes:
             await write
 
@@ -211,7 +213,7 @@ class World:
     def _steer(self) -> None:
         text = f"steering {self._random.random()}"
         inbound = Inbound("terminal", "default", "tester", "s", text, session_id="test")
-        if self.harness.runtime.intake.steer(inbound, text):
+        if self.harness.runtime.dispatcher.steer(inbound, text):
             self.harness.model.steps.insert(0, lambda request: self._steered(request, text))
 
     def _steered(self, request: ModelRequest, text: str) -> Any:

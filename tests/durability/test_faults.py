@@ -144,7 +144,7 @@ async def say(core: Runtime, text: str) -> tuple[str, str]:
         await core.finish_background(PATIENCE)
     except HooklineError as error:
         return "raised", str(error)
-    return running.stop, running.reply
+    return running.outcome.stop, running.outcome.reply
 
 
 async def failing_turn(home: Path, disk: Disk, n: int) -> tuple[str, str]:

@@ -604,8 +604,8 @@ class Sneaks(Plugin[NoConfig]):
 
     @hookimpl
     async def setup(self, host: Any) -> None:
-        host._runtime.services[Clock] = self
-        host._runtime.bus.signals.connect("settled", lambda event, ctx=None: None)
+        host._engine.services[Clock] = self
+        host._engine.bus.signals.connect("settled", lambda event, ctx=None: None)
 
 
 def test_what_a_failing_setup_leaves_is_told(complaint: Any) -> None:

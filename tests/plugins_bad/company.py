@@ -148,8 +148,12 @@ def left(h: Any, plugin: str) -> list[str]:
     runtime = h.runtime
     commands = runtime.commands
     return [
-        *[f"tool {t.name}" for t in runtime.tools.values() if t.plugin == plugin],
-        *[f"command {c.name}" for c in commands.all() if commands.owner(c.name) == plugin],
+        *[f"tool {t.name}" for t in runtime.engine.tools.values() if t.plugin == plugin],
+        *[
+            f"command {c.name}"
+            for c in commands.all()
+            if (commands.find(c.name) or [""])[0] == plugin
+        ],
         *[
             f"hook {hook}"
             for hook in HOOKS

@@ -66,7 +66,7 @@ from hookline_hookspecs import HOOKS
 async def main():
     home = Path(os.environ["HOOKLINE_HOME"])
     async with Runtime(load(home, os.environ), home) as runtime:
-        tools = [t for t in runtime.tools if t.endswith("_tool")]
+        tools = [t for t in runtime.engine.tools if t.endswith("_tool")]
         commands = [c.name for c in runtime.commands.all()]
         hooks = [i.plugin for h in HOOKS for i in runtime.bus.implementations(h)]
         print(json.dumps([tools, commands, hooks]))

@@ -252,7 +252,7 @@ def test_a_change_of_the_stable_prompt_is_listed_as_a_failure(harness: Make) -> 
     h = company(harness, Bad, model=["one", "two", "three"])
     for text in ("first", "second", "third"):
         h.send(text)
-    listed = h.run(h.runtime.services[Inspection].plugins())
+    listed = h.run(h.runtime.engine.services[Inspection].plugins())
     (row,) = [row for row in listed if row["name"] == "bad"]
     assert row["state"] == "on"
     assert row["reason"] == (

@@ -150,7 +150,7 @@ async def test_middleware_that_never_returns_can_be_stopped(harness: Make, hook:
     assert await h.channel.say("/stop")
     texts = [reply.text for reply in await h.channel.replies(2)]
     assert sorted(texts) == ["Stopped.", "Stopping."]
-    assert runtime.intake.waiting(Inbound("fake", "chat", "user", "m", "")) == 0
+    assert runtime.dispatcher.queued(Inbound("fake", "chat", "user", "m", "")) == 0
 
 
 # Code that is no hook, on the event loop all the same

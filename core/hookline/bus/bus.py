@@ -32,6 +32,11 @@ class Bus(Invoker):
         """Who implements ``hook``, in the order of the calls."""
         return self.table[hook]
 
+    def withholds_deltas(self) -> bool:
+        """True if a plugin may change a reply, so that no part of it is shown before."""
+        plugins = [getattr(impl.function, "__self__", None) for impl in self.table["pre_reply"]]
+        return not all(getattr(plugin, "adds_to_reply_only", False) for plugin in plugins)
+
     async def observe(self, hook: str, ctx: Any, event: Any) -> None:
         """Tell every implementation."""
         for impl in self._enabled(hook, ctx):
@@ -155,6 +160,6 @@ class Bus(Invoker):
 
     def _enabled(self, hook: str, ctx: Any) -> tuple[Implementation, ...] | list[Implementation]:
         found = self.table[hook]
-        if not found or ctx is None or not ctx.off:
+        if not found or ctx is None or not ctx.disabled:
             return found
-        return [impl for impl in found if impl.plugin not in ctx.off]
+        return [impl for impl in found if impl.plugin not in ctx.disabled]

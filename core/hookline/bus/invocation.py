@@ -118,8 +118,8 @@ class Invoker(Registry):
                         raise WrongPart(result, wrong_type(item, *kinds))
                     if (wrong := wrong_field(item)) is not None:
                         raise WrongPart(result, wrong)
-            if ctx is not None and ctx.strikes:
-                ctx.strikes.pop(impl.plugin, None)
+            if ctx is not None and ctx.failures:
+                ctx.failures.pop(impl.plugin, None)
         except BaseException as error:
             if not is_fault(error):
                 raise
@@ -180,10 +180,10 @@ class Invoker(Registry):
         log.warning("plugin %s failed in %s: %s", impl.plugin, hook, reason, exc_info=error)
         off = False
         if ctx is not None and impl.plugin not in self.guards and impl.spec.kind != "around":
-            failures = ctx.strikes[impl.plugin] = ctx.strikes.get(impl.plugin, 0) + 1
+            failures = ctx.failures[impl.plugin] = ctx.failures.get(impl.plugin, 0) + 1
             off = failures >= MOST_FAILURES
         if off:
-            ctx.off.add(impl.plugin)
+            ctx.disabled.add(impl.plugin)
             ctx.notify(
                 f"Plugin {impl.plugin} failed {MOST_FAILURES} times in a row ({hook}: {reason}) "
                 f"and is off for this session."

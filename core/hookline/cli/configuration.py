@@ -46,7 +46,10 @@ def check() -> None:
     logging.getLogger("hookline").addHandler(logging.NullHandler())  # the reasons are printed here
     runtime = Runtime(load_config(), home(), strict=False)
     runtime.plugins.load()
-    problems = [*runtime.loaded.provider_errors.values(), *_absent_drivers(runtime.loaded)]
+    problems = [
+        *runtime.engine.loaded.provider_errors.values(),
+        *_absent_drivers(runtime.engine.loaded),
+    ]
     for name, loading in runtime.plugins.loadings.items():
         if loading.state in ("failed", "missing"):
             problems.append(f"plugin {name} is not on: {loading.reason}")
@@ -56,7 +59,7 @@ def check() -> None:
         err(f"hookline: {problem}")
     if problems:
         raise SystemExit(2)
-    path = runtime.loaded.path
+    path = runtime.engine.loaded.path
     out(f"{path}: fine" if path.exists() else f"{path}: absent, defaults apply")
 
 

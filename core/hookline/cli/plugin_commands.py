@@ -88,7 +88,7 @@ class PluginCommands:
             stop(f"plugin {plugin}, `hookline {name}`: {error}", FAILED)
         except Exception as error:
             from_click = type(error).__module__.partition(".")[0] in ("click", "typer")
-            if from_click or self._runtime.strict:
+            if from_click or self._runtime.engine.strict:
                 raise
             log.error("plugin %s failed in `hookline %s`", plugin, name, exc_info=error)
             hint = "HOOKLINE_STRICT=1 shows the traceback"

@@ -7,6 +7,7 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 import typer
+from hookline_hookspecs import Inspection
 
 from .shared import Json, err, load_config, out, out_json, ready_home, stop, table, with_runtime
 
@@ -24,9 +25,7 @@ def list_(json: Json = False) -> None:
     """Every plugin that config names or that is installed, with its state and the reason."""
 
     async def work(runtime: Runtime) -> list[dict[str, Any]]:
-        from hookline.inspection import CoreInspection
-
-        found = await CoreInspection(runtime).plugins()
+        found = await runtime.engine.services[Inspection].plugins()
         return [{field: row[field] for field in FIELDS} for row in found]
 
     rows = with_runtime(work)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from hookline_hookspecs import Attachment
 
     from hookline.runtime import Runtime
-    from hookline.sessions.active_turn import Running
+    from hookline.sessions.state import ActiveTurn
 
 REVIEW_SECONDS = 60.0
 """How long ``run`` waits for background work after the answer (CONTRACT)."""
@@ -59,11 +59,11 @@ def run(
 
         from hookline.clock import now
         from hookline.sessions.manager import new_session_id
-        from hookline.store.journal import new_id
+        from hookline.text import new_id
 
         tell_plugins(runtime)
         if not is_command(text):
-            runtime.providers.check(runtime.default_model())
+            runtime.engine.providers.check(runtime.engine.providers.default_model())
         show.connect(runtime)
         inbound = Inbound(
             channel="terminal",
@@ -78,12 +78,12 @@ def run(
             model=model,
         )
         _stop_on_interrupt(runtime, inbound)
-        running = await runtime.intake.submit(inbound, mode)
-        show.finished(running)
-        await runtime.intake.delivered(running)
+        turn = await runtime.dispatcher.submit(inbound, mode)
+        show.finished(turn)
+        await runtime.dispatcher.confirm(turn)
         if not no_wait:
             await runtime.finish_background(REVIEW_SECONDS)
-        return _exit_code(running)
+        return _exit_code(turn)
 
     try:
         if not text.strip():
@@ -114,10 +114,10 @@ def _good_id(session: str) -> bool:
     return 0 < len(session) <= 200 and session.isprintable() and "/" not in session
 
 
-def _exit_code(running: Running) -> int:
-    if running.stop == "stopped":
+def _exit_code(turn: ActiveTurn) -> int:
+    if turn.outcome.stop == "stopped":
         return INTERRUPTED
-    return FAILED if running.stop in ("error", "max_iterations", "budget", "denied") else DONE
+    return FAILED if turn.outcome.stop in ("error", "max_iterations", "budget", "denied") else DONE
 
 
 def _stop_on_interrupt(runtime: Runtime, inbound: Any) -> None:
@@ -127,10 +127,13 @@ def _stop_on_interrupt(runtime: Runtime, inbound: Any) -> None:
     loop = asyncio.get_running_loop()
     main = asyncio.current_task()
 
+    async def stop_turn() -> None:
+        if not await runtime.dispatcher.stop_turn(inbound) and main is not None:
+            main.cancel()
+
     def interrupted() -> None:
         loop.remove_signal_handler(signal.SIGINT)
-        if not runtime.intake.stop_turn(inbound) and main is not None:
-            main.cancel()
+        runtime.engine.background.start(stop_turn())
 
     with suppress(NotImplementedError, RuntimeError):
         loop.add_signal_handler(signal.SIGINT, interrupted)

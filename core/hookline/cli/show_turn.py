@@ -13,14 +13,14 @@ from .shared import err, out, out_json
 
 if TYPE_CHECKING:
     from hookline.runtime import Runtime
-    from hookline.sessions.active_turn import Running
+    from hookline.sessions.state import ActiveTurn
 
 USAGE = ("input", "cache_read", "cache_write", "output", "reasoning")
 
 
-def unshown(running: Running) -> list[str]:
+def unshown(turn: ActiveTurn) -> list[str]:
     """Answers of interrupted turns that nobody has seen yet."""
-    rows = running.state.unshown
+    rows = turn.state.pending.unshown
     return [f"Finished from before: {json.loads(row['body'])['text']}" for row in rows]
 
 
@@ -49,14 +49,14 @@ class Plain:
     def refused(self, text: str) -> None:
         """There is no answer; the sentence is on stderr already."""
 
-    def finished(self, running: Running) -> None:
+    def finished(self, turn: ActiveTurn) -> None:
         """Print the answer; an error goes to stderr."""
-        for text in unshown(running):
+        for text in unshown(turn):
             err(f"[core] {text}")
-        if running.stop == "error":
-            err(f"hookline: {running.reply}")
-        elif running.reply:
-            out(running.reply)
+        if turn.outcome.stop == "error":
+            err(f"hookline: {turn.outcome.reply}")
+        elif turn.outcome.reply:
+            out(turn.outcome.reply)
 
 
 class JsonLines:
@@ -82,8 +82,8 @@ class JsonLines:
     def _line(self, type_: str, ctx: Any, /, **fields: Any) -> None:
         if ctx is not None and ctx.state.record.id:
             self._session = ctx.state.record.id
-        if ctx is not None and ctx.running is not None:
-            self._turn = ctx.running.id
+        if ctx is not None and ctx.active is not None:
+            self._turn = ctx.active.id
         if self._over:  # background work; the result is the last line
             return
         line = {"type": type_, "session": self._session, "turn": self._turn, "ts": clock.now()}
@@ -114,15 +114,15 @@ class JsonLines:
         empty = dict.fromkeys(USAGE, 0)
         self._line("result", None, text=text, usage=empty, tool_calls=0, stop="error")
 
-    def finished(self, running: Running) -> None:
+    def finished(self, turn: ActiveTurn) -> None:
         """The question, if the turn ended in one, and the result."""
-        self._session, self._turn = running.state.record.id or None, running.id
-        for text in unshown(running):
+        self._session, self._turn = turn.state.record.id or None, turn.id
+        for text in unshown(turn):
             self._line("notice", None, plugin="core", text=text)
-        if running.question is not None:
-            choices = list(running.question.choices)
-            self._line("question", None, text=running.question.text, choices=choices)
-        fields: dict[str, Any] = {"usage": {name: getattr(running.usage, name) for name in USAGE}}
-        fields |= {"tool_calls": len(running.results), "stop": running.stop}
-        self._line("result", None, text=running.reply, **fields)
+        if turn.outcome.question is not None:
+            choices = list(turn.outcome.question.choices)
+            self._line("question", None, text=turn.outcome.question.text, choices=choices)
+        fields: dict[str, Any] = {"usage": {name: getattr(turn.usage, name) for name in USAGE}}
+        fields |= {"tool_calls": len(turn.results), "stop": turn.outcome.stop}
+        self._line("result", None, text=turn.outcome.reply, **fields)
         self._over = True

@@ -6,8 +6,8 @@ the user: ConfigError stops a start, SettingsError switches one plugin off.
 
 from .choose import ModelChoice, ProviderSettings, choose_model, provider_settings, split_model
 from .edit import set_plugin, set_value
-from .load import Loaded, PluginEntry, load, plugin_commands
-from .model import Config
+from .load import Loaded, load, plugin_commands
+from .model import Config, PluginEntry
 from .problems import ConfigError, NoModel, SettingsError
 from .settings import validate_settings
 from .show import effective, json_schema

@@ -17,31 +17,13 @@ from typing import Any
 import yaml
 
 from .document import Document, read_text
-from .model import Config, ConfigFile, Preset
+from .model import Config, ConfigFile, PluginEntry, Preset
 from .problems import SECRET_NAME, ConfigError, Key, SettingsError, say, shown
 from .settings import check_values
 from .variables import expand, overlay_variables, read_dotenv
 
 _SWITCH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True)
-class PluginEntry:
-    """What config says of one plugin.
-
-    `enabled` is False also when there is an `error`. `named`: config mentions it; `standard`: it
-    is in the standard set. `line` is the one in config.yaml, if it stands there. `settings` are
-    expanded but not yet validated, and without the key `enabled`.
-    """
-
-    name: str
-    enabled: bool = True
-    settings: dict[str, Any] = field(default_factory=dict)
-    named: bool = False
-    standard: bool = False
-    line: int | None = None
-    error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
@@ -150,3 +151,21 @@ class Preset(_Section):
     base_url_env: str
     model: str
     models: list[PresetModel]
+
+
+@dataclass(frozen=True, slots=True)
+class PluginEntry:
+    """What config says of one plugin.
+
+    `enabled` is False also when there is an `error`. `named`: config mentions it; `standard`: it
+    is in the standard set. `line` is the one in config.yaml, if it stands there. `settings` are
+    expanded but not yet validated, and without the key `enabled`.
+    """
+
+    name: str
+    enabled: bool = True
+    settings: dict[str, Any] = field(default_factory=dict)
+    named: bool = False
+    standard: bool = False
+    line: int | None = None
+    error: str | None = None

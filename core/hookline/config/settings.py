@@ -9,14 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
+from .model import PluginEntry
 from .problems import Key, Lines, SettingsError, nearest, say, shown
-
-if TYPE_CHECKING:
-    from .load import PluginEntry
 
 M = TypeVar("M", bound=BaseModel)
 

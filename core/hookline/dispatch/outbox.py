@@ -6,21 +6,21 @@ import asyncio
 import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakValueDictionary
 
-from hookline_hookspecs import Channel, Session, crash
+from hookline_hookspecs import Channel, PluginFailure, Session, crash
 
 from .. import clock
+from ..bus.implementation import describe
+from ..engine import Engine
 from ..store.codec import reply_from_json
-
-if TYPE_CHECKING:
-    from ..bus.bus import Bus
-    from ..runtime import Runtime
 
 log = logging.getLogger("hookline.channels")
 LONGEST_WAIT = 60.0
-"""Seconds between attempts at most; they begin with one second and double."""
+"""Seconds between two attempts at most; the wait begins with one second and doubles."""
+GIVE_UP_AFTER = 24 * 3600.0
+"""Seconds after which a reply that no network took is given up."""
 
 
 class Channels:
@@ -29,72 +29,117 @@ class Channels:
     def __init__(self) -> None:
         self._channels: dict[str, tuple[str, Channel]] = {}
 
-    def gather(self, bus: Bus) -> None:
-        """Ask the plugins for their channels."""
-        bus.gather("register_channels", lambda plugin: lambda channel: self.add(channel, plugin))
-
-    def add(self, channel: Channel, plugin: str) -> None:
+    def register(self, channel: Channel, plugin: str) -> None:
         """Add a plugin's channel. Raises ``ValueError`` if its name is taken."""
         if other := self._channels.get(channel.name):
             raise ValueError(f"plugin {other[0]} brings a channel {channel.name} already")
         self._channels[channel.name] = (plugin, channel)
 
-    def remove(self, plugin: str) -> None:
-        """Forget a plugin's channels."""
+    def unregister(self, plugin: str) -> None:
+        """Remove a plugin's channels."""
         self._channels = {n: pair for n, pair in self._channels.items() if pair[0] != plugin}
 
     def get(self, name: str) -> Channel | None:
         """The channel, if a plugin brought it."""
         return self._channels.get(name, ("", None))[1]
 
+    def owner(self, name: str) -> str:
+        """The plugin that brought a channel; empty if none did."""
+        return self._channels.get(name, ("", None))[0]
+
     def __iter__(self) -> Iterator[Channel]:
         return iter([channel for _, channel in self._channels.values()])
 
 
 class Outbox:
-    """Delivers replies: in order within a chat, again and again until a network confirms them."""
+    """Delivers replies: in order within a chat, repeatedly until a network confirms them.
 
-    def __init__(self, runtime: Runtime) -> None:
-        self._runtime = runtime
+    An attempt is claimed in the store first, so that two processes never send one reply. After a
+    failed attempt the chat waits until the reply is due again; a reply that was not taken for
+    :data:`GIVE_UP_AFTER` seconds is given up, which is recorded as a failure of the channel's
+    plugin.
+    """
+
+    def __init__(self, engine: Engine, channels: Channels) -> None:
+        self._engine = engine
+        self._channels = channels
         self._locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
+        self._retrying: set[tuple[str, str]] = set()
 
     async def deliver_all(self, channel: str) -> None:
-        """Send what is waiting for a channel, but in chats that are being delivered to already."""
-        rows = await self._runtime.journal.open_outbox(channel)
+        """Send what waits for a channel, except in chats that are being delivered to already."""
+        rows = await self._engine.journal.open_outbox(channel)
         chats = {r["chat_id"] for r in rows if (channel, r["chat_id"]) not in self._locks}
         await asyncio.gather(*[self.deliver(channel, chat) for chat in chats])
 
     async def deliver(self, channel_name: str, chat_id: str) -> None:
-        """Send what is waiting for a chat, in order."""
-        channel = self._runtime.channels.get(channel_name)
+        """Send what waits for a chat, in order; return when all is sent or a retry is scheduled."""
+        channel = self._channels.get(channel_name)
         if channel is None:
             return
         lock = self._locks.setdefault((channel_name, chat_id), asyncio.Lock())
         async with lock:
-            for row in await self._runtime.journal.open_outbox(channel_name):
-                if row["chat_id"] == chat_id and not await self._send(channel, row):
-                    return
+            rows = await self._engine.journal.open_outbox(channel_name)
+            mine = [row for row in rows if row["chat_id"] == chat_id]
+            dead = await self._engine.node.dead(row["owner"] for row in mine)
+            for row in mine:
+                if row["owner"] in (None, self._engine.node.id, *dead):
+                    if (wait := await self._send(channel, row)) is None:
+                        continue
+                    if channel.network:
+                        self._retry_later(channel_name, chat_id, wait)
+                return
 
-    async def _send(self, channel: Channel, row: Mapping[str, Any]) -> bool:
-        """Whether it was delivered; where nobody is there to read it, it waits for a chat."""
+    def _retry_later(self, channel: str, chat_id: str, wait: float) -> None:
+        chat = (channel, chat_id)
+        if chat in self._retrying:
+            return
+        self._retrying.add(chat)
+
+        async def retry() -> None:
+            try:
+                await asyncio.sleep(wait)
+            finally:
+                self._retrying.discard(chat)
+            await self.deliver(channel, chat_id)
+
+        self._engine.background.start(retry())
+
+    async def _send(self, channel: Channel, row: Mapping[str, Any]) -> float | None:
+        """Attempt one delivery; None when the reply is done with, else seconds to the next."""
+        journal = self._engine.journal
+        due = float(row["due"]) - clock.now()
+        if channel.network and row["attempts"] and due > 0:
+            return due
+        if not await journal.claim_reply(row["id"], row["owner"]):
+            return None
         session = Session(row["session_id"], row["channel"], row["chat_id"], None, row["created"])
         reply = reply_from_json(row["body"], session, row["id"])
         reply = replace(reply, repeated=row["state"] == "sending")
-        wait = 1.0
-        while True:
-            await self._runtime.journal.set_outbox(reply.id, "sending")
-            try:
-                delivered = await channel.send(reply)
-                break
-            except Exception as error:
-                pause = max(wait, getattr(error, "retry_after", None) or 0.0)
-                log.warning("channel %s: %s; trying again in %g s", channel.name, error, pause)
-                await self._runtime.journal.set_outbox(reply.id, "pending", due=clock.now() + pause)
-                if not channel.network:
-                    return False
-                await asyncio.sleep(pause)
-                wait = min(wait * 2, LONGEST_WAIT)
+        try:
+            delivered = await channel.send(reply)
+        except Exception as error:
+            if channel.network and clock.now() - row["created"] > GIVE_UP_AFTER:
+                await self._give_up(channel.name, row, error)
+                return None
+            wait: float = min(2.0 ** min(row["attempts"], 16), LONGEST_WAIT)
+            wait = max(wait, float(getattr(error, "retry_after", None) or 0.0))
+            log.warning("channel %s: %s; trying again in %g s", channel.name, error, wait)
+            due = clock.now() + wait
+            await journal.postpone_reply(reply.id, due, keep=channel.network)
+            return wait
         crash.point("after-send")
-        await self._runtime.journal.set_outbox(reply.id, "sent", delivered_id=delivered)
-        self._runtime.bus.signals.send("reply_sent", replace(reply, delivered=delivered))
-        return True
+        await journal.close_reply(reply.id, "sent", delivered)
+        self._engine.bus.signals.send("reply_sent", replace(reply, delivered=delivered))
+        return None
+
+    async def _give_up(self, channel: str, row: Mapping[str, Any], error: Exception) -> None:
+        hours = GIVE_UP_AFTER / 3600
+        reason = (
+            f"a reply to {channel}:{row['chat_id']} was given up after {hours:g} h and "
+            f"{row['attempts'] + 1} attempts: {describe(error)}"
+        )
+        log.error("channel %s: %s", channel, reason)
+        failure = PluginFailure(self._channels.owner(channel) or channel, "send", reason)
+        self._engine.bus.signals.send("plugin_failed", failure)
+        await self._engine.journal.close_reply(row["id"], "failed")

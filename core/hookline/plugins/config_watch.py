@@ -1,54 +1,51 @@
 """Notices a changed ``config.yaml`` in a long-running process.
 
-What is switched off stops at the next message, since an emergency must not wait; everything else
-is told, because it needs a restart.
+A plugin that was switched off stops at the next message, since an emergency must not wait. The
+operator is told of all other changes, which need a restart.
 """
 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
 
 from ..config import ConfigError, Loaded, PluginEntry, load
 from ..sessions.context import TurnContext
-
-if TYPE_CHECKING:
-    from ..runtime import Runtime
+from .loader import Plugins
 
 log = logging.getLogger("hookline.config")
 
 
 class ConfigWatch:
-    """Compares the file with what was read of it last."""
+    """Compares the file with what was last read of it."""
 
-    def __init__(self, runtime: Runtime) -> None:
-        self._runtime = runtime
-        self._read = runtime.loaded
-        self._stamp = self._look_at_file()
+    def __init__(self, loaded: Loaded, plugins: Plugins) -> None:
+        self._read = loaded
+        self._plugins = plugins
+        self._stamp = self._stat()
 
-    async def look(self, ctx: TurnContext) -> None:
-        """Switch off what the file switches off now, and tell the rest."""
-        stamp = self._look_at_file()
+    async def check(self, ctx: TurnContext) -> None:
+        """Switch off the plugins that the file now switches off; tell of other changes."""
+        stamp = self._stat()
         if stamp == self._stamp:
             return
         self._stamp, path = stamp, self._read.path
         try:
-            now = load(self._runtime.home, self._read.env)
+            now = load(path.parent, self._read.env)
         except ConfigError as error:
             self._tell(ctx, f"{error} What was read of {path} before stays in force.")
             return
         before, self._read = self._read, now
-        for name, loading in self._runtime.plugins.loadings.items():
+        for name, loading in self._plugins.loadings.items():
             entry = now.plugins.get(name, PluginEntry(name, enabled=False))
             stood = name in now.plugins or loading.entry.line is not None
             if loading.state == "on" and stood and not entry.enabled and not entry.error:
-                await self._runtime.plugins.switch_off(name)
+                await self._plugins.switch_off(name)
                 self._tell(ctx, f"Plugin {name} is off now, as {path} says.")
         changed = _changed(before, now)
         if changed:
             self._tell(ctx, f"{path} has changed; restart to apply {', '.join(changed)}.")
 
-    def _look_at_file(self) -> tuple[int, int, int] | None:
+    def _stat(self) -> tuple[int, int, int] | None:
         try:
             found = self._read.path.stat()
         except OSError:

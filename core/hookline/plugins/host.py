@@ -6,21 +6,22 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from hookline_hookspecs import Refused, Session, Step, Storage, Tool, Turn
-from hookline_hookspecs.events import Deny, Excerpt, Lesson, ModelRequest
+from hookline_hookspecs import Session, Step, Storage, Tool, Turn
+from hookline_hookspecs.events import Excerpt, Lesson
 from hookline_hookspecs.host import Channel, Context, Http, Paths
-from hookline_hookspecs.messages import Message
 
 from .. import clock
 from ..bus.deadline import plugin_task
+from ..bus.signals import SignalHub
 from ..bus.watchdog import Work
-from ..sessions.context import PluginContext, TurnContext, current
-from ..turn.model_call import call_model
-
-if TYPE_CHECKING:
-    from ..runtime import Runtime
+from ..dispatch.dispatcher import Dispatcher
+from ..dispatch.outbox import Channels
+from ..dispatch.recovery import Recovery
+from ..engine import Engine
+from ..sessions.context import PluginContext, TurnContext, current, idle_context
+from ..sessions.manager import Sessions
 
 T = TypeVar("T")
 
@@ -28,20 +29,20 @@ T = TypeVar("T")
 class PluginSignals:
     """Signals for one plugin; what it connected is disconnected with it."""
 
-    def __init__(self, runtime: Runtime, plugin: str) -> None:
-        self._hub = runtime.bus.signals
+    def __init__(self, hub: SignalHub, plugin: str) -> None:
+        self._hub = hub
         self._plugin = plugin
         self._connected: list[tuple[str, Callable[..., Any], Callable[..., Any]]] = []
 
     def connect(self, name: str, receiver: Callable[..., Any]) -> None:
         """Subscribe to ``name``; ``receiver(event, ctx=…)``."""
 
-        def heard(event: object, ctx: TurnContext | None = None) -> Any:
+        def forward(event: object, ctx: TurnContext | None = None) -> Any:
             return receiver(event, ctx=ctx.of(self._plugin) if ctx is not None else None)
 
-        heard.plugin = self._plugin  # type: ignore[attr-defined]
-        self._hub.connect(name, heard)
-        self._connected.append((name, receiver, heard))
+        forward.plugin = self._plugin  # type: ignore[attr-defined]
+        self._hub.connect(name, forward)
+        self._connected.append((name, receiver, forward))
 
     def disconnect(self, name: str, receiver: Callable[..., Any]) -> None:
         """Unsubscribe."""
@@ -50,20 +51,20 @@ class PluginSignals:
             self._connected.remove(connected)
 
     def send(self, name: str, event: object) -> None:
-        """Tell others."""
+        """Send an event to every receiver."""
         self._hub.send(name, event, current.get())
 
     def undo(self) -> None:
         """Disconnect everything."""
-        for name, _receiver, heard in self._connected:
-            self._hub.disconnect(name, heard)
+        for name, _receiver, forward in self._connected:
+            self._hub.disconnect(name, forward)
         self._connected.clear()
 
 
 class PluginServices:
     """What plugins offer each other, by protocol."""
 
-    def __init__(self, offered: dict[type, Any]) -> None:
+    def __init__(self, offered: dict[Any, Any]) -> None:
         self._offered = offered
         self._own: list[type] = []
 
@@ -86,7 +87,7 @@ class PluginServices:
         return found
 
     def undo(self) -> None:
-        """Take everything back."""
+        """Withdraw every service."""
         for protocol in self._own:
             self._offered.pop(protocol, None)
         self._own.clear()
@@ -95,39 +96,50 @@ class PluginServices:
 class PluginHost:
     """Core as one plugin sees it (protocol ``Host``)."""
 
-    def __init__(self, runtime: Runtime, plugin: str, package: str | None) -> None:
-        self._runtime = runtime
+    def __init__(
+        self,
+        engine: Engine,
+        sessions: Sessions,
+        dispatcher: Dispatcher,
+        recovery: Recovery,
+        channels: Channels,
+        plugin: str,
+        package: str | None,
+    ) -> None:
+        self._engine = engine
+        self._sessions = sessions
+        self._dispatcher = dispatcher
+        self._channels = channels
         self.plugin = plugin
-        self.home = runtime.home
-        self.config = runtime.config
+        self.home = engine.home
+        self.config = engine.config
         self._package = package
-        self.signals = PluginSignals(runtime, plugin)
-        self.services = PluginServices(runtime.services)
+        self.signals = PluginSignals(engine.bus.signals, plugin)
+        self.services = PluginServices(engine.services)
         self.log = logging.getLogger(f"hookline.plugin.{plugin}")
         self._tasks: set[asyncio.Task[Any]] = set()
         self._watchers: list[Callable[[TurnContext | None, Step], None]] = []
-        self.env, self.provider = runtime.loaded.env, runtime.providers.settings
-        self.receive, self.answer = runtime.intake.receive, runtime.intake.answer
-        self.take_up, self.finish = runtime.intake.take_up, runtime.finish_background
-        self.fork = runtime.intake.run_fork
-        self.set_title, self.messages = runtime.sessions.set_title, runtime.sessions.stored_messages
+        self.env, self.provider = engine.loaded.env, engine.providers.settings
+        self.receive, self.answer = dispatcher.receive, dispatcher.answer
+        self.take_up, self.finish = recovery.recover, engine.background.finish
+        self.fork = dispatcher.run_fork
+        self.set_title, self.messages = sessions.set_title, sessions.stored_messages
 
     @cached_property
     def storage(self) -> Storage:
         """The plugin's own storage."""
-        found: Storage = self._runtime.storage(self.plugin, self._package)
+        found: Storage = self._engine.storage(self.plugin, self._package)
         return found
 
     @property
     def paths(self) -> Paths:
         """Guarded files of the process's own workspace."""
-        return self._runtime.paths
+        return self._engine.paths
 
     @property
     def http(self) -> Http:
         """The guarded client."""
-        found: Http = self._runtime.http
-        return found
+        return self._engine.http
 
     def now(self) -> float:
         """Unix time in seconds, shifted in tests."""
@@ -144,43 +156,53 @@ class PluginHost:
         session_id: str | None = None,
     ) -> str:
         """Ask the auxiliary model once; the session of ``ctx`` or ``session_id`` is charged."""
-        runtime = self._runtime
-        base = await self._base_of(ctx, session_id)
-        params: dict[str, Any] = {"stream": False}
-        if schema is not None:
-            params["schema"] = schema
-        if max_tokens is not None:
-            params["max_tokens"] = max_tokens
-        model = runtime.config.auxiliary_model or base.state.model or runtime.default_model()
-        request = ModelRequest(
-            model=model,
-            system=system or "",
-            tools=(),
-            messages=(Message.user(prompt),),
-            params=params,
-            session_id=base.state.record.id,
-            purpose="auxiliary",
+        base = await self._base(ctx, session_id)
+        return await self._engine.ask_model(
+            base, prompt, system=system, schema=schema, max_tokens=max_tokens
         )
-        response = await call_model(base, request)
-        turn_id = base.running.id if base.running else ""
-        await runtime.journal.spend(base.state.record.id, turn_id, "auxiliary", response)
-        return response.text
 
-    async def _base_of(self, ctx: Context | None, session_id: str | None) -> TurnContext:
-        """The context to work in: the given one, the session's, the turn's, or that of none."""
+    async def read(
+        self,
+        text: str,
+        source: str,
+        kind: str = "file",
+        *,
+        ctx: Context | None = None,
+        session_id: str | None = None,
+    ) -> str:
+        """``text`` after the gate ``pre_read``. Raises ``Refused``."""
+        base = await self._base(ctx, session_id)
+        return await base.pass_gate("pre_read", Excerpt(kind, source, text))
+
+    async def learn(
+        self,
+        text: str,
+        source: str,
+        kind: str,
+        *,
+        ctx: Context | None = None,
+        session_id: str | None = None,
+    ) -> str:
+        """``text`` after the gate ``pre_learn``. Raises ``Refused``."""
+        base = await self._base(ctx, session_id)
+        return await base.pass_gate("pre_learn", Lesson(kind, source, text))
+
+    async def _base(self, ctx: Context | None, session_id: str | None) -> TurnContext:
+        """The context to work in: the given one, the session's, the running task's, or none's."""
         if isinstance(ctx, PluginContext):
-            return ctx._base
+            return ctx.base
         if session_id is None:
-            return current.get() or self._runtime.idle_context()
-        if await self._runtime.journal.session(session_id) is None:
+            return current.get() or idle_context(self._engine)
+        state = await self._sessions.peek(session_id)
+        if state is None:
             raise LookupError(f"there is no session {session_id}")
-        return TurnContext(self._runtime, await self._runtime.sessions.peek(session_id))
+        return TurnContext(self._engine, state)
 
     def spawn(self, coro: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
         """Run background work until it ends or the plugin goes; a failure is logged."""
         name = f"{self.plugin}:{name}"
         work = Work(self.plugin, f"background work {name}")
-        task = plugin_task(coro, self._runtime.bus.watchdog, work, name=name)
+        task = plugin_task(coro, self._engine.bus.watchdog, work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
         return task
@@ -195,41 +217,9 @@ class PluginHost:
         if not task.cancelled() and (error := task.exception()) is not None:
             self.log.warning("background work %s failed: %s", task.get_name(), error)
 
-    async def read(
-        self,
-        text: str,
-        source: str,
-        kind: str = "file",
-        *,
-        ctx: Context | None = None,
-        session_id: str | None = None,
-    ) -> str:
-        """``text`` after the gate ``pre_read``. Raises ``Refused``."""
-        base = await self._base_of(ctx, session_id)
-        return await self._gate("pre_read", base, Excerpt(kind, source, text))
-
-    async def learn(
-        self,
-        text: str,
-        source: str,
-        kind: str,
-        *,
-        ctx: Context | None = None,
-        session_id: str | None = None,
-    ) -> str:
-        """``text`` after the gate ``pre_learn``. Raises ``Refused``."""
-        base = await self._base_of(ctx, session_id)
-        return await self._gate("pre_learn", base, Lesson(kind, source, text))
-
-    async def _gate(self, hook: str, base: TurnContext, event: Excerpt | Lesson) -> str:
-        passed = await self._runtime.bus.gate(hook, base, event)
-        if isinstance(passed, Deny):
-            raise Refused(passed.reason)
-        return passed.text
-
     def channels(self) -> list[Channel]:
         """Every channel that the plugins have registered."""
-        return list(self._runtime.channels)
+        return list(self._channels)
 
     async def run_turn(
         self,
@@ -242,28 +232,28 @@ class PluginHost:
         kind: str = "agent",
     ) -> Turn:
         """Run a turn of a session of its own, through the same path as every turn."""
-        base = parent._base if isinstance(parent, PluginContext) else None
-        return await self._runtime.intake.run_nested(
+        base = parent.base if isinstance(parent, PluginContext) else None
+        return await self._dispatcher.run_nested(
             prompt, parent=base, session_id=session_id, tools=tools, system=system, kind=kind
         )
 
     async def sessions(self, **filters: Any) -> list[Session]:
         """Stored sessions, newest first."""
-        found = await self._runtime.journal.sessions(**filters)
-        return list(map(self._runtime.sessions.record, found))
+        found = await self._engine.journal.sessions(**filters)
+        return list(map(self._sessions.record, found))
 
     def registered(self, kind: type[T]) -> list[tuple[str, T]]:
         """What plugins have registered of a kind."""
-        return self._runtime.bus.registered(kind)
+        return self._engine.bus.registered(kind)
 
     def tools(self) -> Iterable[Tool]:
         """Every tool that is registered now."""
-        return list(self._runtime.tools.values())
+        return list(self._engine.tools.values())
 
     def window(self, model: str | None = None) -> int:
         """The window of ``provider/model``, or of the turn's own model, in tokens."""
         ctx = current.get()
-        return self._runtime.providers.window(model or (ctx.model if ctx is not None else ""))
+        return self._engine.providers.window(model or (ctx.model if ctx is not None else ""))
 
     def watch(self, observer: Callable[[Context | None, Step], None]) -> None:
         """Show every step of every turn to ``observer``."""
@@ -272,14 +262,14 @@ class PluginHost:
             observer(ctx.of(self.plugin) if ctx is not None else None, step)
 
         self._watchers.append(seen)
-        self._runtime.bus.observers.append(seen)
+        self._engine.bus.observers.append(seen)
 
     async def undo(self) -> None:
         """Cancel the plugin's tasks and take back its signals, services and watchers."""
         self.signals.undo()
         self.services.undo()
         for seen in self._watchers:
-            self._runtime.bus.observers.remove(seen)
+            self._engine.bus.observers.remove(seen)
         self._watchers.clear()
         tasks = [task for task in self._tasks if task is not asyncio.current_task()]
         for task in tasks:

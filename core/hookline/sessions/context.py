@@ -3,70 +3,94 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from hookline_hookspecs.events import Inbound, Notice, Question, Rewrite, Session, Turn
+from hookline_hookspecs import Host, Refused
+from hookline_hookspecs.events import (
+    Deny,
+    Excerpt,
+    Inbound,
+    Lesson,
+    Notice,
+    Question,
+    Rewrite,
+    Session,
+    Turn,
+)
 from hookline_hookspecs.host import Access, Paths, Stash
 from hookline_hookspecs.messages import Message
 from hookline_hookspecs.tools import Tool
 
-if TYPE_CHECKING:
-    from ..runtime import Runtime
-    from ..sessions.active_turn import Running
-    from ..sessions.state import SessionState
+from .. import clock
+from ..engine import Engine
+from . import history
+from .prompt import EMPTY
+from .state import ActiveTurn, SessionState
 
 TERMINAL = "terminal"
 current: ContextVar[TurnContext | None] = ContextVar("hookline_context", default=None)
-"""The context of the turn that the running task works for."""
+"""The context that the running task works for; ``host.*`` falls back on it."""
 
 
 class TurnContext:
-    """The context of a turn, or of a session where no turn is under way."""
+    """The context of a turn, or of a session in which no turn is under way."""
 
-    __slots__ = ("_views", "command", "running", "runtime", "state", "tool")
+    __slots__ = ("_views", "active", "command", "engine", "state", "tool")
 
     def __init__(
         self,
-        runtime: Runtime,
+        engine: Engine,
         state: SessionState,
-        running: Running | None = None,
+        active: ActiveTurn | None = None,
         tool: Tool | None = None,
+        command: Inbound | None = None,
     ) -> None:
-        self.runtime = runtime
+        self.engine = engine
         self.state = state
-        self.running = running
+        self.active = active
         self.tool = tool
-        self.command: Inbound | None = None
+        self.command = command
         """The message that is a command, while that runs."""
         self._views: dict[str, PluginContext] = {}
 
     def with_tool(self, tool: Tool) -> TurnContext:
         """The same context for one tool call; calls may run side by side."""
-        return TurnContext(self.runtime, self.state, self.running, tool)
+        return TurnContext(self.engine, self.state, self.active, tool)
+
+    @contextmanager
+    def activate(self) -> Iterator[None]:
+        """Make this the context that the running task works for."""
+        token = current.set(self)
+        try:
+            yield
+        finally:
+            current.reset(token)
 
     @property
-    def at_work(self) -> Running:
+    def active_turn(self) -> ActiveTurn:
         """The turn under way, where there must be one."""
-        assert self.running is not None
-        return self.running
+        assert self.active is not None
+        return self.active
 
     @property
     def model(self) -> str:
         """The turn's ``provider/model``, or the session's; empty where config decides."""
-        return self.running.model if self.running is not None else self.state.model
+        return self.active.model if self.active is not None else self.state.model
 
     @property
-    def strikes(self) -> dict[str, int]:
+    def failures(self) -> dict[str, int]:
         """Failures in a row by plugin."""
-        return self.state.strikes
+        return self.state.cache.failures
 
     @property
-    def off(self) -> set[str]:
-        """Plugins that are off for this session."""
-        return self.state.off
+    def disabled(self) -> set[str]:
+        """Plugins that are switched off for this session."""
+        return self.state.cache.disabled
 
     def of(self, plugin: str) -> PluginContext:
         """The plugin's own view."""
@@ -77,68 +101,75 @@ class TurnContext:
 
     def turn(self) -> Turn:
         """The turn so far; an empty one between turns."""
-        if self.running is not None:
-            now = self.running.snapshot()
+        if self.active is not None:
+            now = self.active.snapshot()
             return now if self.command is None else replace(now, inbound=self.command)
         return Turn("", self.state.record, self.inbound)
 
     @property
     def inbound(self) -> Inbound:
-        """The command's message, or one without words."""
+        """The command's message, or one without text."""
         record = self.state.record
         return self.command or Inbound(record.channel, record.chat_id, "", "", "")
 
     @property
     def operator(self) -> bool:
         """True in the terminal, and where the plugin that offers ``Access`` says so."""
-        access: Access | None = self.runtime.services.get(Access)
+        access: Access | None = self.engine.services.get(Access)
         inbound = self.turn().inbound
         return inbound.channel == TERMINAL or bool(access and access.is_operator(inbound))
 
     def notify(self, text: str, plugin: str = "core") -> None:
-        """Tell the person a sentence beside the answer."""
-        self.runtime.bus.signals.send("notice", Notice(plugin, text), self)
+        """Show the person a sentence beside the answer."""
+        self.engine.bus.signals.send("notice", Notice(plugin, text), self)
+
+    async def pass_gate(self, hook: str, event: Excerpt | Lesson) -> str:
+        """The text of ``event`` after ``pre_read`` or ``pre_learn``. Raises ``Refused``."""
+        passed = await self.engine.bus.gate(hook, self, event)
+        if isinstance(passed, Deny):
+            raise Refused(passed.reason)
+        return passed.text
 
 
 class PluginContext:
     """A plugin's view of a turn (protocol ``Context``)."""
 
-    __slots__ = ("_base", "_plugin")
+    __slots__ = ("_plugin", "base")
 
     def __init__(self, base: TurnContext, plugin: str) -> None:
-        self._base = base
+        self.base = base
         self._plugin = plugin
 
     @property
     def session(self) -> Session:
         """The session."""
-        return self._base.state.record
+        return self.base.state.record
 
     @property
     def turn(self) -> Turn:
         """The turn so far."""
-        return self._base.turn()
+        return self.base.turn()
 
     @property
     def channel(self) -> str:
         """The name of the channel the message came by."""
-        return self._base.state.record.channel
+        return self.base.state.record.channel
 
     @property
     def stash(self) -> Stash:
         """The plugin's own state for this turn."""
-        base = self._base
-        stashes: dict[str, Stash] = {} if base.running is None else base.running.stashes
+        base = self.base
+        stashes: dict[str, Stash] = {} if base.active is None else base.active.stashes
         found = stashes.get(self._plugin)
         if found is None:
             found = stashes[self._plugin] = Stash()
-            found.session = base.state.stashes.setdefault(self._plugin, {})
+            found.session = base.state.cache.stashes.setdefault(self._plugin, {})
         return found
 
     @property
-    def host(self) -> Any:
+    def host(self) -> Host:
         """The plugin's host."""
-        return self._base.runtime.plugins.host(self._plugin)
+        return self.base.engine.hosts[self._plugin]
 
     @property
     def log(self) -> logging.Logger:
@@ -148,64 +179,79 @@ class PluginContext:
     @property
     def model(self) -> str:
         """The turn's ``provider/model``, or the session's."""
-        return self._base.model or self._base.runtime.default_model()
+        return self.base.model or self.base.engine.providers.default_model()
 
     @property
     def history(self) -> tuple[Message, ...]:
         """The session's messages as they are sent."""
-        return self._base.state.messages()
+        return self.base.state.messages()
 
     async def rewrite(self, changes: Sequence[Rewrite]) -> tuple[Message, ...]:
         """Replace parts of the history for good."""
-        from ..sessions.history import rewrite
-
-        return await rewrite(self._base, changes)
+        base = self.base
+        return await history.rewrite(base.engine, base.state, base.active, changes, base)
 
     @property
     def operator(self) -> bool:
         """True for the terminal and admins."""
-        return self._base.operator
+        return self.base.operator
 
     @property
     def interactive(self) -> bool:
         """True if a person can be asked in this turn."""
-        return self._base.running is not None and self._base.running.mode == "ask"
+        return self.base.active is not None and self.base.active.mode == "ask"
 
     @property
     def paths(self) -> Paths:
         """Guarded files of this session's workspace."""
-        return self._base.runtime.paths_of(self._base.state)
+        cache = self.base.state.cache
+        if cache.paths is None:
+            cache.paths = self.base.engine.guard_paths(self.base.state.workspace)
+        return cache.paths
 
     @property
     def tool(self) -> Tool | None:
         """The tool of the call at hand, in the tool hooks."""
-        return self._base.tool
+        return self.base.tool
 
     def notify(self, text: str) -> None:
-        """Tell the person a sentence beside the answer."""
-        self._base.notify(text, self._plugin)
+        """Show the person a sentence beside the answer."""
+        self.base.notify(text, self._plugin)
 
-    async def ask_model(self, prompt: str, **options: Any) -> str:
-        """Ask the auxiliary model once; this session is charged."""
-        found: str = await self.host.ask_model(prompt, **options, ctx=self)
-        return found
+    async def ask_model(
+        self,
+        prompt: str,
+        *,
+        system: str | None = None,
+        schema: Mapping[str, Any] | None = None,
+        max_tokens: int | None = None,
+    ) -> str:
+        """Ask the auxiliary model once; the session is charged for it."""
+        return await self.base.engine.ask_model(
+            self.base, prompt, system=system, schema=schema, max_tokens=max_tokens
+        )
 
     async def read(self, text: str, source: str, kind: str = "file") -> str:
-        """``text`` after the gate ``pre_read``."""
-        found: str = await self.host.read(text, source, kind, ctx=self)
-        return found
+        """``text`` after the gate ``pre_read``. Raises ``Refused``."""
+        return await self.base.pass_gate("pre_read", Excerpt(kind, source, text))
 
     async def learn(self, text: str, source: str, kind: str) -> str:
-        """``text`` after the gate ``pre_learn``."""
-        found: str = await self.host.learn(text, source, kind, ctx=self)
-        return found
+        """``text`` after the gate ``pre_learn``. Raises ``Refused``."""
+        return await self.base.pass_gate("pre_learn", Lesson(kind, source, text))
 
     def window(self, model: str | None = None) -> int:
-        """The context window of ``provider/model``, or of the turn's model, in tokens."""
-        return self._base.runtime.providers.window(model or self._base.model)
+        """The window of ``provider/model``, or of the turn's model, in tokens."""
+        return self.base.engine.providers.window(model or self.base.model)
 
     async def ask(self, question: Question) -> str | None:
         """Put a question to a person now; None if nobody can answer."""
         if not self.interactive:
             return None
-        return await self._base.runtime.bus.first("on_question", self._base, question, str)
+        return await self.base.engine.bus.first("on_question", self.base, question, str)
+
+
+def idle_context(engine: Engine, channel: str = "", chat_id: str = "") -> TurnContext:
+    """A context outside of any session."""
+    record = Session("", channel, chat_id, None, clock.now(), kind="none")
+    workspace = Path(engine.config.workspace).expanduser().resolve()
+    return TurnContext(engine, SessionState(record, EMPTY, "", workspace))

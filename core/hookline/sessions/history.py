@@ -1,7 +1,7 @@
-"""What is done to a history besides adding to it: read, rewritten, and forgotten in part.
+"""A history is read, rewritten, and partly forgotten here.
 
-The messages of the store are never changed. A rewrite lies beside them: it says which of them are
-sent as what.
+Stored messages are never changed. A rewrite is stored beside them: it says which of them are
+replaced by what when the history is sent.
 """
 
 from __future__ import annotations
@@ -9,17 +9,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hookline_hookspecs import Compacted, Message, Rewrite, crash
 
 from .. import clock
-from ..sessions.state import Entry
-
-if TYPE_CHECKING:
-    from ..sessions.context import TurnContext
-    from ..sessions.state import SessionState
-    from ..store.journal import Journal, Statement
+from ..engine import Engine
+from ..store.journal import Journal, Statement
+from .state import ActiveTurn, Entry, SessionState, refresh_version
 
 
 async def read_history(journal: Journal, state: SessionState) -> None:
@@ -44,13 +41,13 @@ def _numbered(first: int, turn_id: str, messages: Sequence[Message]) -> list[Ent
 
 
 def forget_cold_context(state: SessionState) -> list[Statement]:
-    """Drop the context blocks of earlier turns where the provider no longer holds them.
+    """Drop the context blocks of earlier turns once the provider's cache has expired.
 
-    Returns what does the same in the store.
+    Returns the statements that do the same in the store.
     """
     if clock.now() <= state.warm_until or not state.history:
         return []
-    state.prefix.clear()
+    state.cache.prefix.clear()
     _forget_context(state, "")
     return [("drop_sidecars", {"session_id": state.record.id, "turn_id": ""})]
 
@@ -61,15 +58,20 @@ def _forget_context(state: SessionState, but_turn: str) -> None:
             entry.message = replace(entry.message, context="")
 
 
-async def rewrite(ctx: TurnContext, changes: Sequence[Rewrite]) -> tuple[Message, ...]:
-    """Replace parts of the history for good (see ``Context.rewrite``).
+async def rewrite(
+    engine: Engine,
+    state: SessionState,
+    turn: ActiveTurn | None,
+    changes: Sequence[Rewrite],
+    ctx: object,
+) -> tuple[Message, ...]:
+    """Replace parts of the history for good (see ``Context.rewrite``); hooks receive ``ctx``.
 
     Raises:
         ValueError: a part that may not be replaced so.
     """
-    state, runtime, running = ctx.state, ctx.runtime, ctx.running
-    _check(changes, state, running.user_entry if running is not None else None)
-    await runtime.bus.observe("pre_compact", ctx, state.record)
+    _check(changes, state, turn.user_entry if turn is not None else None)
+    await engine.bus.observe("pre_compact", ctx, state.record)
     before = len(state.history)
     history, rows = list(state.history), []
     for change in sorted(changes, key=lambda one: one.start, reverse=True):
@@ -80,26 +82,26 @@ async def rewrite(ctx: TurnContext, changes: Sequence[Rewrite]) -> tuple[Message
         bodies = json.dumps([m.to_dict() for m in change.messages], ensure_ascii=False)
         rows.append({"first": first, "last": last, "turn_id": turn_id, "bodies": bodies})
         history[change.start : change.stop] = _numbered(first, turn_id, change.messages)
-    if running is not None:
-        await running.settle()
+    if turn is not None:
+        await turn.flush()
     crash.point("mid-compaction")
-    turn_id = running.id if running is not None else ""
-    # Handed over, it happens, even if whoever waits here is cancelled.
-    written = runtime.journal.rewrite(state.record.id, rows, turn_id)
+    turn_id = turn.id if turn is not None else ""
+    # Once handed to the store it is committed, even if the caller is cancelled while it waits.
+    written = engine.journal.rewrite(state.record.id, rows, turn_id)
     state.history = history
     _forget_context(state, turn_id)
-    state.prefix.clear()
-    if running is not None:
-        running.entries = [entry for entry in history if entry.turn_id == turn_id]
+    state.cache.prefix.clear()
+    if turn is not None:
+        turn.entries = [entry for entry in history if entry.turn_id == turn_id]
     await written
-    if running is None:
-        await runtime.sessions.touched(state)
-    runtime.bus.signals.send("compacted", Compacted(state.record, before, len(history)), ctx)
+    if turn is None:
+        await refresh_version(engine.journal, state)
+    engine.bus.signals.send("compacted", Compacted(state.record, before, len(history)), ctx)
     return state.messages()
 
 
 def _last_seq(history: Sequence[Entry], stop: int, state: SessionState) -> int:
-    """The last stored message that is replaced: up to the next one that stays."""
+    """The sequence number of the last message that is replaced."""
     return (history[stop].seq if stop < len(history) else state.next_seq) - 1
 
 

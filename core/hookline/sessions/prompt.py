@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
+from datetime import date
 from html import escape
 
 from hookline_hookspecs import SLOTS, ContextBlock, Section, Session, ToolSchema
+from hookline_hookspecs.events import Slot
+from hookline_hookspecs.inspection import StablePrompt
 
 from .. import clock
+from ..text import dump
+from .state import SessionState
 
 IDENTITY = "You are Hookline, an agent that works for one person with the tools it has."
 GUIDANCE = (
@@ -22,58 +26,38 @@ GUIDANCE = (
 _TAG = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A section of the stable prompt and the plugin it came from."""
-
-    plugin: str
-    slot: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class StablePrompt:
-    """What a session sends first, byte for byte, until it ends."""
-
-    system: str
-    tools: tuple[ToolSchema, ...]
-    parts: tuple[Part, ...]
-
-    def tools_json(self) -> str:
-        """The schemas as compact JSON."""
-        return "[" + ",".join([tool_json(tool) for tool in self.tools]) + "]"
-
-    def digest(self) -> tuple[str, str]:
-        """SHA-256 of the system prompt and of the tool schemas, in hexadecimal."""
-        return sha256(self.system), sha256(self.tools_json())
+def stable_prompt(
+    system: str, tools: tuple[ToolSchema, ...], parts: tuple[tuple[str, str, str], ...]
+) -> StablePrompt:
+    """The stable tier of ``(plugin, slot, text)`` parts, with its digests."""
+    encoded = "[" + ",".join([tool_json(tool) for tool in tools]) + "]"
+    return StablePrompt(system, tools, encoded, parts, {}, (_sha256(system), _sha256(encoded)))
 
 
 _encoded: dict[int, tuple[ToolSchema, str]] = {}
-"""A schema's JSON by its identity; the schema is kept, so that its id is not given away again."""
+"""A schema's JSON by the schema's identity; the schema is kept so that its id is not reused."""
 
 
 def tool_json(tool: ToolSchema) -> str:
-    """As :func:`schema_json`, kept for the next time."""
+    """A tool's schema as compact JSON, cached."""
     known = _encoded.get(id(tool))
     if known is None:
         if len(_encoded) > 256:
             _encoded.clear()
-        known = _encoded[id(tool)] = (tool, schema_json(tool))
+        known = _encoded[id(tool)] = (tool, dump(asdict(tool)))
     return known[1]
 
 
-def schema_json(tool: ToolSchema) -> str:
-    """A tool's schema as compact JSON, which is what it costs."""
-    return json.dumps(asdict(tool), ensure_ascii=False, separators=(",", ":"))
-
-
-def sha256(text: str) -> str:
-    """SHA-256 of the UTF-8 text, in hexadecimal."""
+def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+EMPTY = stable_prompt("", (), ())
+"""The stable tier of a session that sends nothing."""
+
+
 def core_sections(session: Session, workspace: str, operator: str | None) -> list[Section]:
-    """What core itself says: identity, guidance, the operator's message, the day, the channel."""
+    """Core's own sections: identity, guidance, the operator's message, the date, the channel."""
     sections = [Section("identity", IDENTITY), Section("guidance", GUIDANCE)]
     if operator:
         sections.append(Section("operator", operator))
@@ -90,19 +74,19 @@ def assemble(
     A plugin's ``identity`` replaces core's; in the other slots texts follow each other.
     """
     identified = any(section.slot == "identity" and section.text for _, section in given)
-    parts = [
-        Part("core", section.slot, section.text)
+    parts: list[tuple[str, Slot, str]] = [
+        ("core", section.slot, section.text)
         for section in own
         if not (identified and section.slot == "identity")
     ]
     parts += [
-        Part(plugin, section.slot, section.text.strip())
+        (plugin, section.slot, section.text.strip())
         for plugin, section in given
         if section.slot in SLOTS and section.text.strip()
     ]
-    parts.sort(key=lambda part: SLOTS.index(part.slot))
-    system = "\n\n".join(part.text for part in parts)
-    return StablePrompt(system, tuple(tools), tuple(parts))
+    parts.sort(key=lambda part: SLOTS.index(part[1]))
+    system = "\n\n".join(text for _, _, text in parts)
+    return stable_prompt(system, tuple(tools), tuple(parts))
 
 
 def envelope(blocks: Iterable[ContextBlock]) -> str:
@@ -120,6 +104,21 @@ def envelope(blocks: Iterable[ContextBlock]) -> str:
         ]
     filled = [f"<{tag}>{_lines(body)}</{tag}>" for tag, body in bodies.items() if body]
     return f"<context>\n{_lines(filled)}\n</context>" if filled else ""
+
+
+def notices(state: SessionState) -> tuple[ContextBlock, ...]:
+    """What has changed since the prompt was frozen and the model has not been told yet."""
+    lines, flags = [], state.flags
+    if state.summary and not state.history:
+        lines.append(f"Summary of the conversation before this one: {state.summary}")
+    today = clock.today()
+    if (flags.date or date.fromtimestamp(state.record.created).isoformat()) != today:
+        lines.append(f"The date is now {today}.")
+    flags.date = today
+    if flags.workspace != str(state.workspace):
+        lines.append(f"The workspace is now {state.workspace}.")
+        flags.workspace = str(state.workspace)
+    return (ContextBlock("notices", "\n".join(lines)),) if lines else ()
 
 
 def _lines(texts: list[str]) -> str:

@@ -1,28 +1,40 @@
-"""A session in memory: its frozen prompt, its history and what is running in it."""
+"""A session in memory, and the turn under way in it."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
-from datetime import date
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from hookline_hookspecs import ContextBlock, Inbound, Message, Paths, Question, Session
+from hookline_hookspecs import (
+    ContextBlock,
+    Inbound,
+    Message,
+    Paths,
+    Question,
+    Reply,
+    Session,
+    Stash,
+    ToolResult,
+    Turn,
+    Usage,
+    crash,
+)
+from hookline_hookspecs.events import Failure, Stop
+from hookline_hookspecs.inspection import StablePrompt
 
-from .. import clock
-from ..sessions.prompt import StablePrompt
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from ..sessions.active_turn import Running
+from ..store.codec import question_to_json
+from ..store.journal import Journal, Statement
+from ..text import new_id
 
 
 @dataclass(slots=True)
 class Entry:
     """A message of the history, where it is stored and the turn it belongs to.
 
-    ``turn_id`` is empty for what stands for the messages of several turns.
+    ``turn_id`` is empty for a message that replaces those of several turns.
     """
 
     seq: int
@@ -31,46 +43,79 @@ class Entry:
 
 
 @dataclass(slots=True)
+class SessionCache:
+    """What this process knows of a session and may forget.
+
+    ``prefix`` is what was sent last, by model; ``stashes`` are the plugins' own; ``failures`` are
+    failures in a row by plugin and ``disabled`` the plugins switched off for the session.
+    """
+
+    prefix: dict[str, Any] = field(default_factory=dict)
+    stashes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    failures: dict[str, int] = field(default_factory=dict)
+    disabled: set[str] = field(default_factory=set)
+    paths: Paths | None = None
+
+
+@dataclass(slots=True)
+class SessionFlags:
+    """What has happened to a session in this process.
+
+    ``announced``: plugins have seen ``start_of_session``; ``recovered``: nothing unfinished is
+    left of another process; ``frozen``: the first request has been sent. ``date`` and
+    ``workspace`` are those that the model knows of.
+    """
+
+    announced: bool = False
+    recovered: bool = False
+    frozen: bool = False
+    date: str | None = None
+    workspace: str | None = None
+
+
+@dataclass(slots=True)
+class Pending:
+    """What waits for the session's next turn or reply.
+
+    ``steering`` was said into the turn under way; ``rerun`` replaces the command at hand;
+    ``unshown`` are stored replies that nobody has seen; ``writes`` are under way; ``creating``
+    stores a new session with its first turn.
+    """
+
+    steering: list[str] = field(default_factory=list)
+    rerun: Inbound | None = None
+    unshown: list[Mapping[str, Any]] = field(default_factory=list)
+    writes: list[Awaitable[Any]] = field(default_factory=list)
+    creating: Statement | None = None
+
+
+@dataclass(slots=True)
 class SessionState:
-    """Everything about one session in this process.
+    """A session as this process holds it.
 
     ``model`` is empty where the session follows the config. ``version`` is what the store said
-    when the history was read; another process that has worked on the session since leaves another
-    one. ``writes`` are under way; the next turn waits for them. A turn of a fork ends after
-    ``max_iterations`` model calls, without the last answer that the config's limit still asks for.
+    when the history was read: another process that has worked on the session since leaves another
+    one. ``warm_until`` is when the provider forgets what was sent.
     """
 
     record: Session
     stable: StablePrompt
     model: str
     workspace: Path
-    history: list[Entry] = field(default_factory=list)
-    version: tuple[Any, ...] = ()
-    last_used: float = 0.0
     summary: str | None = None
     question: Question | None = None
-    running: Running | None = None
-    steering: list[str] = field(default_factory=list)
-    strikes: dict[str, int] = field(default_factory=dict)
-    off: set[str] = field(default_factory=set)
-    stashes: dict[str, dict[str, Any]] = field(default_factory=dict)
-    prefix: dict[str, Any] = field(default_factory=dict)
-    started: bool = False
-    recovered: bool = False
-    frozen: bool = False
-    paths: Paths | None = None
-    retry: Inbound | None = None
-    unshown: list[Mapping[str, Any]] = field(default_factory=list)
-    writes: list[Awaitable[Any]] = field(default_factory=list)
-    creating: tuple[str, Mapping[str, Any]] | None = None
-    told_date: str | None = None
-    told_workspace: str | None = None
+    history: list[Entry] = field(default_factory=list)
     next_seq: int = 1
+    version: tuple[Any, ...] = ()
+    last_used: float = 0.0
     warm_until: float = 0.0
-    max_iterations: int | None = None
+    active: ActiveTurn | None = None
+    cache: SessionCache = field(default_factory=SessionCache)
+    flags: SessionFlags = field(default_factory=SessionFlags)
+    pending: Pending = field(default_factory=Pending)
 
     def append(self, turn_id: str, message: Message) -> Entry:
-        """Add a message to the history."""
+        """Append a message to the history."""
         entry = Entry(self.next_seq, turn_id, message)
         self.next_seq += 1
         self.history.append(entry)
@@ -80,6 +125,117 @@ class SessionState:
         """The history as it is sent."""
         return tuple([entry.message for entry in self.history])
 
+    def take_steering(self) -> list[str]:
+        """What was said into the turn since it was last asked for."""
+        texts, self.pending.steering = self.pending.steering, []
+        return texts
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a turn came to; ``stop`` is empty until it has ended."""
+
+    reply: str = ""
+    question: Question | None = None
+    stop: Stop = ""
+    error: Failure | None = None
+    sent: Reply | None = None
+
+
+@dataclass(slots=True)
+class ActiveTurn:
+    """A turn under way. ``finished`` holds the results of the newest response's calls.
+
+    ``mode`` says who answers an Ask: ``ask`` a person, ``yes`` nobody has to, ``no`` nobody can.
+    ``max_calls`` limits the model calls and ends the turn there; 0 follows the config.
+    """
+
+    id: str
+    state: SessionState
+    inbound: Inbound
+    inbox_id: str | None
+    mode: str
+    model: str
+    max_calls: int = 0
+    resumed: bool = False
+    blocks: tuple[ContextBlock, ...] = ()
+    entries: list[Entry] = field(default_factory=list)
+    results: list[ToolResult] = field(default_factory=list)
+    finished: dict[str, ToolResult] = field(default_factory=dict)
+    usage: Usage = field(default_factory=Usage)
+    iterations: int = 0
+    outcome: Outcome = field(default_factory=Outcome)
+    stashes: dict[str, Stash] = field(default_factory=dict)
+    task: asyncio.Task[Any] | None = None
+    stopping: bool = False
+    _writes: list[Awaitable[Any]] = field(default_factory=list)
+    _lost: BaseException | None = None
+
+    @classmethod
+    def begin(
+        cls, state: SessionState, inbound: Inbound, inbox_id: str | None, mode: str
+    ) -> ActiveTurn:
+        """A turn about to begin; it waits for the writes under way in its session."""
+        turn = cls(new_id(), state, inbound, inbox_id, mode, inbound.model or state.model)
+        turn._writes, state.pending.writes = state.pending.writes, []
+        return turn
+
+    @property
+    def user_entry(self) -> Entry:
+        """The message that began the turn."""
+        return self.entries[0]
+
+    def snapshot(self) -> Turn:
+        """The turn so far, for hooks."""
+        return Turn(
+            id=self.id,
+            session=self.state.record,
+            inbound=self.inbound,
+            messages=tuple([entry.message for entry in self.entries]),
+            tool_calls=tuple(self.results),
+            reply=self.outcome.reply,
+            usage=self.usage,
+            stop=self.outcome.stop,
+            iterations=self.iterations,
+        )
+
+    def append(self, message: Message) -> Entry:
+        """Append a message to the turn and the history."""
+        entry = self.state.append(self.id, message)
+        self.entries.append(entry)
+        return entry
+
+    def finish_call(self, journal: Journal, result: ToolResult) -> None:
+        """Keep a call's result and begin to store it."""
+        self.finished[result.call.id] = result
+        asked = question_to_json(result.data) if isinstance(result.data, Question) else None
+        self.track_write(journal.finish_step(self.id, self.state.record.id, result, asked))
+
+    def track_write(self, write: Awaitable[Any]) -> None:
+        """Remember a write that is under way; :meth:`flush` awaits it."""
+        self._writes.append(write)
+
+    async def flush(self) -> None:
+        """Wait until every write so far is committed.
+
+        Raises the first error, at this call and every later one: a turn that has lost a step is
+        not continued.
+        """
+        writes, self._writes = self._writes, []
+        for write in writes:
+            try:
+                await write
+            except Exception as error:
+                self._lost = self._lost or error
+        if self._lost is not None:
+            raise self._lost
+
+    async def pass_point(self, point: str) -> None:
+        """Pass a crash point; a process that dies here has stored everything so far."""
+        if crash.armed(point):
+            await self.flush()
+        crash.point(point)
+
 
 def session_version(row: Mapping[str, Any] | None) -> tuple[Any, ...]:
     """What tells whether another process has worked on a session."""
@@ -87,17 +243,6 @@ def session_version(row: Mapping[str, Any] | None) -> tuple[Any, ...]:
     return tuple([row[name] for name in names]) if row is not None else ()
 
 
-def notices(state: SessionState) -> tuple[ContextBlock, ...]:
-    """What has changed since the prompt was frozen, told in the turn's context, once."""
-    lines = []
-    if state.summary and not state.history:
-        lines.append(f"Summary of the conversation before this one: {state.summary}")
-    today = clock.today()
-    began = date.fromtimestamp(state.record.created).isoformat()
-    if (state.told_date or began) != today:
-        lines.append(f"The date is now {today}.")
-    state.told_date = today
-    if state.told_workspace != str(state.workspace):
-        lines.append(f"The workspace is now {state.workspace}.")
-        state.told_workspace = str(state.workspace)
-    return (ContextBlock("notices", "\n".join(lines)),) if lines else ()
+async def refresh_version(journal: Journal, state: SessionState) -> None:
+    """Note what the store says after this process has changed the session."""
+    state.version = session_version(await journal.session(state.record.id))

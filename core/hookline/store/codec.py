@@ -1,4 +1,4 @@
-"""Inbound messages and replies as JSON, for the inbox and the outbox."""
+"""Inbound messages, replies and open questions as JSON, as the store holds them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from hookline_hookspecs import Attachment, Audio, Inbound, Reply, Session
+from hookline_hookspecs import Attachment, Audio, Inbound, Question, Reply, Session
+
+from ..text import dump
 
 _PLAIN = tuple(f.name for f in fields(Inbound) if f.name not in ("attachments", "system"))
 """The system text of one turn is never stored."""
@@ -20,7 +22,7 @@ def inbound_to_json(inbound: Inbound) -> str:
     data = {name: value for name, value in data.items() if value is not None}
     if inbound.attachments:
         data["attachments"] = [_file_to_dict(item) for item in inbound.attachments]
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return dump(data)
 
 
 def inbound_from_json(text: str) -> Inbound:
@@ -39,7 +41,7 @@ def reply_to_json(reply: Reply) -> str:
         data["in_reply_to"] = reply.in_reply_to
     if reply.choices:
         data["choices"] = reply.choices
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return dump(data)
 
 
 def reply_from_json(text: str, session: Session, reply_id: str) -> Reply:
@@ -48,6 +50,17 @@ def reply_from_json(text: str, session: Session, reply_id: str) -> Reply:
     files = tuple(_file_from_dict(item) for item in data.get("attachments", ()))
     choices = tuple(data.get("choices", ()))
     return Reply(session, data["text"], files, data.get("in_reply_to"), reply_id, choices)
+
+
+def question_to_json(question: Question | None) -> str | None:
+    """An open question for the store."""
+    return dump({"text": question.text, "choices": question.choices}) if question else None
+
+
+def question_from_json(text: str | None) -> Question | None:
+    """The question that :func:`question_to_json` wrote."""
+    data = json.loads(text or "null")
+    return Question(data["text"], tuple(data["choices"])) if data else None
 
 
 def _file_to_dict(item: Attachment | Audio) -> dict[str, Any]:

@@ -1,13 +1,12 @@
-"""What the store keeps of sessions and turns: one function for each step worth surviving.
+"""What is stored of sessions and turns: one method for each step that must survive the process.
 
-SQL lies in ``store/sql``. Writes are handed to the store in the order of the calls; a turn waits
-for them at :meth:`Journal.settle` and where something is acknowledged.
+The SQL is in ``store/sql``. Writes are committed in the order of the calls. A method that writes
+returns an awaitable; a turn collects them and awaits them where something is acknowledged.
 """
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from functools import cache
@@ -16,16 +15,17 @@ from typing import Any, TypeAlias
 
 from hookline_hookspecs.drivers import Connection, Migration, Store
 from hookline_hookspecs.events import Inbound, ModelResponse, Reply, Session, ToolResult, Usage
+from hookline_hookspecs.inspection import StablePrompt
 from hookline_hookspecs.messages import Message, ToolCall
 
 from .. import clock
-from ..sessions.prompt import Part, StablePrompt
-from ..store.codec import inbound_from_json, inbound_to_json, reply_to_json
+from ..text import dump, new_id
+from .codec import inbound_from_json, inbound_to_json, reply_to_json
 
 Statement: TypeAlias = "tuple[str, Mapping[str, Any]]"
 """A query's name and its parameters."""
-INBOX_DAYS = 7
-"""How long inbound ids are kept, so that a redelivery is known."""
+KEPT_DAYS = 7
+"""Days for which finished messages are kept, so that a redelivery is recognised."""
 
 
 @cache
@@ -52,28 +52,24 @@ def core_migrations(dialect: str) -> list[Migration]:
     ]
 
 
-def new_id() -> str:
-    """A new identifier: 32 hexadecimal digits."""
-    return os.urandom(16).hex()
-
-
-def dump(value: object) -> str:
-    """Compact JSON."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
 class Journal:
-    """Reads and writes sessions, turns, inbox, outbox and usage."""
+    """Reads and writes sessions, turns, inbox, outbox and usage.
 
-    def __init__(self, store: Store) -> None:
+    Rows that are worked on name their ``owner``, a node (see ``engine.Node``). A claim is one
+    statement that takes a row nobody owns, or that still belongs to ``previous``; only who gets 1
+    from it goes on.
+    """
+
+    def __init__(self, store: Store, node: str) -> None:
         self.store = store
+        self.node = node
         self.sql = queries()
 
     async def _rows(self, query: str, **params: Any) -> list[Mapping[str, Any]]:
         return await self.store.read(lambda db: db.fetch(self.sql[query], params))
 
     def _all(self, statements: Sequence[Statement], durable: bool = False) -> Awaitable[int]:
-        """Run the statements in one transaction; how many rows they touched."""
+        """Run the statements in one transaction; the number of rows they touched."""
 
         def work(db: Connection) -> int:
             return sum(db.execute(self.sql[name], params) for name, params in statements)
@@ -83,32 +79,39 @@ class Journal:
     def _do(self, query: str, **params: Any) -> Awaitable[int]:
         return self._all([(query, params)])
 
+    def _claim(self, query: str, row_id: str, previous: str | None) -> Awaitable[int]:
+        return self._do(query, id=row_id, node=self.node, previous=previous or self.node)
+
     # Inbox
 
     def receive(self, inbound: Inbound, *, durable: bool) -> tuple[str, Awaitable[int]]:
-        """Store an inbound message: its id, and the write: 0 if it was there already."""
+        """Store an inbound message. Returns its id and the write: 0 if it was stored before."""
         row = {name: getattr(inbound, name) for name in _INBOX}
-        row |= {"id": new_id(), "body": inbound_to_json(inbound)}
+        row |= {"id": new_id(), "owner": self.node, "body": inbound_to_json(inbound)}
         row["received"] = inbound.received or clock.now()
         return row["id"], self._all([("insert_inbox", row)], durable=durable)
+
+    def claim_inbound(self, inbox_id: str, previous: str | None) -> Awaitable[int]:
+        """Claim a message that no turn has begun with."""
+        return self._claim("claim_inbox", inbox_id, previous)
 
     def close_inbound(
         self, inbox_id: str | None, session_id: str | None, reply: Reply | None
     ) -> Awaitable[int]:
-        """An inbound message needs no further work; its reply goes into the outbox with that."""
+        """Mark an inbound message as done and put its reply, if any, into the outbox."""
         done = {"id": inbox_id, "state": "done", "session_id": session_id}
         statements: list[Statement] = [("set_inbox", done)] if inbox_id is not None else []
-        statements += [_reply(reply, None)] if reply is not None else []
+        statements += [_reply(reply, None, self.node)] if reply is not None else []
         return self._all(statements, durable=reply is not None)
 
-    async def open_inbox(self) -> list[tuple[str, Inbound]]:
-        """Messages that were received and not finished, oldest first."""
+    async def open_inbox(self) -> list[Mapping[str, Any]]:
+        """Messages that no turn has begun with, oldest first: ``id owner inbound``."""
         rows = await self._rows("open_inbox")
-        return [(row["id"], inbound_from_json(row["body"])) for row in rows]
+        return [{**row, "inbound": inbound_from_json(row["body"])} for row in rows]
 
     def prune(self) -> Awaitable[int]:
-        """Forget finished messages and delivered replies past :data:`INBOX_DAYS`."""
-        old = {"before": clock.now() - INBOX_DAYS * 86400}
+        """Delete messages and replies that were finished more than :data:`KEPT_DAYS` ago."""
+        old = {"before": clock.now() - KEPT_DAYS * 86400}
         return self._all([("prune_inbox", old), ("prune_outbox", old)])
 
     # Sessions
@@ -117,13 +120,13 @@ class Journal:
     def new_session(
         session: Session, stable: StablePrompt, *, model: str, workspace: str, summary: Any
     ) -> Statement:
-        """What stores a session with its frozen prompt, together with what first happens in it."""
+        """The statement that stores a session; it is run with the session's first write."""
         row = {name: getattr(session, name) for name in _SESSION}
         row |= {"model": model, "workspace": workspace, "summary": summary}
         return "insert_session", {**row, **_stable(stable)}
 
     def create_session(self, creating: Statement) -> Awaitable[int]:
-        """Store a session in which no turn begins."""
+        """Store a session before its first turn."""
         return self._all([creating])
 
     async def session(self, session_id: str) -> Mapping[str, Any] | None:
@@ -131,10 +134,12 @@ class Journal:
         rows = await self._rows("session", id=session_id)
         return rows[0] if rows else None
 
-    async def opening(self, session_id: str, name: str, inbound: Inbound) -> Mapping[str, Any]:
-        """What the session's new owner has to know (see the query); ``name`` is its stem."""
+    async def session_for_owner(
+        self, session_id: str, name: str, inbound: Inbound
+    ) -> Mapping[str, Any]:
+        """A session's row with ``left_over`` and ``known`` (see the query)."""
         asked = {"channel": inbound.channel, "message_id": inbound.message_id}
-        return (await self._rows("opening", id=session_id, named=name, **asked))[0]
+        return (await self._rows("session_for_owner", id=session_id, named=name, **asked))[0]
 
     async def active_session(self, channel: str, chat_id: str) -> str | None:
         """The chat's current session."""
@@ -154,7 +159,7 @@ class Journal:
         )
 
     def end_session(self, session_id: str, successor: str | None = None) -> Awaitable[int]:
-        """A session is over."""
+        """Mark a session as ended."""
         return self._do("end_session", id=session_id, now=clock.now(), successor=successor)
 
     def refreeze(self, session_id: str, stable: StablePrompt) -> Awaitable[int]:
@@ -179,15 +184,15 @@ class Journal:
         """Messages whose text is LIKE ``pattern`` (masked with a backslash), newest first."""
         return await self._rows("search_messages", pattern=pattern, limit=limit)
 
-    # What went wrong
+    # Failures
 
-    def plugin_failed(self, plugin: str, hook: str, reason: str) -> Awaitable[int]:
-        """Keep a plugin's failure, of the last twenty of each."""
+    def record_failure(self, plugin: str, hook: str, reason: str) -> Awaitable[int]:
+        """Store a plugin's failure; the last twenty of each plugin are kept."""
         row = {"plugin": plugin, "hook": hook, "reason": reason, "now": clock.now()}
         return self._all([("insert_plugin_error", row), ("prune_plugin_errors", row)])
 
     async def plugin_errors(self) -> list[Mapping[str, Any]]:
-        """The kept failures, newest first."""
+        """The stored failures, newest first."""
         return await self._rows("plugin_errors")
 
     async def last_break(self, session_id: str) -> Mapping[str, Any] | None:
@@ -206,9 +211,10 @@ class Journal:
         message: Message,
         first: Sequence[Statement] = (),
     ) -> Awaitable[int]:
-        """A turn starts with this user message and its sidecar, after what comes ``first``."""
+        """Begin a turn with its user message and sidecar, after the statements in ``first``."""
         now = clock.now()
         turn = {"id": turn_id, "session_id": session_id, "inbox_id": inbox_id, "now": now}
+        turn["owner"] = self.node
         statements: list[Statement] = [
             *first,
             ("insert_turn", turn),
@@ -226,11 +232,13 @@ class Journal:
         """Replace the sidecar of a message."""
         return self._all([_sidecar(session_id, seq, text)])
 
-    def say(self, session_id: str, turn_id: str, seq: int, message: Message) -> Awaitable[int]:
-        """A message joins the history."""
+    def append_message(
+        self, session_id: str, turn_id: str, seq: int, message: Message
+    ) -> Awaitable[int]:
+        """Append a message to the history."""
         return self._all([_message(session_id, turn_id, seq, message)])
 
-    def respond(
+    def record_response(
         self,
         session_id: str,
         turn_id: str,
@@ -239,7 +247,7 @@ class Journal:
         steps: Iterable[tuple[ToolCall, bool]],
         response: ModelResponse,
     ) -> Awaitable[int]:
-        """A model's response: the message, its tool calls (with ``read_only``) and its cost."""
+        """Store a response: the message, its tool calls (with ``read_only``) and its usage."""
         statements = [_message(session_id, turn_id, seq, message)]
         for number, (call, read_only) in enumerate(steps):
             row = {"turn_id": turn_id, "call_id": call.id, "seq": seq * 1000 + number}
@@ -248,20 +256,20 @@ class Journal:
         statements.append(_usage(session_id, turn_id, "turn", response))
         return self._all(statements)
 
-    def spend(
+    def record_usage(
         self, session_id: str, turn_id: str, purpose: str, response: ModelResponse
     ) -> Awaitable[int]:
-        """What a model call outside of the history has cost."""
+        """Store the usage of a model call that is not part of the history."""
         return self._all([_usage(session_id, turn_id, purpose, response)])
 
     def start_step(self, turn_id: str, call_id: str) -> Awaitable[int]:
-        """A tool that may change something is about to run."""
+        """Record that a tool which may change something is about to run."""
         return self._do("start_step", turn_id=turn_id, call_id=call_id, now=clock.now())
 
     def finish_step(
         self, turn_id: str, session_id: str, result: ToolResult, question: str | None
     ) -> Awaitable[int]:
-        """A tool call has its result, and with it the session its open ``question``, if any."""
+        """Store a call's result, and the ``question`` it leaves open in the session, if any."""
         row = {"turn_id": turn_id, "call_id": result.call.id, "ok": int(result.ok)}
         row |= {"result": result.text, "seconds": result.seconds}
         statements: list[Statement] = [("finish_step", row)]
@@ -281,9 +289,11 @@ class Journal:
         reply: Reply | None = None,
         session_id: str,
         warm_until: float,
+        resumed: bool = False,
     ) -> Awaitable[Mapping[str, Any] | None]:
-        """A turn is over; its reply is in the outbox once this returns, power cut or not.
+        """End a turn; once awaited, its reply is in the outbox and survives a power cut.
 
+        The reply of a ``resumed`` turn belongs to nobody: this process may not have the channel.
         Returns the session's row as it is now.
         """
         end = {"id": turn_id, "state": state, "stop": stop, "iterations": iterations}
@@ -292,7 +302,7 @@ class Journal:
             done = {"id": inbox_id, "state": "done", "session_id": None}
             statements.append(("set_inbox", done))
         if reply is not None:
-            statements.append(_reply(reply, turn_id))
+            statements.append(_reply(reply, turn_id, None if resumed else self.node))
         statements.append(("set_warm", {"id": session_id, "warm_until": warm_until}))
 
         def work(db: Connection) -> Mapping[str, Any] | None:
@@ -301,6 +311,10 @@ class Journal:
             return next(iter(db.fetch(self.sql["session"], {"id": session_id})), None)
 
         return self.store.write(work, durable=True)
+
+    def claim_turn(self, turn_id: str, previous: str | None) -> Awaitable[int]:
+        """Claim a turn that never ended."""
+        return self._claim("claim_turn", turn_id, previous)
 
     async def open_turns(self, session_id: str) -> list[Mapping[str, Any]]:
         """Turns that never ended, oldest first, with their inbound message."""
@@ -315,20 +329,20 @@ class Journal:
         return {row["call_id"]: row for row in await self._rows("steps", turn_id=turn_id)}
 
     def undo_turn(self, session_id: str, turn_id: str) -> Awaitable[int]:
-        """Take a turn's messages out of the history."""
+        """Remove a turn's messages from the history."""
         where = {"session_id": session_id, "turn_id": turn_id}
         names = ("delete_turn_sidecars", "delete_turn_messages", "delete_turn_rewrites")
         undone = ("undo_turn", {"id": turn_id})
         return self._all([*((name, where) for name in names), undone, _touch(session_id)])
 
     async def rewrites(self, session_id: str) -> list[Mapping[str, Any]]:
-        """What parts of a history were replaced by, in the order of their making."""
+        """The replacements made in a history, oldest first."""
         return await self._rows("rewrites", session_id=session_id)
 
     def rewrite(
         self, session_id: str, rows: Iterable[Mapping[str, Any]], turn_id: str
     ) -> Awaitable[int]:
-        """Replace parts of a history; of the sidecars only those of ``turn_id`` stay."""
+        """Replace parts of a history; only the sidecars of ``turn_id`` are kept."""
         where = {"session_id": session_id}
         statements: list[Statement] = [("drop_sidecars", {**where, "turn_id": turn_id})]
         statements += [("insert_rewrite", {**where, **row, "now": clock.now()}) for row in rows]
@@ -346,25 +360,33 @@ class Journal:
     # Outbox
 
     async def open_outbox(self, channel: str) -> list[Mapping[str, Any]]:
-        """Replies that are not confirmed, oldest first."""
+        """Replies that are neither confirmed nor given up, oldest first."""
         return await self._rows("open_outbox", channel=channel)
 
-    def set_outbox(
-        self, reply_id: str, state: str, *, due: float = 0.0, delivered_id: str | None = None
+    def claim_reply(self, reply_id: str, previous: str | None) -> Awaitable[int]:
+        """Claim a reply for one attempt to send it; the attempt is counted."""
+        return self._claim("claim_outbox", reply_id, previous)
+
+    def postpone_reply(self, reply_id: str, due: float, *, keep: bool) -> Awaitable[int]:
+        """An attempt failed; the next is ``due`` then, by this process if ``keep``."""
+        return self._do("postpone_outbox", id=reply_id, due=due, owner=self.node if keep else None)
+
+    def close_reply(
+        self, reply_id: str, state: str, delivered_id: str | None = None
     ) -> Awaitable[int]:
-        """``sent`` once confirmed, ``pending`` until ``due``, ``sending`` while under way."""
-        values = {"state": state, "due": due, "delivered_id": delivered_id}
-        return self._do("set_outbox", id=reply_id, tried=int(state == "sending"), **values)
+        """Mark a reply as ``sent`` or ``failed``; nobody sends it again."""
+        return self._do("close_outbox", id=reply_id, state=state, delivered_id=delivered_id)
 
 
 _INBOX = ("channel", "message_id", "chat_id", "session_id")
-_PART, _USAGE = (tuple([field.name for field in fields(kind)]) for kind in (Part, Usage))
+_USAGE = tuple([field.name for field in fields(Usage)])
+_PART = ("plugin", "slot", "text")
 _SESSION = ("id", "channel", "chat_id", "kind", "parent_id", "title", "created")
 
 
 def _stable(stable: StablePrompt) -> dict[str, str]:
-    parts = dump([{name: getattr(part, name) for name in _PART} for part in stable.parts])
-    return {"system": stable.system, "tools": stable.tools_json(), "parts": parts}
+    parts = dump([dict(zip(_PART, part, strict=True)) for part in stable.parts])
+    return {"system": stable.system, "tools": stable.tools_json, "parts": parts}
 
 
 def _message(session_id: str, turn_id: str, seq: int, message: Message) -> Statement:
@@ -388,13 +410,8 @@ def _usage(session_id: str, turn_id: str, purpose: str, response: ModelResponse)
     return "insert_usage", {**row, **{name: getattr(response.usage, name) for name in _USAGE}}
 
 
-def _reply(reply: Reply, turn_id: str | None) -> Statement:
+def _reply(reply: Reply, turn_id: str | None, owner: str | None) -> Statement:
     session = reply.session
-    row = {"id": reply.id, "session_id": session.id, "turn_id": turn_id, "state": "pending"}
+    row = {"id": reply.id, "session_id": session.id, "turn_id": turn_id, "owner": owner}
     place = {"channel": session.channel, "chat_id": session.chat_id, "now": clock.now()}
     return "insert_outbox", {**row, **place, "body": reply_to_json(reply)}
-
-
-def parts_from_json(text: str) -> tuple[Part, ...]:
-    """The sections of a stored prompt."""
-    return tuple(Part(**item) for item in json.loads(text))

@@ -56,7 +56,7 @@ class FakeChannel:
         self._number += 1
         id_ = message_id or f"m{self._number}"
         inbound = Inbound("fake", chat, user, id_, text, reply_to=reply_to)
-        taken: bool = await self._runtime.intake.receive(inbound)
+        taken: bool = await self._runtime.dispatcher.receive(inbound)
         return taken
 
     async def replies(self, count: int, seconds: float = 60.0) -> list[Reply]:

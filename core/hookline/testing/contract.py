@@ -14,8 +14,8 @@ from hookline_hookspecs import HOOKS, SIGNALS, Host, NoConfig, Plugin, Turn, hoo
 from pydantic import BaseModel, ValidationError
 
 from hookline.bus.implementation import PluginRefused, describe
-from hookline.plugins.loader import GROUP
-from hookline.sessions.context import TurnContext
+from hookline.plugins.discovery import GROUP
+from hookline.sessions.context import TurnContext, idle_context
 
 from . import hostile, settings
 from .encounter import meet
@@ -183,7 +183,7 @@ class PluginContract:
         for hook in HOOKS:
             for implementation in h.runtime.bus.implementations(hook):
                 if implementation.plugin == self._name():
-                    cases = hostile.events(hook, folder, list(h.runtime.tools.values()))
+                    cases = hostile.events(hook, folder, list(h.runtime.engine.tools.values()))
                     complaints += h.run(meet(h.runtime.bus, implementation, ctx, cases))
         if complaints:
             _fail("\n".join(complaints))
@@ -302,7 +302,7 @@ class PluginContract:
                 f"settings (`config`), plugins (`needs`) or `services` with which it starts."
             )
         seen = h.plugin(_Probe).seen
-        return seen[-1] if seen else h.runtime.idle_context()
+        return seen[-1] if seen else idle_context(h.runtime.engine)
 
     # What is known of the plugin
 
@@ -346,7 +346,7 @@ class _Probe(Plugin[NoConfig]):
 
     @hookimpl
     def start_of_turn(self, ctx: Any, turn: Turn) -> None:
-        self.seen.append(ctx._base)
+        self.seen.append(ctx.base)
 
 
 def _offering(services: Mapping[type, Any]) -> type[Plugin[Any]]:
@@ -383,10 +383,10 @@ def _registered(h: Harness) -> set[str]:
     h.hooks.close()  # Otherwise every signal of a hook is listened to.
     has_receivers = runtime.bus.signals.has_receivers
     return {
-        *(f"tool {name}" for name in runtime.tools),
+        *(f"tool {name}" for name in runtime.engine.tools),
         *(f"command {command.name}" for command in runtime.commands.all()),
         *(f"channel {channel.name}" for channel in runtime.channels),
-        *(f"service {protocol.__name__}" for protocol in runtime.services),
+        *(f"service {protocol.__name__}" for protocol in runtime.engine.services),
         *(f"listener to {name}" for name in (*HOOKS, *SIGNALS) if has_receivers(name)),
         *(f"watcher {number}" for number, _ in enumerate(runtime.bus.observers)),
         *(

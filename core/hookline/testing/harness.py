@@ -27,10 +27,10 @@ from hookline_hookspecs.plugin import NoConfig
 
 from hookline.bus.bus import Bus
 from hookline.config import PluginEntry, load
-from hookline.plugins.loader import installed
+from hookline.plugins.discovery import installed
 from hookline.runtime import Runtime
 from hookline.sessions.context import TurnContext
-from hookline.store.journal import new_id
+from hookline.text import new_id
 
 from .channel import FakeChannel
 from .model import ScriptedModel, Step
@@ -137,11 +137,11 @@ class Harness:
             session_id=session,
             system=system,
         )
-        running = await runtime.intake.submit(inbound, approve)
-        await runtime.intake.delivered(running)
+        turn = await runtime.dispatcher.submit(inbound, approve)
+        await runtime.dispatcher.confirm(turn)
         await runtime.finish_background(30.0)
         notices = tuple(self.notices[heard:])
-        return Outcome(running.reply, running.stop, running.snapshot(), notices)
+        return Outcome(turn.outcome.reply, turn.outcome.stop, turn.snapshot(), notices)
 
     def cli(self, arguments: str, input: str = "") -> CliResult:  # noqa: A002
         """Run ``hookline ARGUMENTS``, a command of the plugins, as the program does.
@@ -231,7 +231,7 @@ class Harness:
     async def _open(self) -> Runtime:
         self.workspace.mkdir(parents=True, exist_ok=True)
         runtime = self._runtime()
-        runtime.providers.add("test", self.model)
+        runtime.engine.providers.add("test", self.model)
         self._hooks = HookRecorder(runtime.bus)
         runtime.bus.signals.connect("notice", self._notice)
         try:
@@ -240,7 +240,7 @@ class Harness:
             await runtime.__aexit__(None, None, None)
             raise
         self._channel = FakeChannel(runtime)
-        runtime.channels.add(self._channel, "person")
+        runtime.channels.register(self._channel, "person")
         return runtime
 
     def checks(self) -> list[tuple[str, Check]]:

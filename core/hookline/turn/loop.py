@@ -5,230 +5,163 @@ from __future__ import annotations
 import asyncio
 import copy
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hookline_hookspecs import Block, ContextBlock, crash
 from hookline_hookspecs.errors import ProviderError
-from hookline_hookspecs.events import Failure, ModelResponse, Question, Reply, ToolResult, Turn
+from hookline_hookspecs.events import Failure, ModelResponse, Question, Reply, ToolResult
 from hookline_hookspecs.messages import Message, TextBlock, ToolCall, ToolResultBlock
 
 from .. import clock
 from ..bus.implementation import describe
 from ..bus.middleware import AroundFault
-from ..sessions.context import TurnContext, current
+from ..engine import Engine
+from ..sessions.context import TurnContext
 from ..sessions.history import forget_cold_context
-from ..sessions.prompt import envelope
-from ..sessions.state import notices, session_version
-from ..store.journal import new_id
-from ..store.questions import numbered
-from ..text import clean, clean_arguments
-from ..turn.model_call import call_model, turn_request
-from ..turn.tool_call import run_calls
-
-if TYPE_CHECKING:
-    from ..runtime import Runtime
-    from ..sessions.active_turn import Running
+from ..sessions.prompt import envelope, notices
+from ..sessions.state import ActiveTurn, session_version
+from ..store.codec import question_to_json
+from ..tasks import finish_despite_cancel, uncancel
+from ..text import clean, clean_arguments, new_id, numbered
+from .model_call import call_model, turn_request
+from .tool_call import run_calls
 
 log = logging.getLogger("hookline.turn")
 STOPPED = "Interrupted: the person stopped the turn; the outcome of this call is unknown"
-UNKNOWN = (
-    "Interrupted: the process died while this ran; the outcome is unknown, check before you go on"
-)
 
 
 class EmptyAnswer(ProviderError):
     """The model said nothing, twice."""
 
 
-async def run_turn(runtime: Runtime, running: Running, blocks: Sequence[Block]) -> Turn:
-    """Run a new turn of a session that the caller owns. Errors end up in the turn, not here."""
-    ctx = TurnContext(runtime, running.state, running)
-    state = running.state
+async def run_turn(engine: Engine, turn: ActiveTurn, blocks: Sequence[Block]) -> None:
+    """Run a new turn of a session that the caller owns. Errors end up in the turn's outcome."""
+    state = turn.state
+    ctx = TurnContext(engine, state, turn)
 
     async def begin() -> None:
         forgotten = forget_cold_context(state)
-        await runtime.bus.observe("start_of_turn", ctx, running.snapshot())
-        found = await runtime.bus.collect("pre_prompt", ctx, running.snapshot(), ContextBlock)
-        running.blocks = (*notices(state), *(block for _, block in found))
-        late, state.steering = [TextBlock(text) for text in state.steering], []
-        user = Message("user", (*late, *blocks), envelope(running.blocks))
-        entry = running.say(user)
-        creating, state.creating = state.creating, None
-        running.later(
-            runtime.journal.begin_turn(
-                running.id,
-                state.record.id,
-                running.inbox_id,
-                entry.seq,
-                user,
-                first=[*([creating] if creating else ()), *forgotten],
+        await engine.bus.observe("start_of_turn", ctx, turn.snapshot())
+        found = await engine.bus.collect("pre_prompt", ctx, turn.snapshot(), ContextBlock)
+        turn.blocks = (*notices(state), *(block for _, block in found))
+        late = [TextBlock(text) for text in state.take_steering()]
+        entry = turn.append(Message("user", (*late, *blocks), envelope(turn.blocks)))
+        creating, state.pending.creating = state.pending.creating, None
+        first = [*([creating] if creating else ()), *forgotten]
+        turn.track_write(
+            engine.journal.begin_turn(
+                turn.id, state.record.id, turn.inbox_id, entry.seq, entry.message, first
             )
         )
 
-    return await _carry(ctx, begin)
+    await carry_out(ctx, begin)
 
 
-async def resume_turn(
-    runtime: Runtime, running: Running, steps: Mapping[str, Mapping[str, Any]]
-) -> Turn:
-    """Take a turn up again after the process died, from its last journalled step.
-
-    Finished calls keep their results; started ones are reported as interrupted unless they only
-    read; those that never started are run.
-    """
-    ctx = TurnContext(runtime, running.state, running)
-
-    async def begin() -> None:
-        await runtime.bus.observe("start_of_turn", ctx, running.snapshot())
-        running.question = running.state.question  # cleared as a turn begins, so it is its own
-        last = running.entries[-1].message
-        if last.role != "assistant":
-            return
-        if not last.tool_calls:
-            running.reply = last.text
-            return
-        for call in last.tool_calls:
-            step = steps.get(call.id)
-            if step is not None and step["state"] == "finished":
-                text = step["result"] or ""
-                running.finished[call.id] = ToolResult(call, text, ok=bool(step["ok"]))
-            elif step is not None and step["state"] == "started" and not step["read_only"]:
-                running.finish(runtime.journal, ToolResult(call, UNKNOWN, ok=False))
-        await _answer_calls(ctx, last.tool_calls)
-
-    return await _carry(ctx, begin)
-
-
-async def _carry(ctx: TurnContext, begin: Callable[[], Awaitable[None]]) -> Turn:
-    """Begin, loop, end: whatever happens in between, the turn ends and history stays whole."""
-    running = ctx.at_work
-    running.task = asyncio.current_task()
-    ctx.state.running = running
-    token = current.set(ctx)
+async def carry_out(ctx: TurnContext, begin: Callable[[], Awaitable[None]]) -> None:
+    """Begin, loop, end: whatever happens in between, the turn ends and its history is complete."""
+    turn = ctx.active_turn
+    turn.task = asyncio.current_task()
+    ctx.state.active = turn
     try:
-        cancelled = await _work(ctx, begin)
-        late = await _surely(_end(ctx))
+        with ctx.activate():
+            cancelled = await _work(ctx, begin)
+            late = await finish_despite_cancel(_end(ctx))
     finally:
-        ctx.state.running = None
-        current.reset(token)
-    if cancelled or (late and not running.stopping):
+        ctx.state.active = None
+    if cancelled or (late and not turn.stopping):
         raise asyncio.CancelledError
-    error = running.error.exception if running.error else None
-    if ctx.runtime.strict and error is not None and not isinstance(error, ProviderError):
+    error = turn.outcome.error.exception if turn.outcome.error else None
+    if ctx.engine.strict and error is not None and not isinstance(error, ProviderError):
         raise error
-    return running.snapshot()
 
 
 async def _work(ctx: TurnContext, begin: Callable[[], Awaitable[None]]) -> bool:
-    """Everything up to the reply; True if the turn was cancelled from outside of it."""
-    running = ctx.at_work
+    """Run everything up to the reply; return whether the turn was cancelled from outside."""
+    turn, outcome = ctx.active_turn, ctx.active_turn.outcome
     try:
         await begin()
-        if running.question is None and not running.reply:
+        if outcome.question is None and not outcome.reply:
             await _loop(ctx)
-        running.stop = running.stop or ("question" if running.question else "done")
+        outcome.stop = outcome.stop or ("question" if outcome.question else "done")
     except asyncio.CancelledError:
-        if ctx.runtime.closing:
-            # The process is going away: the next one takes the turn up from the journal.
+        if ctx.engine.closing:
+            # The process is ending: the next one resumes the turn from the journal.
             raise
-        running.stop = "stopped"
-        running.reply = "Stopped."
-        if not running.stopping:
+        outcome.stop, outcome.reply = "stopped", "Stopped."
+        if not turn.stopping:
             return True
-        _uncancel(running.task)
+        uncancel(turn.task)
     except BaseException as error:
         await _failed(ctx, error)
     return False
 
 
-async def _surely(work: Coroutine[Any, Any, None]) -> bool:
-    """Wait for ``work`` to its end, whoever cancels meanwhile; True if somebody did."""
-    task = asyncio.ensure_future(work)
-    cancelled = False
-    while not task.done():
-        try:
-            await asyncio.shield(task)
-        except asyncio.CancelledError:
-            cancelled = not task.done() or task.cancelled()
-    task.result()
-    if cancelled:
-        _uncancel(asyncio.current_task())
-    return cancelled
-
-
-def _uncancel(task: asyncio.Task[Any] | None) -> None:
-    while task is not None and task.cancelling():
-        task.uncancel()
-
-
 async def _failed(ctx: TurnContext, error: BaseException) -> None:
-    running = ctx.at_work
+    outcome = ctx.active_turn.outcome
     if not isinstance(error, Exception):
         raise error
     if isinstance(error, ProviderError):
-        running.error = Failure(error.kind, str(error), error)
+        failure = Failure(error.kind, str(error), error)
     else:
         if not isinstance(error, AroundFault):
-            log.error("turn %s failed", running.id, exc_info=error)
-        running.error = Failure("internal", str(error) or describe(error), error)
-        if ctx.runtime.strict:
-            running.error = Failure("internal", describe(error), error)
-    running.stop = "budget" if running.error.kind == "budget" else "error"
-    running.reply = running.error.text
-    await ctx.runtime.bus.observe("on_error", ctx, running.error)
+            log.error("turn %s failed", ctx.active_turn.id, exc_info=error)
+        text = describe(error) if ctx.engine.strict else str(error) or describe(error)
+        failure = Failure("internal", text, error)
+    outcome.error, outcome.reply = failure, failure.text
+    outcome.stop = "budget" if failure.kind == "budget" else "error"
+    await ctx.engine.bus.observe("on_error", ctx, failure)
 
 
 async def _loop(ctx: TurnContext) -> None:
-    """Ask the model, run what it calls, until it answers."""
-    runtime, running, state = ctx.runtime, ctx.at_work, ctx.state
-    limit = runtime.config.max_iterations
-    while state.max_iterations is None or running.iterations < state.max_iterations:
-        final = running.iterations >= limit
-        request = turn_request(ctx, state.messages(), final=final)
-        response = await _ask(ctx, request)
-        running.iterations += 1
+    """Ask the model and run what it calls, until it answers."""
+    engine, turn, state = ctx.engine, ctx.active_turn, ctx.state
+    limit = engine.config.max_iterations
+    while not turn.max_calls or turn.iterations < turn.max_calls:
+        final = turn.iterations >= limit
+        response = await _ask(ctx, turn_request(ctx, state.messages(), final=final))
+        turn.iterations += 1
         calls = () if final else response.message.tool_calls
-        message = _kept(response, calls)
-        await _journal_response(ctx, message, calls, response)
-        await runtime.bus.observe("post_model", ctx, _shown(response))
-        if response.stop == "pause" and not calls and running.iterations < limit:
+        await _record(ctx, _message_to_store(response, calls), calls, response)
+        await engine.bus.observe("post_model", ctx, _copy(response))
+        if response.stop == "pause" and not calls and turn.iterations < limit:
             continue
         if final:
-            running.stop = "max_iterations"
+            turn.outcome.stop = "max_iterations"
         if not calls:
-            running.reply = response.text
-            if final or not state.steering:
+            turn.outcome.reply = response.text
+            if final or not state.pending.steering:
                 return
-            _say_steering(ctx)
+            _append_steering(ctx)
             continue
-        await _answer_calls(ctx, calls)
-        if running.question is not None:
+        await answer_calls(ctx, calls)
+        if turn.outcome.question is not None:
             return
-    running.stop = "max_iterations"
+    turn.outcome.stop = "max_iterations"
 
 
 async def _ask(ctx: TurnContext, request: Any) -> ModelResponse:
-    """One response with something in it; an empty one is asked for once more."""
-    running = ctx.at_work
+    """One response with content; an empty one is asked for once more."""
+    turn = ctx.active_turn
     for _attempt in range(2):
         response = await call_model(ctx, request)
-        said = [entry.message for entry in running.entries]
-        response = _distinct(response, {c.id for message in said for c in message.tool_calls})
-        running.usage = running.usage + response.usage
+        used = {call.id for entry in turn.entries for call in entry.message.tool_calls}
+        response = _unique_call_ids(response, used)
+        turn.usage = turn.usage + response.usage
         if response.text.strip() or response.message.tool_calls or response.stop == "pause":
             return response
         if response.stop == "refusal":
             return replace(response, blocks=(TextBlock("The model refused to answer."),))
-        running.later(ctx.runtime.journal.spend(ctx.state.record.id, running.id, "turn", response))
+        session = ctx.state.record.id
+        turn.track_write(ctx.engine.journal.record_usage(session, turn.id, "turn", response))
     raise EmptyAnswer(
         f"{request.model} returned an empty answer twice; try again, or choose another model"
     )
 
 
-def _distinct(response: ModelResponse, used: set[str]) -> ModelResponse:
-    """The response with an id of its own for each tool call, and text that can be stored."""
+def _unique_call_ids(response: ModelResponse, used: set[str]) -> ModelResponse:
+    """The response with a unique id for each tool call, and text that can be stored."""
     seen = set(used)
     blocks: list[Block] = []
     for block in response.blocks:
@@ -244,121 +177,122 @@ def _distinct(response: ModelResponse, used: set[str]) -> ModelResponse:
     return replace(response, blocks=tuple(blocks))
 
 
-def _shown(response: ModelResponse) -> ModelResponse:
-    """A copy, so that nobody changes the arguments of what is about to run."""
+def _copy(response: ModelResponse) -> ModelResponse:
+    """A copy for hooks, which must not change the arguments of what is about to run."""
     return replace(response, blocks=tuple(copy.deepcopy(block) for block in response.blocks))
 
 
-def _kept(response: ModelResponse, calls: Sequence[ToolCall]) -> Message:
+def _message_to_store(response: ModelResponse, calls: Sequence[ToolCall]) -> Message:
     if calls or not response.message.tool_calls:
         return response.message
     text = tuple(b for b in response.blocks if not isinstance(b, ToolCall))
     return Message("assistant", text or (TextBlock("(no answer)"),))
 
 
-async def _journal_response(
+async def _record(
     ctx: TurnContext, message: Message, calls: Sequence[ToolCall], response: ModelResponse
 ) -> None:
-    runtime, running, state = ctx.runtime, ctx.at_work, ctx.state
-    await running.settle()  # long since done; nothing may follow a message that was not stored
-    entry = running.say(message)
-    steps = []
-    for call in calls:
-        tool = runtime.tools.get(call.name)
-        steps.append((call, tool is not None and tool.read_only))
-    running.later(
-        runtime.journal.respond(state.record.id, running.id, entry.seq, message, steps, response)
+    engine, turn, session = ctx.engine, ctx.active_turn, ctx.state.record.id
+    await turn.flush()  # usually done already; nothing may follow a message that was not stored
+    entry = turn.append(message)
+    steps = [(call, engine.tools.is_read_only(call.name)) for call in calls]
+    turn.track_write(
+        engine.journal.record_response(session, turn.id, entry.seq, message, steps, response)
     )
-    # What only reads may be run again, so it need not wait until its journal is on disk.
+    # What only reads may be run again, so it need not wait until its call is stored.
     if not all(read_only for _, read_only in steps):
-        await running.settle()
-    await running.at("after-model")
+        await turn.flush()
+    await turn.pass_point("after-model")
 
 
-async def _answer_calls(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
-    """Run what has no result yet and say all results, in the order of the calls."""
-    running = ctx.at_work
+async def answer_calls(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
+    """Run the calls that have no result yet and append all results, in the order of the calls."""
+    turn = ctx.active_turn
     try:
-        open_calls = [call for call in calls if call.id not in running.finished]
-        await run_calls(ctx, open_calls)
+        await run_calls(ctx, [call for call in calls if call.id not in turn.finished])
     finally:
-        # A cancelled turn too leaves exactly one result for each call; one that the next process
-        # takes up leaves its calls open.
-        if not ctx.runtime.closing:
-            _say_results(ctx, calls)
+        # A stopped turn has exactly one result for each call too; a turn that the next process
+        # resumes leaves its calls open.
+        if not ctx.engine.closing:
+            _append_results(ctx, calls)
 
 
-def _say_steering(ctx: TurnContext) -> None:
+def _append(ctx: TurnContext, message: Message) -> None:
+    turn, entry = ctx.active_turn, ctx.active_turn.append(message)
+    write = ctx.engine.journal.append_message(ctx.state.record.id, turn.id, entry.seq, message)
+    turn.track_write(write)
+
+
+def _append_steering(ctx: TurnContext) -> None:
     """What was said into the turn after its last step begins another step."""
-    running, state = ctx.at_work, ctx.state
-    texts, state.steering = state.steering, []
-    entry = running.say(Message("user", tuple(TextBlock(text) for text in texts)))
-    running.later(ctx.runtime.journal.say(state.record.id, running.id, entry.seq, entry.message))
+    texts = ctx.state.take_steering()
+    _append(ctx, Message("user", tuple(TextBlock(text) for text in texts)))
 
 
-def _say_results(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
-    runtime, running, state = ctx.runtime, ctx.at_work, ctx.state
+def _append_results(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
+    turn = ctx.active_turn
     for call in calls:
-        if call.id not in running.finished:
-            running.finish(runtime.journal, ToolResult(call, STOPPED, ok=False))
-    results = [running.finished.pop(call.id) for call in calls]
-    running.results += results
+        if call.id not in turn.finished:
+            turn.finish_call(ctx.engine.journal, ToolResult(call, STOPPED, ok=False))
+    results = [turn.finished.pop(call.id) for call in calls]
+    turn.results += results
     blocks: list[Block] = [ToolResultBlock(r.call.id, r.text, r.ok, r.images) for r in results]
-    steering, state.steering = state.steering, []
-    blocks += [TextBlock(text) for text in steering]
+    blocks += [TextBlock(text) for text in ctx.state.take_steering()]
     for result in results:
         if isinstance(result.data, Question):
-            running.question = result.data
-    entry = running.say(Message("user", tuple(blocks)))
-    running.later(runtime.journal.say(state.record.id, running.id, entry.seq, entry.message))
+            turn.outcome.question = result.data
+    _append(ctx, Message("user", tuple(blocks)))
 
 
 async def _end(ctx: TurnContext) -> None:
-    """Store the reply and the end of the turn, then let the background hooks run."""
-    runtime, running, state = ctx.runtime, ctx.at_work, ctx.state
+    """Complete the history, make the reply, and store it with the end of the turn."""
+    engine, turn, state, outcome = ctx.engine, ctx.active_turn, ctx.state, ctx.active_turn.outcome
     await _close_history(ctx)
     reply = Reply(
         state.record,
-        running.reply if running.question is None else numbered(running.question),
-        in_reply_to=running.inbound.message_id,
-        id=f"{running.id}-reply",
-        choices=running.question.choices if running.question else (),
+        _reply_text(ctx),
+        in_reply_to=turn.inbound.message_id,
+        id=f"{turn.id}-reply",
+        choices=outcome.question.choices if outcome.question else (),
     )
-    running.reply = reply.text
-    if running.stop != "error":
-        reply = await runtime.bus.pipeline("pre_reply", ctx, reply)
-        running.reply = reply.text
-    running.sent = reply
+    outcome.reply = reply.text
+    if outcome.stop != "error":
+        reply = await engine.bus.pipeline("pre_reply", ctx, reply)
+    outcome.reply, outcome.sent = reply.text, reply
     crash.point("before-reply")
-    if running.question is not None:
-        await runtime.sessions.set_question(state, running.question)
-    row = await runtime.journal.end_turn(
-        running.id,
+    if outcome.question is not None:
+        state.question, text = outcome.question, question_to_json(outcome.question)
+        await engine.journal.update_session("set_question", state.record.id, question=text)
+    row = await engine.journal.end_turn(
+        turn.id,
         session_id=state.record.id,
-        state="failed" if running.stop == "error" else "done",
-        stop=running.stop,
-        iterations=running.iterations,
-        error=running.error.text if running.error else None,
-        inbox_id=running.inbox_id,
+        state="failed" if outcome.stop == "error" else "done",
+        stop=outcome.stop,
+        iterations=turn.iterations,
+        error=outcome.error.text if outcome.error else None,
+        inbox_id=turn.inbox_id,
         reply=None if state.record.kind != "chat" else reply,
         warm_until=state.warm_until,
+        resumed=turn.resumed,
     )
     state.version = session_version(row)
     state.last_used = clock.now()
 
 
+def _reply_text(ctx: TurnContext) -> str:
+    outcome = ctx.active_turn.outcome
+    return outcome.reply if outcome.question is None else numbered(outcome.question)
+
+
 async def _close_history(ctx: TurnContext) -> None:
-    """Make sure that the history may be continued: the last message is the assistant's."""
-    runtime, running, state = ctx.runtime, ctx.at_work, ctx.state
+    """Make sure that the history can be continued: its last message is the assistant's."""
+    turn = ctx.active_turn
     try:
-        await running.settle()
+        await turn.flush()
     except Exception as error:
         await _failed(ctx, error)
-        # Left open, the turn is finished by whoever next opens the session.
+        # Left open, the turn is finished by the next owner of the session.
         raise
-    if not running.entries:
-        return
-    if running.entries[-1].message.role == "user":
-        text = running.reply if running.question is None else numbered(running.question)
-        entry = running.say(Message.assistant(text or "(no answer)"))
-        await runtime.journal.say(state.record.id, running.id, entry.seq, entry.message)
+    if turn.entries and turn.entries[-1].message.role == "user":
+        _append(ctx, Message.assistant(_reply_text(ctx) or "(no answer)"))
+        await turn.flush()

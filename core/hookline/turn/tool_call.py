@@ -32,8 +32,8 @@ LONGEST = 400_000
 async def run_calls(ctx: TurnContext, calls: Sequence[ToolCall]) -> list[ToolResult]:
     """Run the calls of one response: neighbouring read-only ones side by side, others alone.
 
-    There is one result for each call, in order. A cancelled turn leaves in
-    ``ctx.running.finished`` what was done.
+    Returns one result for each call, in order. What a cancelled turn has finished is in
+    ``ctx.active.finished``.
     """
     results: list[ToolResult] = []
     for group in _groups(ctx, calls):
@@ -57,8 +57,7 @@ def _groups(ctx: TurnContext, calls: Sequence[ToolCall]) -> list[list[ToolCall]]
     groups: list[list[ToolCall]] = []
     side_by_side = False
     for call in calls:
-        tool = ctx.runtime.tools.get(call.name)
-        read_only = tool is not None and tool.read_only
+        read_only = ctx.engine.tools.is_read_only(call.name)
         if groups and side_by_side and read_only:
             groups[-1].append(call)
         else:
@@ -68,7 +67,7 @@ def _groups(ctx: TurnContext, calls: Sequence[ToolCall]) -> list[list[ToolCall]]
 
 
 async def run_call(ctx: TurnContext, call: ToolCall) -> ToolResult:
-    """The result of one call, whatever happens; it is journalled when this returns."""
+    """Run one call through every hook; its result is stored when this returns."""
     tool, result = _find(ctx, call)
     if tool is not None:
         ctx = ctx.with_tool(tool)
@@ -79,13 +78,13 @@ async def run_call(ctx: TurnContext, call: ToolCall) -> ToolResult:
         else:
             result = await _allowed_run(ctx, tool, call)
     assert result is not None
-    result = await ctx.runtime.bus.pipeline(
+    result = await ctx.engine.bus.pipeline(
         "post_tool", ctx, result, finish=lambda changed: _finished(replace(changed, call=call))
     )
-    ctx.at_work.finish(ctx.runtime.journal, result)
+    ctx.active_turn.finish_call(ctx.engine.journal, result)
     if tool is None or not tool.read_only:
-        await ctx.at_work.settle()
-    await ctx.at_work.at("after-tool")
+        await ctx.active_turn.flush()
+    await ctx.active_turn.pass_point("after-tool")
     return result
 
 
@@ -93,8 +92,8 @@ def _find(ctx: TurnContext, call: ToolCall) -> tuple[Tool | None, ToolResult | N
     if call.error:
         return None, _failure(call, f"Error: {call.error}")
     offered = any(schema.name == call.name for schema in ctx.state.stable.tools)
-    tool = ctx.runtime.tools.get(call.name)
-    if tool is not None and offered and tool.plugin not in ctx.runtime.plugins.gone:
+    tool = ctx.engine.tools.get(call.name)
+    if tool is not None and offered:
         return tool, None
     if offered:
         return None, _failure(call, f"Error: tool {call.name} is no longer available")
@@ -124,7 +123,7 @@ async def _allowed_run(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResu
         return await _execute(ctx, tool, asked)
 
     try:
-        return await ctx.runtime.bus.around("around_tool", ctx, _copy(call), run, ToolResult)
+        return await ctx.engine.bus.around("around_tool", ctx, _copy(call), run, ToolResult)
     except AroundFault as fault:
         return _failure(call, f"Error: {fault}; the tool did not run to its end")
 
@@ -140,9 +139,9 @@ def _fingerprint(call: ToolCall) -> str:
 
 
 async def _judge(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResult | None:
-    """A result if the call may not run (or is answered already), else None."""
+    """The result if the call may not run or is answered already, else None."""
     judged = _copy(call)
-    found = await ctx.runtime.bus.veto("pre_tool", ctx, judged)
+    found = await ctx.engine.bus.veto("pre_tool", ctx, judged)
     if _fingerprint(judged) != _fingerprint(call):
         return _failure(call, "Denied: a plugin changed the arguments while they were judged")
     plugin, verdict = found if found is not None else ("core", None)
@@ -159,7 +158,7 @@ async def _judge(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResult | N
 
 
 async def _approval(ctx: TurnContext, call: ToolCall, ask: Ask, plugin: str) -> ToolResult | None:
-    if ctx.at_work.mode == "yes":
+    if ctx.active_turn.mode == "yes":
         return None
     question = Question(
         text=f"Allow {call.name}? {ask.reason}",
@@ -169,11 +168,11 @@ async def _approval(ctx: TurnContext, call: ToolCall, ask: Ask, plugin: str) -> 
         call=_copy(call),
         reason=ask.reason,
     )
-    answer = await ctx.runtime.bus.first("on_question", ctx, question, str)
+    answer = await ctx.engine.bus.first("on_question", ctx, question, str)
     if answer in CHOICES[:-1]:
         return None
     reason = ask.reason.rstrip(".")
-    if answer is None and ctx.at_work.mode == "no":
+    if answer is None and ctx.active_turn.mode == "no":
         why = f"{reason}; nobody is there to approve it. Find another way, or stop and say so."
     else:
         why = f"{reason}; the person did not approve it. Do not try it again in another form."
@@ -183,17 +182,17 @@ async def _approval(ctx: TurnContext, call: ToolCall, ask: Ask, plugin: str) -> 
 
 async def _execute(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResult:
     if not tool.read_only:
-        await ctx.runtime.journal.start_step(ctx.at_work.id, call.id)
-    await ctx.at_work.at("before-tool")
+        await ctx.engine.journal.start_step(ctx.active_turn.id, call.id)
+    await ctx.active_turn.pass_point("before-tool")
     start = perf_counter()
     arguments: dict[str, Any] = dict(call.arguments)
     if tool.wants_context:
         arguments["ctx"] = ctx.of(tool.plugin)
     result = await _outcome(ctx, tool, call, arguments)
     seconds = perf_counter() - start
-    if ctx.runtime.bus.observers:
+    if ctx.engine.bus.observers:
         step = Step("tool", "core", "", call, result, start, seconds)
-        ctx.runtime.bus.notify_observers(ctx, step)
+        ctx.engine.bus.notify_observers(ctx, step)
     return replace(result, seconds=seconds)
 
 
@@ -202,11 +201,11 @@ async def _outcome(
 ) -> ToolResult:
     try:
         if tool.is_async:
-            bus = ctx.runtime.bus
+            bus = ctx.engine.bus
             value = await bus.run(tool.plugin, f"tool {tool.name}", tool.run, **arguments)
         else:
             value = await asyncio.to_thread(_plain, tool, arguments)
-        await ctx.at_work.at("mid-tool")
+        await ctx.active_turn.pass_point("mid-tool")
         return _result(call, value)
     except (Refused, PermissionError) as error:
         return _failure(call, f"Denied: {error}")
@@ -253,7 +252,7 @@ def _failure(call: ToolCall, text: str) -> ToolResult:
 
 
 def _finished(result: ToolResult) -> ToolResult:
-    """The result as the model reads it: bounded, its notes appended, never empty."""
+    """The result as the model reads it: bounded, with its notes, never empty."""
     text = clean(result.text)
     if len(text) > LONGEST:
         left_out = len(text) - LONGEST

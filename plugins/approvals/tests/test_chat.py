@@ -305,7 +305,7 @@ def test_a_stranger_in_a_session_of_the_same_id_cannot_answer(harness: Make) -> 
         await one.h.channel.replies(1)
         (session,) = await one.h.plugin(Approvals).host.sessions(channel="fake")
         stranger = Inbound("fake", "other", "eve", "e1", "/approve", session_id=session.id)
-        await runtime.intake.receive(stranger)
+        await runtime.dispatcher.receive(stranger)
         return (await one.h.channel.replies(2))[1].text
 
     assert one.h.run(talk()) == "Only the person whose request this is may answer."

@@ -51,7 +51,7 @@ def test_characters_are_counted_as_they_are_sent(desk):
 
 def test_the_window_is_the_models(make_desk, monkeypatch):
     desk = make_desk()
-    monkeypatch.setattr(desk.harness.runtime.providers, "window", lambda model: 1_000)
+    monkeypatch.setattr(desk.harness.runtime.engine.providers, "window", lambda model: 1_000)
     desk.put("a.txt", "a" * 1_996)
     desk.put("b.txt", "b" * 10)
     turn = desk("@file:a.txt @file:b.txt")

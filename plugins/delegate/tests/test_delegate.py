@@ -313,7 +313,9 @@ def test_it_is_stopped_with_the_turn_that_sent_it(harness: Make) -> None:
 
     async def stopped() -> Any:
         task = await _until_waiting(h)
-        assert h.runtime.intake.stop_turn(Inbound("terminal", "", "", "", "", session_id="test"))
+        assert h.runtime.dispatcher.stop_turn(
+            Inbound("terminal", "", "", "", "", session_id="test")
+        )
         return await task
 
     outcome = h.run(stopped())
@@ -339,7 +341,7 @@ def test_one_that_died_with_its_process_is_not_run_again(harness: Make, tmp_path
 
     async def taken_up() -> list[str]:
         runtime = await again.aopen()
-        await runtime.intake.take_up()
+        await runtime.recovery.recover()
         return [reply.text for reply in await again.channel.replies(1)]
 
     assert again.run(taken_up()) == ["so"]

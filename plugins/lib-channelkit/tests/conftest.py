@@ -352,7 +352,7 @@ class Town:
     async def open(self) -> Town:
         runtime = await self.harness.aopen()
         await self.kit.start()
-        await runtime.intake.take_up()
+        await runtime.recovery.recover()
         return self
 
     async def again(self) -> Town:

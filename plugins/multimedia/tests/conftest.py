@@ -330,7 +330,7 @@ class Studio:
         inbound = Inbound("fake", chat, "user", f"m{number}", text, attachments)
 
         async def exchange() -> Any:
-            await h.runtime.intake.receive(inbound)
+            await h.runtime.dispatcher.receive(inbound)
             return (await h.channel.replies(number, seconds=60))[-1]
 
         return h.run(exchange())

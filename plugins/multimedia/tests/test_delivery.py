@@ -80,7 +80,7 @@ def test_a_turn_that_another_process_finishes_delivers_it_too(
 
     async def begin_and_end() -> None:
         runtime = await first.aopen()
-        await runtime.intake.receive(Inbound("fake", "chat", "user", "m1", "draw and wait"))
+        await runtime.dispatcher.receive(Inbound("fake", "chat", "user", "m1", "draw and wait"))
         async with asyncio.timeout(60):
             await Slow.begun.wait()
         await first.aclose()
@@ -91,7 +91,7 @@ def test_a_turn_that_another_process_finishes_delivers_it_too(
 
     async def finish() -> Any:
         runtime = await second.aopen()
-        await runtime.intake.take_up()
+        await runtime.recovery.recover()
         return (await second.channel.replies(1, seconds=60))[0]
 
     reply = second.run(finish())

@@ -31,7 +31,7 @@ class Line:
         runtime = studio.harness.runtime
         self.channel = FakeChannel(runtime)
         self.channel.name = "telegram"
-        runtime.channels.add(self.channel, "person")
+        runtime.channels.register(self.channel, "person")
         self.audio = Audio(note, "audio/ogg", 0.5)
 
     def say(self, answer: str) -> Any:
@@ -42,7 +42,7 @@ class Line:
         inbound = Inbound("telegram", "1", "u", f"m{number}", "", (self.audio,))
 
         async def exchange() -> Any:
-            await h.runtime.intake.receive(inbound)
+            await h.runtime.dispatcher.receive(inbound)
             return (await self.channel.replies(number, seconds=60))[-1]
 
         return h.run(exchange())

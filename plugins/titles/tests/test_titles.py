@@ -65,7 +65,7 @@ def test_a_title_that_is_set_while_the_model_is_asked_stays(harness: Make) -> No
         @hookimpl
         async def pre_send(self, ctx: Context, wire: object) -> None:
             if len(h.model.requests) == 2:
-                await h.runtime.journal.update_session("set_title", "test", title="My wiki")
+                await h.runtime.engine.journal.update_session("set_title", "test", title="My wiki")
 
     h = harness(Titles, Someone, model=["a", "b", NAMED])
     h.send("one")

@@ -211,6 +211,6 @@ def test_the_session_that_was_reviewed_is_charged_whoever_asked(person: Any) -> 
     person.say("another talk", session="other")
     (request,) = person.curate("Ana.")
     assert request.session_id == "test"
-    usage = person.harness.runtime.services[Inspection].usage
+    usage = person.harness.runtime.engine.services[Inspection].usage
     assert "auxiliary" in [row["purpose"] for row in person.harness.run(usage("test"))]
     assert "auxiliary" not in [row["purpose"] for row in person.harness.run(usage("other"))]

@@ -112,7 +112,7 @@ class Call:
         if on != "fake":
             self.channel = FakeChannel(runtime)
             self.channel.name = on
-            runtime.channels.add(self.channel, "person")
+            runtime.channels.register(self.channel, "person")
 
     @property
     def speech(self) -> Speech:
@@ -134,7 +134,7 @@ class Call:
         inbound = Inbound(self.channel.name, "chat", "user", f"m{number}", text, attachments)
 
         async def exchange() -> Reply:
-            await self.harness.runtime.intake.receive(inbound)
+            await self.harness.runtime.dispatcher.receive(inbound)
             return (await self.channel.replies(number, seconds=60))[-1]
 
         return self.harness.run(exchange())

@@ -407,7 +407,7 @@ def test_what_is_fetched_passes_the_gate(make_desk, site):
 
 
 def tools(desk):
-    return {tool.name: tool for tool in desk.harness.runtime.tools.values()}
+    return {tool.name: tool for tool in desk.harness.runtime.engine.tools.values()}
 
 
 def test_a_result_may_be_cached_and_a_failure_fails(make_desk, site):

@@ -7,13 +7,13 @@ VALUES (:id, :channel, :chat_id, :kind, :parent_id, :title, :model, :system, :to
 -- name: session
 SELECT * FROM sessions WHERE id = :id;
 
--- What whoever has just taken a session needs to know: its row (id is null if it is not stored),
--- whether a dead process has left something in it, and whether a message was received before.
--- name: opening
+-- For the new owner of a session: its row (id is null if it is not stored), whether something was
+-- left unfinished in it (left_over), and whether the message was received before (known).
+-- name: session_for_owner
 SELECT s.*,
        (EXISTS (SELECT 1 FROM turns WHERE session_id = w.wanted AND state = 'running')
         OR EXISTS (SELECT 1 FROM inbox WHERE state <> 'done' AND session_id IN (w.wanted, :named))
-        OR EXISTS (SELECT 1 FROM outbox WHERE state <> 'sent' AND channel = 'terminal'
+        OR EXISTS (SELECT 1 FROM outbox WHERE state IN ('pending', 'sending') AND channel = 'terminal'
                    AND session_id = w.wanted)) AS left_over,
        EXISTS (SELECT 1 FROM inbox WHERE channel = :channel AND message_id = :message_id) AS known
 FROM (SELECT :id AS wanted) w LEFT JOIN sessions s ON s.id = w.wanted;

@@ -1,26 +1,35 @@
 -- name: insert_inbox!
-INSERT INTO inbox (id, channel, message_id, chat_id, body, session_id, received)
-VALUES (:id, :channel, :message_id, :chat_id, :body, :session_id, :received)
+INSERT INTO inbox (id, channel, message_id, chat_id, body, session_id, received, owner)
+VALUES (:id, :channel, :message_id, :chat_id, :body, :session_id, :received, :owner)
 ON CONFLICT (channel, message_id) DO NOTHING;
 
 -- name: set_inbox!
 UPDATE inbox SET state = :state, session_id = COALESCE(:session_id, session_id) WHERE id = :id;
 
+-- name: claim_inbox!
+UPDATE inbox SET owner = :node
+WHERE id = :id AND state = 'new' AND (owner IS NULL OR owner = :previous);
+
 -- name: open_inbox
--- What is taken has a turn, which is finished by itself.
--- The sum keeps SQLite from sorting by another index than that of what is open.
+-- A message in state taken has a turn, which is finished by itself.
+-- The plus sign keeps SQLite from using another index than the partial one on open messages.
 SELECT * FROM inbox WHERE state <> 'done' AND state <> 'taken' ORDER BY +received, id;
 
 -- name: prune_inbox!
 DELETE FROM inbox WHERE state = 'done' AND received < :before;
 
 -- name: prune_outbox!
-DELETE FROM outbox WHERE state = 'sent' AND created < :before;
+DELETE FROM outbox WHERE state IN ('sent', 'failed') AND created < :before;
 
 -- name: insert_turn!
-INSERT INTO turns (id, session_id, inbox_id, number, started)
+INSERT INTO turns (id, session_id, inbox_id, number, started, owner)
 VALUES (:id, :session_id, :inbox_id,
-        (SELECT COALESCE(MAX(number), 0) + 1 FROM turns WHERE session_id = :session_id), :now);
+        (SELECT COALESCE(MAX(number), 0) + 1 FROM turns WHERE session_id = :session_id), :now,
+        :owner);
+
+-- name: claim_turn!
+UPDATE turns SET owner = :node
+WHERE id = :id AND state = 'running' AND (owner IS NULL OR owner = :previous);
 
 -- name: end_turn!
 UPDATE turns SET state = :state, stop = :stop, iterations = :iterations, error = :error,
@@ -113,15 +122,21 @@ SELECT COUNT(*) AS requests, COALESCE(SUM(input), 0) AS input,
 FROM usage WHERE turn_id = :turn_id AND purpose = 'turn';
 
 -- name: insert_outbox!
-INSERT INTO outbox (id, session_id, turn_id, channel, chat_id, body, state, due, created)
-VALUES (:id, :session_id, :turn_id, :channel, :chat_id, :body, :state, :now, :now)
+INSERT INTO outbox (id, session_id, turn_id, channel, chat_id, body, state, due, created, owner)
+VALUES (:id, :session_id, :turn_id, :channel, :chat_id, :body, 'pending', :now, :now, :owner)
 ON CONFLICT (id) DO NOTHING;
 
--- name: set_outbox!
-UPDATE outbox SET state = :state, attempts = attempts + :tried, due = :due,
-                  delivered_id = COALESCE(:delivered_id, delivered_id)
+-- name: claim_outbox!
+UPDATE outbox SET state = 'sending', owner = :node, attempts = attempts + 1
+WHERE id = :id AND state IN ('pending', 'sending') AND (owner IS NULL OR owner = :previous);
+
+-- name: postpone_outbox!
+UPDATE outbox SET state = 'pending', due = :due, owner = :owner WHERE id = :id;
+
+-- name: close_outbox!
+UPDATE outbox SET state = :state, delivered_id = COALESCE(:delivered_id, delivered_id)
 WHERE id = :id;
 
 -- name: open_outbox
-SELECT * FROM outbox WHERE state <> 'sent' AND channel = :channel ORDER BY created, id;
-
+SELECT * FROM outbox WHERE state IN ('pending', 'sending') AND channel = :channel
+ORDER BY created, id;

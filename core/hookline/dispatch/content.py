@@ -1,0 +1,54 @@
+"""A message as the blocks that a turn begins with: text, the words of voice, pictures, files."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+
+from hookline_hookspecs import Attachment, Audio, Block, ImageBlock, Inbound, Question, TextBlock
+
+from ..sessions.context import TurnContext
+
+_IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+
+
+async def message_blocks(ctx: TurnContext, inbound: Inbound) -> list[Block]:
+    """The user message of a turn; a number that answers the open question becomes its choice."""
+    text = _chosen(ctx.state.question, inbound.text)
+    texts, images = [text] if text else [], []
+    for item in inbound.attachments:
+        if isinstance(item, Audio):
+            texts.append(await _transcribe(ctx, item))
+            continue
+        changed = await ctx.engine.bus.pipeline("on_attachment", ctx, item)
+        if changed.mime not in _IMAGES:
+            texts.append(_file_line(changed))
+            continue
+        try:
+            data = base64.b64encode(await asyncio.to_thread(changed.path.read_bytes))
+        except OSError as error:
+            texts.append(f"{_file_line(changed)[:-1]}, cannot be read: {error.strerror})")
+            continue
+        images.append(ImageBlock(changed.mime, data.decode("ascii")))
+    return [TextBlock("\n\n".join(texts) or "(no text)"), *images]
+
+
+async def _transcribe(ctx: TurnContext, audio: Audio) -> str:
+    words = await ctx.engine.bus.first("on_voice", ctx, audio, str)
+    if words is not None:
+        return words
+    ctx.notify("The voice message could not be turned into text.")
+    return f"(a voice message of {audio.duration:g} s that could not be turned into text)"
+
+
+def _chosen(question: Question | None, text: str) -> str:
+    """The choice that a number stands for while a question is open, else ``text``."""
+    number = text.strip().rstrip(".")
+    if question is None or not question.choices or not number.isdecimal() or len(number) > 9:
+        return text
+    choices = (*question.choices, "Other")
+    return choices[int(number) - 1] if 0 < int(number) <= len(choices) else text
+
+
+def _file_line(item: Attachment) -> str:
+    return f"(attached file {item.path}: {item.name}, {item.mime}, {item.size} bytes)"

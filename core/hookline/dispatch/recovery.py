@@ -1,0 +1,130 @@
+"""Finishes what a dead process or a failing store left: turns, messages, replies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hookline_hookspecs.events import Deny, Inbound
+
+from ..engine import Engine
+from ..sessions.context import TERMINAL, idle_context
+from ..sessions.manager import Sessions, stem
+from ..sessions.state import SessionState
+from ..turn.resume import restore_turn, resume_turn
+from .dispatcher import Dispatcher
+from .outbox import Channels, Outbox
+
+
+class Recovery:
+    """Claims what nobody works on any more. A row is taken only by who wins its claim."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        sessions: Sessions,
+        dispatcher: Dispatcher,
+        channels: Channels,
+        outbox: Outbox,
+    ) -> None:
+        self._engine = engine
+        self._sessions = sessions
+        self._dispatcher = dispatcher
+        self._channels = channels
+        self._outbox = outbox
+        dispatcher.recover = self.recover_session
+
+    async def recover(self) -> None:
+        """Finish everything that is left over for network channels, and delete what is old.
+
+        For the process that runs the channels: at its start, and from time to time.
+        """
+        await self._engine.node.join()
+        journal, start = self._engine.journal, self._engine.background.start
+        for session_id in await journal.unfinished_sessions():
+            row = await journal.session(session_id)
+            state = self._sessions.loaded(session_id)
+            idle = state is None or state.active is None
+            if idle and row and row["kind"] == "chat" and row["channel"] != TERMINAL:
+                start(self._finish_session(session_id))
+        for row in await journal.open_inbox():
+            if row["inbound"].channel != TERMINAL and await self._claim(row["id"], row["owner"]):
+                start(self._dispatcher.answer_stored(row["inbound"], row["id"]))
+        for channel in [one for one in self._channels if one.network]:
+            start(self._outbox.deliver_all(channel.name))
+        await journal.prune()
+
+    async def _claim(self, inbox_id: str, owner: str | None) -> bool:
+        """Claim a message that no living process works on."""
+        if inbox_id in self._dispatcher.in_hand:
+            return False
+        node = self._engine.node
+        if owner not in (None, node.id, *await node.dead([owner])):
+            return False
+        if inbox_id in self._dispatcher.in_hand:
+            return False
+        self._dispatcher.in_hand.add(inbox_id)
+        if await self._engine.journal.claim_inbound(inbox_id, owner):
+            return True
+        self._dispatcher.in_hand.discard(inbox_id)
+        return False
+
+    async def _finish_session(self, session_id: str) -> None:
+        async with self._sessions.own(session_id):
+            state = await self._sessions.existing(session_id)
+            if state is not None:
+                await self.recover_session(state, "ask")
+        if state is not None:
+            await self._outbox.deliver(state.record.channel, state.record.chat_id)
+
+    async def recover_session(self, state: SessionState, mode: str) -> None:
+        """Finish turns, then messages, that were left in a session which the caller owns."""
+        if state.flags.recovered:
+            return
+        journal, record = self._engine.journal, state.record
+        self._sessions.forget(record.id)  # if this fails, the next message reads the store
+        # Nobody has granted in advance what a dead process was about to ask.
+        mode = "no" if mode == "yes" else mode
+        for row in await journal.open_turns(record.id):
+            # Whose turn it was is dead: a living process would own the session.
+            if await journal.claim_turn(row["id"], row["owner"]):
+                turn = await restore_turn(self._engine, state, row, mode)
+                await resume_turn(self._engine, turn)
+                self._dispatcher.after_reply(turn)
+        for row in await journal.open_inbox():
+            inbound = row["inbound"]
+            if inbound.session_id not in (record.id, stem(record.id)):
+                continue
+            if await self._claim(row["id"], row["owner"]):
+                await self._answer_left_over(state, inbound, row["id"], mode)
+        if record.channel == TERMINAL:
+            state.pending.unshown = await self._claim_unshown(record.id)
+        state.flags.recovered = True
+        await self._sessions.keep(state)
+
+    async def _answer_left_over(
+        self, state: SessionState, inbound: Inbound, inbox_id: str, mode: str
+    ) -> None:
+        lobby = idle_context(self._engine, inbound.channel, inbound.chat_id)
+        try:
+            passed = await self._engine.bus.gate("on_message", lobby, inbound)
+            if isinstance(passed, Deny):
+                await self._dispatcher.close(lobby, inbound, inbox_id, "denied", passed.reason)
+            else:
+                turn = await self._dispatcher.work(state, passed, inbox_id, mode)
+                self._dispatcher.after_reply(turn)
+        finally:
+            self._dispatcher.in_hand.discard(inbox_id)
+
+    async def _claim_unshown(self, session_id: str) -> list[Mapping[str, Any]]:
+        """Replies of the terminal that nobody has seen; whoever claims them shows them."""
+        rows = await self._engine.journal.open_outbox(TERMINAL)
+        mine = [row for row in rows if row["session_id"] == session_id]
+        node = self._engine.node
+        free = (None, node.id, *await node.dead(row["owner"] for row in mine))
+        return [
+            row
+            for row in mine
+            if row["owner"] in free
+            and await self._engine.journal.claim_reply(row["id"], row["owner"])
+        ]

@@ -1,0 +1,93 @@
+"""Finds the plugins that are installed, by their entry points, and imports the wanted ones."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from time import perf_counter
+from typing import Any
+
+from hookline_hookspecs import API, HOOKS, Plugin
+
+from ..bus.implementation import PluginRefused
+
+log = logging.getLogger("hookline.plugins")
+GROUP = "hookline.plugins"
+SLOW_IMPORT = 2.0
+"""Seconds after which an import is reported."""
+
+
+def find_class(name: str) -> Any:
+    """Import the class behind the entry point ``name``; None if no dist has it.
+
+    Raises:
+        PluginRefused: two dists have it.
+    """
+    from stevedore import NamedExtensionManager
+
+    values = installed().get(name, set())
+    if not values:
+        return None
+    if len(values) > 1:
+        dists = sorted({_dist(ep) for ep in entry_points(group=GROUP, name=name)})
+        raise PluginRefused(
+            f"{' and '.join(dists)} both bring a plugin {name}; uninstall one of them"
+        )
+    errors: list[BaseException] = []
+    start = perf_counter()
+    manager: NamedExtensionManager[Any] = NamedExtensionManager(
+        GROUP,
+        [name],
+        on_load_failure_callback=lambda _manager, _ep, error: errors.append(error),
+        on_missing_entrypoints_callback=lambda _names: None,
+    )
+    if errors:
+        raise errors[0]
+    if perf_counter() - start > SLOW_IMPORT:
+        log.warning("plugin %s took %.1f s to import", name, perf_counter() - start)
+    found = manager.extensions
+    return found[0].plugin if found else None
+
+
+@cache
+def installed() -> dict[str, set[str]]:
+    """The object references of each installed entry point, by name; nothing is imported."""
+    from stevedore import NamedExtensionManager
+
+    manager: NamedExtensionManager[Any] = NamedExtensionManager(GROUP, [])
+    found: dict[str, set[str]] = {}
+    for entry_point in manager.list_entry_points():
+        found.setdefault(entry_point.name, set()).add(entry_point.value)
+    return found
+
+
+def check_class(found: Any) -> None:
+    """Check what a plugin class declares.
+
+    Raises:
+        PluginRefused: it is no plugin, a declaration is malformed, or it needs a newer API.
+    """
+    if not (inspect.isclass(found) and issubclass(found, Plugin)):
+        raise PluginRefused(f"its entry point {found!r} is no subclass of Plugin")
+    version, needs = found.requires_api, found.requires
+    if not (isinstance(version, tuple) and [type(part) for part in version] == [int, int]):
+        raise PluginRefused(f"its requires_api is {version!r}; write two numbers, such as {API}")
+    if not (isinstance(needs, (tuple, list)) and all(isinstance(name, str) for name in needs)):
+        raise PluginRefused(f"its requires is {needs!r}; write a tuple of names of plugins")
+    if not (inspect.isclass(found.config_class) and hasattr(found.config_class, "model_fields")):
+        raise PluginRefused(f"its config_class is {found.config_class!r}; write a pydantic model")
+    if version > API:
+        wanted, have = (".".join(map(str, v)) for v in (version, API))
+        told = f"it needs plugin API {wanted} and this Hookline has {have}"
+        raise PluginRefused(f"{told}; update hookline")
+
+
+def hooks_of(plugin: object) -> list[str]:
+    """The hooks that a plugin implements, in the order of the table."""
+    return [name for name in HOOKS if hasattr(getattr(type(plugin), name, None), "hookline_impl")]
+
+
+def _dist(entry_point: EntryPoint) -> str:
+    return entry_point.dist.name if entry_point.dist is not None else entry_point.value

@@ -1,0 +1,63 @@
+"""Background tasks of a process, and waiting that a cancellation does not cut short."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Coroutine
+from typing import Any
+
+log = logging.getLogger("hookline.tasks")
+
+
+class BackgroundTasks:
+    """Tasks that nobody awaits. A failure is logged; what still runs is cancelled at the end."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    def start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        """Run ``work`` until it ends or :meth:`cancel` is called."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+        return task
+
+    def _done(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("background work failed: %s", error, exc_info=error)
+
+    async def finish(self, seconds: float) -> None:
+        """Wait until nothing is running, at most ``seconds``."""
+        until = time.monotonic() + seconds
+        while self._tasks and (left := until - time.monotonic()) > 0:
+            await asyncio.wait(list(self._tasks), timeout=left)
+
+    async def cancel(self) -> None:
+        """Cancel every task and wait for it."""
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+async def finish_despite_cancel(work: Coroutine[Any, Any, None]) -> bool:
+    """Await ``work`` despite cancellation; return whether it was cancelled."""
+    task = asyncio.ensure_future(work)
+    cancelled = False
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            cancelled = not task.done() or task.cancelled()
+    task.result()
+    if cancelled:
+        uncancel(asyncio.current_task())
+    return cancelled
+
+
+def uncancel(task: asyncio.Task[Any] | None) -> None:
+    """Withdraw every cancellation requested of ``task``, so that it can go on."""
+    while task is not None and task.cancelling():
+        task.uncancel()

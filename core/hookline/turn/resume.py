@@ -1,0 +1,63 @@
+"""Resumes a turn that a dead process left, from its last stored step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hookline_hookspecs import Inbound
+from hookline_hookspecs.events import ToolResult
+
+from ..engine import Engine
+from ..sessions.context import TurnContext
+from ..sessions.state import ActiveTurn, SessionState
+from ..store.codec import inbound_from_json
+from .loop import answer_calls, carry_out
+
+UNKNOWN = (
+    "Interrupted: the process died while this ran; the outcome is unknown, check before you go on"
+)
+
+
+async def restore_turn(
+    engine: Engine, state: SessionState, row: Mapping[str, Any], mode: str
+) -> ActiveTurn:
+    """A turn that never ended, as far as it was stored; ``row`` is from ``Journal.open_turns``."""
+    record = state.record
+    inbound = Inbound(record.channel, record.chat_id, "", row["id"], "")
+    if row["inbound"]:
+        inbound = inbound_from_json(row["inbound"])
+    turn = ActiveTurn(row["id"], state, inbound, row["inbox_id"], mode, state.model, resumed=True)
+    turn.entries = [entry for entry in state.history if entry.turn_id == row["id"]]
+    turn.iterations, turn.usage = await engine.journal.turn_usage(row["id"])
+    return turn
+
+
+async def resume_turn(engine: Engine, turn: ActiveTurn) -> None:
+    """Go on with a restored turn.
+
+    Finished calls keep their results. Started ones are reported as interrupted, or run again if
+    they only read. Those that never started are run.
+    """
+    ctx = TurnContext(engine, turn.state, turn)
+    steps = await engine.journal.steps(turn.id)
+
+    async def begin() -> None:
+        await engine.bus.observe("start_of_turn", ctx, turn.snapshot())
+        turn.outcome.question = turn.state.question  # cleared as a turn begins, so it is its own
+        last = turn.entries[-1].message
+        if last.role != "assistant":
+            return
+        if not last.tool_calls:
+            turn.outcome.reply = last.text
+            return
+        for call in last.tool_calls:
+            step = steps.get(call.id)
+            if step is not None and step["state"] == "finished":
+                text = step["result"] or ""
+                turn.finished[call.id] = ToolResult(call, text, ok=bool(step["ok"]))
+            elif step is not None and step["state"] == "started" and not step["read_only"]:
+                turn.finish_call(engine.journal, ToolResult(call, UNKNOWN, ok=False))
+        await answer_calls(ctx, last.tool_calls)
+
+    await carry_out(ctx, begin)
