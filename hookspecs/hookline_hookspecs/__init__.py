@@ -12,15 +12,15 @@ from .errors import (
     ProviderError, RateLimited, Refused, StoreError, ToolError,
 )
 from .events import (
-    SLOTS, Answer, Ask, Attachment, Audio, CachePrice, Compacted, ContextBlock, Delta,
+    SLOTS, Answer, Ask, Attachment, Audio, CachePrice, Choice, Compacted, ContextBlock, Delta,
     Denial, Deny, Excerpt, Failure, Fragment, Inbound, Lesson, Marker, ModelRequest,
-    ModelResponse, Notice, PluginFailure, PrefixBreak, Question, Reply, Rewrite, Section, Session,
-    Step, ToolOutput, ToolResult, ToolSchema, Turn, Usage, Verdict, WireRequest,
+    ModelResponse, Notice, PluginFailure, PrefixBreak, Question, Reply, Rewrite, Section,
+    Session, Step, ToolOutput, ToolResult, ToolSchema, Turn, Usage, Verdict, WireRequest,
 )
 from .hooks import HOOKS, SIGNALS, HookSpec, HookSpecs, Kind, MaybeAwaitable, hookimpl
 from .host import (
-    Access, ArtifactKeeper, Channel, Context, Hit, Host, Http, HttpResponse, Paths,
-    Stash, Storage, Transaction,
+    Access, ArtifactKeeper, Channel, Context, Feature, Hit, Host, Http, HttpResponse, Paths,
+    Reacting, Stash, Storage, Threading, Transaction, features, message_ids,
 )
 from .inspection import Inspection, StablePrompt
 from .messages import (
@@ -33,15 +33,16 @@ from .tools import Tool, tool
 __all__ = [
     "API", "HOOKS", "SIGNALS", "SLOTS", "Access", "Answer", "ArtifactKeeper", "Ask",
     "Attachment", "Audio", "AuthError", "BadRequest", "Block", "CachePrice", "Channel", "Check",
-    "CheckResult", "Command", "Compacted", "Connection", "Context", "ContextBlock",
-    "ContextTooLong", "Delta", "DeltaSink", "Denial", "Deny", "Excerpt", "Failure", "Fragment",
-    "Hit", "HookSpec", "HookSpecs", "HooklineError", "Host", "Http", "HttpResponse", "ImageBlock",
-    "Inbound", "Inspection", "Job", "Kind", "Lesson", "Marker", "MaybeAwaitable", "Message",
-    "Migration", "ModelRequest", "ModelResponse", "NetworkError", "NoConfig", "Notice",
-    "OverBudget", "Overloaded", "Paths", "Plugin", "PluginFailure", "PrefixBreak", "Provider",
-    "ProviderError", "ProviderSettings", "Question", "RateLimited", "Refused", "Reply",
-    "Reviewer", "Rewrite", "Route", "Section", "Session", "StablePrompt", "Stash", "Step",
-    "Storage", "Store", "StoreError", "TextBlock", "ThinkingBlock", "Tool", "ToolCall",
-    "ToolError", "ToolOutput", "ToolResult", "ToolResultBlock", "ToolSchema", "Transaction",
-    "Turn", "Usage", "Verdict", "WireRequest", "command", "hookimpl", "tool",
+    "CheckResult", "Choice", "Command", "Compacted", "Connection", "Context", "ContextBlock",
+    "ContextTooLong", "Delta", "DeltaSink", "Denial", "Deny", "Excerpt", "Failure", "Feature",
+    "Fragment", "Hit", "HookSpec", "HookSpecs", "HooklineError", "Host", "Http", "HttpResponse",
+    "ImageBlock", "Inbound", "Inspection", "Job", "Kind", "Lesson", "Marker", "MaybeAwaitable",
+    "Message", "Migration", "ModelRequest", "ModelResponse", "NetworkError", "NoConfig",
+    "Notice", "OverBudget", "Overloaded", "Paths", "Plugin", "PluginFailure", "PrefixBreak",
+    "Provider", "ProviderError", "ProviderSettings", "Question", "RateLimited", "Reacting",
+    "Refused", "Reply", "Reviewer", "Rewrite", "Route", "Section", "Session", "StablePrompt",
+    "Stash", "Step", "Storage", "Store", "StoreError", "TextBlock", "ThinkingBlock",
+    "Threading", "Tool", "ToolCall", "ToolError", "ToolOutput", "ToolResult", "ToolResultBlock",
+    "ToolSchema", "Transaction", "Turn", "Usage", "Verdict", "WireRequest", "command",
+    "features", "hookimpl", "message_ids", "tool",
 ]

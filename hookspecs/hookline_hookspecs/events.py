@@ -22,31 +22,58 @@ SLOTS: tuple[Slot, ...] = get_args(Slot)
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file that came with a message. ``size`` in bytes, ``mime`` judged by content."""
+    """A file that came with a message, or goes with a reply.
+
+    ``size`` is in bytes, ``mime`` judged by content, ``caption`` the words shown beside it.
+    """
 
     path: Path
     mime: str
     name: str
     size: int
+    caption: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Audio:
-    """A voice message. ``duration`` in seconds, 0 where the platform does not say."""
+    """A voice message.
+
+    ``duration`` is in seconds, 0 where the platform does not say. ``waveform`` is its loudness
+    over time, at most 256 values from 0 to 255, for platforms that draw it.
+    """
 
     path: Path
     mime: str
     duration: float
+    waveform: bytes = b""
+
+
+InboundKind: TypeAlias = Literal["message", "press", "reaction", "edit", "delete", "command"]
 
 
 @dataclass(frozen=True, slots=True)
 class Inbound:
     """A message from a person, as a channel received it.
 
-    ``message_id`` is the platform's and unique within the channel; ``received`` is Unix time in
-    seconds. ``session_id`` names a session to continue or create; without one the chat's own
-    session is used. ``system`` is an operator text for this one turn; it is never stored in the
-    session.
+    Attributes:
+        message_id: the platform's id, unique within the channel.
+        reply_to: the id of the message that this one answers.
+        received: when the channel received it, Unix time in seconds.
+        session_id: a session to continue or create; None for the chat's own.
+        system: an operator's text for this one turn, never stored in the session.
+        model: ``provider/model`` for this one turn; None for the session's.
+        private: True if nobody but this person and the agent reads the chat, None where the
+            channel cannot tell.
+        addressed: False where the agent was not spoken to, in a group that it only listens to.
+        thread: the platform's id of the thread the message is in.
+        parent: the chat that the thread belongs to.
+        sender: the person's display name.
+        sent: when it was sent according to the platform, Unix time in seconds; 0 if unknown.
+        quoted: the text of the message that this one answers.
+        kind: what the person did. ``text`` is the label of a pressed button, the emoji of a
+            reaction, the new text of an edited message, the line of a ``command`` that the
+            platform sends as such.
+        target: the id of the message that a press, reaction, edit or deletion is about.
     """
 
     channel: str
@@ -60,6 +87,15 @@ class Inbound:
     session_id: str | None = None
     system: str | None = None
     model: str | None = None
+    private: bool | None = None
+    addressed: bool = True
+    thread: str | None = None
+    parent: str | None = None
+    sender: str = ""
+    sent: float = 0.0
+    quoted: str = ""
+    kind: InboundKind = "message"
+    target: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,13 +422,54 @@ class Delta:
     kind: Literal["text", "thinking"] = "text"
 
 
+Style: TypeAlias = Literal["", "primary", "danger"]
+
+
+class Choice(str):
+    """An answer that a person can choose: its label as a string, with an id and a style.
+
+    A plain string is a choice too, whose id is its label.
+
+    Args:
+        id: what names the choice to programs, unique among the choices.
+        label: what the person reads; the id where it is left out.
+        style: how a button looks where the platform has styles.
+    """
+
+    id: str
+    style: Style
+
+    def __new__(cls, id: str, label: str = "", style: Style = "") -> Choice:  # noqa: A002
+        """A choice; see the class."""
+        self = super().__new__(cls, label or id)
+        self.id, self.style = id, style
+        return self
+
+    def __reduce__(self) -> tuple[type[Choice], tuple[str, str, Style]]:
+        return Choice, (self.id, str(self), self.style)
+
+    @property
+    def label(self) -> str:
+        """What the person reads."""
+        return str(self)
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A text on its way to a person. ``in_reply_to`` is the inbound message's id.
+    """A text on its way to a person.
 
-    ``repeated``: a process died while it sent this, so that it may have arrived already.
-    ``delivered`` is the platform's id of it, in the signal ``reply_sent``; an inbound message whose
-    ``reply_to`` is this id answers it.
+    Attributes:
+        in_reply_to: the inbound message's id.
+        id: the reply's own, the same at each attempt to deliver it.
+        choices: what the person can choose from, as text or :class:`Choice`; :attr:`buttons` has
+            every one as a :class:`Choice`.
+        repeated: True if a process died while it sent this, so that it may have arrived already.
+        delivered: the platform's ids of the messages it became, in order, in the signal
+            ``reply_sent``. An inbound message whose ``reply_to`` is one of them answers it.
+        thread: the platform's id of the thread it belongs to.
+        audience: the user id of the only person who may see it. A channel that cannot show it to
+            them alone writes to them privately or leaves it out; it never shows it to others.
+        kind: an ``answer``, a ``notice`` beside it, or a ``question`` that waits for an answer.
     """
 
     session: Session
@@ -402,7 +479,15 @@ class Reply:
     id: str = ""
     choices: tuple[str, ...] = ()
     repeated: bool = False
-    delivered: str | None = None
+    delivered: tuple[str, ...] = ()
+    thread: str | None = None
+    audience: str | None = None
+    kind: Literal["answer", "notice", "question"] = "answer"
+
+    @property
+    def buttons(self) -> tuple[Choice, ...]:
+        """Every one of :attr:`choices` with its id and style."""
+        return tuple(one if isinstance(one, Choice) else Choice(one) for one in self.choices)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Protocol, TypeAlias, TypeVar
 
 from .events import Inbound, Question, Reply, Rewrite, Session, Step, Turn
 
@@ -529,12 +529,23 @@ class ArtifactKeeper(Protocol):
         Raises ``StoreError``."""
 
 
+Feature: TypeAlias = Literal[
+    "edits", "threads", "reactions", "ephemeral", "voice", "files", "typing"
+]
+"""What a platform can do; see :class:`Channel`."""
+
+
 class Channel(Protocol):
     """A way people reach the agent. Registered by ``register_channels``.
 
+    What comes in is handed to the host's ``receive``: once that has returned the message is stored
+    durably, and the channel may acknowledge it to the platform.
+
     ``edits``: a sent message can be edited (streaming). ``network``: other people can write in.
-    A channel may tell, by a method ``is_private(chat_id, user_id)``, that only this person reads a
-    chat.
+    A channel may have an attribute ``can``, a frozenset of what its platform can do
+    (:func:`features` reads it): ``edits``; ``threads``, then it is a :class:`Threading`;
+    ``reactions``, then it is a :class:`Reacting`; ``ephemeral``, a reply for one person in a chat
+    of several; ``voice`` and ``files`` out; ``typing``, to show that somebody writes.
     """
 
     name: str
@@ -550,9 +561,39 @@ class Channel(Protocol):
     async def stop(self) -> None:
         """Disconnect."""
 
-    async def send(self, reply: Reply) -> str | None:
-        """Deliver a reply; the platform's id of it. Works after :meth:`stop` too.
+    async def send(self, reply: Reply) -> str | Sequence[str] | None:
+        """Deliver a reply and return the platform's ids of the messages it became, in order; a
+        single one may be a string. Works after :meth:`stop` too.
 
         Raising means: try again later, on a network channel after the seconds in the exception's
         ``retry_after``, where it has one; elsewhere with the chat's next reply.
         """
+
+
+class Reacting(Protocol):
+    """A channel whose platform has reactions; its ``can`` holds ``reactions``."""
+
+    async def react(self, chat_id: str, message_id: str, emoji: str | None) -> None:
+        """Show the agent's reaction to a message, in place of an earlier one; None removes it."""
+
+
+class Threading(Protocol):
+    """A channel whose platform has threads; its ``can`` holds ``threads``."""
+
+    async def open_thread(self, chat_id: str, message_id: str) -> str:
+        """Begin a thread at a message, or find the one that is there; its id."""
+
+
+def features(channel: Channel) -> frozenset[Feature]:
+    """What the channel's platform can do; of a channel without ``can``, whether it edits."""
+    told: frozenset[Feature] | None = getattr(channel, "can", None)
+    if told is not None:
+        return told
+    return frozenset({"edits"}) if channel.edits else frozenset()
+
+
+def message_ids(sent: str | Sequence[str] | None) -> tuple[str, ...]:
+    """What :meth:`Channel.send` returned, as a tuple."""
+    if sent is None:
+        return ()
+    return (sent,) if isinstance(sent, str) else tuple(sent)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 from weakref import WeakValueDictionary
 
-from hookline_hookspecs import Channel, PluginFailure, Session, crash
+from hookline_hookspecs import Channel, PluginFailure, Session, crash, message_ids
 
 from .. import clock
 from ..bus.implementation import describe
@@ -117,7 +117,7 @@ class Outbox:
         reply = reply_from_json(row["body"], session, row["id"])
         reply = replace(reply, repeated=row["state"] == "sending")
         try:
-            delivered = await channel.send(reply)
+            ids = message_ids(await channel.send(reply))
         except Exception as error:
             if channel.network and clock.now() - row["created"] > GIVE_UP_AFTER:
                 await self._give_up(channel.name, row, error)
@@ -129,8 +129,8 @@ class Outbox:
             await journal.postpone_reply(reply.id, due, keep=channel.network)
             return wait
         crash.point("after-send")
-        await journal.close_reply(reply.id, "sent", delivered)
-        self._engine.bus.signals.send("reply_sent", replace(reply, delivered=delivered))
+        await journal.close_reply(reply.id, "sent", ids[-1] if ids else None)
+        self._engine.bus.signals.send("reply_sent", replace(reply, delivered=ids))
         return None
 
     async def _give_up(self, channel: str, row: Mapping[str, Any], error: Exception) -> None:

@@ -1,75 +1,108 @@
-"""Inbound messages, replies and open questions as JSON, as the store holds them."""
+"""Inbound messages and replies as JSON, for the inbox and the outbox."""
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
-from hookline_hookspecs import Attachment, Audio, Inbound, Question, Reply, Session
+from hookline_hookspecs import Attachment, Audio, Choice, Inbound, Question, Reply, Session
 
 from ..text import dump
 
-_PLAIN = tuple(f.name for f in fields(Inbound) if f.name not in ("attachments", "system"))
-"""The system text of one turn is never stored."""
+_NOT_STORED = {
+    Inbound: ("system",),  # the system text of one turn
+    Reply: ("session", "id", "repeated", "delivered"),  # columns of the outbox
+}
 
 
 def inbound_to_json(inbound: Inbound) -> str:
     """The message as compact JSON; attachments by path."""
-    data = {name: getattr(inbound, name) for name in _PLAIN}
-    data = {name: value for name, value in data.items() if value is not None}
-    if inbound.attachments:
-        data["attachments"] = [_file_to_dict(item) for item in inbound.attachments]
-    return dump(data)
+    return _to_json(inbound)
 
 
 def inbound_from_json(text: str) -> Inbound:
     """The message that :func:`inbound_to_json` wrote."""
-    data = json.loads(text)
-    attachments = tuple(_file_from_dict(item) for item in data.pop("attachments", ()))
-    return Inbound(**data, attachments=attachments)
+    return Inbound(**_from_json(Inbound, text))
 
 
 def reply_to_json(reply: Reply) -> str:
     """The reply as compact JSON, without its session."""
-    data: dict[str, Any] = {"text": reply.text}
-    if reply.attachments:
-        data["attachments"] = [_file_to_dict(item) for item in reply.attachments]
-    if reply.in_reply_to:
-        data["in_reply_to"] = reply.in_reply_to
-    if reply.choices:
-        data["choices"] = reply.choices
-    return dump(data)
+    return _to_json(reply)
 
 
 def reply_from_json(text: str, session: Session, reply_id: str) -> Reply:
     """The reply that :func:`reply_to_json` wrote."""
-    data = json.loads(text)
-    files = tuple(_file_from_dict(item) for item in data.get("attachments", ()))
-    choices = tuple(data.get("choices", ()))
-    return Reply(session, data["text"], files, data.get("in_reply_to"), reply_id, choices)
+    return Reply(session, id=reply_id, **_from_json(Reply, text))
+
+
+def _to_json(item: Inbound | Reply) -> str:
+    data = {
+        field.name: getattr(item, field.name)
+        for field in fields(item)
+        if field.name not in _NOT_STORED[type(item)]
+        and (field.default is MISSING or getattr(item, field.name) != field.default)
+    }
+    if "attachments" in data:
+        data["attachments"] = [_file_to_dict(file) for file in data["attachments"]]
+    if "choices" in data:
+        data["choices"] = [_choice_to_json(choice) for choice in data["choices"]]
+    return dump(data)
+
+
+def _from_json(kind: type[Inbound | Reply], text: str) -> dict[str, Any]:
+    """The fields that were stored; those of a newer version are left out."""
+    known = {field.name for field in fields(kind)}
+    data = {name: value for name, value in json.loads(text).items() if name in known}
+    if "attachments" in data:
+        data["attachments"] = tuple(_file_from_dict(file) for file in data["attachments"])
+    if "choices" in data:
+        data["choices"] = tuple(_choice_from_json(choice) for choice in data["choices"])
+    return data
 
 
 def question_to_json(question: Question | None) -> str | None:
     """An open question for the store."""
-    return dump({"text": question.text, "choices": question.choices}) if question else None
+    if question is None:
+        return None
+    choices = [_choice_to_json(choice) for choice in question.choices]
+    return dump({"text": question.text, "choices": choices})
 
 
 def question_from_json(text: str | None) -> Question | None:
     """The question that :func:`question_to_json` wrote."""
     data = json.loads(text or "null")
-    return Question(data["text"], tuple(data["choices"])) if data else None
+    if not data:
+        return None
+    return Question(data["text"], tuple(_choice_from_json(choice) for choice in data["choices"]))
+
+
+def _choice_to_json(choice: str) -> Any:
+    if isinstance(choice, Choice):
+        return {"id": choice.id, "label": choice.label, "style": choice.style}
+    return choice
+
+
+def _choice_from_json(data: Any) -> str:
+    return data if isinstance(data, str) else Choice(**data)
 
 
 def _file_to_dict(item: Attachment | Audio) -> dict[str, Any]:
     kind = "audio" if isinstance(item, Audio) else "file"
-    data = {f.name: getattr(item, f.name) for f in fields(item)}
-    return {"kind": kind, **data, "path": str(item.path)}
+    data = {field.name: getattr(item, field.name) for field in fields(item)}
+    data["path"] = str(item.path)
+    if isinstance(item, Audio):
+        data["waveform"] = base64.b64encode(item.waveform).decode("ascii")
+    return {"kind": kind, **data}
 
 
 def _file_from_dict(data: Mapping[str, Any]) -> Attachment | Audio:
     made = Audio if data["kind"] == "audio" else Attachment
-    values = {f.name: data[f.name] for f in fields(made) if f.name in data}
-    return made(**{**values, "path": Path(data["path"])})
+    values = {field.name: data[field.name] for field in fields(made) if field.name in data}
+    values["path"] = Path(data["path"])
+    if made is Audio:
+        values["waveform"] = base64.b64decode(data.get("waveform", ""))
+    return made(**values)

@@ -48,14 +48,16 @@ class FakeChannel:
         user: str = "user",
         message_id: str | None = None,
         reply_to: str | None = None,
+        **more: Any,
     ) -> bool:
         """A person writes; True if the message was taken, False if it was there already.
 
-        ``reply_to="delivered-N"`` answers the N-th reply, as a press of one of its buttons does.
+        ``reply_to="delivered-N"`` answers the N-th reply, as a press of one of its buttons does;
+        ``more`` are further fields of the ``Inbound``, such as ``private=True``.
         """
         self._number += 1
         id_ = message_id or f"m{self._number}"
-        inbound = Inbound("fake", chat, user, id_, text, reply_to=reply_to)
+        inbound = Inbound("fake", chat, user, id_, text, reply_to=reply_to, **more)
         taken: bool = await self._runtime.dispatcher.receive(inbound)
         return taken
 

@@ -81,7 +81,35 @@ def test_it_is_remembered_that_a_chat_is_shared(
     assert run(Town(again), later) == ["guest"]
 
 
-def test_a_channel_says_which_chats_are_private(town: MakeTown, run: Run, monkeypatch: Any) -> None:
+def test_each_message_says_whether_its_chat_is_private(town: MakeTown, run: Run) -> None:
+    async def story(town: Town) -> list[str]:
+        await town.h.aopen()
+        for number, (chat, private) in enumerate([("d9", True), ("boss", False), ("d9", None)], 1):
+            await town.h.channel.say("rank?", chat=chat, user="boss", private=private)
+            await town.h.channel.replies(number)
+        return [call.result.text for call in town.h.hooks["tool"]]
+
+    one = town(model=[RANK, "ok"] * 3, **BOSS)
+    assert run(one, story) == ["operator", "guest", "operator"]
+
+
+def test_a_private_chat_in_which_somebody_else_writes_is_not_private(
+    town: MakeTown, run: Run
+) -> None:
+    async def story(town: Town) -> list[str]:
+        await town.h.aopen()
+        for number, user in enumerate(["boss", "ann", "boss"], 1):
+            await town.h.channel.say("rank?", chat="d9", user=user, private=True)
+            await town.h.channel.replies(number)
+        return [call.result.text for call in town.h.hooks["tool"]]
+
+    one = town(model=[RANK, "ok"] * 3, **BOSS)
+    assert run(one, story) == ["operator", "guest", "guest"]
+
+
+def test_a_channel_for_api_1_says_by_a_method_which_chats_are_private(
+    town: MakeTown, run: Run, monkeypatch: Any
+) -> None:
     def is_private(self: FakeChannel, chat_id: str, user_id: str) -> bool:
         return chat_id == f"dm-{user_id}"
 

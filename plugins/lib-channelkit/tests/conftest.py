@@ -273,9 +273,6 @@ class PlatformWire:
 class PigeonKit(Kit):
     name = "pigeon"
 
-    def is_private(self, chat_id: str, user_id: str) -> bool:
-        return chat_id == user_id
-
 
 def pigeon(platform: Platform, **options: Any) -> type[Plugin[Any]]:
     """A plugin that brings a channel to the platform."""

@@ -64,7 +64,7 @@ def reply(text: str, id_: str = "r1", **more: Any) -> Reply:
     return Reply(session, text, id=id_, **more)
 
 
-async def test_buttons_are_on_the_last_piece_whose_id_is_returned(
+async def test_buttons_are_on_the_last_piece_and_every_id_is_returned(
     town: Any, platform: Platform
 ) -> None:
     one = await town(platform, {})
@@ -72,7 +72,7 @@ async def test_buttons_are_on_the_last_piece_whose_id_is_returned(
     shown = platform.chat("c")
     assert [one.choices for one in shown] == [()] * (len(shown) - 1) + [("Once", "Deny")]
     assert len(shown) > 2
-    assert sent == shown[-1].id
+    assert sent == tuple(one.id for one in shown)
 
 
 async def test_markup_that_is_refused_goes_out_plain(town: Any, platform: Platform) -> None:
@@ -138,7 +138,8 @@ async def test_files_follow_the_text_and_are_judged_by_content(
     )
     sent = await one.kit.send(reply("Here.", attachments=items))
     text, first, *faults, last = platform.chat("c")
-    assert (sent, text.text) == (text.id, "Here.")
+    assert sent == (text.id, first.id, *[one.id for one in faults], last.id)
+    assert text.text == "Here."
     assert first.file == replace(items[0], mime="image/png", size=58)
     assert [one.text.split(",0")[0].split(":")[0] for one in faults] == [
         "(The file big.bin has 20",
@@ -202,7 +203,7 @@ async def test_a_platform_that_asks_to_wait_is_waited_for(town: Any) -> None:
 
 async def test_an_answer_without_words_leaves_nothing(town: Any, platform: Platform) -> None:
     one = await town(platform, {})
-    assert await one.kit.send(reply("  \n")) is None
+    assert await one.kit.send(reply("  \n")) == ()
     assert platform.shown == {}
 
 

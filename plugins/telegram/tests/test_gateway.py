@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -71,6 +73,28 @@ def test_a_message_is_answered_and_confirmed(api: BotApi, chat: int) -> None:
     api.wait(lambda: not api.unconfirmed)
     assert api.texts(chat) == ["hello back"]
     assert any(c.method == "sendChatAction" and c.params["chat_id"] == str(chat) for c in api.calls)
+
+
+def test_what_telegram_tells_of_a_message_reaches_the_turn(
+    api: BotApi, gateways: Gateways, chat: int
+) -> None:
+    said = api.say(chat, "ask")
+    question = api.find("Which one?", chat)
+    api.press(question, "Red & blue", chat)
+    api.find("red it is", chat)
+    last = api.say(chat, "hello there")
+    api.find("hello back", chat)
+    api.edit(last, "corrected")
+    api.find("so it is", chat)
+    with sqlite3.connect(gateways.home / "hookline.db") as db:
+        rows = db.execute(
+            "SELECT body FROM inbox WHERE chat_id = ? ORDER BY received", (str(chat),)
+        ).fetchall()
+    message, press, edit = [json.loads(row[0]) for row in rows if '"text":"hello' not in row[0]]
+    assert [kept["private"] for kept in (message, press, edit)] == [True] * 3
+    assert (press["kind"], press["target"]) == ("press", str(question.id))
+    assert (edit["kind"], edit["target"]) == ("edit", str(last["message_id"]))
+    assert (message["sender"], message["sent"]) == ("Ann", said["date"])
 
 
 def test_the_menu_shows_commands_that_exist(api: BotApi, chat: int) -> None:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from uuid import uuid4
 
-from hookline_hookspecs import Host, Inbound, Reply, Session
+from hookline_hookspecs import Host, Inbound, Reply, Session, message_ids
 
 from .chats import Chat
 from .codes import QUESTION, new_code
@@ -84,12 +84,12 @@ class Desk:
         for attempt in range(TRIES):
             await asyncio.sleep(attempt)
             try:
-                delivered = await channel.send(reply)
+                ids = message_ids(await channel.send(reply))
             except Exception as error:
                 self._host.log.warning("channel %s: %s", chat[0], error)
                 continue
-            if choices and delivered is not None:
-                self._shown[chat, delivered] = command
+            if choices:
+                self._shown.update({(chat, id_): command for id_ in ids})
                 while len(self._shown) > SHOWN:
                     self._shown.popitem(last=False)
             return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hookline_hookspecs import Host, Inbound
 
@@ -21,10 +21,12 @@ SHARED = ""
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A chat's only writer (or :data:`SHARED`) and when an admin last wrote (Unix seconds)."""
+    """A chat's only writer (or :data:`SHARED`), when an admin last wrote (Unix seconds), and
+    whether the channel says that it is private; None of one that says nothing."""
 
     writer: str
     seen: float
+    private: bool | None
 
 
 class Chats:
@@ -40,7 +42,12 @@ class Chats:
         if self._known is None:
             rows = await self._host.storage.fetch("chats")
             self._known = {
-                (row["channel"], row["chat_id"]): Known(row["user_id"], row["seen"]) for row in rows
+                (row["channel"], row["chat_id"]): Known(
+                    row["user_id"],
+                    row["seen"],
+                    None if row["private"] is None else bool(row["private"]),
+                )
+                for row in rows
             }
         return self._known
 
@@ -56,11 +63,20 @@ class Chats:
         else:
             writer = found.writer if found.writer == inbound.user_id else SHARED
         seen = now if is_admin or found is None else found.seen
-        if found is not None and writer == found.writer and seen - found.seen < HOUR:
+        private = inbound.private
+        if private is None and found is not None:
+            private = found.private
+        new = Known(writer, seen, private)
+        if found is not None and seen - found.seen < HOUR and new == replace(found, seen=seen):
             return
-        known[chat] = Known(writer, seen)
+        known[chat] = new
         await self._host.storage.execute(
-            "put_chat", channel=chat[0], chat_id=chat[1], user_id=writer, seen=seen
+            "put_chat",
+            channel=chat[0],
+            chat_id=chat[1],
+            user_id=writer,
+            seen=seen,
+            private=None if private is None else int(private),
         )
 
     async def _was_alone(self, inbound: Inbound) -> bool:
@@ -74,22 +90,25 @@ class Chats:
     def is_private(self, channel: str, chat_id: str, user_id: str) -> bool:
         """True if only this person reads the chat, as far as can be known.
 
-        The channel says so, by an optional method ``is_private(chat_id, user_id)``; of one that
-        has none, a chat is private where its id is the person's own. In both cases nobody else
-        may ever have written there.
+        The channel says so with each message (``Inbound.private``). One that was written for
+        API 1.0 does not: there an optional method ``is_private(chat_id, user_id)`` tells, or else
+        the chat's id, which then is the person's own. In every case nobody else may ever have
+        written there.
         """
         known = (self._known or {}).get((channel, chat_id))
         if known is None or known.writer != user_id:
             return False
-        word = self._word(channel, chat_id, user_id)
+        word = self._word((channel, chat_id), known)
         return chat_id == user_id if word is None else word
 
-    def _word(self, channel: str, chat_id: str, user_id: str) -> bool | None:
+    def _word(self, chat: Chat, known: Known) -> bool | None:
         """What the channel says; None of one that says nothing."""
+        if known.private is not None:
+            return known.private
         for one in self._host.channels():
             says = getattr(one, "is_private", None)
-            if one.name == channel and says is not None:
-                return says(chat_id, user_id) is True
+            if one.name == chat[0] and says is not None:
+                return says(chat[1], known.writer) is True
         return None
 
     async def of_admins(self) -> Sequence[Chat]:
@@ -101,7 +120,7 @@ class Chats:
             person = Person(chat[0], known.writer)
             if known.writer == SHARED or not self._people.is_admin(person):
                 continue
-            if self._word(*chat, known.writer) is False:
+            if self._word(chat, known) is False:
                 continue
             rank = (self.is_private(*chat, known.writer), known.seen, chat)
             best[person] = max(best.get(person, rank), rank)

@@ -250,11 +250,11 @@ class Approvals(Plugin[ApprovalsConfig]):
         return replace(waiting.question, text=text)
 
     def _reply_sent(self, reply: Reply | None, ctx: Context | None = None) -> None:
-        """The platform's id of a question that was shown."""
+        """The platform's ids of a question that was shown."""
         waiting = self._answering.pop(reply.in_reply_to or "", None) if reply is not None else None
-        if waiting is not None and reply is not None and reply.delivered is not None:
-            place = (reply.session.channel, reply.session.chat_id, reply.delivered)
-            self._shown[place] = waiting
+        if waiting is not None and reply is not None:
+            for id_ in reply.delivered:
+                self._shown[reply.session.channel, reply.session.chat_id, id_] = waiting
             _bound(self._shown)
 
     def _unclear(self, ctx: Context, waiting: Waiting) -> str | Question:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
-from hookline_hookspecs import Host, Reply
+from hookline_hookspecs import Attachment, Host, Reply
 
 from .errors import BadMarkup, Gone, Lost, NotModified, RetryAfter, TooLong, Unsure
 from .kinds import Unfit, checked
@@ -42,8 +42,8 @@ class Delivery:
         self.locks = locks
         self.ledger = Ledger(host)
 
-    async def send(self, reply: Reply) -> str | None:
-        """Deliver a reply; the id of its last text message, or of its last file without one.
+    async def send(self, reply: Reply) -> Sequence[str]:
+        """Deliver a reply; the ids of its messages, the texts first.
 
         Raises what the wire raises: then the next call goes on where this one ended. A reply to a
         chat that is gone is given up.
@@ -61,7 +61,7 @@ class Delivery:
                     progress.done = True
                     await self.ledger.record(reply, progress)
             await self.streams.over(chat, reply.in_reply_to)
-            return progress.last
+            return tuple(progress.ids)
 
 
 class _Sending:
@@ -125,7 +125,7 @@ class _Sending:
         is_last = not self._text[piece.end :].strip()
         if piece.source.strip():
             try:
-                progress.last = await self._piece(piece, mark, is_last)
+                progress.ids.append(await self._piece(piece, mark, is_last))
             except TooLong:
                 if self._limit <= SMALLEST:
                     raise
@@ -205,7 +205,8 @@ class _Sending:
         """Send the next attachment, or say why it cannot be sent."""
         progress = self._progress
         item = self._reply.attachments[progress.files]
-        caption = MARK if progress.unsure else ""
+        words = item.caption if isinstance(item, Attachment) else ""
+        caption = "\n".join(filter(None, [MARK if progress.unsure else "", words]))
         try:
             fit = await asyncio.to_thread(checked, item, self._wire.limits.file_bytes)
         except Unfit as error:
@@ -217,8 +218,7 @@ class _Sending:
                     self._chat, fit, caption=caption, reply_to=self._reply.in_reply_to
                 )
             )
-        if not self._text:
-            progress.last = made
+        progress.ids.append(made)
         progress.files += 1
         await self._keep()
 

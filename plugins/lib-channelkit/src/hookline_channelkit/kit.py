@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hookline_hookspecs import Context, Delta, Host, Inbound, Reply, Turn
+from hookline_hookspecs import Context, Delta, Feature, Host, Inbound, Reply, Turn
 
 from .delivery import Delivery
 from .inbound import Media
@@ -42,11 +41,10 @@ class KitOptions:
     keep_days: float | None = 30.0
 
 
-class Kit(ABC):
+class Kit:
     """A network channel over a :class:`Wire` (protocol ``Channel``).
 
-    A plugin sets ``name``, says which chats are private, registers the channel, and calls
-    :meth:`aclose` in its ``teardown``.
+    A plugin sets ``name``, registers the channel, and calls :meth:`aclose` in its ``teardown``.
 
     Args:
         host: the plugin's host.
@@ -57,6 +55,8 @@ class Kit(ABC):
     name: str
     edits = True
     network = True
+    can: frozenset[Feature] = frozenset({"edits", "files", "typing"})
+    """What the platform can do; a subclass whose platform can do more says so."""
 
     def __init__(self, host: Host, wire: Wire, options: KitOptions | None = None) -> None:
         self.host, self.wire = host, wire
@@ -70,10 +70,6 @@ class Kit(ABC):
         self._watchdog: Watchdog | None = None
         self._watching: asyncio.Task[Any] | None = None
         self._stopped = asyncio.Event()
-
-    @abstractmethod
-    def is_private(self, chat_id: str, user_id: str) -> bool:
-        """True if this person alone reads the chat."""
 
     # The protocol Channel
 
@@ -121,8 +117,8 @@ class Kit(ABC):
             except Exception as error:
                 self.host.log.warning("the connection does not end: %s", error)
 
-    async def send(self, reply: Reply) -> str | None:
-        """Deliver a reply; the id of its last text message, which carries the buttons.
+    async def send(self, reply: Reply) -> Sequence[str]:
+        """Deliver a reply; the ids of its messages, in order, the last text with the buttons.
 
         Raises what the wire raises; core calls again later, and the parts that were delivered are
         not sent again. A chat that is gone raises nothing: its reply is given up, with a log line.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from hookline_hookspecs import Host, Reply
@@ -25,7 +25,7 @@ class Progress:
         files: attachments that are delivered or given up.
         begun: a request for the next part has gone out and was not answered by an error.
         unsure: that request may have been carried out.
-        last: the platform's id of the last text message, or of the last file without one.
+        ids: the platform's ids of the messages that are delivered, in order.
         done: all of it.
         at: Unix time of the last change.
     """
@@ -34,7 +34,7 @@ class Progress:
     files: int = 0
     begun: bool = False
     unsure: bool = False
-    last: str | None = None
+    ids: list[str] = field(default_factory=list)
     done: bool = False
     at: float = 0.0
 
@@ -117,5 +117,5 @@ def _from_json(value: Any) -> Progress:
     """The stored progress; an empty one for anything else."""
     if not isinstance(value, dict):
         return Progress()
-    names = {field.name for field in fields(Progress)}
+    names = {one.name for one in fields(Progress)}
     return Progress(**{name: item for name, item in value.items() if name in names})

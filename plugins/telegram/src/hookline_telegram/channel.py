@@ -13,20 +13,17 @@ class TelegramChannel(Kit):
     """The channel ``telegram``."""
 
     name = "telegram"
+    can = Kit.can | {"voice"}
     wire: TelegramWire
 
     def __init__(self, config: TelegramConfig, host: Host) -> None:
         options = KitOptions(stream=config.stream, keep_days=config.keep_days)
         super().__init__(host, TelegramWire(config, host), options)
 
-    def is_private(self, chat_id: str, user_id: str) -> bool:
-        """True for the chat, or a topic of it, that a person has with the bot alone."""
-        return chat_id.partition(":")[0] == user_id and user_id.isdecimal()
-
     def passed(self, inbound: Inbound) -> None:
         """Nobody has refused this message. Was it a press, its buttons have done their work; and
         only now is its sender told of a file that was not taken."""
-        if inbound.message_id.startswith("cb:") and inbound.reply_to:
+        if inbound.kind == "press" and inbound.reply_to:
             self.host.spawn(self.wire.unbutton(inbound.chat_id, inbound.reply_to), "buttons")
         if (problem := self.wire.problem_of(inbound.message_id)) is not None:
             self.host.spawn(self._tell(inbound.chat_id, problem), "tell")

@@ -58,6 +58,12 @@ def is_private(message: Json) -> bool:
     return bool(message["chat"].get("type") == "private")
 
 
+def sender_of(author: Json) -> str:
+    """A person's name as others see it."""
+    names = (str(author.get(part) or "") for part in ("first_name", "last_name"))
+    return " ".join(name for name in names if name) or str(author.get("username") or "")
+
+
 def is_addressed(message: Json, me: Me) -> bool:
     """True if the bot is mentioned, is replied to, or a command names it."""
     mine = f"@{me.name}".casefold()

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hookline_channelkit import Gone, Media, Take, TooLarge, WireError
@@ -115,14 +116,36 @@ class Taker:
             self._host.log.info("a message of a kind that is not understood is left out")
             return None
         answered = first.get("reply_to_message") or {}
-        reply_to = str(answered["message_id"]) if answered.get("text") else None
-        user, now = str(first["from"]["id"]), self._host.now()
-        return Inbound(CHANNEL, chat, user, id_, text, items, reply_to, now)
+        quoted = str(answered.get("text") or "")
+        return replace(
+            self._inbound(chat, id_, text, first, first["from"]),
+            attachments=items,
+            reply_to=str(answered["message_id"]) if quoted else None,
+            quoted=quoted,
+            addressed=_is_addressed(unit, me),
+            kind="edit" if is_edit else "message",
+            target=str(last["message_id"]) if is_edit else None,
+        )
+
+    def _inbound(self, chat: str, id_: str, text: str, message: Json, author: Json) -> Inbound:
+        """What every kind of message tells."""
+        thread = reading.thread_of(message)
+        return Inbound(
+            channel=CHANNEL,
+            chat_id=chat,
+            user_id=str(author["id"]),
+            message_id=id_,
+            text=text,
+            received=self._host.now(),
+            private=reading.is_private(message),
+            thread=None if thread is None else str(thread),
+            parent=None if thread is None else chat.partition(":")[0],
+            sender=reading.sender_of(author),
+            sent=float(message.get("date") or 0),
+        )
 
     def _is_meant(self, unit: Sequence[Json], me: Me) -> bool:
-        if self._config.groups == "always" or reading.is_private(unit[0]):
-            return True
-        return any(reading.is_addressed(message, me) for message in unit)
+        return self._config.groups == "always" or _is_addressed(unit, me)
 
     async def _note_move(self, message: Json) -> None:
         if new := message.get("migrate_to_chat_id"):
@@ -194,9 +217,10 @@ class Taker:
             return None
         message: Any = query["message"]
         chat = await self._moves.name_of(message["chat"]["id"], reading.thread_of(message))
-        user, number = str(query["from"]["id"]), str(message["message_id"])
-        id_ = f"cb:{message['chat']['id']}:{number}:{user}"
-        return Inbound(CHANNEL, chat, user, id_, label, reply_to=number, received=self._host.now())
+        number = str(message["message_id"])
+        id_ = f"cb:{message['chat']['id']}:{number}:{query['from']['id']}"
+        inbound = self._inbound(chat, id_, label, message, query["from"])
+        return replace(inbound, sent=0.0, reply_to=number, kind="press", target=number)
 
     async def _answer(self, press: str, text: str | None) -> None:
         """The person's app stops to wait; if that fails it does so by itself."""
@@ -205,6 +229,11 @@ class Taker:
                 await self._bot.answer_callback_query(press, text)
         except HooklineError as error:
             self._host.log.info("a press of a button could not be answered: %s", error)
+
+
+def _is_addressed(unit: Sequence[Json], me: Me) -> bool:
+    """True in the chat with one person, and where the bot is spoken to in a group."""
+    return reading.is_private(unit[0]) or any(reading.is_addressed(one, me) for one in unit)
 
 
 def _digest(text: str) -> str:

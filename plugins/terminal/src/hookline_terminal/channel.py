@@ -7,7 +7,7 @@ import os
 import sys
 from typing import Any, Protocol
 
-from hookline_hookspecs import Host, Question, Reply
+from hookline_hookspecs import Feature, Host, Question, Reply
 
 from .activity import CHANNEL
 from .config import TerminalConfig
@@ -37,6 +37,7 @@ class TerminalChannel:
     name = CHANNEL
     edits = True
     network = False
+    can: frozenset[Feature] = frozenset({"edits"})
 
     def __init__(self, host: Host, config: TerminalConfig) -> None:
         self._host = host

@@ -61,6 +61,8 @@ class Conversation:
             text=text,
             received=self._host.now(),
             session_id=self._session,
+            private=True,
+            sender=self._user,
         )
         self._opened(message.message_id)
         await self._host.receive(message)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from hookline_hookspecs import Access, HooklineError, Host, Inbound, Reply
+from hookline_hookspecs import Access, Feature, HooklineError, Host, Inbound, Reply
 
 from .config import Address, WebhookConfig, address_of
 from .replies import Replies
@@ -28,6 +28,7 @@ class WebhookChannel:
     name = "webhook"
     edits = False
     network = True
+    can: frozenset[Feature] = frozenset()
 
     def __init__(self, config: WebhookConfig, host: Host) -> None:
         self._config = config
@@ -67,6 +68,8 @@ class WebhookChannel:
                 delivery.id,
                 delivery.text,
                 received=self._host.now(),
+                # A chat has no members here; one that is named for its person is theirs alone.
+                private=delivery.chat == delivery.user,
             )
         )
 

@@ -1,10 +1,11 @@
 -- name: chats
-SELECT channel, chat_id, user_id, seen FROM access_chats;
+SELECT channel, chat_id, user_id, seen, private FROM access_chats;
 
 -- name: put_chat!
-INSERT INTO access_chats (channel, chat_id, user_id, seen)
-VALUES (:channel, :chat_id, :user_id, :seen)
-ON CONFLICT (channel, chat_id) DO UPDATE SET user_id = excluded.user_id, seen = excluded.seen;
+INSERT INTO access_chats (channel, chat_id, user_id, seen, private)
+VALUES (:channel, :chat_id, :user_id, :seen, :private)
+ON CONFLICT (channel, chat_id) DO UPDATE
+SET user_id = excluded.user_id, seen = excluded.seen, private = excluded.private;
 
 -- What core still holds of a chat's messages.
 -- name: inbox_of

@@ -1,0 +1,144 @@
+"""What a channel took and what is to be delivered is the same after a restart, every field of it.
+
+Messages lie in the inbox while their turn waits, replies in the outbox while their channel is away.
+"""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hookline.store.codec import inbound_from_json, inbound_to_json, reply_from_json, reply_to_json
+from hookline_hookspecs import Attachment, Audio, Choice, Inbound, Plugin, Reply, Session, hookimpl
+from hypothesis import given
+from hypothesis import strategies as st
+
+Make = Callable[..., Any]
+SESSION = Session("s", "fake", "chat", None, 0.0)
+TEXT = st.text(max_size=20)
+MAYBE = st.none() | TEXT
+TIME = st.floats(0, 4e9)
+FILES = st.lists(
+    st.builds(Attachment, st.just(Path("/m/a.png")), TEXT, TEXT, st.integers(0, 10**12), TEXT)
+    | st.builds(Audio, st.just(Path("/m/a.ogg")), TEXT, TIME, st.binary(max_size=256)),
+    max_size=3,
+).map(tuple)
+CHOICES = st.lists(
+    TEXT | st.builds(Choice, TEXT, TEXT, st.sampled_from(["", "primary", "danger"])), max_size=4
+).map(tuple)
+INBOUND = {
+    "channel": TEXT,
+    "chat_id": TEXT,
+    "user_id": TEXT,
+    "message_id": TEXT,
+    "text": TEXT,
+    "attachments": FILES,
+    "reply_to": MAYBE,
+    "received": TIME,
+    "session_id": MAYBE,
+    "model": MAYBE,
+    "private": st.none() | st.booleans(),
+    "addressed": st.booleans(),
+    "thread": MAYBE,
+    "parent": MAYBE,
+    "sender": TEXT,
+    "sent": TIME,
+    "quoted": TEXT,
+    "kind": st.sampled_from(["message", "press", "reaction", "edit", "delete", "command"]),
+    "target": MAYBE,
+}
+REPLY = {
+    "session": st.just(SESSION),
+    "id": st.just("r"),
+    "text": TEXT,
+    "attachments": FILES,
+    "in_reply_to": MAYBE,
+    "choices": CHOICES,
+    "thread": MAYBE,
+    "audience": MAYBE,
+    "kind": st.sampled_from(["answer", "notice", "question"]),
+}
+
+
+@given(st.builds(Inbound, **INBOUND))
+def test_a_message_comes_back_as_it_was_taken(inbound: Inbound) -> None:
+    assert inbound_from_json(inbound_to_json(inbound)) == inbound
+
+
+@given(st.builds(Reply, **REPLY))
+def test_a_reply_comes_back_as_it_was_made(reply: Reply) -> None:
+    again = reply_from_json(reply_to_json(reply), SESSION, "r")
+    assert again == reply
+    assert [(b.id, b.label, b.style) for b in again.buttons] == [
+        (b.id, b.label, b.style) for b in reply.buttons
+    ]
+
+
+def test_the_properties_above_draw_every_field_that_is_stored() -> None:
+    assert {f.name for f in fields(Inbound)} == {*INBOUND, "system"}
+    assert {f.name for f in fields(Reply)} == {*REPLY, "repeated", "delivered"}
+
+
+def test_the_system_text_of_one_turn_is_not_stored() -> None:
+    inbound = Inbound("fake", "c", "u", "m", "hello", system="be brief")
+    assert "be brief" not in inbound_to_json(inbound)
+
+
+def test_what_a_newer_version_stored_is_read_without_what_is_not_known() -> None:
+    inbound = Inbound("fake", "c", "u", "m", "hello")
+    newer = inbound_to_json(inbound)[:-1] + ',"mood":"good"}'
+    assert inbound_from_json(newer) == inbound
+
+
+def test_what_an_older_version_stored_is_read() -> None:
+    audio = '{"kind":"audio","path":"/a","mime":"audio/ogg","duration":1.5}'
+    stored = f'{{"text":"Well?","attachments":[{audio}],"choices":["Yes","No"]}}'
+    reply = reply_from_json(stored, SESSION, "r")
+    assert reply.choices == ("Yes", "No")
+    assert reply.attachments == (Audio(Path("/a"), "audio/ogg", 1.5),)
+
+
+@pytest.mark.parametrize(
+    "again", [copy.copy, copy.deepcopy, lambda c: pickle.loads(pickle.dumps(c))]
+)
+def test_a_choice_is_a_string_and_keeps_its_id_and_style(again: Callable[[Choice], Choice]) -> None:
+    choice = again(Choice("once", "Once", "primary"))
+    assert (choice, choice.id, choice.label, choice.style) == ("Once", "once", "Once", "primary")
+    assert Choice("Deny").id == Choice("Deny").label == "Deny"
+
+
+class Threaded(Plugin):
+    """Answers in a thread, to one person, with buttons."""
+
+    @hookimpl
+    def pre_reply(self, ctx: Any, reply: Reply) -> Reply:
+        choices = (Choice("y", "Yes", "primary"), "No")
+        return replace(
+            reply, thread="t1", audience=ctx.turn.inbound.sender, kind="notice", choices=choices
+        )
+
+
+def test_every_field_of_a_message_reaches_the_turn_and_of_a_reply_the_channel(
+    harness: Make, tmp_path: Path
+) -> None:
+    h = harness(Threaded, model=["hello"], home=tmp_path / "home")
+    inbound = Inbound(
+        "fake", "c", "u", "m", "hi", sender="Ana", private=True, thread="t", kind="edit", target="1"
+    )
+
+    async def go() -> Reply:
+        runtime = await h.aopen()
+        await runtime.dispatcher.receive(inbound)
+        return (await h.channel.replies(1))[0]
+
+    reply = h.run(go())
+    assert (reply.thread, reply.audience, reply.kind) == ("t1", "Ana", "notice")
+    assert [(b.id, b.label, b.style) for b in reply.buttons] == [
+        ("y", "Yes", "primary"),
+        ("No", "No", ""),
+    ]
