@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
+from .frozen import freeze_fields
 from .messages import Block, ImageBlock, Message, ToolCall
 
 Slot: TypeAlias = Literal[
@@ -279,6 +280,9 @@ class ToolSchema:
     description: str
     parameters: Mapping[str, Any]
 
+    def __post_init__(self) -> None:
+        freeze_fields(self, "parameters")
+
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
@@ -300,6 +304,9 @@ class ModelRequest:
     ephemeral: str = ""
     session_id: str = ""
     purpose: str = "turn"
+
+    def __post_init__(self) -> None:
+        freeze_fields(self, "params")
 
 
 class Fragment(bytes):
@@ -348,6 +355,9 @@ class WireRequest:
     model: str = ""
     session_id: str = ""
     ttl: float = 300.0
+
+    def __post_init__(self) -> None:
+        freeze_fields(self, "fields", "stable")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from .frozen import freeze_fields
+
 Role: TypeAlias = Literal["user", "assistant"]
 
 
@@ -45,7 +47,8 @@ class ThinkingBlock:
 class ToolCall:
     """A tool call that the model asked for.
 
-    ``arguments`` is always a dict. ``error`` is a sentence where the model's own words could not
+    ``arguments`` is always a dict, frozen at every depth: ``copy.deepcopy`` makes one that may be
+    changed. ``error`` is a sentence where the model's own words could not
     be read as arguments (not JSON, an empty tool name); such a call is answered with it, not run.
     """
 
@@ -53,6 +56,9 @@ class ToolCall:
     name: str
     arguments: dict[str, Any]
     error: str | None = None
+
+    def __post_init__(self) -> None:
+        freeze_fields(self, "arguments")
 
 
 @dataclass(frozen=True, slots=True)

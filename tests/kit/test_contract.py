@@ -126,11 +126,14 @@ class TestGreeterContract(PluginContract):
 
 HALF = """
 from hookline.testing import PluginContract
-from hookline_hookspecs import NoConfig, Plugin
+from hookline_hookspecs import Plugin
+from pydantic import BaseModel
 
-class Half(Plugin[NoConfig]):
-    def pre_tool(self, ctx, call):
-        pass
+class HalfConfig(BaseModel):
+    token: str = ""
+
+class Half(Plugin[HalfConfig]):
+    pass
 
 class TestHalfContract(PluginContract):
     plugin = Half
@@ -144,8 +147,8 @@ def test_the_sentence_is_all_that_an_author_sees(pytester: pytest.Pytester) -> N
     failures = result.stdout.str().partition("= FAILURES =")[2].partition("= short test")[0]
     _, sentence = failures.strip("=\n").split("\n")
     assert sentence == (
-        "Half.pre_tool is named like a hook and is never called: put @hookimpl above it, or give "
-        "it another name."
+        "token of HalfConfig is named like a secret and is plain text. Declare it as pydantic's "
+        "SecretStr, or name it in the contract's `not_secret`."
     )
 
 
@@ -366,6 +369,11 @@ class WrongArguments(Plugin[NoConfig]):
         pass
 
 
+class Unmarked(Plugin[NoConfig]):
+    def pre_tool(self, ctx: Context, call: ToolCall) -> None:
+        pass
+
+
 class Explodes(Plugin[NoConfig]):
     @hookimpl
     def setup(self, host: Host) -> None:
@@ -376,6 +384,7 @@ class Explodes(Plugin[NoConfig]):
     ("kind", "sentence"),
     [
         (Misspelt, "implements pre_tools, which is no hook; did you mean pre_tool?"),
+        (Unmarked, "pre_tool is named like a hook and is not marked as one"),
         (WrongArguments, "WrongArguments cannot be registered: "),
         (Explodes, "does not take a turn: OSError: no route to the greeter. Give the contract"),
     ],
@@ -447,7 +456,10 @@ class Swallows(Plugin[NoConfig]):
         ),
         (Encoding, r"encoding\.pre_reply raised UnicodeEncodeError: .* given lone surrogates;"),
         (Quits, r"quits\.on_message raised SystemExit: nobody there .* an empty text"),
-        (Alters, r"alters\.pre_tool changed the event it was given \(a call of an unknown tool"),
+        (
+            Alters,
+            r"alters\.pre_tool raised TypeError: data inside an event cannot be changed in pl",
+        ),
         (Answers, r"answers\.pre_reply returned str where Reply is wanted, for blanks"),
         (NoMiddleware, r"around_model returned ModelRequest .* no message at all; it returns midd"),
         (Swallows, r"swallows\.around_tool returned str where ToolResult is wanted"),

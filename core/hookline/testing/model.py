@@ -20,6 +20,7 @@ from hookline_hookspecs import (
     Usage,
     WireRequest,
 )
+from hookline_hookspecs.frozen import FrozenDict
 
 Step: TypeAlias = (
     "str | ToolCall | list[Any] | ModelResponse | BaseException | Callable[[ModelRequest], Any]"
@@ -112,7 +113,7 @@ class ScriptedModel:
         return [_body(wire) for wire in self.wires]
 
 
-class _Rendered(dict[str, bytes]):
+class _Rendered(FrozenDict):
     """The stable parts of a request in bytes, and the request that they are of."""
 
     def __init__(self, request: ModelRequest) -> None:

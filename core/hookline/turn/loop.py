@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
@@ -124,7 +123,7 @@ async def _loop(ctx: TurnContext) -> None:
         turn.iterations += 1
         calls = () if final else response.message.tool_calls
         await _record(ctx, _message_to_store(response, calls), calls, response)
-        await engine.bus.observe("post_model", ctx, _copy(response))
+        await engine.bus.observe("post_model", ctx, response)
         if response.stop == "pause" and not calls and turn.iterations < limit:
             continue
         if final:
@@ -175,11 +174,6 @@ def _unique_call_ids(response: ModelResponse, used: set[str]) -> ModelResponse:
             block = TextBlock(clean(block.text))
         blocks.append(block)
     return replace(response, blocks=tuple(blocks))
-
-
-def _copy(response: ModelResponse) -> ModelResponse:
-    """A copy for hooks, which must not change the arguments of what is about to run."""
-    return replace(response, blocks=tuple(copy.deepcopy(block) for block in response.blocks))
 
 
 def _message_to_store(response: ModelResponse, calls: Sequence[ToolCall]) -> Message:

@@ -111,7 +111,6 @@ async def _allowed_run(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResu
     async def run(asked: ToolCall) -> ToolResult:
         if asked.name != tool.name:
             return _failure(call, f"Error: a plugin turned {tool.name} into {asked.name}")
-        asked = _copy(asked)
         if _fingerprint(asked) != approved:
             try:
                 asked = replace(asked, arguments=tool.check(asked.arguments))
@@ -123,14 +122,9 @@ async def _allowed_run(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResu
         return await _execute(ctx, tool, asked)
 
     try:
-        return await ctx.engine.bus.around("around_tool", ctx, _copy(call), run, ToolResult)
+        return await ctx.engine.bus.around("around_tool", ctx, replace(call), run, ToolResult)
     except AroundFault as fault:
         return _failure(call, f"Error: {fault}; the tool did not run to its end")
-
-
-def _copy(call: ToolCall) -> ToolCall:
-    """The call with arguments of its own: hooks get copies, so that none changes what is run."""
-    return replace(call, arguments=copy.deepcopy(call.arguments))
 
 
 def _fingerprint(call: ToolCall) -> str:
@@ -140,9 +134,9 @@ def _fingerprint(call: ToolCall) -> str:
 
 async def _judge(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResult | None:
     """The result if the call may not run or is answered already, else None."""
-    judged = _copy(call)
+    judged, before = replace(call), _fingerprint(call)
     found = await ctx.engine.bus.veto("pre_tool", ctx, judged)
-    if _fingerprint(judged) != _fingerprint(call):
+    if _fingerprint(judged) != before:
         return _failure(call, "Denied: a plugin changed the arguments while they were judged")
     plugin, verdict = found if found is not None else ("core", None)
     if tool.approval and not isinstance(verdict, (Deny, Ask)):
@@ -165,7 +159,7 @@ async def _approval(ctx: TurnContext, call: ToolCall, ask: Ask, plugin: str) -> 
         choices=CHOICES,
         preview=ask.preview or json.dumps(call.arguments, ensure_ascii=False, indent=1),
         kind="approval",
-        call=_copy(call),
+        call=replace(call),
         reason=ask.reason,
     )
     answer = await ctx.engine.bus.first("on_question", ctx, question, str)
@@ -181,11 +175,11 @@ async def _approval(ctx: TurnContext, call: ToolCall, ask: Ask, plugin: str) -> 
 
 
 async def _execute(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResult:
+    arguments = copy.deepcopy(call.arguments)  # the tool's own, not frozen
     if not tool.read_only:
         await ctx.engine.journal.start_step(ctx.active_turn.id, call.id)
     await ctx.active_turn.pass_point("before-tool")
     start = perf_counter()
-    arguments: dict[str, Any] = dict(call.arguments)
     if tool.wants_context:
         arguments["ctx"] = ctx.of(tool.plugin)
     result = await _outcome(ctx, tool, call, arguments)

@@ -67,9 +67,11 @@ class MarkedModel(ScriptedModel):
     def render(self, request: ModelRequest) -> WireRequest:
         """The request as the Messages API has it."""
         wire = super().render(request)
-        kept = wire.stable
-        kept["system"] = fragment("[", [text(request.system)], "]")  # type: ignore[index]
-        kept["tools"] = fragment("[", [], "]")  # type: ignore[index]
+        stable = {
+            "system": fragment("[", [text(request.system)], "]"),
+            "tools": fragment("[", [], "]"),
+        }
+        dict.update(wire.stable, stable)  # type: ignore[arg-type]  # a frozen dict of the test kit
         fragments = tuple(map(_rendered, request.messages))
         fields = {"model": MODEL}
         if request.ephemeral:
