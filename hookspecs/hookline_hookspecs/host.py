@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .tools import Tool
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 Row: TypeAlias = Mapping[str, Any]
 
 
@@ -189,16 +190,30 @@ class Signals(Protocol):
         """Tell others; each receiver is isolated."""
 
 
+class ServiceType(Protocol[T_co]):
+    """A class that names a service, as type checkers see it; unlike ``type[T]`` it may be a
+    protocol. Never called."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> T_co:
+        """What the class is of."""
+
+
 class Services(Protocol):
-    """How plugins offer something to each other without importing each other."""
+    """How plugins offer something to each other without importing each other.
 
-    def provide(self, protocol: type[T], service: T) -> None:
-        """Offer ``service`` under ``protocol``."""
+    A service is named by its protocol: ``host.services[Access]`` is an ``Access``.
+    """
 
-    def __getitem__(self, protocol: type[T]) -> T:
+    def provide(self, protocol: ServiceType[T], service: T) -> None:
+        """Offer ``service`` under ``protocol`` until the plugin is torn down.
+
+        Raises ``ValueError`` if another plugin offers it already.
+        """
+
+    def __getitem__(self, protocol: ServiceType[T]) -> T:
         """The service offered under ``protocol``. Raises ``KeyError`` with a sentence."""
 
-    def get(self, protocol: type[T]) -> T | None:
+    def get(self, protocol: ServiceType[T]) -> T | None:
         """The service, or None."""
 
 

@@ -42,6 +42,32 @@ WRONG = {
 }
 
 
+SERVICES = """
+from typing import Protocol
+
+from hookline_hookspecs import Host
+
+
+class Clock(Protocol):
+    def hour(self) -> int: ...
+
+
+class Watch:
+    def hour(self) -> int:
+        return 12
+
+
+def used(host: Host) -> int:
+    host.services.provide(Clock, Watch())
+    clock = host.services.get(Clock)
+    return host.services[Clock].hour() if clock is None else clock.hour()
+
+
+def misused(host: Host) -> str:
+    return host.services[Clock].hour()
+"""
+
+
 @pytest.fixture(scope="module")
 def complaints(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     """Every example, checked in one run: its name to what mypy says of it."""
@@ -49,6 +75,7 @@ def complaints(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]
     for name, method in {**RIGHT, **WRONG}.items():
         text = f"{HEADER}class Sample(Plugin[NoConfig]):\n    @hookimpl\n    {method}\n"
         (folder / f"{name}.py").write_text(text, "utf-8")
+    (folder / "services.py").write_text(SERVICES, "utf-8")
     (folder / "documented.py").write_text(documented_plugin(), "utf-8")
     return _checked(folder)
 
@@ -82,3 +109,8 @@ def test_a_right_hook_passes(complaints: dict[str, list[str]], name: str) -> Non
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_hook_is_refused(complaints: dict[str, list[str]], name: str) -> None:
     assert any(line.endswith("[override]") for line in complaints[name])
+
+
+def test_services_are_typed_by_their_protocols(complaints: dict[str, list[str]]) -> None:
+    (line,) = complaints["services"]
+    assert 'got "int", expected "str"' in line

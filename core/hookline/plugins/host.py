@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from hookline_hookspecs import Session, Step, Storage, Tool, Turn
 from hookline_hookspecs.events import Excerpt, Lesson
-from hookline_hookspecs.host import Channel, Context, Http, Paths
+from hookline_hookspecs.host import Channel, Context, Http, Paths, ServiceType
 
 from .. import clock
 from ..bus.deadline import plugin_task
@@ -66,22 +66,22 @@ class PluginServices:
 
     def __init__(self, offered: dict[Any, Any]) -> None:
         self._offered = offered
-        self._own: list[type] = []
+        self._own: list[object] = []
 
-    def provide(self, protocol: type[T], service: T) -> None:
+    def provide(self, protocol: ServiceType[T], service: T) -> None:
         """Offer ``service``; a second offer of one protocol is refused."""
         if protocol in self._offered:
-            raise ValueError(f"another plugin offers {protocol.__name__} already")
+            raise ValueError(f"another plugin offers {_name(protocol)} already")
         self._offered[protocol] = service
         self._own.append(protocol)
 
-    def __getitem__(self, protocol: type[T]) -> T:
+    def __getitem__(self, protocol: ServiceType[T]) -> T:
         found = self.get(protocol)
         if found is None:
-            raise KeyError(f"no plugin that is on offers {protocol.__name__}")
+            raise KeyError(f"no plugin that is on offers {_name(protocol)}")
         return found
 
-    def get(self, protocol: type[T]) -> T | None:
+    def get(self, protocol: ServiceType[T]) -> T | None:
         """The service, or None."""
         found: T | None = self._offered.get(protocol)
         return found
@@ -91,6 +91,10 @@ class PluginServices:
         for protocol in self._own:
             self._offered.pop(protocol, None)
         self._own.clear()
+
+
+def _name(protocol: object) -> str:
+    return getattr(protocol, "__name__", str(protocol))
 
 
 class PluginHost:

@@ -25,7 +25,7 @@ class Door(Plugin[NoConfig]):
     @hookimpl
     def setup(self, host: Host) -> None:
         """Offer who is an operator."""
-        host.services.provide(Access, self)  # type: ignore[type-abstract]
+        host.services.provide(Access, self)
 
     def is_operator(self, inbound: Inbound) -> bool:
         """Whether an admin writes where nobody else reads."""

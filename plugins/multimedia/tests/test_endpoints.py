@@ -25,8 +25,8 @@ def test_nothing_is_offered_without_a_key(harness: Make) -> None:
     h = harness(Multimedia)
     assert offered(h) == []
     host = h.plugin(Multimedia).host
-    assert host.services.get(Transcriber) is None  # type: ignore[type-abstract]
-    assert host.services.get(Speaker) is None  # type: ignore[type-abstract]
+    assert host.services.get(Transcriber) is None
+    assert host.services.get(Speaker) is None
     ((_, check),) = h.checks()
     found = check.run()
     assert (found.ok, found.hint) == (True, True)  # type: ignore[union-attr]

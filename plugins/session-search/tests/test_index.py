@@ -22,7 +22,7 @@ CANARY = "canaryzzq"
 
 def inspection(h: Harness) -> Inspection:
     """What the commands of the command line use."""
-    return h.plugin(SessionSearch).host.services[Inspection]  # type: ignore[type-abstract]
+    return h.plugin(SessionSearch).host.services[Inspection]
 
 
 def rows(home: Path, sql: str, *params: Any) -> list[Any]:

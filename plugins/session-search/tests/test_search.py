@@ -19,7 +19,7 @@ class Admin(Plugin):
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        host.services.provide(Access, self)  # type: ignore[type-abstract]
+        host.services.provide(Access, self)
 
     def is_operator(self, inbound: Inbound) -> bool:
         """As ``Access`` has it."""

@@ -67,8 +67,8 @@ class Speech(Plugin[NoConfig]):
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        host.services.provide(Transcriber, self)  # type: ignore[type-abstract]
-        host.services.provide(Speaker, self)  # type: ignore[type-abstract]
+        host.services.provide(Transcriber, self)
+        host.services.provide(Speaker, self)
 
     async def transcribe(self, path: Path, *, language: str | None = None) -> str:
         await self._trouble()

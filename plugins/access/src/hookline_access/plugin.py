@@ -72,7 +72,7 @@ class AccessControl(Plugin[AccessConfig]):
         """Offer the service; nothing is read before somebody writes."""
         for fault in self.config.faults:
             self.log.warning("%s", fault)
-        host.services.provide(Access, self)  # type: ignore[type-abstract]
+        host.services.provide(Access, self)
         host.signals.connect(CHANNEL_UP, self._channel_up)
 
     # The service

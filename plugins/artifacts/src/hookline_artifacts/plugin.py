@@ -42,7 +42,7 @@ class Artifacts(Plugin[ArtifactsConfig]):
     def setup(self, host: Host) -> None:
         """Set up the plugin's storage, which is opened on first use."""
         self._store = ArtifactStore(lambda: host.storage, host.now, self.config.ttl_hours * 3600)
-        host.services.provide(ArtifactKeeper, self._store)  # type: ignore[type-abstract]
+        host.services.provide(ArtifactKeeper, self._store)
 
     @hookimpl
     def register_jobs(self, register: Callable[[Job], None]) -> None:

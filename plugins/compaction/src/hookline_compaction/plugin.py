@@ -241,7 +241,7 @@ class Compaction(Plugin[CompactionConfig]):
             return request
         if not any(is_too_large(message, room) for message in request.messages):
             return request
-        keeper = self.host.services.get(ArtifactKeeper)  # type: ignore[type-abstract]
+        keeper = self.host.services.get(ArtifactKeeper)
         keep = partial(keeper.keep, ctx) if keeper is not None else None
         fitted = [await fit(message, room, keep) for message in request.messages]
         return replace(request, messages=tuple(fitted))

@@ -15,7 +15,7 @@ ACCESS = "access"
 
 def is_guarded(host: Host) -> bool:
     """True if a plugin decides who may write."""
-    return host.services.get(Access) is not None  # type: ignore[type-abstract]
+    return host.services.get(Access) is not None
 
 
 def make_sure(host: Host, plugins: Sequence[Mapping[str, Any]], channels: Sequence[str]) -> None:

@@ -58,7 +58,7 @@ async def checked_channels(host: Host) -> list[Channel]:
     Ends with ``SystemExit`` where there is none, no model is configured, or nobody decides who may
     write although config wants it.
     """
-    core = host.services[Inspection]  # type: ignore[type-abstract]
+    core = host.services[Inspection]
     core.check_model(core.default_model())
     plugins = await core.plugins()
     for row in plugins:

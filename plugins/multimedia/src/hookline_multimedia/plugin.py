@@ -53,9 +53,9 @@ class Multimedia(Plugin[MultimediaConfig]):
     def setup(self, host: Host) -> None:
         """Offer to other plugins what is configured."""
         if self._services.at("transcription"):
-            host.services.provide(Transcriber, self._services)  # type: ignore[type-abstract]
+            host.services.provide(Transcriber, self._services)
         if self._services.at("speech"):
-            host.services.provide(Speaker, self._services)  # type: ignore[type-abstract]
+            host.services.provide(Speaker, self._services)
 
     @hookimpl
     async def teardown(self, host: Host) -> None:

@@ -237,7 +237,7 @@ class Review(Plugin[ReviewConfig]):
         """Delete the sessions of old reviews, and the counts of sessions that have been idle as
         long."""
         before = self.host.now() - self.config.keep_days * DAY
-        core = self.host.services[Inspection]  # type: ignore[type-abstract]
+        core = self.host.services[Inspection]
         for session in await self.host.sessions(kind=KIND, limit=1000):
             if session.created < before:
                 await core.delete_session(session.id)

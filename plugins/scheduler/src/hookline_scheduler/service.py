@@ -261,7 +261,7 @@ class Service:
 
     async def _prune(self, job_id: str) -> None:
         """Delete the sessions of a job's old runs, so that a heartbeat does not fill the store."""
-        core = self._host.services[Inspection]  # type: ignore[type-abstract]
+        core = self._host.services[Inspection]
         for run in await self._jobs.old_runs(job_id):
             await core.delete_session(session_of(run))
             await self._jobs.forget(run)

@@ -33,7 +33,7 @@ USUAL = {
 
 async def commands_of(host: Host) -> Mapping[str, str]:
     """Those of :data:`USUAL` that core or a plugin has."""
-    core = host.services[Inspection]  # type: ignore[type-abstract]
+    core = host.services[Inspection]
     there = set(CORE)
     for row in await core.plugins():
         details = core.plugin_details(row["name"])

@@ -168,7 +168,7 @@ class Taker:
 
     async def _may_write(self, message: Json) -> bool:
         """False for a person whose message will be refused: nothing of theirs is fetched."""
-        access = self._host.services.get(Access)  # type: ignore[type-abstract]
+        access = self._host.services.get(Access)
         known = getattr(access, "may_write", None)
         return known is None or await known(CHANNEL, str(message["from"]["id"]))
 

@@ -31,7 +31,7 @@ def chat_on(host: Host, channel: TerminalChannel) -> Callable[..., Coroutine[Any
         if session is not None and not _good_id(session):
             _tell("hookline: a session's id is 1 to 200 printable characters without a slash")
             raise SystemExit(USAGE)
-        core = host.services[Inspection]  # type: ignore[type-abstract]
+        core = host.services[Inspection]
         core.check_model(core.default_model())
         for line in _plugins_that_lack(await core.plugins()):
             _tell(f"hookline: warning: {line}")

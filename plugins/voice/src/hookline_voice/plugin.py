@@ -39,7 +39,7 @@ class Voice(Plugin[VoiceConfig]):
     @hookimpl
     async def on_voice(self, ctx: Context, audio: Audio) -> str | None:
         """The words of a voice message; None, and the person is told why, if there are none."""
-        transcriber = self.host.services.get(Transcriber)  # type: ignore[type-abstract]
+        transcriber = self.host.services.get(Transcriber)
         if transcriber is None:
             ctx.notify(f"Voice messages are not understood: {_NOBODY_HEARS}.")
             return None
@@ -63,7 +63,7 @@ class Voice(Plugin[VoiceConfig]):
         came = any(isinstance(item, Audio) for item in ctx.turn.inbound.attachments)
         if not (self.config.round_trip and came):
             return None
-        speaker = self.host.services.get(Speaker)  # type: ignore[type-abstract]
+        speaker = self.host.services.get(Speaker)
         if speaker is None:
             ctx.notify(f"The answer is not spoken: {_NOBODY_SPEAKS}.")
             return None
@@ -123,9 +123,9 @@ class Voice(Plugin[VoiceConfig]):
 
     def _check(self) -> CheckResult:
         services = self.host.services
-        if services.get(Transcriber) is None:  # type: ignore[type-abstract]
+        if services.get(Transcriber) is None:
             return CheckResult(False, _NOBODY_HEARS, _FIX)
-        if self.config.round_trip and services.get(Speaker) is None:  # type: ignore[type-abstract]
+        if self.config.round_trip and services.get(Speaker) is None:
             return CheckResult(False, _NOBODY_SPEAKS, _FIX)
         return CheckResult(True, "voice messages are understood")
 

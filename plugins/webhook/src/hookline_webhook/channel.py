@@ -48,7 +48,7 @@ class WebhookChannel:
             raise CannotStart(fault)
         from .server import Endpoint, Listener
 
-        if self._host.services.get(Access) is None:  # type: ignore[type-abstract]
+        if self._host.services.get(Access) is None:
             self._host.log.warning("no plugin decides who may write; whoever can sign, may")
         endpoint = Endpoint(self._take, self._secret, self._config.max_bytes, self._host.log)
         listener = Listener(endpoint)

@@ -72,7 +72,7 @@ class Webhook(Plugin[WebhookConfig]):
         )
 
     def _access(self) -> CheckResult:
-        if self.host.services.get(Access) is not None:  # type: ignore[type-abstract]
+        if self.host.services.get(Access) is not None:
             return CheckResult(True, "a plugin decides who may write")
         return CheckResult(
             False,
