@@ -166,6 +166,15 @@ _PLAIN = re.compile(r"[\w./:@%+=,^-]+")
 _WRITE_OP = re.compile(r"(\d*)(&>>|&>|>>|>\||>&|<&|<>|>|<)")
 
 
+@dataclass(slots=True)
+class _Found:
+    """What stands beside a command: its redirects, raw words, and nodes that follow it."""
+
+    redirects: list[Redirect] = field(default_factory=list)
+    words: list[Tree] = field(default_factory=list)
+    rest: list[Node] = field(default_factory=list)
+
+
 @dataclass
 class _Reader:
     source: bytes
@@ -274,26 +283,31 @@ class _Reader:
     def command(self, tree: Tree) -> Node:
         if tree.type != "command" and _has(tree, "ERROR"):
             return Broken(self.text(tree))
-        redirects: list[Redirect] = []
-        words: list[Tree] = []
-        broken: list[Node] = []
+        found = _Found()
         since = len(self.gaps)
+        for child in self.gather(tree, found):
+            if child.type == "subshell":
+                found.rest.append(self.node(child))
+            else:
+                found.words.append(child)
+        words = (*self.words(found.words), *self.gap_words(since))
+        simple = Simple(words, tuple(found.redirects))
+        return Seq((simple, *found.rest)) if found.rest else simple
+
+    def gather(self, tree: Tree, found: _Found) -> Iterator[Tree]:
+        """Put redirects and errors among the children into ``found``; the other children."""
         for child in self.children(tree):
             if child.type in _REDIRECT:
-                found, extra, rest = self.redirect(child)
-                redirects.extend(found)
-                words.extend(extra)
-                broken.extend(rest)
+                redirects, words, rest = self.redirect(child)
+                found.redirects.extend(redirects)
+                found.words.extend(words)
+                found.rest.extend(rest)
             elif child.type == "ERROR" and _PLAIN.fullmatch(self.text(child)):
-                words.append(child)
+                found.words.append(child)
             elif child.type == "ERROR" or child.is_missing:
-                broken.append(self.ERROR(child))
-            elif child.type == "subshell":
-                broken.append(self.node(child))
+                found.rest.append(self.ERROR(child))
             else:
-                words.append(child)
-        simple = Simple((*self.words(words), *self.gap_words(since)), tuple(redirects))
-        return Seq((simple, *broken)) if broken else simple
+                yield child
 
     def gap_words(self, since: int) -> tuple[str, ...]:
         """Plain words that the grammar swallowed without a node (a lone ``-``)."""
@@ -317,25 +331,13 @@ class _Reader:
 
     def redirected_statement(self, tree: Tree) -> Node:
         body: Node = Simple(())
-        redirects: list[Redirect] = []
-        extra: list[Tree] = []
-        rest: list[Node] = []
+        found = _Found()
         since = len(self.gaps)
-        for child in self.children(tree):
-            if child.type in _REDIRECT:
-                found, words, then = self.redirect(child)
-                redirects.extend(found)
-                extra.extend(words)
-                rest.extend(then)
-            elif child.type == "ERROR" and _PLAIN.fullmatch(self.text(child)):
-                extra.append(child)
-            elif child.type == "ERROR" or child.is_missing:
-                rest.append(self.ERROR(child))
-            elif child.is_named:
+        for child in self.gather(tree, found):
+            if child.is_named:
                 body = self.node(child)
-        swallowed = self.gap_words(since)
-        body = attach(body, tuple(redirects), (*self.words(extra), *swallowed))
-        return _continued(body, rest)
+        words = (*self.words(found.words), *self.gap_words(since))
+        return _continued(attach(body, tuple(found.redirects), words), found.rest)
 
     def redirect(self, tree: Tree) -> tuple[list[Redirect], list[Tree], list[Node]]:
         """Redirects, words that follow and belong to the command, and what comes after it."""
