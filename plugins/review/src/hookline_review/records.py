@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from hookline_hookspecs import Host, Reviewer, Session, Transaction
+from hookline_processlock import ProcessLock
 
-from .alive import ProcessLock
 from .counts import TRACE_LINES, Counts
 
 TRIES = 2

@@ -16,9 +16,9 @@ from contextlib import suppress
 from dataclasses import replace
 
 from hookline_hookspecs import Context, HooklineError, Host, Inbound, Inspection
+from hookline_processlock import ProcessLock
 
 from . import wording
-from .alive import Mark
 from .complaint import Complaint
 from .config import SchedulerConfig
 from .jobs import Chat, Ending, Job, Jobs, Run
@@ -39,7 +39,7 @@ class Service:
         self._config = config
         self._jobs = jobs
         self._workspace = workspace
-        self._mark = Mark(host.storage)
+        self._process = ProcessLock(host.storage)
         self._network = self._terminal = self._stopping = False
         self._chat_session: str | None = None
         self._woken = asyncio.Event()
@@ -76,7 +76,7 @@ class Service:
 
     def _live(self) -> None:
         if self._looker is None:
-            self._mark.set()
+            self._process.hold()
             self._looker = self._host.spawn(self._look_on(), "look")
         self.wake()
 
@@ -93,7 +93,7 @@ class Service:
 
     def end(self) -> None:
         """The process works on nothing any more."""
-        self._mark.take_away()
+        self._process.release()
 
     # Looking
 
@@ -154,13 +154,14 @@ class Service:
 
     async def settle_the_dead(self) -> None:
         """What a dead process claimed is due again; what it worked on is told, not run again."""
-        for run in await self._jobs.open_runs():
-            if self._mark.lives(run.process):
-                continue
+        left = [r for r in await self._jobs.open_runs() if not self._process.is_alive(r.process)]
+        for run in left:
             if run.state == "claimed":
                 await self._jobs.release(run)
             else:
                 await self._ended(run, await self._interrupted(run))
+        if left:
+            self._process.clean()
 
     async def _interrupted(self, run: Run) -> Ending:
         try:
@@ -171,7 +172,7 @@ class Service:
     # Working
 
     async def _start(self, job: Job, now: float) -> None:
-        run = await self._jobs.claim(job, self._mark.id, now)
+        run = await self._jobs.claim(job, self._process.id, now)
         if run is None:
             return
         if job.chat.channel == TERMINAL:
@@ -205,9 +206,9 @@ class Service:
     async def run_here(self, job_id: str) -> Ending | None:
         """Run a job of the terminal at once, whatever its time; its end, which nobody else is
         told. None if another process has it, or it is gone."""
-        self._mark.set()
+        self._process.hold()
         job = replace(await self._jobs.get(job_id), asked=True)
-        run = await self._jobs.claim(job, self._mark.id, self._host.now())
+        run = await self._jobs.claim(job, self._process.id, self._host.now())
         ending = await self.work(run, None) if run is not None else None
         if run is not None and ending is not None:
             await self._jobs.hand_over(run)
@@ -215,7 +216,7 @@ class Service:
 
     async def work(self, run: Run, ctx: Context | None) -> Ending | None:
         """Run a claimed run to its end; None if it is not this process's, or its job is gone."""
-        if not await self._jobs.begin(run, self._mark.id, self._host.now()):
+        if not await self._jobs.begin(run, self._process.id, self._host.now()):
             return None
         try:
             job = await self._jobs.get(run.job_id)

@@ -1,6 +1,6 @@
-"""Detects dead processes: each process that runs reviews holds a file lock until it dies.
+"""Which processes live: each holds a file lock until it dies. Reached by :class:`ProcessLock`.
 
-So the review of a killed process is restarted at once, and a slow one is not run twice.
+So work that a killed process left is taken over at once, and slow work is not done twice.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ from hookline_hookspecs import Storage
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
+__all__ = ["ProcessLock"]
+
 
 class ProcessLock:
-    """This process's lock file in the plugin's folder. ``id`` names the process to the others."""
+    """This process's lock file in a plugin's folder. ``id`` names the process to the others."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
@@ -38,23 +40,20 @@ class ProcessLock:
             self._lock = None
             self._path(self.id).unlink(missing_ok=True)
 
+    def is_alive(self, process: str) -> bool:
+        """Whether ``process`` holds its lock."""
+        if process == self.id:
+            return self._lock is not None
+        return self._path(process).exists() and _is_held(self._path(process))
+
     def is_dead(self, process: str) -> bool:
         """Whether ``process`` has died while it held its lock. False if that is unknown: it exited
         cleanly, or runs on another machine."""
-        from filelock import Timeout
-
-        path = self._path(process)
-        if process == self.id or not path.exists():
+        if process == self.id:
             return False
-        lock = _lock(path)
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            return False
-        lock.release()
-        return True
+        return self._path(process).exists() and not _is_held(self._path(process))
 
-    def clean(self, keep: Container[str]) -> None:
+    def clean(self, keep: Container[str] = ()) -> None:
         """Delete the lock files of dead processes, except those in ``keep``."""
         for path in self._storage.dir.glob("*.lock"):
             if path.stem not in keep and self.is_dead(path.stem):
@@ -62,6 +61,18 @@ class ProcessLock:
 
     def _path(self, process: str) -> Path:
         return self._storage.dir / f"{process}.lock"
+
+
+def _is_held(path: Path) -> bool:
+    from filelock import Timeout
+
+    lock = _lock(path)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        return True
+    lock.release()
+    return False
 
 
 def _lock(path: Path) -> BaseFileLock:
