@@ -1,17 +1,18 @@
-"""The pytest plugin: what it costs, the fixture ``store``, and plugins that are off."""
+"""The pytest plugin: what it costs, the fixtures, and plugins that are off."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hookline.testing import open_store
-from hookline_hookspecs import NoConfig, Plugin, Section, Session, hookimpl
+from hookline.testing import Clock, open_store
+from hookline_hookspecs import Context, NoConfig, Plugin, Section, Session, command, hookimpl
 
 pytest_plugins = "pytester"
 Make = Callable[..., Any]
@@ -32,7 +33,7 @@ def test_every_public_name_can_be_imported() -> None:
 
     for name in kit.__all__:
         assert getattr(kit, name).__doc__
-    with pytest.raises(AttributeError, match=r"it has FakeChannel, .*PluginContract"):
+    with pytest.raises(AttributeError, match=r"it has Clock, FakeChannel, .*PluginContract"):
         _ = kit.Harnes
 
 
@@ -41,6 +42,26 @@ def test_a_run_without_the_plugin_knows_no_harness(pytester: pytest.Pytester) ->
     result = pytester.runpytest("-p", "no:hookline", "-p", "no:asyncio")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*fixture 'harness' not found*"])
+
+
+class Diary(Plugin[NoConfig]):
+    """Says what time it is."""
+
+    @command("/time")
+    def time(self, ctx: Context, args: str) -> str:
+        """Tell the time."""
+        return str(self.host.now())
+
+
+def test_the_clock_is_the_runtimes(harness: Make, clock: Clock) -> None:
+    h = harness(Diary)
+    assert abs(float(h.send("/time").text) - time.time()) < 60
+    clock.ahead(3600)
+    assert 3600 <= float(h.send("/time").text) - time.time() + 60 < 3720
+    clock.stop(1_000_000.5)
+    assert [h.send("/time").text for _ in range(2)] == ["1000000.5"] * 2
+    clock.ahead(0)
+    assert abs(float(h.send("/time").text) - time.time()) < 60
 
 
 async def test_the_store_is_a_real_one(store: Any, store_home: Path, tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """The test kit for plugins: the real core in memory, a scripted model, recorders, a contract.
 
-pytest finds the fixtures ``harness`` and ``store`` by itself once Hookline is installed::
+pytest finds the fixtures ``harness``, ``clock`` and ``store`` once Hookline is installed::
 
     def test_greeting(harness):
         h = harness(Greeter, config={"greeting": "Hi"}, model=["hello"])
@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .channel import FakeChannel
+    from .clock import Clock
     from .contract import PluginContract
     from .harness import Harness, Outcome
     from .model import ScriptedModel, calls
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from .store import open_store
 
 _HOMES = {
+    "Clock": "clock",
     "FakeChannel": "channel",
     "Harness": "harness",
     "HookCall": "recorder",
@@ -46,6 +48,7 @@ _HOMES = {
 """Which module holds which name."""
 
 __all__ = [
+    "Clock",
     "FakeChannel",
     "Harness",
     "HookCall",

@@ -1,4 +1,4 @@
-"""The pytest plugin: the fixtures ``harness``, ``home`` and ``store``, and an option.
+"""The pytest plugin: the fixtures ``harness``, ``clock``, ``store`` and its parts, and an option.
 
 It imports nothing of Hookline until a test asks for a fixture.
 """
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from .clock import Clock
     from .harness import Harness
 
 
@@ -40,6 +41,16 @@ def harness(tmp_path: Path) -> Iterator[Callable[..., Harness]]:
     yield make
     for one in made:
         one.close()
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The clock of every runtime in the test: ``clock.ahead(3600)``; see ``Clock``."""
+    from .clock import Clock
+
+    made = Clock()
+    monkeypatch.setattr("hookline.clock.now", made.now)
+    return made
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import time
 from collections.abc import Callable, Coroutine
 from importlib.metadata import PackageNotFoundError, distribution, entry_points
 from typing import Any
@@ -136,16 +135,6 @@ def town(harness: Callable[..., Harness]) -> Callable[..., Town]:
         return Town(harness(*kinds, config=settings, model=list(model)))
 
     return make
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Moves the clock that expiry uses by some seconds."""
-
-    def move(seconds: float) -> None:
-        monkeypatch.setattr("hookline.clock.now", lambda: time.time() + seconds)
-
-    return move
 
 
 @pytest.fixture

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hookline.testing import Clock
 
 from .conftest import CLAIM, MakeTown, Run, Town
 
@@ -96,12 +96,12 @@ def test_of_two_at_once_one_is_admin(
 
 
 def test_it_expires(
-    town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str], clock: Callable[[float], None]
+    town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str], clock: Clock
 ) -> None:
     async def story(town: Town) -> Any:
         await town.say("ann", "hello")
         (code,) = printed(capsys)
-        clock(3601)
+        clock.ahead(3601)
         late = await town.say("ann", code)
         (new,) = printed(capsys)
         return late, new != code, await town.say("ann", new)

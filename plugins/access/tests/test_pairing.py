@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hookline.testing import Clock
 from hookline_access import AccessControl
 
 from .conftest import CODE, MakeTown, Run, Town, code_in
@@ -59,12 +60,10 @@ def test_a_code_is_read_leniently(town: MakeTown, run: Run, spelling: Callable[[
     assert run(town(**BOSS), story) == "fake:ann may write now."
 
 
-def test_only_one_answer_while_the_code_is_open(
-    town: MakeTown, run: Run, clock: Callable[[float], None]
-) -> None:
+def test_only_one_answer_while_the_code_is_open(town: MakeTown, run: Run, clock: Clock) -> None:
     async def story(town: Town) -> list[str | None]:
         answers = [await town.say("ann", "hello") for _ in range(3)]
-        clock(601)
+        clock.ahead(601)
         return [*answers, await town.say("ann", "hello")]
 
     first, *silence, second = run(town(**BOSS), story)
@@ -80,12 +79,10 @@ def test_a_message_that_comes_again_gets_the_same_code(town: MakeTown, run: Run)
     assert first == again
 
 
-def test_an_expired_code_opens_nothing(
-    town: MakeTown, run: Run, clock: Callable[[float], None]
-) -> None:
+def test_an_expired_code_opens_nothing(town: MakeTown, run: Run, clock: Clock) -> None:
     async def story(town: Town) -> list[str | None]:
         code = code_in(await town.say("ann", "hello"))
-        clock(601)
+        clock.ahead(601)
         return [await town.say("boss", f"/pair {code}"), await town.say("ann", "hello")]
 
     late, again = run(town(**BOSS), story)
@@ -102,15 +99,13 @@ def test_a_wrong_code_opens_nothing(town: MakeTown, run: Run, wrong: str) -> Non
     assert run(town(**BOSS), story)[1] is None
 
 
-def test_codes_of_one_person_run_out(
-    town: MakeTown, run: Run, clock: Callable[[float], None]
-) -> None:
+def test_codes_of_one_person_run_out(town: MakeTown, run: Run, clock: Clock) -> None:
     async def story(town: Town) -> list[bool]:
         answered = []
         for number in range(8):
-            clock(601 * number)
+            clock.ahead(601 * number)
             answered.append(await town.say("ann", "hello") is not None)
-        clock(90000)
+        clock.ahead(90000)
         return [*answered, await town.say("ann", "hello") is not None]
 
     assert run(town(**BOSS, codes_per_day=5), story) == [*[True] * 5, *[False] * 3, True]
@@ -128,15 +123,13 @@ def test_a_flood_of_strangers_is_answered_so_often_and_no_more(town: MakeTown, r
     assert len([text for text in one.in_chat("boss") if "is not known here" in text]) <= 10
 
 
-def test_blocked_and_unknown_look_alike(
-    town: MakeTown, run: Run, clock: Callable[[float], None]
-) -> None:
+def test_blocked_and_unknown_look_alike(town: MakeTown, run: Run, clock: Clock) -> None:
     async def story(town: Town) -> list[list[str]]:
         code = code_in(await town.say("eve", "hello"))
         await town.say("boss", f"/pair {code} block")
         heard: dict[str, list[str]] = {"eve": [], "ann": []}
         for number in range(7):
-            clock(300 * number)
+            clock.ahead(300 * number)
             for user, texts in heard.items():
                 texts.append(CODE.sub("CODE", str(await town.say(user, "let me in"))))
         return list(heard.values())

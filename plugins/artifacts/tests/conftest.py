@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -110,13 +109,3 @@ def make_bench(harness: Callable[..., Harness], tmp_path: Path) -> Callable[...,
 def bench(make_bench: Callable[..., Bench]) -> Bench:
     """A bench with the default settings."""
     return make_bench()
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Moves the clock that expiry uses by some seconds."""
-
-    def shift(seconds: float) -> None:
-        monkeypatch.setattr("hookline.clock.now", lambda: time.time() + seconds)
-
-    return shift

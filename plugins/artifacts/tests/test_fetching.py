@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hookline.testing import calls
+from hookline.testing import Clock, calls
 from hookline_artifacts import Artifacts
 from hookline_artifacts.search import search
 from hookline_hookspecs import Job, ToolError
@@ -89,30 +89,26 @@ def test_an_unknown_id_is_explained(bench: Bench, id_: str) -> None:
     assert "call the tool again" in result.text
 
 
-def test_what_has_expired_is_gone_at_once(bench: Bench, clock: Callable[[float], None]) -> None:
+def test_what_has_expired_is_gone_at_once(bench: Bench, clock: Clock) -> None:
     id_ = bench.keep(TEXT)
-    clock(24 * 3600 - 60)
+    clock.ahead(24 * 3600 - 60)
     assert bench.fetch(id_).ok
-    clock(24 * 3600 + 60)
+    clock.ahead(24 * 3600 + 60)
     assert bench.fetch(id_).text.startswith("Error: there is no artifact")
 
 
-def test_keeping_it_again_begins_its_time_anew(
-    bench: Bench, clock: Callable[[float], None]
-) -> None:
+def test_keeping_it_again_begins_its_time_anew(bench: Bench, clock: Clock) -> None:
     id_ = bench.keep(TEXT)
-    clock(20 * 3600)
+    clock.ahead(20 * 3600)
     bench.keep(TEXT)
-    clock(40 * 3600)
+    clock.ahead(40 * 3600)
     assert slice_of(bench.fetch(id_).text) == TEXT[:16_000]
 
 
-def test_the_time_can_be_set(
-    make_bench: Callable[..., Bench], clock: Callable[[float], None]
-) -> None:
+def test_the_time_can_be_set(make_bench: Callable[..., Bench], clock: Clock) -> None:
     bench = make_bench(ttl_hours=1)
     id_ = bench.keep(TEXT)
-    clock(3700)
+    clock.ahead(3700)
     assert "kept for 1 hours" in bench.fetch(id_).text
 
 
@@ -125,20 +121,20 @@ def _rows(bench: Bench) -> int:
     return int(count)
 
 
-def test_the_job_deletes_what_has_expired(bench: Bench, clock: Callable[[float], None]) -> None:
+def test_the_job_deletes_what_has_expired(bench: Bench, clock: Clock) -> None:
     jobs: list[Job] = []
     bench.harness.plugin(Artifacts).register_jobs(jobs.append)
     bench.keep(TEXT)
     bench.harness.run(jobs[0].run())  # type: ignore[arg-type]
     assert _rows(bench) == 2
-    clock(25 * 3600)
+    clock.ahead(25 * 3600)
     bench.harness.run(jobs[0].run())  # type: ignore[arg-type]
     assert _rows(bench) == 0
 
 
-def test_keeping_deletes_what_has_expired(bench: Bench, clock: Callable[[float], None]) -> None:
+def test_keeping_deletes_what_has_expired(bench: Bench, clock: Clock) -> None:
     bench.keep(TEXT)
-    clock(25 * 3600)
+    clock.ahead(25 * 3600)
     bench.keep(TEXT + "more")
     assert _rows(bench) == 2
 

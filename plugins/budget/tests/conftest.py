@@ -7,18 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hookline.testing import Harness
+from hookline.testing import Clock, Harness
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """``clock(seconds)``: sets core's clock to that Unix time, where it stands still."""
-
-    def stand(at: float) -> None:
-        monkeypatch.setattr("hookline.clock.now", lambda: at)
-
-    stand(time.mktime((2026, 3, 4, 12, 0, 0, 0, 0, -1)))
-    return stand
+def clock(clock: Clock) -> Clock:
+    """The clock stands still at noon of 2026-03-04."""
+    clock.stop(time.mktime((2026, 3, 4, 12, 0, 0, 0, 0, -1)))
+    return clock
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hookline.testing import Harness, calls
+from hookline.testing import Clock, Harness, calls
 from hookline_budget import Budget
 from hookline_hookspecs import (
     Context,
@@ -28,7 +28,6 @@ from hookline_hookspecs import (
 )
 
 Make = Callable[..., Harness]
-Clock = Callable[[float], None]
 NOON = time.mktime((2026, 3, 4, 12, 0, 0, 0, 0, -1))
 
 
@@ -159,9 +158,9 @@ def test_a_restart_does_not_begin_anew_and_a_new_day_does(harness: Make, clock: 
     first.close()
     h = harness(Budget, config=settings, home=first.home, model=["b"])
     assert h.send("b").stop == "budget"
-    clock(NOON + 12 * 3600 - 1)
+    clock.stop(NOON + 12 * 3600 - 1)
     assert h.send("b").stop == "budget"
-    clock(NOON + 12 * 3600)
+    clock.stop(NOON + 12 * 3600)
     assert h.send("b").text == "b"
     assert h.send("/budget").text.startswith("This chat: 15 of 100 tokens")
 
@@ -173,7 +172,7 @@ def test_other_processes_are_seen(harness: Make, clock: Clock) -> None:
     one.send("a", session="one")
     two.send("a", session="two")  # 10 of the other are known: together 25
     one.send("b", session="one")
-    clock(NOON + 61)
+    clock.stop(NOON + 61)
     assert two.send("b", session="two").stop == "budget"  # 100 in all
     assert one.send("c", session="one").stop == "budget"
 

@@ -6,13 +6,11 @@ import asyncio
 import fcntl
 import os
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-from hookline.testing import FakeChannel, calls
+from hookline.testing import Clock, FakeChannel, calls
 from hookline_checkpoints import Checkpoints
 from hookline_hookspecs import Context, Job, Plugin, tool
 from hookline_hookspecs.plugin import NoConfig
@@ -20,16 +18,6 @@ from hookline_hookspecs.plugin import NoConfig
 from .conftest import Desk, Hands
 
 DAY = 86_400.0
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Moves the clock that expiry uses by some seconds."""
-
-    def shift(seconds: float) -> None:
-        monkeypatch.setattr("hookline.clock.now", lambda: time.time() + seconds)
-
-    return shift
 
 
 class Boss(Plugin[NoConfig]):
@@ -75,16 +63,14 @@ def test_twenty_are_kept_by_default(desk: Desk) -> None:
     assert len(desk.hashes()) == 20
 
 
-def test_the_oldest_are_dropped_after_seven_days(
-    desk: Desk, clock: Callable[[float], None]
-) -> None:
+def test_the_oldest_are_dropped_after_seven_days(desk: Desk, clock: Clock) -> None:
     desk.turn("old", lambda: desk.put("a", os.urandom(50_000)))
     desk.turn("older than nothing", lambda: desk.put("a", "1"))
     old = desk.hashes()
-    clock(6.9 * DAY)
+    clock.ahead(6.9 * DAY)
     work_off(desk)
     assert desk.hashes() == old
-    clock(7.1 * DAY)
+    clock.ahead(7.1 * DAY)
     assert desk.hashes() == []
     assert "There is no checkpoint" in desk.rewind(old[0])
     work_off(desk)

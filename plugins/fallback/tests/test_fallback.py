@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hookline.testing import ScriptedModel, calls
+from hookline.testing import Clock, ScriptedModel, calls
 from hookline_fallback import Fallback
 from hookline_hookspecs import (
     AuthError,
@@ -79,24 +78,22 @@ def test_what_is_wrong_with_the_request_is_told(harness: Make, error: ProviderEr
     assert asked(h) == ["test/model"]
 
 
-def test_who_could_not_answer_is_left_alone_for_a_while(
-    harness: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_could_not_answer_is_left_alone_for_a_while(harness: Make, clock: Clock) -> None:
     model = [Overloaded("full"), calls("look"), "done", "still", "back"]
     h = harness(Fallback, Look, model=model, core=CORE)
     assert h.send("hello").text == "done"
     h.send("again")
     assert asked(h) == ["test/model", "test/second", "test/second", "test/second"]
-    monkeypatch.setattr("hookline.clock.now", lambda: time.time() + 61)
+    clock.ahead(61)
     assert h.send("once more").text == "back"
     assert asked(h)[-1] == "test/model"
 
 
-def test_what_the_provider_asks_for_counts(harness: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_provider_asks_for_counts(harness: Make, clock: Clock) -> None:
     limited = RateLimited("slow", retry_after=600)
     h = harness(Fallback, model=[limited, "a", "b"], core=CORE)
     h.send("hello")
-    monkeypatch.setattr("hookline.clock.now", lambda: time.time() + 300)
+    clock.ahead(300)
     h.send("again")
     assert asked(h)[-1] == "test/second"
 

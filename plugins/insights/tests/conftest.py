@@ -6,15 +6,12 @@ import time
 from collections.abc import Callable
 
 import pytest
+from hookline.testing import Clock
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """``clock(days)``: core's clock stands at noon of 2026-03-04, so many days later."""
-
-    def stand(days: float) -> None:
-        noon = time.mktime((2026, 3, 4, 12, 0, 0, 0, 0, -1))
-        monkeypatch.setattr("hookline.clock.now", lambda: noon + days * 86400)
-
-    stand(0)
-    return stand
+def clock(clock: Clock) -> Callable[[float], None]:
+    """``clock(days)``: the clock stands at noon of 2026-03-04, so many days later."""
+    noon = time.mktime((2026, 3, 4, 12, 0, 0, 0, 0, -1))
+    clock.stop(noon)
+    return lambda days: clock.stop(noon + days * 86400)

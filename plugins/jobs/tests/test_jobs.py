@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
+from hookline.testing import Clock
 from hookline_hookspecs import Inspection, Job, Plugin, hookimpl
 from hookline_jobs import Jobs
 
@@ -57,27 +57,23 @@ def test_another_process_does_not_run_it_again(harness: Make, tmp_path: Path) ->
     assert second.plugin(kind).swept == 0
 
 
-def test_two_processes_take_turns(
-    harness: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_processes_take_turns(harness: Make, tmp_path: Path, clock: Clock) -> None:
     kind = sweeper()
     processes = [harness(Jobs, kind, home=tmp_path, model=["a"] * 9) for _ in range(2)]
     swept = []
     for hours, said in ((0, 0), (0, 1), (1, 1), (1, 0), (2, 0), (2, 1), (2.5, 1), (3.1, 1)):
         now = START + hours * 3600
-        monkeypatch.setattr("hookline.clock.now", lambda now=now: now)
+        clock.stop(now)
         processes[said].send("hello", session=f"of {said}")
         swept.append([h.plugin(kind).swept for h in processes])
     assert swept == [[1, 0], [1, 0], [1, 1], [1, 1], [2, 1], [2, 1], [2, 1], [2, 2]]
 
 
-def test_it_runs_again_when_its_time_has_passed(
-    harness: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_runs_again_when_its_time_has_passed(harness: Make, clock: Clock) -> None:
     kind = sweeper()
     h = harness(Jobs, kind, model=["a", "b"])
     h.send("one")
-    monkeypatch.setattr("hookline.clock.now", lambda: time.time() + 3601)
+    clock.ahead(3601)
     h.send("two")
     assert h.plugin(kind).swept == 2
 

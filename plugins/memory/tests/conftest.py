@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hookline.testing import Harness, calls
+from hookline.testing import Clock, Harness, calls
 from hookline_hookspecs import (
     Context,
     Deny,
@@ -183,11 +183,7 @@ def mind(make_mind: Callable[..., Mind]) -> Mind:
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Moves the clock that expiry and age use to some seconds from now."""
+def clock(clock: Clock) -> Callable[[float], None]:
+    """Stops the clock that expiry and age use some seconds from now."""
     began = time.time()
-
-    def shift(seconds: float) -> None:
-        monkeypatch.setattr("hookline.clock.now", lambda: began + seconds)
-
-    return shift
+    return lambda seconds: clock.stop(began + seconds)

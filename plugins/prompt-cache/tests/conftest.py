@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hookline.testing import ScriptedModel
+from hookline.testing import Clock, ScriptedModel
 from hookline_hookspecs import (
     DeltaSink,
     Fragment,
@@ -87,13 +87,13 @@ class MarkedModel(ScriptedModel):
 
 
 @pytest.fixture
-def wait(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+def wait(clock: Clock) -> Callable[[float], None]:
     """Let so many seconds pass."""
     offset = 0.0
 
     def forward(seconds: float) -> None:
         nonlocal offset
         offset += seconds
-        monkeypatch.setattr("hookline.clock._offset", offset)
+        clock.ahead(offset)
 
     return forward

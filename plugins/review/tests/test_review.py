@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hookline.testing import calls
+from hookline.testing import Clock, calls
 from hookline_hookspecs import (
     Inbound,
     Inspection,
@@ -296,16 +295,14 @@ def test_a_sub_agents_turn_is_not_counted(harness: Make, diary: Diary) -> None:
     assert len(h.model.requests) == 1
 
 
-def test_old_reviews_are_forgotten(
-    harness: Make, diary: Diary, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_old_reviews_are_forgotten(harness: Make, diary: Diary, clock: Clock) -> None:
     h = harness(Review, diary(turns=1), model=["one", NOTHING])
     said(h, "hello")
     review, host = h.plugin(Review), h.plugin(Review).host
     (session,) = h.run(host.sessions(kind="review"))
     h.run(review.forget())
     assert h.run(host.sessions(kind="review")) == [session]
-    monkeypatch.setattr("hookline.clock.now", lambda: time.time() + 8 * 86400)
+    clock.ahead(8 * 86400)
     h.run(review.forget())
     assert h.run(host.sessions(kind="review")) == []
     assert h.run(host.services[Inspection].transcript("test")) is not None

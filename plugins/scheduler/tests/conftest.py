@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+from hookline import testing
 from hookline.testing import Harness
 from hookline_hookspecs import Inbound, Plugin, Reply, Turn, hookimpl
 from hookline_hookspecs.plugin import NoConfig
@@ -20,20 +21,26 @@ WAIT = 30.0
 
 
 class Clock:
-    """What ``host.now()`` says."""
+    """The clock of the test kit, told in words."""
 
-    def __init__(self) -> None:
-        self.now = 0.0
+    def __init__(self, clock: testing.Clock) -> None:
+        self._clock = clock
         self.set("2026-11-22T10:00Z")
+
+    @property
+    def now(self) -> float:
+        """What ``host.now()`` says."""
+        return self._clock.now()
 
     def set(self, text: str) -> None:
         """The time it is now."""
-        self.now = datetime.fromisoformat(text).timestamp()
+        self._clock.stop(datetime.fromisoformat(text).timestamp())
 
     def move(self, **lengths: float) -> None:
         """Let it go forward, or back."""
         units = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86_400}
-        self.now += sum(units[name] * count for name, count in lengths.items())
+        later = sum(units[name] * count for name, count in lengths.items())
+        self._clock.stop(self.now + later)
 
 
 class Screen:
@@ -194,11 +201,9 @@ class Home:
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+def clock(clock: testing.Clock) -> Clock:
     """The clock of every process in the test."""
-    clock = Clock()
-    monkeypatch.setattr("hookline.clock.now", lambda: clock.now)
-    return clock
+    return Clock(clock)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hookline.testing import Harness, assert_prompt_stable, calls
+from hookline.testing import Clock, Harness, assert_prompt_stable, calls
 from hookline_hookspecs import Access, Context, Host, Inbound, Plugin, hookimpl, tool
 from hookline_session_search import SessionSearch
 
@@ -132,14 +132,14 @@ def test_an_answer_is_bounded(talk: Any) -> None:
     assert "more messages left out; ask for fewer]" in text
 
 
-def test_since(talk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_since(talk: Any, clock: Clock) -> None:
     import time
 
     now = time.mktime((2026, 3, 4, 12, 0, 0, 0, 0, -1))
     for age, text in ((40, "forty"), (10, "ten"), (0.2, "today")):
-        monkeypatch.setattr("hookline.clock.now", lambda age=age: now - age * 86400)
+        clock.stop(now - age * 86400)
         talk.say(f"wombat {text}", session=text)
-    monkeypatch.setattr("hookline.clock.now", lambda: now)
+    clock.stop(now)
 
     def seen(since: str | None) -> set[str]:
         return {text.split()[1] for text in talk.found("wombat", since=since)}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -180,16 +179,6 @@ def make_bench(harness: Callable[..., Harness], tmp_path: Path) -> Callable[...,
 def bench(make_bench: Callable[..., Bench]) -> Bench:
     """A bench with the default settings."""
     return make_bench()
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Moves the clock that expiry and idle times use by some days."""
-
-    def shift(days: float) -> None:
-        monkeypatch.setattr("hookline.clock.now", lambda: time.time() + days * 86_400)
-
-    return shift
 
 
 @pytest.fixture

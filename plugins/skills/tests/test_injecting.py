@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from hookline.testing import Harness, assert_prompt_stable, calls
+from hookline.testing import Clock, Harness, assert_prompt_stable, calls
 from hookline_hookspecs import Context, Message, Plugin, Rewrite, command
 from hookline_hookspecs.plugin import NoConfig
 from hookline_skills import Skills
@@ -48,12 +48,10 @@ def test_a_skill_is_not_sent_again_while_it_is_replayed(bench: Bench) -> None:
     assert "the steps" in bench.say("deploy the web shop", session="other")
 
 
-def test_it_comes_again_when_the_cache_is_cold(
-    bench: Bench, clock: Callable[[float], None]
-) -> None:
+def test_it_comes_again_when_the_cache_is_cold(bench: Bench, clock: Clock) -> None:
     bench.write("deploy-shop", SHOP, "the steps")
     bench.say("deploy the web shop")
-    clock(0.5)
+    clock.ahead(12 * 3600)
     assert "the steps" in bench.say("deploy the web shop again")
     assert bench.harness.model.bodies[-1].count(b"the steps") == 1
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import closing
 
 import pytest
+from hookline.testing import Clock
 from hookline_skills.keeping import put_away, restore
 from hookline_skills.upkeep import NotThere
 
@@ -16,14 +17,14 @@ from .conftest import Bench
 Run = Callable[..., subprocess.CompletedProcess[str]]
 SHOP = "Deploy the web shop with docker compose."
 
+DAY = 86_400.0
+
 
 def names(bench: Bench) -> set[str]:
     return set(bench.skills.library.skills())
 
 
-def test_idle_skills_of_the_agent_are_archived(
-    bench: Bench, clock: Callable[[float], None]
-) -> None:
+def test_idle_skills_of_the_agent_are_archived(bench: Bench, clock: Clock) -> None:
     bench.write("by-hand", "Written by a person.")
     for name, text in (
         ("water-plants", "Water the plants."),
@@ -32,15 +33,15 @@ def test_idle_skills_of_the_agent_are_archived(
     ):
         assert bench.create(name, text).ok
     bench.harness.run(bench.skills.records.pin("fix-bike"))
-    clock(29)
+    clock.ahead(29 * DAY)
     bench.keep_up()
     assert len(names(bench)) == 4
     bench.view("bake-bread")
-    clock(31)
+    clock.ahead(31 * DAY)
     bench.keep_up()
     assert names(bench) == {"by-hand", "bake-bread", "fix-bike"}
     assert (bench.root / ".archived" / "water-plants" / "SKILL.md").is_file()
-    clock(60)
+    clock.ahead(60 * DAY)
     bench.keep_up()
     assert names(bench) == {"by-hand", "fix-bike"}
     bench.harness.run(restore(bench.skills, "bake-bread", None))
@@ -49,13 +50,13 @@ def test_idle_skills_of_the_agent_are_archived(
     assert bench.manage("patch", "bake-bread", old_string="order", new_string="turn").ok
 
 
-def test_injection_and_a_patch_count_as_use(bench: Bench, clock: Callable[[float], None]) -> None:
+def test_injection_and_a_patch_count_as_use(bench: Bench, clock: Clock) -> None:
     bench.create("water-plants", "Water the plants.")
     bench.create("bake-bread", "Bake bread in the oven.")
-    clock(20)
+    clock.ahead(20 * DAY)
     bench.say("please water the plants")
     bench.manage("patch", "bake-bread", old_string="order", new_string="turn")
-    clock(45)
+    clock.ahead(45 * DAY)
     bench.keep_up()
     assert names(bench) == {"water-plants", "bake-bread"}
 

@@ -1,4 +1,4 @@
-"""The home of the test kit's store, and a way to run Python in a process of its own."""
+"""The driver that these tests are about, and a way to run Python in a process of its own."""
 
 from __future__ import annotations
 
@@ -15,12 +15,6 @@ import pytest
 def store_url() -> str:
     """This driver, whatever store the rest of a run is about."""
     return "sqlite"
-
-
-@pytest.fixture
-def home(store_home: Path) -> Path:
-    """Where the fixture ``store`` of the test kit keeps its database."""
-    return store_home
 
 
 Spawn = Callable[..., "subprocess.Popen[str]"]

@@ -77,56 +77,58 @@ async def test_a_newer_database_is_refused_and_the_backups_are_named(store: Sqli
 
 
 async def test_a_database_with_rows_is_backed_up_before_it_changes_and_three_are_kept(
-    home: Path,
+    store_home: Path,
 ) -> None:
     steps = [ONE]
     for number in range(2, 8):
-        store = SqliteStore("sqlite", home)
+        store = SqliteStore("sqlite", store_home)
         await store.open()
         await store.migrate("log", steps)
         await store.write(lambda c: c.execute("INSERT INTO log DEFAULT VALUES"))
         await store.close()
         steps.append(Migration(number, "more", f"ALTER TABLE log ADD COLUMN c{number}"))
-    copies = sorted((home / "backups").iterdir())
+    copies = sorted((store_home / "backups").iterdir())
     assert len(copies) == 3
     with sqlite3.connect(copies[-1]) as copy:
         assert copy.execute("SELECT count(*) FROM log").fetchone() == (5,)
         assert copy.execute("SELECT max(number) FROM migrations").fetchone() == (5,)
     copy.close()
-    assert (home / "backups").stat().st_mode & 0o77 == 0
+    assert (store_home / "backups").stat().st_mode & 0o77 == 0
     assert all(path.stat().st_mode & 0o77 == 0 for path in copies)
 
 
 async def test_a_database_that_this_process_made_is_not_backed_up(
-    store: SqliteStore, home: Path
+    store: SqliteStore, store_home: Path
 ) -> None:
     await store.migrate("log", [ONE])
     await store.migrate("text", [Migration(1, "t", store.search_statements("words")["create"])])
     await store.migrate("log", [ONE, TWO])
-    assert not (home / "backups").exists()
+    assert not (store_home / "backups").exists()
 
 
 @pytest.fixture
-async def later(store: SqliteStore, home: Path) -> AsyncIterator[SqliteStore]:
+async def later(store: SqliteStore, store_home: Path) -> AsyncIterator[SqliteStore]:
     """A store of the next process, which finds a database with rows."""
     await store.migrate("log", [ONE])
     await store.write(lambda c: c.execute("INSERT INTO log DEFAULT VALUES"))
     await store.close()
-    later = SqliteStore("sqlite", home)
+    later = SqliteStore("sqlite", store_home)
     await later.open()
     yield later
     await later.close()
 
 
-async def test_components_of_one_upgrade_share_a_backup(later: SqliteStore, home: Path) -> None:
+async def test_components_of_one_upgrade_share_a_backup(
+    later: SqliteStore, store_home: Path
+) -> None:
     for component in ("a", "b", "c"):
         table = Migration(1, component, f"CREATE TABLE {component} (n)")
         await later.migrate(component, [table])
-    assert len(list((home / "backups").iterdir())) == 1
+    assert len(list((store_home / "backups").iterdir())) == 1
 
 
-async def test_no_backup_no_migration(later: SqliteStore, home: Path) -> None:
-    (home / "backups").write_text("a file where the folder should be")
+async def test_no_backup_no_migration(later: SqliteStore, store_home: Path) -> None:
+    (store_home / "backups").write_text("a file where the folder should be")
     for _ in range(2):
         with pytest.raises(StoreError, match=r"Nothing was changed.*cannot be written"):
             await later.migrate("log", [ONE, TWO])
@@ -168,8 +170,8 @@ async def test_a_step_that_leaves_a_reference_to_nothing_fails(store: SqliteStor
     assert not await store.read(lambda c: c.fetch("SELECT * FROM child"))
 
 
-async def test_two_stores_may_migrate_at_once(home: Path) -> None:
-    stores = [SqliteStore("sqlite", home) for _ in range(4)]
+async def test_two_stores_may_migrate_at_once(store_home: Path) -> None:
+    stores = [SqliteStore("sqlite", store_home) for _ in range(4)]
     for store in stores:
         await store.open()
     await asyncio.gather(*(store.migrate("log", [ONE, TWO]) for store in stores))

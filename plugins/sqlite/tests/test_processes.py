@@ -34,9 +34,9 @@ async def main(store, session):
 
 
 async def test_four_processes_open_migrate_and_write_at_once(
-    store: SqliteStore, home: Path, spawn: Spawn
+    store: SqliteStore, store_home: Path, spawn: Spawn
 ) -> None:
-    processes = [spawn(WRITER, home, f"p{n}", "150") for n in range(4)]
+    processes = [spawn(WRITER, store_home, f"p{n}", "150") for n in range(4)]
     for process in processes:
         _, errors = await asyncio.to_thread(process.communicate)
         assert (process.returncode, errors) == (0, "")
@@ -44,17 +44,17 @@ async def test_four_processes_open_migrate_and_write_at_once(
     assert {row["who"]: row["n"] for row in rows} == {f"p{n}": 150 for n in range(4)}
 
 
-async def test_four_processes_make_a_new_home_at_once(home: Path, spawn: Spawn) -> None:
-    processes = [spawn(WRITER, home, f"p{n}", "1") for n in range(4)]
+async def test_four_processes_make_a_new_home_at_once(store_home: Path, spawn: Spawn) -> None:
+    processes = [spawn(WRITER, store_home, f"p{n}", "1") for n in range(4)]
     for process in processes:
         _, errors = await asyncio.to_thread(process.communicate)
         assert (process.returncode, errors) == (0, "")
 
 
 async def test_what_was_acknowledged_survives_a_kill(
-    store: SqliteStore, home: Path, spawn: Spawn
+    store: SqliteStore, store_home: Path, spawn: Spawn
 ) -> None:
-    process = spawn(WRITER, home, "victim", "100000")
+    process = spawn(WRITER, store_home, "victim", "100000")
     assert process.stdout
     acknowledged = [int(process.stdout.readline()) for _ in range(100)]
     process.send_signal(signal.SIGKILL)
@@ -66,9 +66,9 @@ async def test_what_was_acknowledged_survives_a_kill(
 
 @pytest.mark.parametrize("session", ["s1", "../../x:y/é", "long" * 200])
 async def test_a_session_is_owned_by_one_process_until_it_dies(
-    store: SqliteStore, home: Path, spawn: Spawn, session: str
+    store: SqliteStore, store_home: Path, spawn: Spawn, session: str
 ) -> None:
-    process = spawn(HOLDER, home, session)
+    process = spawn(HOLDER, store_home, session)
     assert process.stdout
     assert process.stdout.readline() == "held\n"
     with pytest.raises(StoreError, match=rf"in use by process {process.pid} since \d\d:\d\d:\d\d"):
@@ -79,7 +79,7 @@ async def test_a_session_is_owned_by_one_process_until_it_dies(
     process.send_signal(signal.SIGKILL)
     process.wait()
     async with store.session_lock(session, 5):
-        assert {path.parent for path in home.rglob("*.lock")} == {home / "locks"}
+        assert {path.parent for path in store_home.rglob("*.lock")} == {store_home / "locks"}
 
 
 async def test_two_tasks_of_one_process_take_turns(store: SqliteStore) -> None:

@@ -101,8 +101,8 @@ async def test_cancelling_the_caller_does_not_cancel_the_write(store: SqliteStor
     assert await store.read(numbers) == [1]
 
 
-async def test_close_finishes_what_was_asked_for(home: Path) -> None:
-    store = SqliteStore("sqlite", home)
+async def test_close_finishes_what_was_asked_for(store_home: Path) -> None:
+    store = SqliteStore("sqlite", store_home)
     await store.open()
     await store.migrate("notes", [NOTES])
     writes = [store.write(add(n)) for n in range(30)]
@@ -129,7 +129,7 @@ async def test_rows_are_mappings_and_counts_are_of_touched_rows(store: SqliteSto
 
 
 async def test_a_reading_function_has_one_snapshot_and_cannot_write(
-    store: SqliteStore, home: Path
+    store: SqliteStore, store_home: Path
 ) -> None:
     await store.migrate("notes", [NOTES])
     with pytest.raises(StoreError):
@@ -150,7 +150,7 @@ async def test_a_reading_function_has_one_snapshot_and_cannot_write(
     assert await store.read(numbers) == [1]
 
 
-async def test_a_batch_with_a_durable_write_is_flushed_and_others_are_not(home: Path) -> None:
+async def test_a_batch_with_a_durable_write_is_flushed_and_others_are_not(store_home: Path) -> None:
     seen: list[str] = []
 
     def connect(*args: Any, **kwargs: Any) -> sqlite3.Connection:
@@ -158,7 +158,7 @@ async def test_a_batch_with_a_durable_write_is_flushed_and_others_are_not(home: 
         connection.set_trace_callback(seen.append)
         return connection
 
-    store = SqliteStore("sqlite", home, connect)
+    store = SqliteStore("sqlite", store_home, connect)
     await store.open()
     await store.migrate("notes", [NOTES])
     for n, durable in enumerate([True, True, False, True]):
@@ -173,13 +173,13 @@ async def test_a_batch_with_a_durable_write_is_flushed_and_others_are_not(home: 
     assert levels == ["FULL", "FULL", "NORMAL", "FULL"]
 
 
-async def test_a_full_disk_is_a_sentence_and_the_store_goes_on(home: Path) -> None:
+async def test_a_full_disk_is_a_sentence_and_the_store_goes_on(store_home: Path) -> None:
     def connect(*args: Any, **kwargs: Any) -> sqlite3.Connection:
         connection: sqlite3.Connection = sqlite3.connect(*args, **kwargs)
         connection.execute("PRAGMA max_page_count = 30")
         return connection
 
-    store = SqliteStore("sqlite", home, connect)
+    store = SqliteStore("sqlite", store_home, connect)
     await store.open()
     await store.migrate("notes", [NOTES])
     with pytest.raises(StoreError, match=r"disk that holds .*hookline\.db is full"):
@@ -215,7 +215,7 @@ class Faulty(sqlite3.Connection):
     ids=str,
 )
 async def test_a_failing_commit_fails_its_batch_and_nothing_else(
-    home: Path, faults: dict[str, int]
+    store_home: Path, faults: dict[str, int]
 ) -> None:
     made: list[Faulty] = []
 
@@ -223,7 +223,7 @@ async def test_a_failing_commit_fails_its_batch_and_nothing_else(
         made.append(sqlite3.connect(*args, factory=Faulty, **kwargs))
         return made[-1]
 
-    store = SqliteStore("sqlite", home, connect)
+    store = SqliteStore("sqlite", store_home, connect)
     await store.open()
     await store.migrate("notes", [NOTES])
     await store.write(add(0))
@@ -253,7 +253,7 @@ async def test_a_failing_commit_fails_its_batch_and_nothing_else(
     for task in waiting:
         if error := task.exception():
             assert isinstance(error, StoreError)
-            assert str(home / "hookline.db") in str(error)
+            assert str(store_home / "hookline.db") in str(error)
     await store.write(add(6))
     assert (await store.read(numbers))[-1] == 6
     await store.close()
@@ -267,45 +267,45 @@ async def test_a_work_that_ends_the_transaction_fails_with_a_sentence(store: Sql
     assert await store.read(numbers) == [1]
 
 
-async def test_files_are_private(store: SqliteStore, home: Path) -> None:
+async def test_files_are_private(store: SqliteStore, store_home: Path) -> None:
     await store.migrate("notes", [NOTES])
-    assert stat.S_IMODE(home.stat().st_mode) == 0o700
-    for path in home.glob("hookline.db*"):
+    assert stat.S_IMODE(store_home.stat().st_mode) == 0o700
+    for path in store_home.glob("hookline.db*"):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
 
 
-async def open_at(home: Path, **options: Any) -> None:
-    store = SqliteStore("sqlite", home, **options)
+async def open_at(store_home: Path, **options: Any) -> None:
+    store = SqliteStore("sqlite", store_home, **options)
     try:
         await store.open()
     finally:
         await store.close()
 
 
-async def test_what_is_not_a_database_is_named_and_left_alone(home: Path) -> None:
-    home.mkdir()
-    (home / "hookline.db").write_bytes(b"not a database, but a letter" * 100)
+async def test_what_is_not_a_database_is_named_and_left_alone(store_home: Path) -> None:
+    store_home.mkdir()
+    (store_home / "hookline.db").write_bytes(b"not a database, but a letter" * 100)
     with pytest.raises(StoreError, match=r"hookline\.db is not a SQLite database"):
-        await open_at(home)
-    assert (home / "hookline.db").read_bytes().startswith(b"not a database")
+        await open_at(store_home)
+    assert (store_home / "hookline.db").read_bytes().startswith(b"not a database")
 
 
-async def test_another_programs_database_is_refused(home: Path) -> None:
-    home.mkdir()
-    with sqlite3.connect(home / "hookline.db") as other:
+async def test_another_programs_database_is_refused(store_home: Path) -> None:
+    store_home.mkdir()
+    with sqlite3.connect(store_home / "hookline.db") as other:
         other.execute("CREATE TABLE bookmarks (url)")
     other.close()
     with pytest.raises(StoreError, match="belongs to another program"):
-        await open_at(home)
+        await open_at(store_home)
 
 
-async def test_damage_is_named(home: Path) -> None:
-    store = SqliteStore("sqlite", home)
+async def test_damage_is_named(store_home: Path) -> None:
+    store = SqliteStore("sqlite", store_home)
     await store.open()
     await store.migrate("notes", [NOTES])
     await asyncio.gather(*(store.write(add(n, "x" * 3000)) for n in range(50)))
     await store.close()
-    with (home / "hookline.db").open("r+b") as file:
+    with (store_home / "hookline.db").open("r+b") as file:
         file.seek(4096 * 4)
         file.write(b"\xff" * 4096 * 20)
     await store.open()
@@ -321,10 +321,10 @@ async def test_a_home_that_cannot_be_made_is_a_sentence(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-async def test_a_read_only_folder_is_a_sentence(home: Path) -> None:
-    home.mkdir(mode=0o500)
+async def test_a_read_only_folder_is_a_sentence(store_home: Path) -> None:
+    store_home.mkdir(mode=0o500)
     with pytest.raises(StoreError, match=r"cannot be written.*permissions"):
-        await open_at(home)
+        await open_at(store_home)
 
 
 @pytest.mark.parametrize(
@@ -341,25 +341,25 @@ async def test_a_read_only_folder_is_a_sentence(home: Path) -> None:
         (sqlite3.SQLITE_MISUSE, "as SQLite puts it"),
     ],
 )
-async def test_faults_of_opening_are_sentences(home: Path, code: int, sentence: str) -> None:
+async def test_faults_of_opening_are_sentences(store_home: Path, code: int, sentence: str) -> None:
     def connect(*args: Any, **kwargs: Any) -> sqlite3.Connection:
         error = sqlite3.OperationalError("as SQLite puts it")
         error.sqlite_errorcode = code
         raise error
 
     with pytest.raises(StoreError, match=sentence):
-        await open_at(home, connect=connect)
+        await open_at(store_home, connect=connect)
 
 
-async def test_a_database_locked_for_too_long_is_a_sentence(home: Path) -> None:
+async def test_a_database_locked_for_too_long_is_a_sentence(store_home: Path) -> None:
     def connect(*args: Any, **kwargs: Any) -> sqlite3.Connection:
         connection: sqlite3.Connection = sqlite3.connect(*args, **(kwargs | {"timeout": 0.05}))
         return connection
 
-    store = SqliteStore("sqlite", home, connect)
+    store = SqliteStore("sqlite", store_home, connect)
     await store.open()
     await store.migrate("notes", [NOTES])
-    other = sqlite3.connect(home / "hookline.db", isolation_level=None)
+    other = sqlite3.connect(store_home / "hookline.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(StoreError, match="Another process kept"):
         await store.write(add(1))
@@ -370,8 +370,8 @@ async def test_a_database_locked_for_too_long_is_a_sentence(home: Path) -> None:
     await store.close()
 
 
-def test_one_store_serves_one_event_loop_after_another(home: Path) -> None:
-    store = SqliteStore("sqlite", home)
+def test_one_store_serves_one_event_loop_after_another(store_home: Path) -> None:
+    store = SqliteStore("sqlite", store_home)
     asyncio.run(store.open())
     asyncio.run(store.migrate("notes", [NOTES]))
 

@@ -65,7 +65,7 @@ async def ready(store: Store) -> Store:
 
 
 @pytest.fixture
-def facts(ready: Store, home: Path, package: Callable[..., str]) -> PluginStorage:
+def facts(ready: Store, store_home: Path, package: Callable[..., str]) -> PluginStorage:
     name = package(
         "my_facts_package",
         {
@@ -74,11 +74,11 @@ def facts(ready: Store, home: Path, package: Callable[..., str]) -> PluginStorag
             "sql/sqlite/facts.sql": "-- name: which\nSELECT 'sqlite' AS which;",
         },
     )
-    return PluginStorage(ready, "my-facts", name, home)
+    return PluginStorage(ready, "my-facts", name, store_home)
 
 
-async def test_values_are_json_private_and_sorted(ready: Store, home: Path) -> None:
-    one, other = (PluginStorage(ready, name, None, home).kv for name in ("one", "other"))
+async def test_values_are_json_private_and_sorted(ready: Store, store_home: Path) -> None:
+    one, other = (PluginStorage(ready, name, None, store_home).kv for name in ("one", "other"))
     value = {"list": [1, 2.5, None, True], "text": "é\ud800"}
     await one.set("b%", value)
     await one.set("a", 1)
@@ -148,11 +148,11 @@ async def test_first_use_by_many_tasks_at_once(facts: PluginStorage) -> None:
     ],
 )
 async def test_a_plugin_may_make_only_what_starts_with_its_name(
-    ready: Store, home: Path, package: Callable[..., str], statement: str
+    ready: Store, store_home: Path, package: Callable[..., str], statement: str
 ) -> None:
     sql = f"CREATE TABLE my_bad_t (n);\n{statement};"
     name = package("my_bad_package", {"migrations/0001_bad.sql": sql})
-    storage = PluginStorage(ready, "my-bad", name, home)
+    storage = PluginStorage(ready, "my-bad", name, store_home)
     with pytest.raises(StoreError, match=r"must start with 'my_bad_'. Statement: "):
         await storage.fetch("anything")
     with pytest.raises(StoreError):
@@ -160,29 +160,29 @@ async def test_a_plugin_may_make_only_what_starts_with_its_name(
 
 
 async def test_a_migration_with_a_bad_file_name_is_named(
-    ready: Store, home: Path, package: Callable[..., str]
+    ready: Store, store_home: Path, package: Callable[..., str]
 ) -> None:
     name = package("odd_package", {"migrations/first.sql": "SELECT 1"})
     with pytest.raises(StoreError, match=r"first\.sql is no migration; call it like 0001_"):
-        await PluginStorage(ready, "odd", name, home).execute("x")
+        await PluginStorage(ready, "odd", name, store_home).execute("x")
 
 
-async def test_the_folder_is_made_when_it_is_asked_for(ready: Store, home: Path) -> None:
-    storage = PluginStorage(ready, "notes", None, home)
-    assert not (home / "plugins" / "notes").exists()
-    assert storage.dir == home / "plugins" / "notes"
+async def test_the_folder_is_made_when_it_is_asked_for(ready: Store, store_home: Path) -> None:
+    storage = PluginStorage(ready, "notes", None, store_home)
+    assert not (store_home / "plugins" / "notes").exists()
+    assert storage.dir == store_home / "plugins" / "notes"
     assert storage.dir.stat().st_mode & 0o777 == 0o700
 
 
 async def test_usage_and_purge_know_exactly_what_is_the_plugins(
-    facts: PluginStorage, ready: Store, home: Path, package: Callable[..., str]
+    facts: PluginStorage, ready: Store, store_home: Path, package: Callable[..., str]
 ) -> None:
     await facts.execute("add_fact", text="one")
     await facts.execute("tag", fact=1, tag="t")
     await facts.kv.set("k", "1234")
     await facts.search.put("k", "text")
     (facts.dir / "file").write_bytes(b"x" * 100)
-    shorter = PluginStorage(ready, "my", None, home)  # my_ is how my_facts_ starts, too
+    shorter = PluginStorage(ready, "my", None, store_home)  # my_ is how my_facts_ starts, too
     await shorter.kv.set("k", 1)
 
     usage = await facts.usage()
@@ -193,7 +193,7 @@ async def test_usage_and_purge_know_exactly_what_is_the_plugins(
     assert (await facts.usage()) == usage
     await facts.purge()
     assert (await facts.usage()) == type(usage)({}, 0, 0)
-    assert not (home / "plugins" / "my-facts").exists()
+    assert not (store_home / "plugins" / "my-facts").exists()
     left = await ready.read(
         lambda c: c.fetch("SELECT name FROM sqlite_master WHERE name LIKE 'my\\_%' ESCAPE '\\'")
     )
@@ -204,16 +204,16 @@ async def test_usage_and_purge_know_exactly_what_is_the_plugins(
 
 
 async def test_purge_works_when_the_plugin_is_no_longer_installed(
-    facts: PluginStorage, ready: Store, home: Path
+    facts: PluginStorage, ready: Store, store_home: Path
 ) -> None:
     await facts.execute("add_fact", text="one")
-    await PluginStorage(ready, "my-facts", None, home).purge()
+    await PluginStorage(ready, "my-facts", None, store_home).purge()
     with pytest.raises(StoreError):
         await ready.read(lambda c: c.fetch("SELECT * FROM my_facts_fact"))
 
 
 async def test_tables_that_a_migration_renamed_or_dropped_are_followed(
-    ready: Store, home: Path, package: Callable[..., str]
+    ready: Store, store_home: Path, package: Callable[..., str]
 ) -> None:
     sql = """
     CREATE TABLE odd_a (n); CREATE TABLE odd_b (n); CREATE TABLE odd_c (n);
@@ -222,7 +222,7 @@ async def test_tables_that_a_migration_renamed_or_dropped_are_followed(
     ALTER TABLE "odd_a" RENAME TO odd_d;
     """
     name = package("odd_package", {"migrations/0001_odd.sql": sql, "sql/odd.sql": QUERIES})
-    storage = PluginStorage(ready, "odd", name, home)
+    storage = PluginStorage(ready, "odd", name, store_home)
     assert [row["which"] for row in await storage.fetch("which")] == ["general"]
     assert (await storage.usage()).tables == {"odd_b": 0, "odd_d": 0}
     await storage.purge()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -131,13 +130,3 @@ def make_bench(harness: Callable[..., Harness]) -> Callable[..., Bench]:
 def bench(make_bench: Callable[..., Bench]) -> Bench:
     """A bench with the default settings."""
     return make_bench()
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Moves the clock that expiry uses by some seconds."""
-
-    def shift(seconds: float) -> None:
-        monkeypatch.setattr("hookline.clock.now", lambda: time.time() + seconds)
-
-    return shift

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hookline.testing import FakeChannel, calls
+from hookline.testing import Clock, FakeChannel, calls
 from hookline_hookspecs import Ask, Deny, ToolResult, ToolResultBlock
 
 from .conftest import MARK, Bench
@@ -45,17 +45,17 @@ def test_other_arguments_are_another_call(bench: Bench, other: dict[str, Any]) -
     assert MARK not in bench.call("price", **other)
 
 
-def test_it_is_good_for_its_time(bench: Bench, clock: Callable[[float], None]) -> None:
+def test_it_is_good_for_its_time(bench: Bench, clock: Clock) -> None:
     bench.call("price", item="tea")
-    clock(50)
+    clock.ahead(50)
     assert f"{MARK}50 s old" in bench.call("price", item="tea")
-    clock(61)  # a hit does not make it last longer
+    clock.ahead(61)  # a hit does not make it last longer
     assert bench.call("price", item="tea") == "tea costs 2"
 
 
-def test_a_clock_that_was_set_back_ends_it(bench: Bench, clock: Callable[[float], None]) -> None:
+def test_a_clock_that_was_set_back_ends_it(bench: Bench, clock: Clock) -> None:
     bench.call("price", item="tea")
-    clock(-3600)
+    clock.ahead(-3600)
     assert bench.call("price", item="tea") == "tea costs 2"
 
 

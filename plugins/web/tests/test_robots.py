@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -101,27 +100,27 @@ def test_when_the_site_is_not_there_it_says_so(desk):
     assert "cannot be reached" in desk.fetch("http://127.0.0.1:1/")
 
 
-def test_it_is_asked_for_once_and_again_after_a_day(desk, site, rules, monkeypatch):
+def test_it_is_asked_for_once_and_again_after_a_day(desk, site, rules, clock):
     rules("User-agent: *\nDisallow: /a")
     for path in ("/", "/a", "/b"):
         desk.fetch(site.url + path)
     desk.calls(*(("web_fetch", {"url": f"{site.url}/{n}"}) for n in range(5)))
     assert asked(site) == 1
-    monkeypatch.setattr("hookline.clock.now", lambda: time.time() + 86_000)
+    clock.ahead(86_000)
     desk.fetch(f"{site.url}/")
     assert asked(site) == 1
     rules("")
-    monkeypatch.setattr("hookline.clock.now", lambda: time.time() + 86_500)
+    clock.ahead(86_500)
     assert desk.fetch(f"{site.url}/a") == "words"
     assert asked(site) == 2
 
 
-def test_trouble_is_forgotten_after_a_minute(desk, site, rules, monkeypatch):
+def test_trouble_is_forgotten_after_a_minute(desk, site, rules, clock):
     rules("", 503)
     desk.fetch(f"{site.url}/a")
     rules("")
     assert desk.fetch(f"{site.url}/a").startswith("Error: ")
-    monkeypatch.setattr("hookline.clock.now", lambda: time.time() + 61)
+    clock.ahead(61)
     assert desk.fetch(f"{site.url}/a") == "words"
 
 
