@@ -12,6 +12,7 @@ from typing import Any
 from hookline_hookspecs import HOOKS, StoreError
 from hookline_hookspecs.inspection import StablePrompt
 
+from .bus.implementation import describe
 from .config import effective
 from .engine import Engine
 from .plugins.discovery import GROUP, hooks_of
@@ -84,7 +85,7 @@ class CoreInspection:
             "tools": [(tool.name, tool_json(tool.schema)) for tool in loading.tools],
             "commands": [command.name for command in loading.commands],
             "settings": settings.get(name, {}),
-            "schema": plugin.config_class.model_json_schema() if plugin else {},
+            "schema": _schema(plugin.config_class) if plugin else {},
         }
 
     def config_problems(self) -> list[str]:
@@ -139,3 +140,11 @@ class CoreInspection:
 def _home_page(meta: Any) -> str | None:
     urls = meta.get_all("Project-URL") or [""]
     return meta.get("Home-page") or urls[0].rpartition(", ")[2] or None
+
+
+def _schema(kind: Any) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = kind.model_json_schema()
+    except Exception as error:  # a type that JSON cannot say
+        found = {"description": f"There is no schema: {describe(error)}"}
+    return found

@@ -87,7 +87,10 @@ def nothing_stays(machine: Machine) -> None:
 
 
 REFUSED: dict[str, tuple[str, list[str]]] = {
-    "import error": (plugin(before="import nothing_of_this_name"), ["nothing_of_this_name"]),
+    "import error": (
+        plugin(before="import nothing_of_this_name"),
+        ["nothing_of_this_name", "dist_bad.py:8)"],
+    ),
     "a dependency that is missing": (plugin(before="import acme_sdk.client"), ["acme_sdk"]),
     "SystemExit at import": (plugin(before="raise SystemExit('go away')"), ["go away"]),
     "BaseException at import": (

@@ -156,7 +156,21 @@ def test_a_ctrl_c_from_a_hook_ends_the_run_as_a_ctrl_c(hit: Any, machine: Machin
     assert (after.code, after.out) == (0, "hello\n"), after.err
 
 
+def test_each_run_of_a_session_tells_which_plugin_fails(hit: Any, machine: Machine) -> None:
+    """Three failures in a row switch it off in one process; `run` is a process for each turn."""
+    first = hit("raise ValueError('the moon is wrong')")
+    again = [machine.run("run", "hi", "--session", "one") for _ in range(3)]
+    for done in (first, *again):
+        assert (done.code, done.out) == (0, "hello\n"), done.err
+        (line,) = [line for line in done.err.splitlines() if "bad" in line]
+        assert line == "[bad] This plugin failed in pre_prompt: ValueError: the moon is wrong"
+    lines = machine.run("run", "hi", "--session", "one", "--json").events
+    (notice,) = [line for line in lines if line["type"] == "notice"]
+    assert (notice["plugin"], "the moon is wrong" in notice["text"]) == ("bad", True)
+
+
 CALM: dict[str, str] = {
+    "cancels the turn": "asyncio.current_task().cancel()",
     "exits": "sys.exit(7)",
     "exits from a thread": (
         "import threading; t = threading.Thread(target=sys.exit); t.start(); t.join()"

@@ -78,14 +78,13 @@ def describe(error: BaseException, deadline: float | None = None) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def place_of(error: BaseException, package: str) -> str:
-    """`` (FILE:LINE)``: the innermost line of ``package`` that ``error`` came through, or empty."""
-    if isinstance(error, SyntaxError) and error.filename:
-        return f" ({error.filename}:{error.lineno})"
+def place_of(error: BaseException) -> str:
+    """`` (FILE:LINE)``, the innermost that is neither core's nor the import system's, or empty."""
     found, trace = "", error.__traceback__
     while trace is not None:
         frame = trace.tb_frame
-        if str(frame.f_globals.get("__name__")).partition(".")[0] == package:
+        module = str(frame.f_globals.get("__name__"))
+        if module.partition(".")[0] not in ("hookline", "importlib", "stevedore"):
             found = f" ({frame.f_code.co_filename}:{trace.tb_lineno})"
         trace = trace.tb_next
     return found

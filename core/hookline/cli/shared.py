@@ -144,7 +144,12 @@ def quiet_logging() -> None:
     folder = home() / "logs"
     folder.mkdir(exist_ok=True, mode=0o700)
     handler = Private(
-        folder / "hookline.log", maxBytes=2_000_000, backupCount=3, delay=True, encoding="utf-8"
+        folder / "hookline.log",
+        maxBytes=2_000_000,
+        backupCount=3,
+        delay=True,
+        encoding="utf-8",
+        errors="backslashreplace",  # a plugin's error may hold what UTF-8 cannot
     )
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger("hookline")

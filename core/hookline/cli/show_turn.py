@@ -7,6 +7,8 @@ import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from hookline_hookspecs import Notice, PluginFailure
+
 from hookline import clock
 
 from .shared import err, out, out_json
@@ -24,22 +26,39 @@ def unshown(turn: ActiveTurn) -> list[str]:
     return [f"Finished from before: {json.loads(row['body'])['text']}" for row in rows]
 
 
+def failure_text(event: PluginFailure, told: set[PluginFailure]) -> str | None:
+    """A sentence for the person, once for each failure; None if the bus has told it already.
+
+    A process of one turn rarely comes to the failures in a row that switch a plugin off.
+    """
+    if event.off or event in told:
+        return None
+    told.add(event)
+    return f"This plugin failed in {event.hook}: {event.reason}"
+
+
 class Plain:
     """The answer goes to stdout; progress to stderr on a terminal, notices always. Nobody sees
     reviews."""
 
     def __init__(self) -> None:
         self._progress = sys.stderr.isatty()
+        self._failures: set[PluginFailure] = set()
 
     def connect(self, runtime: Runtime) -> None:
         """Listen to what is worth a line."""
         runtime.bus.signals.connect("notice", self._notice)
+        runtime.bus.signals.connect("plugin_failed", self._failed)
         if self._progress:
             runtime.bus.signals.connect("post_model", self._calls)
 
     def _notice(self, event: Any, ctx: Any) -> None:
         if ctx is None or ctx.state.record.kind != "review":
             err(f"[{event.plugin}] {event.text}")
+
+    def _failed(self, event: PluginFailure, ctx: Any) -> None:
+        if (text := failure_text(event, self._failures)) is not None:
+            self._notice(Notice(event.plugin, text), ctx)
 
     def _calls(self, event: Any, ctx: Any) -> None:
         for call in event.message.tool_calls if ctx.state.record.kind != "review" else ():
@@ -67,6 +86,7 @@ class JsonLines:
         self._turn: str | None = None
         self._asked: str | None = None
         self._over = False
+        self._failures: set[PluginFailure] = set()
 
     def connect(self, runtime: Runtime) -> None:
         """Listen to everything that has a line."""
@@ -77,6 +97,7 @@ class JsonLines:
         connect("post_tool", self._result)
         connect("on_question", self._question)
         connect("notice", lambda e, ctx=None: self._line("notice", ctx, **asdict(e)))
+        connect("plugin_failed", self._failed)
         connect("on_error", lambda e, ctx: self._line("error", ctx, kind=e.kind, text=e.text))
 
     def _line(self, type_: str, ctx: Any, /, **fields: Any) -> None:
@@ -88,6 +109,10 @@ class JsonLines:
             return
         line = {"type": type_, "session": self._session, "turn": self._turn, "ts": clock.now()}
         out_json({**line, **fields})
+
+    def _failed(self, event: PluginFailure, ctx: Any = None) -> None:
+        if (text := failure_text(event, self._failures)) is not None:
+            self._line("notice", ctx, plugin=event.plugin, text=text)
 
     def _delta(self, event: Any, ctx: Any) -> None:
         if event.kind == "text":

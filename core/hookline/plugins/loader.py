@@ -16,7 +16,7 @@ from hookline_hookspecs import Command, Plugin, Tool
 from hookline_hookspecs.parts import COMMAND_MARK
 from hookline_hookspecs.tools import TOOL_MARK
 
-from ..bus.implementation import PluginRefused, describe, is_fault, words
+from ..bus.implementation import PluginRefused, describe, is_fault, place_of, words
 from ..config import PluginEntry, SettingsError, validate_settings
 from ..dispatch.commands import Commands
 from ..dispatch.outbox import Channels
@@ -103,7 +103,8 @@ class Plugins:
             if not is_fault(error):
                 raise
             known = isinstance(error, (PluginRefused, SettingsError))
-            self._fail(loading, words(error) if known else describe(error), error)
+            reason = words(error) if known else describe(error) + place_of(error)
+            self._fail(loading, reason, error)
 
     def _make(self, loading: Loading, found: type[Plugin[Any]]) -> Plugin[Any]:
         name, config = loading.entry.name, self._engine.loaded
