@@ -216,6 +216,7 @@ class Engine:
         self.providers = Providers(loaded)
         self.tools = ToolRegistry()
         self.services: dict[Any, Any] = {}
+        self.added_services: dict[object, list[Any]] = {}
         self.hosts: dict[str, Host] = {}
         self.background = BackgroundTasks()
         self.node = Node(lambda: self.store)

@@ -216,6 +216,13 @@ class Services(Protocol):
     def get(self, protocol: ServiceType[T]) -> T | None:
         """The service, or None."""
 
+    def add(self, protocol: ServiceType[T], service: T) -> None:
+        """Offer ``service`` beside those that other plugins add under ``protocol``, until the
+        plugin is torn down."""
+
+    def all(self, protocol: ServiceType[T]) -> list[T]:
+        """Every service that was added under ``protocol``, in the order of the plugins' setup."""
+
 
 class Config(Protocol):
     """The effective core configuration, read-only.

@@ -64,9 +64,11 @@ class PluginSignals:
 class PluginServices:
     """What plugins offer each other, by protocol."""
 
-    def __init__(self, offered: dict[Any, Any]) -> None:
+    def __init__(self, offered: dict[Any, Any], added: dict[object, list[Any]]) -> None:
         self._offered = offered
+        self._all = added
         self._own: list[object] = []
+        self._added: list[tuple[object, object]] = []
 
     def provide(self, protocol: ServiceType[T], service: T) -> None:
         """Offer ``service``; a second offer of one protocol is refused."""
@@ -86,11 +88,23 @@ class PluginServices:
         found: T | None = self._offered.get(protocol)
         return found
 
+    def add(self, protocol: ServiceType[T], service: T) -> None:
+        """Offer ``service`` beside those of other plugins."""
+        self._all.setdefault(protocol, []).append(service)
+        self._added.append((protocol, service))
+
+    def all(self, protocol: ServiceType[T]) -> list[T]:
+        """Every service that was added."""
+        return list(self._all.get(protocol, ()))
+
     def undo(self) -> None:
         """Withdraw every service."""
         for protocol in self._own:
             self._offered.pop(protocol, None)
+        for protocol, service in self._added:
+            self._all[protocol].remove(service)
         self._own.clear()
+        self._added.clear()
 
 
 def _name(protocol: object) -> str:
@@ -119,7 +133,7 @@ class PluginHost:
         self.config = engine.config
         self._package = package
         self.signals = PluginSignals(engine.bus.signals, plugin)
-        self.services = PluginServices(engine.services)
+        self.services = PluginServices(engine.services, engine.added_services)
         self.log = logging.getLogger(f"hookline.plugin.{plugin}")
         self._tasks: set[asyncio.Task[Any]] = set()
         self._watchers: list[Callable[[TurnContext | None, Step], None]] = []

@@ -381,6 +381,11 @@ def _registered(h: Harness) -> set[str]:
         *(f"command {command.name}" for command in runtime.commands.all()),
         *(f"channel {channel.name}" for channel in runtime.channels),
         *(f"service {protocol.__name__}" for protocol in runtime.engine.services),
+        *(
+            f"added service {getattr(protocol, '__name__', protocol)} {number}"
+            for protocol, services in runtime.engine.added_services.items()
+            for number, _ in enumerate(services)
+        ),
         *(f"listener to {name}" for name in (*HOOKS, *SIGNALS) if has_receivers(name)),
         *(f"watcher {number}" for number, _ in enumerate(runtime.bus.observers)),
         *(

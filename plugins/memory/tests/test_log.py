@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hookline_chatfiles import LearnedSource
 
 from .conftest import DAY
 
@@ -165,7 +166,7 @@ def test_other_plugins_join_in(mind: Any, capsys: Any) -> None:
             return f"other took {number} back"
 
     plugin = mind.gates
-    plugin.host.signals.connect("learned_sources", lambda found, ctx=None: found.append(Other()))
+    plugin.host.services.add(LearnedSource, Other())
     assert "something" in mind.cli(capsys, "list")
     assert "other:5" in mind.cli(capsys, "log")
     assert "other took 5 back" in mind.cli(capsys, "undo", number="other:5")

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from hookline.testing import Harness
+from hookline_chatfiles import LearnedSource
 from hookline_hookspecs import Deny, Excerpt, Lesson, ModelRequest, Plugin, Reviewer, hookimpl
 from hookline_hookspecs.plugin import NoConfig
 from hookline_user_model import UserModel
@@ -116,9 +117,7 @@ class Person:
 
     def learned(self) -> Any:
         """What the plugin hands to those who ask for what was learnt."""
-        found: list[Any] = []
-        self.harness.plugin(UserModel).host.signals.send("learned_sources", found)
-        (source,) = found
+        (source,) = self.harness.plugin(UserModel).host.services.all(LearnedSource)
         return source
 
 

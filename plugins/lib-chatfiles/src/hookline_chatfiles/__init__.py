@@ -2,11 +2,13 @@
 
 :class:`Chat` says where they are, :class:`TextFile` reads and replaces one, :func:`locked` keeps
 other processes away meanwhile. What goes wrong is a :class:`FileProblem`, a sentence for a person.
+:class:`LearnedSource` is what plugins offer so that everything learnt is listed together.
 """
 
 from __future__ import annotations
 
 from .chat import Chat, storable
+from .learned import LearnedSource
 from .textfile import LARGEST, FileProblem, TextFile, locked
 
-__all__ = ["LARGEST", "Chat", "FileProblem", "TextFile", "locked", "storable"]
+__all__ = ["LARGEST", "Chat", "FileProblem", "LearnedSource", "TextFile", "locked", "storable"]

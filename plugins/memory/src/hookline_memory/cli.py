@@ -1,9 +1,7 @@
 """``hookline memory list|log|undo``: what was learnt, from where, and how to take it back.
 
-Other plugins that learn something join in: the signal ``learned_sources`` carries a list to which
-each appends an object with a ``name`` and the asynchronous methods ``list()``, ``log(limit)`` and
-``undo(number)``. The first two return rows like those here; ``undo`` returns a sentence, or raises
-a ``HooklineError`` with one. Their log entries are named ``NAME:NUMBER``.
+Other plugins that learn something join in by adding a service ``LearnedSource``
+(``hookline_chatfiles``).
 
 Core reads the signatures when it builds the command line. Imported only then, because of Typer.
 """
@@ -18,7 +16,7 @@ from datetime import datetime
 from typing import Annotated, Any
 
 import typer
-from hookline_chatfiles import Chat
+from hookline_chatfiles import Chat, LearnedSource
 from hookline_hookspecs import HooklineError, Host
 
 from .changes import Changes
@@ -28,8 +26,6 @@ from .places import TERMINAL, Places
 from .wording import Complaint, one_line
 
 Json = Annotated[bool, typer.Option("--json", help="JSON.")]
-SOURCES = "learned_sources"
-"""The signal by which other plugins join in."""
 SEARCHED = 100_000
 """Log entries that are looked through for where a note comes from."""
 WIDTH = 160
@@ -107,10 +103,8 @@ class Commands:
             sys.stderr.write(f"hookline: {error}.\n")
             raise SystemExit(1) from None
 
-    def _sources(self) -> Sequence[Any]:
-        found: list[Any] = []
-        self._host.signals.send(SOURCES, found)
-        return found
+    def _sources(self) -> Sequence[LearnedSource]:
+        return self._host.services.all(LearnedSource)
 
     async def _notes(self) -> list[dict[str, Any]]:
         """A row for each note. Where it comes from is what the log says of the same text."""

@@ -1,6 +1,6 @@
 """The portraits for ``hookline memory list|log|undo``, which the plugin ``memory`` brings.
 
-It sends the signal ``learned_sources`` with a list; this plugin appends a :class:`Learned`.
+It finds them as a service ``LearnedSource`` that this plugin adds.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ from hookline_hookspecs import Host
 
 from .userfile import Complaint, all_files, name_of
 from .versions import Portraits, Present, Source, Version
-
-SIGNAL = "learned_sources"
 
 
 class Learned:

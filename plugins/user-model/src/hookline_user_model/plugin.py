@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from hookline_chatfiles import Chat
+from hookline_chatfiles import Chat, LearnedSource
 from hookline_hookspecs import (
     Context,
     Host,
@@ -21,7 +21,7 @@ from hookline_hookspecs import (
 
 from .config import UserModelConfig
 from .curating import KIND, Curator
-from .learned import SIGNAL, Learned
+from .learned import Learned
 from .userfile import Complaint, name_of
 from .versions import Portraits
 
@@ -46,10 +46,7 @@ class UserModel(Plugin[UserModelConfig]):
     @hookimpl
     def setup(self, host: Host) -> None:
         """Take part in ``hookline memory``."""
-        host.signals.connect(SIGNAL, self._join)
-
-    def _join(self, sources: list[Any], ctx: Context | None = None) -> None:
-        sources.append(Learned(self.host, self._portraits))
+        host.services.add(LearnedSource, Learned(host, self._portraits))
 
     @hookimpl
     async def system_prompt(self, ctx: Context, session: Session) -> Section | None:
