@@ -10,18 +10,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from hookline_hookspecs import (
-    BadRequest,
-    Host,
-    Http,
-    Paths,
-    Provider,
-    ProviderSettings,
-    Refused,
-    Store,
-    StoreError,
-    Tool,
-)
+from hookline_hookspecs.drivers import Provider, ProviderSettings, Store
+from hookline_hookspecs.errors import BadRequest, Refused, StoreError
+from hookline_hookspecs.host import Host, Http, Paths
+from hookline_hookspecs.tools import Tool
 
 from .bus.bus import Bus
 from .config import Config, ConfigError, Loaded, choose_model, provider_settings, split_model

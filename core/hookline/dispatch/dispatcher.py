@@ -324,12 +324,12 @@ class Dispatcher:
     async def run_nested(
         self,
         prompt: str,
-        *,
         parent: TurnContext | None,
-        session_id: str | None,
-        tools: Sequence[str] | None,
-        system: str | None,
         kind: str,
+        *,
+        session_id: str | None = None,
+        tools: Sequence[str] | None = None,
+        system: str | None = None,
     ) -> Turn:
         """Run a turn in a session of its own: a sub-agent, scheduled work (``Host.run_turn``)."""
         base = parent.state if parent else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -163,43 +163,20 @@ class PluginHost:
         """Unix time in seconds, shifted in tests."""
         return clock.now()
 
-    async def ask_model(
-        self,
-        prompt: str,
-        *,
-        system: str | None = None,
-        schema: Mapping[str, Any] | None = None,
-        max_tokens: int | None = None,
-        ctx: Context | None = None,
-        session_id: str | None = None,
-    ) -> str:
+    async def ask_model(self, prompt: str, **options: Any) -> str:
         """Ask the auxiliary model once; the session of ``ctx`` or ``session_id`` is charged."""
-        base = await self._base(ctx, session_id)
-        return await self._engine.ask_model(
-            base, prompt, system=system, schema=schema, max_tokens=max_tokens
-        )
+        base = await self._base(options.pop("ctx", None), options.pop("session_id", None))
+        return await self._engine.ask_model(base, prompt, **options)
 
     async def read(
-        self,
-        text: str,
-        source: str,
-        kind: str = "file",
-        *,
-        ctx: Context | None = None,
-        session_id: str | None = None,
+        self, text: str, source: str, kind: str = "file", *, ctx: Any = None, session_id: Any = None
     ) -> str:
         """``text`` after the gate ``pre_read``. Raises ``Refused``."""
         base = await self._base(ctx, session_id)
         return await base.pass_gate("pre_read", Excerpt(kind, source, text))
 
     async def learn(
-        self,
-        text: str,
-        source: str,
-        kind: str,
-        *,
-        ctx: Context | None = None,
-        session_id: str | None = None,
+        self, text: str, source: str, kind: str, *, ctx: Any = None, session_id: Any = None
     ) -> str:
         """``text`` after the gate ``pre_learn``. Raises ``Refused``."""
         base = await self._base(ctx, session_id)
@@ -240,20 +217,11 @@ class PluginHost:
         return list(self._channels)
 
     async def run_turn(
-        self,
-        prompt: str,
-        *,
-        parent: Context | None = None,
-        session_id: str | None = None,
-        tools: Sequence[str] | None = None,
-        system: str | None = None,
-        kind: str = "agent",
+        self, prompt: str, *, parent: Context | None = None, kind: str = "agent", **options: Any
     ) -> Turn:
         """Run a turn of a session of its own, through the same path as every turn."""
         base = parent.base if isinstance(parent, PluginContext) else None
-        return await self._dispatcher.run_nested(
-            prompt, parent=base, session_id=session_id, tools=tools, system=system, kind=kind
-        )
+        return await self._dispatcher.run_nested(prompt, base, kind, **options)
 
     async def sessions(self, **filters: Any) -> list[Session]:
         """Stored sessions, newest first."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hookline_hookspecs import Host, Refused
+from hookline_hookspecs.errors import Refused
 from hookline_hookspecs.events import (
     Deny,
     Excerpt,
@@ -22,7 +22,7 @@ from hookline_hookspecs.events import (
     Session,
     Turn,
 )
-from hookline_hookspecs.host import Access, Paths, Stash
+from hookline_hookspecs.host import Access, Host, Paths, Stash
 from hookline_hookspecs.messages import Message
 from hookline_hookspecs.tools import Tool
 
@@ -218,18 +218,9 @@ class PluginContext:
         """Show the person a sentence beside the answer."""
         self.base.notify(text, self._plugin)
 
-    async def ask_model(
-        self,
-        prompt: str,
-        *,
-        system: str | None = None,
-        schema: Mapping[str, Any] | None = None,
-        max_tokens: int | None = None,
-    ) -> str:
+    async def ask_model(self, prompt: str, **options: Any) -> str:
         """Ask the auxiliary model once; the session is charged for it."""
-        return await self.base.engine.ask_model(
-            self.base, prompt, system=system, schema=schema, max_tokens=max_tokens
-        )
+        return await self.base.engine.ask_model(self.base, prompt, **options)
 
     async def read(self, text: str, source: str, kind: str = "file") -> str:
         """``text`` after the gate ``pre_read``. Raises ``Refused``."""

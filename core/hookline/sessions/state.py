@@ -8,22 +8,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hookline_hookspecs import (
+from hookline_hookspecs import crash
+from hookline_hookspecs.events import (
     ContextBlock,
+    Failure,
     Inbound,
-    Message,
-    Paths,
     Question,
     Reply,
     Session,
-    Stash,
+    Stop,
     ToolResult,
     Turn,
     Usage,
-    crash,
 )
-from hookline_hookspecs.events import Failure, Stop
+from hookline_hookspecs.host import Paths, Stash
 from hookline_hookspecs.inspection import StablePrompt
+from hookline_hookspecs.messages import Message
 
 from ..store.codec import question_to_json
 from ..store.journal import Journal, Statement
