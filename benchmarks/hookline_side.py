@@ -27,7 +27,7 @@ async def write_history(runtime: Runtime, messages: int) -> None:
     turn = state.history[-1].turn_id
     said = enumerate(history(messages), state.next_seq)
     writes = [
-        runtime.engine.journal.say(KEPT, turn, seq, _message(role, text))
+        runtime.engine.journal.append_message(KEPT, turn, seq, _message(role, text))
         for seq, (role, text) in said
     ]
     await asyncio.gather(*writes)

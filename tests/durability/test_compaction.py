@@ -27,7 +27,6 @@ from hookline_hookspecs import (
     Block,
     ContextTooLong,
     ImageBlock,
-    Inbound,
     Message,
     ModelRequest,
     Overloaded,
@@ -174,7 +173,9 @@ class World:
         for seq, (message, begins) in enumerate(zip(messages, turns, strict=True), first):
             number += begins
             writes.append(
-                self.harness.runtime.engine.journal.say("test", f"t{number}", seq, message)
+                self.harness.runtime.engine.journal.append_message(
+                    "test", f"t{number}", seq, message
+                )
             )
         for write in writes:
             await write
@@ -212,8 +213,9 @@ class World:
 
     def _steer(self) -> None:
         text = f"steering {self._random.random()}"
-        inbound = Inbound("terminal", "default", "tester", "s", text, session_id="test")
-        if self.harness.runtime.dispatcher.steer(inbound, text):
+        state = self.harness.runtime.sessions.loaded("test")
+        if state is not None and state.active is not None:
+            state.pending.steering.append(text)
             self.harness.model.steps.insert(0, lambda request: self._steered(request, text))
 
     def _steered(self, request: ModelRequest, text: str) -> Any:
