@@ -6,6 +6,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from fakes.serving import serving
 
 ANSWERS = {
     "/plain": (200, "text/plain; charset=utf-8", "größe\r\nok".encode()),
@@ -52,13 +53,8 @@ def server():
     made = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     made.asked, made.released = [], threading.Event()
     made.url = f"http://127.0.0.1:{made.server_address[1]}"
-    thread = threading.Thread(target=made.serve_forever, args=(0.02,))
-    thread.start()
-    yield made
-    made.released.set()
-    made.shutdown()
-    thread.join()
-    made.server_close()
+    with serving(made, made.released):
+        yield made
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import struct
 import threading
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from email.parser import BytesParser
 from email.policy import HTTP
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes.serving import serving
 from hookline.testing import Harness, calls
 from hookline_hookspecs import Attachment, Audio, Inbound, ToolResult
 from hookline_multimedia import Multimedia
@@ -339,21 +341,13 @@ class Studio:
 @pytest.fixture
 def make_server() -> Iterator[Callable[..., MediaServer]]:
     """Makes servers that end with the test."""
-    made: list[tuple[MediaServer, threading.Thread]] = []
+    with ExitStack() as stack:
 
-    def make(key: str | None = KEY) -> MediaServer:
-        server = MediaServer(key)
-        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-        thread.start()
-        made.append((server, thread))
-        return server
+        def make(key: str | None = KEY) -> MediaServer:
+            server = MediaServer(key)
+            return stack.enter_context(serving(server, server.released))
 
-    yield make
-    for server, thread in made:
-        server.released.set()
-        server.shutdown()
-        thread.join()
-        server.server_close()
+        yield make
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+from fakes.serving import serving
 from hookline.testing import Harness, calls
 from hookline_hookspecs import ToolResult
 from hookline_osv import Osv
@@ -126,13 +127,8 @@ def osv() -> Iterator[OsvServer]:
     state = OsvServer()
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(state))
     state.url = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    yield state
-    state.released.set()
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(server, state.released):
+        yield state
 
 
 @pytest.fixture

@@ -6,10 +6,12 @@ import json
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+from fakes.serving import serving
 from hookline.testing import Harness, calls
 from hookline_hookspecs import ToolResult
 from hookline_web import Web
@@ -85,21 +87,13 @@ class Site(ThreadingHTTPServer):
 @pytest.fixture
 def make_site() -> Iterator[Callable[[], Site]]:
     """Makes servers that end with the test."""
-    made: list[tuple[Site, threading.Thread]] = []
+    with ExitStack() as stack:
 
-    def make() -> Site:
-        site = Site()
-        thread = threading.Thread(target=site.serve_forever, args=(0.02,))
-        thread.start()
-        made.append((site, thread))
-        return site
+        def make() -> Site:
+            site = Site()
+            return stack.enter_context(serving(site, site.released))
 
-    yield make
-    for site, thread in made:
-        site.released.set()
-        site.shutdown()
-        thread.join()
-        site.server_close()
+        yield make
 
 
 @pytest.fixture
