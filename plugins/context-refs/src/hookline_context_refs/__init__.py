@@ -1,4 +1,4 @@
-"""Hookline plugin ``context-refs``: what ``@file:…`` and its kin in a message name is attached.
+"""Hookline plugin ``context-refs``: attaches what ``@file:…`` and the like in a message refer to.
 
 Reached by the entry point ``hookline_context_refs:ContextRefs``.
 """

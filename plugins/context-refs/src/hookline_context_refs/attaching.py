@@ -1,4 +1,4 @@
-"""From the references of a message to the context block of its turn."""
+"""Resolves the references of a message and builds the context block of its turn."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RAW_CHARS = 200
 
 @dataclass(slots=True)
 class Attached:
-    """What a turn gets: ``(reference, text)`` pairs, and sentences about what it does not get."""
+    """What a turn gets: ``(reference, text)`` pairs, and warnings about what it does not get."""
 
     items: list[tuple[str, str]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -80,7 +80,7 @@ async def attach(
 
 
 class _Budget:
-    """The tokens, a quarter of the characters as sent, that all texts together may take."""
+    """The budget of all texts together, in tokens (a quarter of the characters as sent)."""
 
     def __init__(self, window: int, share: float) -> None:
         self._window = window
@@ -102,7 +102,7 @@ class _Budget:
 async def _load_all(
     found: Sequence[Reference], sources: Sources, log: logging.Logger
 ) -> list[Found | HooklineError]:
-    """What each reference came to, in order; those that take too long are given up."""
+    """Return each reference's outcome, in order; those that take too long are abandoned."""
     turns = asyncio.Semaphore(AT_ONCE)
     tasks = [asyncio.create_task(_load(one, sources, turns, log)) for one in found]
     seconds = sources.config.total_seconds
@@ -129,7 +129,7 @@ async def _load(
         except OSError as error:
             return Refused(error.strerror or str(error))
         except Exception as error:
-            # Whatever it is, the other references and the turn go on.
+            # Whatever the error is, the other references and the turn continue.
             log.warning("%s failed", reference.raw, exc_info=error)
             return Unresolved(f"an unexpected error came up ({type(error).__name__})")
 

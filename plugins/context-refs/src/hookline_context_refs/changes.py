@@ -14,23 +14,23 @@ _PATCH = (
     "--relative", "--no-renames", "--no-color", "--no-ext-diff", "--no-textconv",
     "--src-prefix=a/", "--dst-prefix=b/", "--ignore-submodules=dirty", "--submodule=short",
 )  # fmt: skip
-"""``--relative`` keeps to the workspace where the repository is larger; no renames, so that both
-names of a file are the same and a secret under a new name is told as new."""
+"""``--relative`` restricts the output to the workspace if the repository is larger; renames are
+off, so that both names of a file are equal and a renamed secret is shown as a new file."""
 _FORMAT = "--format=commit %h%nAuthor: %an%nDate: %ad%n%n%w(0,4,4)%B"
 
 
 async def load_diff(reference: Reference, sources: Sources) -> Found:
-    """What is changed and not staged."""
+    """Return the unstaged changes."""
     return await _load(reference, sources, "diff", *_PATCH)
 
 
 async def load_staged(reference: Reference, sources: Sources) -> Found:
-    """What is staged for the next commit."""
+    """Return the staged changes."""
     return await _load(reference, sources, "diff", "--cached", *_PATCH)
 
 
 async def load_commits(reference: Reference, sources: Sources) -> Found:
-    """The last commits with their messages and patches."""
+    """Return the last commits with their messages and patches."""
     log = ("log", f"-{reference.value}", "--patch", "--no-show-signature", "--date=iso-strict")
     return await _load(reference, sources, *log, "--encoding=UTF-8", _FORMAT, *_PATCH)
 

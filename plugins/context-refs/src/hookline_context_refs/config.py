@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field
 
 
 class ContextRefsConfig(BaseModel):
-    """How much one reference, and all of a message together, may attach."""
+    """How much one reference, and all references of a message together, may attach."""
 
     file_max_chars: int = Field(65_536, ge=1, description="Characters of a file that are shown.")
     file_max_bytes: int = Field(
@@ -26,9 +26,9 @@ class ContextRefsConfig(BaseModel):
         0.5, gt=0, le=1, description="Share of the model's window that is never exceeded."
     )
     max_references: int = Field(
-        50, ge=1, description="References of one message that are looked at."
+        50, ge=1, description="References of one message that are resolved."
     )
     git_seconds: float = Field(10.0, gt=0, description="Seconds that one git command may take.")
     total_seconds: float = Field(
-        20.0, gt=0, le=25, description="Seconds after which a message's slow references are left."
+        20.0, gt=0, le=25, description="Seconds after which slow references are abandoned."
     )

@@ -1,4 +1,4 @@
-"""Bytes as text, and text cut to a limit."""
+"""Decodes bytes and cuts text to a limit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def decode(data: bytes, encoding: str = "utf-8") -> str:
     ``encoding`` is used where no mark names another one.
 
     Raises:
-        Unresolved: the bytes are no text.
+        Unresolved: the bytes are not text.
     """
     mark, encoding = next((m for m in MARKS if data.startswith(m[0])), (b"", encoding))
     try:
@@ -37,7 +37,7 @@ def decode(data: bytes, encoding: str = "utf-8") -> str:
 
 
 def cut_chars(text: str, limit: int) -> tuple[str, str]:
-    """The first ``limit`` characters, and a note that counts the others; empty if none."""
+    """Return the first ``limit`` characters, and a note that counts the others, empty if none."""
     if len(text) <= limit:
         return text, ""
     return text[:limit], f"[… {len(text) - limit} characters left out]"

@@ -1,4 +1,4 @@
-"""What became of a reference: the text found, or why there is none."""
+"""The outcome of a reference: the text found, or why there is none."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .config import ContextRefsConfig
 
 
 class Unresolved(HooklineError):
-    """Nothing can be attached; the text says why and goes on after ``… is not attached: ``."""
+    """Nothing can be attached; the text is the reason, shown after ``… is not attached: ``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Found:
     """The text of a reference, cut to its limit.
 
     ``key`` is equal for references to the same thing, ``source`` names it for the gate
-    ``pre_read``, ``note`` tells what was left out, ``warnings`` go to the person as well.
+    ``pre_read``, ``note`` says what was left out, ``warnings`` go to the person as well.
     """
 
     key: Hashable
@@ -31,7 +31,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Where references are looked up: guarded files, guarded URLs, and the limits."""
+    """What references are resolved with: guarded files, guarded URLs, and the limits."""
 
     paths: Paths
     http: Http

@@ -1,4 +1,4 @@
-"""The grammar of references: from a person's text to what it refers to. Looks at nothing else.
+"""Parses the references in a person's text; accesses nothing else.
 
 A reference begins at the start, after white space or after an opening bracket, and ends before
 white space; closing punctuation at its end belongs to the sentence. A name in double quotes may
@@ -14,9 +14,9 @@ from typing import Literal, TypeAlias
 Kind: TypeAlias = Literal["file", "folder", "diff", "staged", "git", "url"]
 
 MAX_COMMITS = 1_000
-"""Commits that one ``@git:N`` may name; what is shown of them is cut long before."""
+"""The most commits of one ``@git:N``; what is shown of them is cut long before."""
 _CLOSING = ",.;:!?)]}" + "，。；：！？）］｝、」』】〉》"
-"""Not part of a reference at its end: FEATURES' own and what stands for them in CJK text."""
+"""Closing punctuation that is not part of a reference: that of FEATURES and its CJK equivalents."""
 _OPENING = r"(\[{（［｛「『【〈《"
 _REFERENCE = re.compile(
     rf"(?<![^\s\ufeff{_OPENING}])@(?:"
@@ -34,7 +34,7 @@ class Reference:
 
     ``raw`` is the reference as it was written, without closing punctuation; ``value`` a path, a
     URL or a number of commits; ``lines`` the first and the last line of a file, from 1. ``problem``
-    is a sentence where the reference cannot mean anything.
+    is a sentence if the reference is invalid.
     """
 
     kind: Kind
@@ -45,7 +45,7 @@ class Reference:
 
 
 def references(text: str) -> list[Reference]:
-    """The references in ``text``, in order, each once. Takes time linear in its length."""
+    """Return the references in ``text``, in order, without duplicates, in linear time."""
     found: dict[object, Reference] = {}
     for match in _REFERENCE.finditer(text):
         reference = _read(match)
@@ -75,7 +75,7 @@ def _read(match: re.Match[str]) -> Reference | None:
 
 
 def _of(kind: Kind, value: str, raw: str, lines: str) -> Reference:
-    """The reference with its range read, or with the problem that it has."""
+    """Return the reference with its parsed range, or with its problem."""
     if not value:
         example = {"git": "3", "url": "https://example.org"}.get(kind, "path")
         return Reference(kind, value, raw, problem=f"write what it names as in @{kind}:{example}")
@@ -104,6 +104,6 @@ def _commits(value: str, raw: str) -> Reference:
 
 
 def _number(digits: str) -> int:
-    """The number, or one larger than any line; Python itself refuses 4,301 digits."""
+    """Return the number, or one larger than any line; Python refuses to parse 4,301 digits."""
     significant = digits.lstrip("0")
     return int(significant or "0") if len(significant) <= 12 else 10**12

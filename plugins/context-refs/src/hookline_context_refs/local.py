@@ -1,4 +1,4 @@
-"""``@file`` and ``@folder``: what lies in the workspace, through the guarded paths."""
+"""Resolves ``@file`` and ``@folder`` through the guarded paths."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from .found import Found, Sources, Unresolved
 from .grammar import Reference
 
 NOT_ENTERED = frozenset({"node_modules", "__pycache__", "venv"})
-"""Folders whose content is listed only where they are named themselves; hidden ones too."""
+"""Folders whose content is listed only if they are named themselves; hidden ones too."""
 SCANNED = 20_000
 """Entries that one ``@folder`` looks at."""
 
 
 async def load_file(reference: Reference, sources: Sources) -> Found:
-    """The text of a file, or of some of its lines. Raises ``Unresolved``."""
+    """Return the text of a file, or of some of its lines. Raises ``Unresolved``."""
     return await asyncio.to_thread(_file, reference, sources)
 
 
 async def load_folder(reference: Reference, sources: Sources) -> Found:
-    """The entries of a folder and of those below it, nearest first where not all fit."""
+    """Return the entries of a folder and of those below it, the nearest if not all fit."""
     return await asyncio.to_thread(_folder, reference, sources)
 
 
@@ -45,7 +45,7 @@ def _file(reference: Reference, sources: Sources) -> Found:
 
 
 def _read(handle: int, limit: int) -> bytes:
-    """At most ``limit`` bytes, even of a file that grows meanwhile."""
+    """Read at most ``limit`` bytes, even if the file grows meanwhile."""
     pieces: list[bytes] = []
     while limit > 0 and (piece := os.read(handle, limit)):
         pieces.append(piece)
@@ -54,7 +54,7 @@ def _read(handle: int, limit: int) -> bytes:
 
 
 def _lines(text: str, reference: Reference) -> tuple[str, tuple[str, ...]]:
-    """The lines asked for, and what there is to say about them."""
+    """Return the requested lines, and warnings about them."""
     if reference.lines is None:
         return text, ()
     first, last = reference.lines
@@ -94,7 +94,7 @@ def _folder(reference: Reference, sources: Sources) -> Found:
 
 
 def _levels(paths: Paths, root: Path) -> Iterator[list[str]]:
-    """The entries of ``root``, then those of its folders, and so on; each level sorted."""
+    """Yield the entries of ``root``, then those of its folders, and so on; each level sorted."""
     budget = SCANNED
     folders = [root]
     while folders and budget > 0:

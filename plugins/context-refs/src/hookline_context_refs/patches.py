@@ -1,4 +1,4 @@
-"""A patch without the files that may not be read."""
+"""Removes files that may not be read from a patch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _ESCAPED = re.compile(r"\\([0-7]{3}|.)")
 
 
 def allowed_part(patch: str, allowed: Callable[[str], bool]) -> tuple[str, list[str]]:
-    """The parts of ``patch`` about allowed files, and the names of the others.
+    """Return the parts of ``patch`` about allowed files, and the names of the others.
 
     ``patch`` is what ``git diff`` and ``git log`` print with ``a/`` and ``b/`` before names and
     without renames, messages of commits being indented: a line that begins with ``diff`` begins a

@@ -43,7 +43,7 @@ class ContextRefs(Plugin[ContextRefsConfig]):
 
 
 def _block(attached: Attached) -> ContextBlock | None:
-    """One element a reference, named as it was written, after the warnings."""
+    """Return one element per reference, named as it was written, after the warnings."""
     if not attached.items and not attached.warnings:
         return None
     warnings = "\n".join(f"Warning: {warning}" for warning in attached.warnings)

@@ -1,8 +1,8 @@
-"""Git, so that a repository cannot make it run anything, nor show what lies outside of a folder.
+"""Runs git so that a repository cannot make it run anything or show what is outside of a folder.
 
-A repository's own config can name programs that git runs when it only looks: filters, text
+A repository's own config can name programs that git runs even for reading: filters, text
 converters, external diffs, file system monitors, hooks, signature checkers, transports. Instead of
-switching off each one, git gets another folder as repository: it has a config of ours and borrows
+disabling each one, git gets another folder as repository, with a config of our own, which borrows
 the index and the objects of the real one.
 """
 
@@ -23,7 +23,7 @@ from tempfile import TemporaryDirectory
 from .found import Unresolved
 
 RAW_BYTES = 4_000_000
-"""Bytes of git's output that are looked at; secret files are taken out of them."""
+"""Bytes of git's output that are read; secret files are removed from them."""
 _ERROR_BYTES = 65_536
 _INHERITED = (
     "PATH", "HOME", "USERPROFILE", "SYSTEMROOT", "TMPDIR", "TEMP", "TMP", "XDG_CONFIG_HOME"
@@ -32,7 +32,7 @@ _SETTINGS = re.compile(
     r"core\.(?:autocrlf|eol|filemode|ignorecase|symlinks|precomposeunicode|trustctime|checkstat)"
     r"|extensions\.objectformat"
 )
-"""What is taken over from the real config: how files are compared with what is stored."""
+"""What is copied from the real config: how files are compared with the objects."""
 _VALUE = re.compile(r"[A-Za-z0-9]{1,20}")
 
 
@@ -102,7 +102,7 @@ def _require_within(folder: Path, top: Path) -> None:
 
 
 def _environment() -> dict[str, str]:
-    """What git needs of this process's environment, and nothing that is named ``GIT_…``."""
+    """Return what git needs of this process's environment, without any ``GIT_*``."""
     kept = {name: os.environ[name] for name in _INHERITED if name in os.environ}
     ours = {
         "LC_ALL": "C",
@@ -189,7 +189,7 @@ async def _read(stream: asyncio.StreamReader, limit: int) -> bytes:
 
 
 async def _drain(stream: asyncio.StreamReader) -> bytes:
-    """The beginning of what is printed to ``stream``; all of it is read."""
+    """Return the beginning of what is printed to ``stream``; all of it is read."""
     taken = await _read(stream, _ERROR_BYTES)
     while await stream.read(65_536):
         pass

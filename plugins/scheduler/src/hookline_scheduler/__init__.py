@@ -1,4 +1,4 @@
-"""Hookline plugin ``scheduler``: prompts that run at a time, each in a session of its own.
+"""Hookline plugin ``scheduler``: runs prompts at scheduled times, each in a session of its own.
 
 Reached by the entry point ``hookline_scheduler:Scheduler``.
 """

@@ -1,6 +1,6 @@
-"""``hookline cron``: every chat's jobs from the command line.
+"""``hookline cron``: manages every chat's jobs from the command line.
 
-Core reads the signatures when it builds the command line. Imported only then, because of Typer.
+Imported only when core builds the command line from the signatures, because of Typer.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ class Commands:
         """The commands with their help."""
         return {
             "list": (self.list, "Every chat's jobs."),
-            "add": (self.add, "Run a prompt at a time, once or again and again."),
+            "add": (self.add, "Run prompts at scheduled times."),
             "remove": (self.remove, "Forget a job."),
-            "pause": (self.pause, "Let a job rest."),
-            "resume": (self.resume, "Let a job run again."),
+            "pause": (self.pause, "Pause a job."),
+            "resume": (self.resume, "Resume a paused job."),
             "run": (self.run, "Run a job now."),
         }
 
@@ -60,14 +60,14 @@ class Commands:
         prompt: Annotated[str, typer.Argument(help="What to do; all it must know.")],
         timezone: Annotated[str, typer.Option(help="IANA name, such as Europe/Berlin.")] = "",
         chat: Annotated[
-            str, typer.Option(help="The chat it belongs to, as CHANNEL:ID; the terminal's without.")
+            str, typer.Option(help="The chat it belongs to, CHANNEL:ID; by default the terminal.")
         ] = "",
         user: Annotated[
-            str, typer.Option(help="Who owns it in that chat; without it the chat's id.")
+            str, typer.Option(help="Who owns it in that chat; by default the chat's id.")
         ] = "",
         json: Json = False,
     ) -> None:
-        """Keep a new job."""
+        """Create a job."""
         desk = self._desk()
         try:
             job = await desk.add(_chat(desk, chat, user), when, _clean(prompt), timezone)
@@ -80,11 +80,11 @@ class Commands:
         await self._change("remove", id, json)
 
     async def pause(self, id: Id, json: Json = False) -> None:  # noqa: A002
-        """Let a job rest until it is resumed."""
+        """Pause a job until it is resumed."""
         await self._change("pause", id, json)
 
     async def resume(self, id: Id, json: Json = False) -> None:  # noqa: A002
-        """Let a job run again."""
+        """Resume a paused job."""
         await self._change("resume", id, json)
 
     async def run(self, id: Id, json: Json = False) -> None:  # noqa: A002
@@ -134,7 +134,7 @@ def _chat(desk: Desk, name: str, user: str) -> Chat:
 
 
 def _clean(text: str) -> str:
-    """Arguments may hold bytes that are no text; these cannot be stored."""
+    """Arguments may hold bytes that are not text; these cannot be stored."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

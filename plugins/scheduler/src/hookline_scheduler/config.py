@@ -12,16 +12,16 @@ class SchedulerConfig(BaseModel):
     """How jobs are kept and run."""
 
     timezone: str | None = Field(
-        default=None, description="IANA name of the zone of times; null = the system's."
+        default=None, description="IANA name of the time zone; null = the system's."
     )
     jobs_per_chat: int = Field(default=20, ge=1, le=1000, description="Jobs of one chat at most.")
     parallel: int = Field(default=3, ge=1, le=32, description="Runs at a time in one process.")
     timeout: float = Field(default=3600.0, gt=0, description="Seconds that one run may take.")
     late_after: float = Field(
-        default=120.0, ge=1, description="Seconds after which a run is called late."
+        default=120.0, ge=1, description="Seconds after which a run counts as late."
     )
     look_every: float = Field(
-        default=30.0, ge=0.01, le=30, description="Seconds between two looks at the clock at most."
+        default=30.0, ge=0.01, le=30, description="Most seconds between two checks for due jobs."
     )
     drain: float = Field(
         default=10.0, ge=0, description="Seconds that runs have to end when the gateway stops."

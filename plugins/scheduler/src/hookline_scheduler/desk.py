@@ -31,14 +31,14 @@ class Desk:
         self._jobs = jobs
         self._service = service
         self.terminal = Chat(TERMINAL, "default", "", workspace)
-        """The terminal of this process."""
+        """Return the terminal chat of this process."""
 
     def channels(self) -> list[str]:
         """The names of the network channels whose chats may have jobs."""
         return sorted({one.name for one in self._host.channels() if one.network} - {CHANNEL})
 
     async def add(self, chat: Chat, when: str, prompt: str, timezone: str = "") -> Job:
-        """Keep a new job of ``chat``."""
+        """Create a job of ``chat``."""
         prompt = prompt.strip()
         if not prompt:
             raise Complaint("what shall be done? Write a prompt that holds all it must know")
@@ -52,7 +52,7 @@ class Desk:
         return job
 
     def added(self, job: Job) -> str:
-        """What to say of a new job, or of one that is resumed."""
+        """Return the sentence about a new or resumed job."""
         due = shown(job.due, job.zone) if job.due is not None else "never"
         text = f"Job {job.id}: {wording.described(job)}, next {due} ({job.zone})."
         return f"{text} {self._where(job)}".strip()
@@ -66,7 +66,7 @@ class Desk:
         )
 
     async def rows(self, viewer: Chat) -> list[tuple[Job, Run | None]]:
-        """The jobs that ``viewer`` may see, each with its newest run."""
+        """Return the jobs that ``viewer`` may see, each with its newest run."""
         await self._service.settle_the_dead()
         everything = viewer.channel == TERMINAL
         jobs = await (self._jobs.all() if everything else self._jobs.of(viewer))
@@ -74,7 +74,7 @@ class Desk:
         return [(job, last.get(job.id)) for job in jobs]
 
     async def list(self, viewer: Chat) -> str:
-        """The jobs that ``viewer`` may see, a line each."""
+        """Return the jobs that ``viewer`` may see, one per line."""
         rows = await self.rows(viewer)
         if not rows:
             return "No jobs. Add one with /schedule add every 2h | what to do"
@@ -85,7 +85,8 @@ class Desk:
         return "\n".join(lines)
 
     async def find(self, viewer: Chat, job_id: str) -> Job:
-        """A job that ``viewer`` may see. Raises ``Complaint``, for another chat's as well."""
+        """Return a job that ``viewer`` may see. Raises ``Complaint`` if there is none, or it is
+        another chat's."""
         job_id = job_id.strip().lower()
         if not job_id:
             raise Complaint("which job? Give its id, as the list shows it")
@@ -108,13 +109,13 @@ class Desk:
         return f"Job {job.id} is removed.{under_way}"
 
     async def pause(self, viewer: Chat, job_id: str) -> str:
-        """Let a job rest."""
+        """Pause a job."""
         job = await self.find(viewer, job_id)
         await self._jobs.pause(job)
         return f"Job {job.id} is paused."
 
     async def resume(self, viewer: Chat, job_id: str) -> str:
-        """Let a job run again."""
+        """Resume a job."""
         job = await self.find(viewer, job_id)
         if job.state == "on":
             return f"Job {job.id} is not paused."
@@ -128,7 +129,7 @@ class Desk:
         return self.added(await self._jobs.get(job.id))
 
     async def run(self, viewer: Chat, job_id: str) -> str:
-        """Let a job run now, paused or not."""
+        """Request a run now, even if the job is paused."""
         job = await self.find(viewer, job_id)
         if job.run_id:
             raise Complaint(f"job {job.id} is running; it never runs twice at a time")

@@ -1,6 +1,6 @@
-"""What is kept: jobs and their runs, in the plugin's own tables.
+"""Stores jobs and their runs in the plugin's own tables.
 
-Each change that must happen for one process alone is one statement with its condition in it.
+Each change that only one process may make is a single conditional statement.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from .complaint import Complaint
 from .when import Cron, Every, Once, Schedule, next_due
 
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
-"""Of ids, which people type: no look-alikes."""
+"""Characters of ids, which people type: no look-alikes."""
 KEPT_RUNS = 20
-"""Of each job, with their sessions."""
+"""Runs kept of each job, with their sessions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chat:
-    """Where a job belongs, and who made it. ``workspace`` is set for the terminal alone."""
+    """Where a job belongs, and who made it. ``workspace`` is set only for the terminal."""
 
     channel: str
     chat_id: str
@@ -75,7 +75,7 @@ class Run:
 @dataclass(frozen=True, slots=True)
 class Ending:
     """How a run ended. ``outcome`` is ``ok``, ``silent``, ``failed`` or ``interrupted``; ``text``
-    what the chat is to read, ``pauses`` whether the job waits until a person resumes it."""
+    what is shown in the chat, ``pauses`` whether the job waits until a person resumes it."""
 
     outcome: str
     text: str = ""
@@ -84,7 +84,7 @@ class Ending:
 
     @property
     def good(self) -> bool:
-        """Whether the job did what it was to do."""
+        """Whether the run succeeded."""
         return self.outcome in ("ok", "silent")
 
 
@@ -99,7 +99,7 @@ class Jobs:
     async def add(
         self, chat: Chat, schedule: Schedule, zone: str, prompt: str, now: float, most: int
     ) -> Job:
-        """Keep a new job. Raises ``Complaint`` if the chat has ``most`` already."""
+        """Store a new job. Raises ``Complaint`` if the chat has ``most`` already."""
         row = {**_place(chat), "workspace": chat.workspace, **_columns(schedule)}
         row |= {"zone": zone, "prompt": prompt, "due": schedule.after(now), "created": now}
         for _attempt in range(20):
@@ -130,7 +130,7 @@ class Jobs:
         return [_job(row) for row in await self._storage.fetch("chat_jobs", **where)]
 
     async def due(self, now: float) -> list[Job]:
-        """Jobs that are to be run now, the longest due first."""
+        """Return the jobs that are due now, the longest due first."""
         return [_job(row) for row in await self._storage.fetch("due_jobs", now=now)]
 
     async def next_due(self, now: float) -> float | None:
@@ -143,19 +143,19 @@ class Jobs:
         await self._storage.execute("remove_job", id=job.id)
 
     async def pause(self, job: Job) -> None:
-        """It is not due any more."""
+        """Pause a job: it is not due until it is resumed."""
         await self._storage.execute("pause_job", id=job.id)
 
     async def resume(self, job: Job, due: float) -> None:
-        """It is due again."""
+        """Resume a job, which is next due at ``due`` (Unix seconds)."""
         await self._storage.execute("resume_job", id=job.id, due=due)
 
     async def ask(self, job: Job) -> None:
-        """Somebody wants it to be run now."""
+        """Record that a person requested a run now."""
         await self._storage.execute("ask_for_job", id=job.id)
 
     async def pull_in(self, clock: Callable[[], float]) -> None:
-        """Where the clock was set back, what is due moves back with it."""
+        """Move due times back after the clock was set back."""
         for job in await self.all():
             if job.state == "on" and job.due is not None and not isinstance(job.schedule, Once):
                 due = next_due(job.schedule, clock(), job.last_due)
@@ -165,7 +165,7 @@ class Jobs:
     # Runs
 
     async def claim(self, job: Job, process: str, now: float) -> Run | None:
-        """A run of a job that is due or asked for; None if another process has it."""
+        """Claim a run of a job that is due or requested; None if another process has it."""
         run_id = secrets.token_hex(8)
         due = now if job.asked or job.due is None else job.due
         row = {"id": run_id, "job_id": job.id, "process": process, "asked": int(job.asked)}
@@ -188,12 +188,12 @@ class Jobs:
         return _run(rows[0]) if rows else None
 
     async def begin(self, run: Run, process: str, now: float) -> bool:
-        """Whether this process is to work on the run; it is under way then."""
+        """Mark a claimed run as under way; return whether this process may run it."""
         row = {"id": run.id, "process": process, "now": now}
         return await self._storage.execute("begin_run", **row) > 0
 
     async def release(self, run: Run) -> None:
-        """Give a claimed run back of which nothing was done: its job is due again."""
+        """Return a claimed run that was not started: its job is due again."""
 
         def work(tables: Transaction) -> None:
             if tables.execute("drop_run", id=run.id):
@@ -203,8 +203,8 @@ class Jobs:
         await self._storage.transact(work)
 
     async def end(self, run: Run, ending: Ending, now: float) -> bool:
-        """Note how a run ended, and what that means for its job. A failure is told where the one
-        before it was not. False if it had ended before."""
+        """Store how a run ended and update its job. A failure is reported unless the previous one
+        was. Return False if the run had ended before."""
 
         def work(tables: Transaction) -> bool:
             rows = tables.fetch("job", id=run.job_id)
@@ -224,7 +224,7 @@ class Jobs:
         return [_run(row) for row in found]
 
     async def forget(self, run: Run) -> None:
-        """Keep nothing of a run."""
+        """Delete a run."""
         await self._storage.execute("forget_run", id=run.id)
 
     async def open_runs(self) -> list[Run]:
@@ -237,21 +237,21 @@ class Jobs:
         return {run.job_id: run for run in runs}
 
     async def waiting(self) -> list[Run]:
-        """Runs whose text nobody has read, oldest first."""
+        """Return runs whose text was not delivered, oldest first."""
         return [_run(row) for row in await self._storage.fetch("waiting_results")]
 
     async def hand_over(self, run: Run) -> None:
-        """The run's text is on its way and durable there."""
+        """Mark the run's text as handed over to core, which stores it durably."""
         await self._storage.execute("hand_over", id=run.id)
 
 
 def _heard(job: Job, ending: Ending) -> str:
-    """What the chat is to read; a job that keeps failing is told of once."""
+    """Return what is shown in the chat; a job that keeps failing is reported once."""
     return "" if not ending.good and job.told else ending.text
 
 
 def _settle(tables: Transaction, job: Job, run: Run, ending: Ending, now: float) -> None:
-    """What the end of a run means for its job. What came due meanwhile is left out."""
+    """Update a job after its run ended. Times that came due meanwhile are skipped."""
     if isinstance(job.schedule, Once) and job.due is None and ending.good:
         tables.execute("remove_job", id=job.id)
         return

@@ -1,6 +1,6 @@
-"""How the scheduler knows that a gateway is up: as a channel that the gateway starts and stops.
+"""Detects that a gateway is up, as a channel that the gateway starts and stops.
 
-It carries no messages; people reach nothing through it.
+It carries no messages.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ class GatewayLife:
         self._service.gateway_is_up()
 
     async def wait(self) -> None:
-        """Nothing is received here, ever."""
+        """Return at once: nothing is ever received here."""
         await asyncio.Event().wait()
 
     async def stop(self) -> None:
-        """The gateway ends: let runs end."""
+        """The gateway stops: wait for runs to end."""
         await self._service.drain()
 
     async def send(self, reply: Reply) -> str | None:
-        """Nobody is here; raising would only keep the reply for ever."""
+        """Discard the reply; raising would only keep it for ever."""
         return None

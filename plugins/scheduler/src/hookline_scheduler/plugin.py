@@ -1,7 +1,7 @@
 """The plugin: the tool ``schedule``, the command ``/schedule``, ``hookline cron``, and the hooks.
 
-:mod:`.when` reads times, :mod:`.jobs` keeps jobs and runs, :mod:`.service` runs what is due,
-:mod:`.desk` is what people and the model can do, :mod:`.life` tells that a gateway is up.
+:mod:`.when` parses times, :mod:`.jobs` stores jobs and runs, :mod:`.service` runs what is due,
+:mod:`.desk` is what people and the model can do, :mod:`.life` detects that a gateway is up.
 """
 
 from __future__ import annotations
@@ -33,11 +33,12 @@ _ZONE = re.compile(r"\s((?:[A-Za-z_]+/)+[A-Za-z][\w+-]*|UTC)\s*$")
 
 
 class Scheduler(Plugin[SchedulerConfig]):
-    """Runs prompts at their time, for the chat that asked for it."""
+    """Runs prompts at scheduled times, for the chat that created them."""
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Listen for what tells that this process lives; nothing is looked for before."""
+        """Subscribe to the signals that show that this process is long-running; jobs are not looked
+        for before."""
         jobs = Jobs(host.storage)
         self.service = Service(host, self.config, jobs, self._workspace())
         self.desk = Desk(host, self.config, jobs, self.service, self._workspace())
@@ -46,12 +47,12 @@ class Scheduler(Plugin[SchedulerConfig]):
 
     @hookimpl
     def teardown(self, host: Host) -> None:
-        """Leave what is under way to the next process."""
+        """Release the lock: the next process takes over what is under way."""
         self.service.end()
 
     @hookimpl
     def register_channels(self, register: Callable[[Channel], None]) -> None:
-        """No way to reach the agent, but how a gateway tells that it is up."""
+        """Register a channel without messages that shows that a gateway is up."""
         register(GatewayLife(self.service))
 
     @hookimpl
@@ -113,7 +114,7 @@ class Scheduler(Plugin[SchedulerConfig]):
         if action == "list":
             return await self.desk.list(chat)
         if action == "add":
-            # The model may say what it has read: it is remembered, so it passes that gate.
+            # The model may repeat what it has read, and it is stored, so it passes that gate.
             source = f"{chat.name} {ctx.session.id}"
             prompt = await ctx.learn(prompt or "", source, "schedule")
             return self.desk.added(await self.desk.add(chat, when or "", prompt, timezone or ""))
@@ -125,7 +126,7 @@ class Scheduler(Plugin[SchedulerConfig]):
         return Chat(session.channel, session.chat_id, ctx.turn.inbound.user_id, workspace)
 
     def _workspace(self) -> str:
-        """Where the terminal's sessions of this process work."""
+        """The workspace of the terminal's sessions of this process."""
         return str(Path(self.host.config.workspace).expanduser().resolve())
 
 

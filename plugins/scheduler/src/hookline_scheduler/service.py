@@ -1,11 +1,11 @@
-"""Runs what is due, in a process that lives: looks, claims, works, delivers, settles.
+"""Runs due jobs in a long-running process: checks, claims, runs and delivers.
 
 A run of a chat on a network channel needs that chat's context, so that it acts in the chat's
-workspace with the chat's model. It is had by a message that the scheduler sends to itself on that
-channel in the owner's name, ``/schedule begin RUN``; so the gates decide about the owner as about
-any message. The result goes the same way, ``/schedule result RUN``: core keeps it in its inbox and
-outbox and delivers it as the answer of a command. The terminal's runs need no context; their
-results come as answers in the session of the chat that is open.
+workspace with the chat's model. The scheduler gets it by sending itself a message on that channel
+on behalf of the owner, ``/schedule begin RUN``; so the gates judge the owner as for any message.
+The result is sent the same way, ``/schedule result RUN``: core stores it in its inbox and outbox
+and delivers it as the answer of a command. The terminal's runs need no context; their results come
+as answers in the session of the chat that is open.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from .jobs import Chat, Ending, Job, Jobs, Run
 
 TERMINAL = "terminal"
 CHANNEL = "schedule"
-"""The channel by which a gateway tells that it is up; it has no chats."""
+"""The channel that shows that a gateway is up; it has no chats."""
 JUMP = 5.0
 """Seconds by which the clock must fall behind the machine's steady one to have been set back."""
 BEGIN, RESULT = "begin", "result"
 
 
 class Service:
-    """One process's part in the work."""
+    """The scheduler of one process."""
 
     def __init__(self, host: Host, config: SchedulerConfig, jobs: Jobs, workspace: str) -> None:
         self._host = host
@@ -81,18 +81,18 @@ class Service:
         self.wake()
 
     def wake(self) -> None:
-        """Something has changed: look now."""
+        """Check for due jobs now."""
         self._woken.set()
 
     async def drain(self) -> None:
-        """Begin nothing more, and let what is under way end, for a while."""
+        """Start no more runs, and wait a while for those under way."""
         self._network, self._stopping = False, True
         tasks = [task for task in self._working.values() if task is not None]
         if tasks:
             await asyncio.wait(tasks, timeout=self._config.drain)
 
     def end(self) -> None:
-        """The process works on nothing any more."""
+        """Stop, and release the process's lock."""
         self._process.release()
 
     # Looking
@@ -110,7 +110,7 @@ class Service:
                     await self._woken.wait()
 
     async def look(self) -> float:
-        """Begin what is due and deliver what waits; the seconds until the next look."""
+        """Start due runs and deliver results; return the seconds until the next check."""
         async with self._looking:
             return await self._look()
 
@@ -129,7 +129,7 @@ class Service:
         return min(max(left, 0.0), self._config.look_every)
 
     async def _notice_the_clock(self, now: float) -> None:
-        """Where the clock was set back, now or while no process lived, jobs move with it."""
+        """Adjust due times if the clock was set back, now or while no process was running."""
         before, self._clocks = self._clocks, (now, time.monotonic())
         if before is not None:
             ahead = (now - before[0]) - (self._clocks[1] - before[1])
@@ -153,7 +153,7 @@ class Service:
         return any(one.name == channel for one in self._host.channels())
 
     async def settle_the_dead(self) -> None:
-        """What a dead process claimed is due again; what it worked on is told, not run again."""
+        """Make a dead process's claimed runs due again, and report those it had started."""
         left = [r for r in await self._jobs.open_runs() if not self._process.is_alive(r.process)]
         for run in left:
             if run.state == "claimed":
@@ -204,8 +204,8 @@ class Service:
             self.wake()
 
     async def run_here(self, job_id: str) -> Ending | None:
-        """Run a job of the terminal at once, whatever its time; its end, which nobody else is
-        told. None if another process has it, or it is gone."""
+        """Run a job of the terminal at once and return its end, which is not reported elsewhere;
+        None if another process has it, or it is gone."""
         self._process.hold()
         job = replace(await self._jobs.get(job_id), asked=True)
         run = await self._jobs.claim(job, self._process.id, self._host.now())
@@ -215,7 +215,7 @@ class Service:
         return ending
 
     async def work(self, run: Run, ctx: Context | None) -> Ending | None:
-        """Run a claimed run to its end; None if it is not this process's, or its job is gone."""
+        """Execute a claimed run; None if it is not this process's, or its job is gone."""
         if not await self._jobs.begin(run, self._process.id, self._host.now()):
             return None
         try:
@@ -228,7 +228,7 @@ class Service:
         return ending
 
     async def _turn(self, job: Job, run: Run, ctx: Context | None) -> Ending:
-        """The job's prompt as a turn of a new session."""
+        """Run the job's prompt as a turn of a new session."""
         now = self._host.now()
         late = now - run.due > self._config.late_after
         note = wording.lateness(job, run, now) if late else ""
@@ -249,7 +249,7 @@ class Service:
         return wording.ending(job, turn, note)
 
     async def _ended(self, run: Run, ending: Ending) -> None:
-        """Note the end, as soon as the store can."""
+        """Store the end, retrying until the store works."""
         while True:
             try:
                 await self._jobs.end(run, ending, self._host.now())
@@ -261,7 +261,8 @@ class Service:
             await self._prune(run.job_id)
 
     async def _prune(self, job_id: str) -> None:
-        """Delete the sessions of a job's old runs, so that a heartbeat does not fill the store."""
+        """Delete the sessions of a job's old runs, so that a frequent job does not fill the
+        store."""
         core = self._host.services[Inspection]
         for run in await self._jobs.old_runs(job_id):
             await core.delete_session(session_of(run))
@@ -275,7 +276,7 @@ class Service:
     # Messages to itself
 
     async def _deliver(self) -> None:
-        """Hand what chats have not read yet to core, which keeps it until it is delivered."""
+        """Hand undelivered results to core, which stores them until they are delivered."""
         for run in await self._jobs.waiting():
             if self._reaches(run.chat):
                 await self._host.receive(self._message(run, RESULT))
@@ -289,7 +290,7 @@ class Service:
         return replace(said, received=self._host.now(), session_id=session_id)
 
     async def result(self, ctx: Context, run_id: str) -> str:
-        """What the chat is to read of a run."""
+        """Return what is shown in the chat about a run."""
         run = await self._jobs.run(run_id)
         return run.text if run is not None and _is_of(run, ctx.turn.inbound) else ""
 

@@ -1,15 +1,15 @@
-"""When a job is due: what people write, as a cron expression, an interval or one time.
+"""Parses when a job is due: a cron expression, an interval or one time.
 
 :func:`read` understands, in a time zone:
 
 - cron: five fields (``0 9 * * 1-5``), or ``@hourly @daily @weekly @monthly @yearly``;
 - intervals: ``every 2h``, ``every 1h30m``, ``every 15 minutes``, ``every day``;
-- a time of some days: ``every day 9:00``, ``every weekday at 18:30``, ``every monday 9am``;
+- a time on certain days: ``every day 9:00``, ``every weekday at 18:30``, ``every monday 9am``;
 - one time: ``in 20 minutes``, ``today 18:00``, ``tomorrow 9:00``, ``2026-11-30 18:00``, with an
   offset or ``Z`` if wanted.
 
-Cron expressions at a fixed time follow Debian's cron over a change of the clocks: a time that is
-left out runs when the clocks have gone forward, one that comes twice runs the first time.
+Cron expressions with a fixed time follow Debian's cron when the clocks change: a skipped time runs
+right after the change, a repeated one runs the first time.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from .zones import find_zone
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 SHORTEST = MINUTE
 FARTHEST = 3660 * DAY
-"""Ten years: a time beyond that, or an interval as long, is a slip."""
+"""Ten years: a later time, or a longer interval, is taken for a mistake."""
 LONGEST = 200
-"""Characters of what is read."""
+"""The most characters that are parsed."""
 SAME_NIGHT = 3 * HOUR
-"""A clock that was set back by less than this does not bring a time back that was run already
-(Debian's cron has the same three hours)."""
+"""A clock set back by less than this does not repeat a time that has run already (Debian's cron
+uses the same three hours)."""
 EXAMPLES = (
     'write a cron expression ("0 9 * * 1-5"), an interval ("every 2h"), or one time '
     '("in 20 minutes", "tomorrow 9:00", "2030-01-31 18:00")'
@@ -65,7 +65,7 @@ _ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([t ].*)?")
 
 @dataclass(frozen=True, slots=True)
 class Cron:
-    """The minutes that match five fields, by the clocks of a zone."""
+    """The minutes that match five fields, in local time of a zone."""
 
     expression: str
     zone: str
@@ -112,7 +112,7 @@ class Cron:
 
 @dataclass(frozen=True, slots=True)
 class Every:
-    """Every so many seconds from ``anchor`` on, whatever the clocks of a zone do."""
+    """An interval in seconds from ``anchor`` on, independent of clock changes."""
 
     seconds: int
     anchor: float
@@ -162,10 +162,10 @@ def _change(where: ZoneInfo, offset: timedelta, start: float, end: float) -> flo
 
 
 def read(text: str, zone: str, now: float) -> Schedule:
-    """What ``text`` says, by the clocks of ``zone``.
+    """Parse ``text`` in local time of ``zone``.
 
     Raises:
-        Complaint: it says no time, one that is over or never comes, or one that is ambiguous.
+        Complaint: it is not a time, or one that is past, never comes or is ambiguous.
     """
     words = " ".join(text.split())
     if not words or len(words) > LONGEST:

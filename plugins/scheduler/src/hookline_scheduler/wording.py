@@ -16,7 +16,7 @@ SILENT = "[SILENT]"
 QUIET = 80
 """Characters of a prompt in a line."""
 _MARKS = " \t\r\n`*_\"'."
-"""What models put around or after a word."""
+"""Characters that models put around or after a word."""
 
 
 @cache
@@ -43,7 +43,7 @@ def described(job: Job) -> str:
 
 
 def ending(job: Job, turn: Turn, note: str) -> Ending:
-    """What a turn came to; ``note`` comes before its answer."""
+    """Return the end of a turn; ``note`` comes before its answer."""
     if turn.stop not in ("done", "question"):
         return failure(job, turn.reply or f"the turn ended with {turn.stop}")
     if turn.reply.strip(_MARKS) == SILENT:

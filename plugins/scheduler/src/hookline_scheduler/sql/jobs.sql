@@ -1,5 +1,5 @@
 -- name: add_job!
--- No row is touched where the chat has as many jobs as it may.
+-- Touches no row if the chat has as many jobs as it may.
 INSERT INTO scheduler_jobs (id, channel, chat_id, user_id, workspace, kind, expression, anchor,
                             zone, prompt, state, due, created)
 SELECT :id, :channel, :chat_id, :user_id, :workspace, :kind, :expression, :anchor, :zone, :prompt,
@@ -42,7 +42,7 @@ UPDATE scheduler_jobs SET due = :due
 WHERE id = :id AND due = :was AND state = 'on' AND run_id = '';
 
 -- name: claim_due!
--- One row is touched for one process alone: `due` moves on in the same statement.
+-- Touches a row for one process only: the same statement advances `due`.
 UPDATE scheduler_jobs SET run_id = :run, last_due = :was, due = :due
 WHERE id = :id AND run_id = '' AND state = 'on' AND due = :was;
 

@@ -18,7 +18,7 @@ WHERE r.state = 'ended' AND NOT EXISTS (
       AND (n.ended > r.ended OR (n.ended = r.ended AND n.id > r.id)));
 
 -- name: begin_run!
--- One row is touched where it is to be worked on, now and here.
+-- Touches one row if this process is to run it now.
 UPDATE scheduler_runs SET state = 'running', started = :now
 WHERE id = :id AND state = 'claimed' AND process = :process;
 
@@ -37,7 +37,7 @@ SELECT * FROM scheduler_runs WHERE handed = 0 AND state = 'ended' ORDER BY ended
 UPDATE scheduler_runs SET handed = 1 WHERE id = :id;
 
 -- name: old_runs
--- What was delivered is kept of a job's newest runs alone.
+-- Only a job's newest delivered runs are kept.
 SELECT * FROM scheduler_runs
 WHERE job_id = :job_id AND state = 'ended' AND handed = 1 AND id NOT IN (
     SELECT id FROM scheduler_runs WHERE job_id = :job_id ORDER BY started DESC, id LIMIT :most);
