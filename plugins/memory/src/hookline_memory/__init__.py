@@ -1,8 +1,9 @@
-"""Hookline plugin ``memory``: notes in the prompt, and facts that are recalled when they matter.
+"""Hookline plugin ``memory``: notes in the prompt, and facts that are recalled when they are
+relevant.
 
 Reached by the entry point ``hookline_memory:Memory``. :mod:`.notes` and :mod:`.notefile` are the
 notes and their files, :mod:`.facts` the facts and their search, :mod:`.changes` makes the changes
-that the tool asks for, :mod:`.log` knows what was changed and takes it back.
+that the tool requests, :mod:`.log` records them and reverts them.
 """
 
 from .config import MemoryConfig

@@ -1,7 +1,7 @@
-"""The changes that the tool and the commands ask for: learnt, made together, logged, taken back.
+"""Makes, logs and reverts the changes that the tool and the commands request.
 
-What is learnt passes the gate ``pre_learn`` once, before anything is locked. Notes are written
-first, in files; then facts and the log, in one transaction. If that fails the files are put back.
+New content passes the gate ``pre_learn`` once, before anything is locked. Notes are written first,
+in files; then facts and the log, in one transaction. If that fails the files are put back.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from .wording import Complaint, one_line, storable, used
 
 T = TypeVar("T")
 CONFIDENCE = {"review": 0.75}
-"""How sure a fact is by how it was learnt: what a review gathers afterwards was not asked for."""
+"""The confidence of a fact by how it was learnt: nobody asked for what a review gathers."""
 SURE = 0.9
-"""How sure any other fact is."""
+"""The confidence of any other fact."""
 
 
 class Changes:
-    """Makes changes of notes and facts, and takes them back."""
+    """Changes notes and facts, and reverts changes."""
 
     def __init__(self, host: Host, config: MemoryConfig, places: Places) -> None:
         self._host = host
@@ -43,7 +43,7 @@ class Changes:
     async def make(
         self, ctx: Context, origin: Origin, operations: Sequence[Operation]
     ) -> tuple[str, list[Mapping[str, Any]]]:
-        """Do all ``operations`` or none; sentences about them, and the changes.
+        """Do all ``operations`` or none; return sentences about them, and the changes.
 
         Raises:
             Complaint: one cannot be done; nothing was changed.
@@ -61,7 +61,8 @@ class Changes:
     async def _commit(
         self, origin: Origin, operator: bool, operations: Sequence[Operation]
     ) -> tuple[list[str], list[Mapping[str, Any]], Notes | None]:
-        """Make the changes; a sentence for each operation, the changes, the notes then."""
+        """Make the changes; return a sentence for each operation, the changes, and the notes after
+        them."""
         notes = [one for one in operations if one.action in NOTE_ACTIONS]
         files = self._places.writable(origin.chat, operator)
         written = await self._write_notes(files, notes) if notes else None
@@ -81,10 +82,10 @@ class Changes:
         return sentences, changes, written.first if written else None
 
     async def undo(self, number: int, origin: Origin) -> int:
-        """Take back what the log's row ``number`` says; the number of the new row.
+        """Revert the log's row ``number``; return the number of the new row.
 
         Raises:
-            Complaint: there is no such row, it was taken back, or what it made is not there.
+            Complaint: there is no such row, it was reverted already, or its entries have changed.
         """
         entry = await self._host.storage.transact(lambda db: find_entry(db, number))
         if entry is None:
@@ -114,7 +115,7 @@ class Changes:
         return made
 
     async def expire(self, log_days: float) -> None:
-        """Delete the facts that have expired, and what the log has kept for ``log_days``."""
+        """Delete expired facts, and log rows older than ``log_days``."""
         now = self._host.now()
 
         def work(db: Transaction) -> None:
@@ -126,7 +127,7 @@ class Changes:
         await self._host.storage.transact(work)
 
     async def _learn(self, ctx: Context, origin: Origin, operation: Operation) -> Operation:
-        """``operation`` with its content as it may be remembered."""
+        """Return ``operation`` with its content as ``pre_learn`` allows it."""
         if not operation.content:
             return operation
         note = operation.action in NOTE_ACTIONS
@@ -175,7 +176,7 @@ class Changes:
         return writer.remember(fact, self._config.facts_max)
 
     async def _transact(self, work: Callable[[Transaction], Any], written: Written | None) -> Any:
-        """Run ``work``; if it fails, the notes are as they were."""
+        """Run ``work``; if it fails, restore the notes."""
         try:
             return await self._host.storage.transact(work)
         except BaseException:
@@ -185,7 +186,7 @@ class Changes:
 
     @staticmethod
     def _sentence(given: Operation, new: Operation, sentence: str) -> str:
-        """The sentence, and what was stored where that is not what was given."""
+        """Return the sentence, with the stored text if it differs from what was given."""
         if " ".join(given.content.split()) == " ".join(new.content.split()):
             return sentence
         return f"{sentence} Stored as: {one_line(new.content, 500)}"
@@ -200,7 +201,7 @@ def _fact(row: Mapping[str, Any] | None) -> Fact | None:
 
 
 async def _whole(work: Coroutine[Any, Any, T]) -> T:
-    """Do ``work`` to its end, also when the turn is stopped: nothing is left half-way."""
+    """Await ``work`` despite cancellation, so that a stopped turn leaves nothing half done."""
     task = asyncio.ensure_future(work)
     task.add_done_callback(lambda done: done.cancelled() or done.exception())
     return await asyncio.shield(task)

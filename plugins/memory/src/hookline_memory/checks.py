@@ -10,7 +10,7 @@ from .wording import counted, used
 
 
 def notes_check(places: Places, limit: int) -> CheckResult:
-    """Whether every file of notes can be read and fits into its room."""
+    """Check that every file of notes can be read and fits the limit."""
     full = []
     count = 0
     for file, _chat in places.all():

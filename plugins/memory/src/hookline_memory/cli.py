@@ -27,7 +27,7 @@ from .wording import Complaint, one_line
 
 Json = Annotated[bool, typer.Option("--json", help="JSON.")]
 SEARCHED = 100_000
-"""Log entries that are looked through for where a note comes from."""
+"""Log entries that are searched for the origin of a note."""
 WIDTH = 160
 """Characters of a text in a line."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -107,7 +107,7 @@ class Commands:
         return self._host.services.all(LearnedSource)
 
     async def _notes(self) -> list[dict[str, Any]]:
-        """A row for each note. Where it comes from is what the log says of the same text."""
+        """Return a row for each note. Its origin is that of the same text in the log."""
         entries = await newest(self._host, SEARCHED)
         known = {
             (change["file"], change["after"]): entry
@@ -151,7 +151,7 @@ _BY_HAND: Mapping[str, Any] = {"at": None, "session": "", "turn": None, "turn_id
 
 
 def _name(chat: Chat | None) -> str:
-    """The chat as it is written in config; empty for what every chat knows."""
+    """Return the chat as it is written in config; empty for the global notes."""
     return "" if chat is None else f"{chat.channel}:{chat.chat_id}"
 
 
@@ -168,7 +168,7 @@ def _entry_row(entry: Entry) -> dict[str, Any]:
 
 
 def _told(change: Mapping[str, Any]) -> dict[str, Any]:
-    """A change with texts as before and after, whatever it is of."""
+    """Return a change with its texts before and after."""
     if change["kind"] == "note":
         return dict(change)
     texts = {side: change[side] and change[side]["content"] for side in ("before", "after")}
@@ -199,7 +199,7 @@ def _change(change: Mapping[str, Any]) -> str:
 
 
 def _out(text: str) -> None:
-    """A line to stdout; what would steer the terminal is shown as an escape."""
+    """Write a line to stdout, with control characters escaped."""
     sys.stdout.write(_CONTROL.sub(lambda match: ascii(match[0])[1:-1], text) + "\n")
 
 

@@ -34,7 +34,7 @@ class Fact:
         return asdict(self)
 
     def line(self) -> str:
-        """The fact as a model reads it, known again by :mod:`.shown`."""
+        """Return the fact as a model reads it; :mod:`.shown` recognises it."""
         day = datetime.fromtimestamp(self.created, UTC).date()
         until = ""
         if self.expires_at is not None:

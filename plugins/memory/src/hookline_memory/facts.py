@@ -1,4 +1,4 @@
-"""Facts: rows that belong to one chat, found by the terms of what is asked or said.
+"""Facts: rows that belong to one chat, found by the terms of a query or a message.
 
 A :class:`Writer` works inside one transaction; :class:`Facts` reads.
 """
@@ -22,20 +22,20 @@ from .wording import Complaint, Missing, Several, counted, one_line
 
 CATEGORIES = ("profile", "knowledge", "event")
 CANDIDATES = 24
-"""Facts that the index hands over to be ranked."""
+"""How many facts from the index are ranked."""
 POSTINGS = 500.0
-"""Facts of the chat in which the terms that are looked up stand, all together: the rarest of what
-is asked or said. A term that stands in most facts costs much and tells little."""
+"""The most facts in which the looked-up terms may occur, in sum: the rarest terms of the query are
+used. A term that occurs in most facts is expensive and says little."""
 TWIN_TERMS = 8
-"""Terms by which a fact that says the same is looked for."""
+"""Terms used to find a fact that says the same."""
 QUERY_CHARS = 4_000
-"""Characters of a text that are looked at: its beginning and its end."""
+"""Characters of a text that are read: its beginning and its end."""
 REPEATED = 0.1
-"""What being learnt once more adds to a fact's confidence."""
+"""What learning a fact again adds to its confidence."""
 
 
 def mark_of(chat: Chat) -> str:
-    """A chat in the index: a word of its own."""
+    """Return the word that stands for a chat in the index."""
     text = json.dumps([chat.channel, chat.chat_id])
     return f"c{hashlib.sha256(text.encode()).hexdigest()[:24]}"
 
@@ -47,7 +47,7 @@ class Facts:
         self._host = host
 
     async def of_chat(self, chat: Chat) -> list[Fact]:
-        """Every fact of a chat that has not expired, the oldest first."""
+        """Return every fact of a chat that has not expired, oldest first."""
         rows = await self._host.storage.fetch("facts_of_chat", **asdict(chat), now=self._host.now())
         return [Fact.of(row) for row in rows]
 
@@ -56,7 +56,7 @@ class Facts:
         return list(await self._host.storage.fetch("all_facts", now=self._host.now()))
 
     async def find(self, chat: Chat, text: str, half_life_days: float) -> list[Ranking]:
-        """The facts of ``chat`` that fit ``text``, the best first."""
+        """Return the facts of ``chat`` that match ``text``, best first."""
         query = Query.of(terms(_ends_of(text)))
         if not query.terms:
             return []
@@ -66,7 +66,7 @@ class Facts:
         here = known.pop(mark_of(chat), 0)
         if not here or not known:
             return []
-        # Counted over all chats; what is usual elsewhere must not count as usual here.
+        # Counted over all chats; a term common elsewhere must not count as common here.
         share = here / max(here, found[0]["total"])
         query = query.weighed({key: count * share for key, count in known.items()}, here)
         rows = await storage.fetch(
@@ -81,7 +81,7 @@ class Facts:
 
 
 class Writer:
-    """Changes of facts within one transaction; ``changes`` are kept for the log."""
+    """Changes facts within one transaction; ``changes`` collects them for the log."""
 
     def __init__(self, db: Transaction, chat: Chat, now: float) -> None:
         self._db = db
@@ -90,9 +90,9 @@ class Writer:
         self.changes: list[dict[str, Any]] = []
 
     def remember(self, fact: Fact, most: int) -> str:
-        """Add ``fact``, or let it take the place of one that says the same; a sentence about it.
+        """Add ``fact``, or replace one that says the same; return a sentence about it.
 
-        Beyond ``most`` facts of the chat the weakest is let go.
+        Above ``most`` facts of the chat, the weakest is deleted.
         """
         twin = self._twin(fact.content)
         if twin is None:
@@ -109,7 +109,7 @@ class Writer:
         return "Remembered; it replaces a fact that said less." if wider else "It was known."
 
     def forget(self, wanted: str) -> str:
-        """Delete the one fact that ``wanted`` means.
+        """Delete the one fact that matches ``wanted``.
 
         Raises:
             Complaint: there is none, or several; with the candidates.
@@ -130,10 +130,10 @@ class Writer:
         return "Forgotten."
 
     def put_back(self, old: Fact | None, new: Fact | None) -> None:
-        """Make ``old`` of ``new`` again.
+        """Change ``new`` back to ``old``.
 
         Raises:
-            Complaint: what is there is not ``new`` any more, or ``old`` has expired.
+            Complaint: the stored fact is no longer ``new``, or ``old`` has expired.
         """
         number = (old or new).id  # type: ignore[union-attr]
         rows = self._db.fetch("fact", id=number, now=self._now)
@@ -163,7 +163,7 @@ class Writer:
         return [Fact.of(row) for row in rows]
 
     def _twin(self, content: str) -> tuple[Fact, bool] | None:
-        """A fact that says the same as ``content``, and whether ``content`` says more."""
+        """Return a fact that says the same as ``content``, and whether ``content`` says more."""
         keys = [term.word for term in terms(shared(content))][:TWIN_TERMS]
         if keys:
             rows = self._db.fetch(
@@ -193,7 +193,7 @@ class Writer:
 
 
 def next_number(db: Transaction, name: str) -> int:
-    """The next number of ``fact`` or ``log``, never given twice."""
+    """Return the next number of ``fact`` or ``log``, never used before."""
     db.execute("next_number", name=name)
     number: int = db.fetch("last_number", name=name)[0]["last"]
     return number

@@ -1,6 +1,7 @@
-"""What was learnt, changed and forgotten: a row for each call, with what was before and after.
+"""The log of what was learnt, changed and forgotten: a row for each call, with the texts before and
+after.
 
-Rows are only added. Taking one back adds a row of its own, which can be taken back in turn.
+Rows are only added. Reverting one adds a row, which can be reverted in turn.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Origin:
 
     @classmethod
     async def of(cls, ctx: Context) -> Origin:
-        """The origin of what a turn learns.
+        """Return the origin of what a turn learns.
 
         A review learns from the session that it reviews, so that session's last turn is named.
         """
@@ -46,7 +47,7 @@ class Origin:
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A row of the log. ``turn`` is the turn's number in its session, if it is still stored;
-    ``undone_by`` the number of the row that took this one back."""
+    ``undone_by`` the number of the row that reverted this one."""
 
     number: int
     at: float
@@ -83,7 +84,7 @@ def add_entry(
     now: float,
     undoes: int | None = None,
 ) -> int:
-    """Note ``changes`` in the running transaction; the row's number, 0 if nothing changed."""
+    """Log ``changes`` in the running transaction; return the row's number, 0 if nothing changed."""
     if not changes:
         return 0
     number = next_number(db, "log")
@@ -109,7 +110,7 @@ def find_entry(db: Transaction, number: int) -> Entry | None:
 
 
 def undone_by(db: Transaction, number: int) -> int | None:
-    """The row that took this one back, unless it was taken back itself."""
+    """Return the row that reverted this one, unless it was reverted itself."""
     rows = db.fetch("undone_by", number=number)
     if not rows:
         return None

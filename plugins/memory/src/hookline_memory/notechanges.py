@@ -1,4 +1,5 @@
-"""Changes of notes: planned on what the files hold, judged at the end, then written together."""
+"""Changes notes: a plan is made from the files' content, checked at the end, then written at
+once."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from .operations import Operation
 from .wording import Complaint, Missing, Several, counted, one_line, used
 
 ATTEMPTS = 5
-"""How often a plan is made anew because somebody wrote the file by hand meanwhile."""
+"""How many times a plan is made again because the file was edited by hand meanwhile."""
 
 
 class Full(Complaint):
@@ -37,7 +38,7 @@ class Plan:
         return cls(files, before, {f: list(before[f].notes.entries) for f in files}, limit)
 
     def apply(self, operation: Operation) -> str:
-        """Add, replace or remove an entry; a sentence about it. Raises ``Complaint``."""
+        """Add, replace or remove an entry; return a sentence about it. Raises ``Complaint``."""
         if operation.action == "add":
             return self._add(operation.content)
         file, at = self._one(operation.old_text)
@@ -49,7 +50,7 @@ class Plan:
         return "Replaced."
 
     def undo(self, change: Mapping[str, Any], by_name: Mapping[str, NoteFile]) -> None:
-        """Take one logged change back. Raises ``Complaint`` if the entry is another one now."""
+        """Revert one logged change. Raises ``Complaint`` if the entry has changed since."""
         file = by_name[change["file"]]
         entries, before, after = self.entries[file], change["before"], change["after"]
         if (after is not None and after not in entries) or (before in entries):
@@ -74,10 +75,8 @@ class Plan:
                 )
 
     def write(self) -> list[tuple[NoteFile, Stored, Notes]]:
-        """Write what differs: every file or, if one fails, none.
-
-        Returns what was written, for :func:`take_back`. Raises ``ChangedMeanwhile``,
-        ``Complaint``.
+        """Write the files that differ, all or none. Returns what was written, for
+        :func:`take_back`. Raises ``ChangedMeanwhile``, ``Complaint``.
         """
         written: list[tuple[NoteFile, Stored, Notes]] = []
         try:
@@ -100,7 +99,7 @@ class Plan:
         return "Added."
 
     def _one(self, wanted: str) -> tuple[NoteFile, int]:
-        """The one entry that ``wanted`` means, an equal one in any file before others."""
+        """Return the one entry that matches ``wanted``; an equal one in any file is preferred."""
         everything = [entry for entries in self.entries.values() for entry in entries]
         found = [everything[n] for n in matching(everything, wanted)]
         if not found:
@@ -113,7 +112,7 @@ class Plan:
         return file, self.entries[file].index(found[0])
 
     def _others(self, file: NoteFile, at: int) -> list[str]:
-        """The entries of a file beside one."""
+        """Return the entries of a file except one."""
         return [entry for n, entry in enumerate(self.entries[file]) if n != at]
 
     def _change(self, file: NoteFile, op: str, at: int, new: str | None) -> None:
@@ -136,7 +135,7 @@ def take_back(written: Sequence[tuple[NoteFile, Stored, Notes]]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What became of a plan."""
+    """The result of a plan."""
 
     sentences: Sequence[str]
     changes: Sequence[Mapping[str, Any]]
@@ -147,7 +146,7 @@ class Written:
 def change_notes(
     files: Sequence[NoteFile], operations: Sequence[Operation], limit: int, locks: Path
 ) -> Written:
-    """Do ``operations`` together or not at all. Blocks: reads, locks and writes files.
+    """Do all ``operations`` or none. Blocks: reads, locks and writes files.
 
     Raises:
         Complaint: an entry is not there or not clear, the notes are full, a file cannot be used.
@@ -169,7 +168,7 @@ def change_notes(
 def undo_notes(
     files: Sequence[NoteFile], changes: Sequence[Mapping[str, Any]], limit: int, locks: Path
 ) -> Written:
-    """Take logged changes back, the last first, all or none; otherwise as :func:`change_notes`."""
+    """Revert logged changes, the last first, all or none; otherwise as :func:`change_notes`."""
     by_name = {file.name: file for file in files}
     with locked(files, locks):
         plan = Plan.of(files, limit)

@@ -1,8 +1,8 @@
-"""A file of notes: read with care, locked, written whole or not at all.
+"""A file of notes: validated when read, locked, replaced atomically.
 
-Another process of Hookline waits for the lock; a person's editor knows of none, so the file is
-read again right before it is replaced. What a person wrote and the parser would not write again is
-copied to ``MEMORY.md.bak`` first.
+Other processes of Hookline wait for the lock; a person's editor does not, so the file is read again
+right before it is replaced. If the parser could not write a person's text back unchanged, the file
+is first copied to ``MEMORY.md.bak``.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from .wording import Complaint
 
 
 class Unreadable(Complaint):
-    """A file that is there and cannot be used; the text says which, why and what to do."""
+    """A file that exists and cannot be used; the text says which, why and what to do."""
 
 
 class ChangedMeanwhile(Exception):
-    """Somebody wrote the file between reading and writing; what is there now counts."""
+    """The file was changed between reading and writing; the new content counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,10 @@ class NoteFile:
         return TextFile(self.path, self.name)
 
     def read(self) -> Stored:
-        """What is on disk; no file is no notes.
+        """Return what is on disk; no notes if there is no file.
 
         Raises:
-            Unreadable: no regular file, no permission, too large, or not UTF-8.
+            Unreadable: not a regular file, no permission, too large, or not UTF-8.
         """
         try:
             data = self._file.read()
@@ -64,7 +64,7 @@ class NoteFile:
 
         Raises:
             ChangedMeanwhile: the file is not as it was read; nothing was written.
-            Complaint: it cannot be written; the old file is whole.
+            Complaint: it cannot be written; the old file is intact.
         """
         file = self._file
         try:
@@ -78,7 +78,7 @@ class NoteFile:
             raise Complaint(str(problem)) from problem
 
     def restore(self, stored: Stored, written: Notes) -> None:
-        """Put back what was there before ``written``, unless somebody has changed it since."""
+        """Restore the content before ``written``, unless the file was changed since."""
         file = self._file
         with contextlib.suppress(OSError, FileProblem):
             if file.read() != written.render().encode("utf-8"):
@@ -91,9 +91,8 @@ class NoteFile:
 
 @contextmanager
 def locked(files: Sequence[NoteFile], folder: Path) -> Iterator[None]:
-    """Keep other processes from writing ``files``; the locks lie in ``folder``.
-
-    Raises ``Complaint`` if another process keeps one for too long.
+    """Lock ``files`` among processes; the lock files are in ``folder``. Raises ``Complaint`` if
+    another process holds one for too long.
     """
     with contextlib.ExitStack() as stack:
         try:

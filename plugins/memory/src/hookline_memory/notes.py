@@ -1,6 +1,6 @@
 """Notes: entries of text, separated by a line ``§``; how they are read, written and found.
 
-Nothing here touches a disk; :mod:`.notefile` does.
+Nothing here accesses a disk; :mod:`.notefile` does.
 """
 
 from __future__ import annotations
@@ -40,14 +40,13 @@ class Notes:
         return (BOM if self.bom else "") + text.replace("\n", self.newline)
 
     def having(self, entries: Sequence[str]) -> Notes:
-        """Other entries, written in the same way."""
+        """Return other entries in the same format."""
         return replace(self, entries=tuple(entries))
 
 
 def parse(text: str) -> Notes:
-    """The notes in a file's text, whatever its line ends; blank entries count as none.
-
-    Blank lines and blanks around an entry are no part of it.
+    """Parse the notes in a file's text, with any line endings. Blank entries, and white space
+    around entries, are dropped.
     """
     ends = _LINE_END.findall(text)
     newline = "\r\n" if ends.count("\r\n") * 2 > len(ends) else "\n"
@@ -67,7 +66,7 @@ def _entries(lines: Sequence[str]) -> Iterator[str]:
 
 
 def keeps_all(text: str) -> bool:
-    """Whether writing what was read gives ``text`` again, but for the newline at its end."""
+    """Return whether writing what was read gives ``text`` again, except for a final newline."""
     ends = set(_LINE_END.findall(text))
     notes = parse(text)
     return len(ends) < 2 and notes.render().rstrip("\r\n") == text.rstrip("\r\n")
@@ -82,7 +81,7 @@ def entry_of(text: str) -> str:
     """``text`` as an entry: line ends as ``\\n``, no white space around it.
 
     Raises:
-        Complaint: it is empty, or a line of it would end the entry.
+        Complaint: it is empty, or it contains a separator line.
     """
     entry = _LINE_END.sub("\n", text.replace("\0", "").replace(BOM, "")).strip()
     if not entry:
@@ -95,14 +94,14 @@ def entry_of(text: str) -> str:
 
 
 def mark_of(entry: str) -> str:
-    """A name for an entry that says nothing of it: ``#`` and six hexadecimal digits."""
+    """Return an id for an entry that does not reveal it: ``#`` and six hexadecimal digits."""
     digest = hashlib.sha256(entry.encode("utf-8", "surrogatepass"))
     return f"#{digest.hexdigest()[:6]}"
 
 
 def matching(entries: Sequence[str], wanted: str) -> list[int]:
-    """Which of ``entries`` ``wanted`` means: equal ones, else those that hold it, else those
-    that hold it in other letter case and spacing. One that is there twice is meant once."""
+    """Return the ``entries`` that match ``wanted``: equal ones, else those that contain it, else
+    those that contain it ignoring letter case and spacing. A repeated entry is returned once."""
     wanted = _LINE_END.sub("\n", wanted).strip()
     if not wanted:
         return []

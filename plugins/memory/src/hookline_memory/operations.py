@@ -1,4 +1,4 @@
-"""The tool's arguments: its schema, and what a call asks for, as operations."""
+"""The tool's arguments: its schema, and the parsing of a call into operations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOTE_ACTIONS = ("add", "replace", "remove")
 FACT_ACTIONS = ("remember", "forget")
 ACTIONS = (*NOTE_ACTIONS, "remember", "recall", "forget", "batch")
 LONGEST = 1_000_000
-"""Days after which a fact may expire at the latest."""
+"""The most days after which a fact can expire."""
 MOST = 50
 """Operations of one batch."""
 WANTED: Mapping[str, tuple[str, ...]] = {
@@ -65,13 +65,13 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """A question to the facts."""
+    """A query for facts."""
 
     query: str
 
 
 def parse(arguments: Mapping[str, Any]) -> Recall | list[Operation]:
-    """What a call asks for.
+    """Parse a call's arguments.
 
     Raises:
         Complaint: an argument is missing, unknown or of the wrong kind; the text names it.

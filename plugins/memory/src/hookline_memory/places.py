@@ -1,4 +1,4 @@
-"""Where notes are: the files of a chat, and who may write which."""
+"""Finds the files of notes of a chat, and which of them it may change."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Places:
 
     @property
     def everywhere(self) -> NoteFile:
-        """The notes of every chat, which are also the terminal's own."""
+        """The global notes, which are also the terminal's own."""
         return self.named(GLOBAL)
 
     def own(self, chat: Chat) -> NoteFile | None:
@@ -33,12 +33,12 @@ class Places:
         return self.named(f"{chat.folder}/{FILE}")
 
     def seen(self, chat: Chat) -> list[NoteFile]:
-        """What a chat's sessions see."""
+        """The files that a chat's sessions see."""
         own = self.own(chat)
         return [self.everywhere] if own is None else [self.everywhere, own]
 
     def writable(self, chat: Chat, operator: bool) -> list[NoteFile]:
-        """What may be changed from a chat; what is added goes into the first."""
+        """The files that may be changed from a chat; new notes go into the first."""
         own = self.own(chat)
         if own is None:
             return [self.everywhere]
@@ -49,7 +49,7 @@ class Places:
         return NoteFile(self.home / name, name)
 
     def all(self) -> Iterator[tuple[NoteFile, Chat | None]]:
-        """Every file that is there, with its chat; None for the global one."""
+        """Every existing file, with its chat; None for the global one."""
         if self.everywhere.path.exists():
             yield self.everywhere, None
         for path in sorted(self.home.glob(f"chats/*/*/{FILE}")):

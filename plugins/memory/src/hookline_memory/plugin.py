@@ -1,4 +1,4 @@
-"""The plugin: what a session is told of its memory, and what changes that."""
+"""The plugin: adds memory to the prompt and changes it for the model and the person."""
 
 from __future__ import annotations
 
@@ -44,21 +44,21 @@ if TYPE_CHECKING:
 EVERY = 3600.0
 """Seconds between two deletions of what has expired."""
 TURNS, AT_END = 10, 3
-"""Messages of a person after which memory is reviewed, and the fewest at a session's end."""
+"""Messages of a person after which memory is reviewed, and the fewest at the end of a session."""
 FAILURES = 3
-"""Calls of one turn that may find the notes full; the next one is told to stop."""
+"""Calls of one turn that may fail because the notes are full; the next failure is final."""
 NOT_HERE = "a sub-agent cannot change memory; say in your result what is worth remembering"
 
 
 class Fullness:
-    """How often a turn has found the notes full."""
+    """How many calls of a turn failed because the notes are full."""
 
     def __init__(self) -> None:
         self.times = 0
 
 
 class Memory(Plugin[MemoryConfig]):
-    """Notes that every session begins with, and facts that come back when they matter."""
+    """Notes that are in every prompt, and facts that are recalled when they are relevant."""
 
     def __init__(self, config: MemoryConfig, host: Host) -> None:
         super().__init__(config, host)
@@ -72,7 +72,7 @@ class Memory(Plugin[MemoryConfig]):
 
     @hookimpl
     async def system_prompt(self, ctx: Context, session: Session) -> list[Section] | None:
-        """How to use the memory, and the notes as they are now; nothing for a sub-agent."""
+        """Return the guidance and the current notes; nothing for a sub-agent."""
         if session.kind == "agent" or session.parent_id is not None:
             return None
         sections = [Section("guidance", _text("guidance.md"))]
@@ -90,7 +90,7 @@ class Memory(Plugin[MemoryConfig]):
 
     @hookimpl
     async def pre_prompt(self, ctx: Context, turn: Turn) -> ContextBlock | None:
-        """The facts that fit what the person says."""
+        """Return the facts that match the person's message."""
         if ctx.session.kind != "chat" or not self.config.recall_limit:
             return None
         return await self._recall.block(ctx, turn.inbound.text)
@@ -103,7 +103,7 @@ class Memory(Plugin[MemoryConfig]):
         register(Tool("memory", DESCRIPTION, self._memory, parameters=PARAMETERS))
 
     async def _memory(self, /, ctx: Context, **arguments: Any) -> ToolOutput:
-        """One call of the tool; what goes wrong is a result that says what to do."""
+        """Run one call of the tool; an error becomes a result that says what to do."""
         try:
             asked = parse(arguments)
             if isinstance(asked, Recall):
@@ -118,7 +118,7 @@ class Memory(Plugin[MemoryConfig]):
             return _failure(await self._advice(ctx, error, arguments))
 
     async def _advice(self, ctx: Context, error: Complaint, arguments: dict[str, Any]) -> str:
-        """The complaint as the model reads it; the last one about full notes ends the trying."""
+        """Return the complaint as the model reads it; the last one about full notes is final."""
         if isinstance(error, Full):
             fullness = ctx.stash.of(Fullness)
             fullness.times += 1
@@ -159,7 +159,7 @@ class Memory(Plugin[MemoryConfig]):
 
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:
-        """That the notes can be read."""
+        """Check that the notes can be read."""
         from .checks import notes_check
 
         register(Check("notes", lambda: notes_check(self.places, self.config.notes_max_chars)))
@@ -168,7 +168,7 @@ class Memory(Plugin[MemoryConfig]):
 
     @hookimpl
     def register_reviewers(self, register: Callable[[Reviewer], None]) -> None:
-        """Look back at a session for what is worth remembering."""
+        """Register the reviewer that looks for what is worth remembering."""
         register(Reviewer("memory", _text("review.md"), ("memory",), turns=TURNS, at_end=AT_END))
 
     @hookimpl

@@ -1,4 +1,4 @@
-"""How well a fact fits: relevance × confidence × 0.5^(age / half-life).
+"""Ranks facts: relevance × confidence × 0.5^(age / half-life).
 
 Relevance is the cosine of the two texts' terms, weighed by inverse document frequency (Salton and
 Buckley, "Term-weighting approaches in automatic text retrieval", 1988): from 0 to 1, so that one
@@ -15,7 +15,7 @@ from .fact import Fact
 from .terms import STEM_MARK, Term, terms
 
 STEM_ONLY = 0.75
-"""What a match counts where the stems are equal and the words are not."""
+"""The weight of a match of stems whose words differ."""
 UNKNOWN = 0.6
 """The weight of a fact's terms that were not asked for: that of a word neither rare nor common."""
 DAY = 86_400.0
@@ -23,7 +23,7 @@ DAY = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """A fact and how well it fits: ``score`` counts, ``relevance`` is of the texts alone."""
+    """A fact and its rank: ``score`` decides, ``relevance`` is that of the texts alone."""
 
     fact: Fact
     relevance: float
@@ -32,7 +32,7 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is asked or said: its terms, each once. ``weights`` are by word, from 0 to 1."""
+    """A query or message as its distinct terms. ``weights`` are by word, from 0 to 1."""
 
     terms: tuple[Term, ...]
     weights: Mapping[str, float]
@@ -44,11 +44,11 @@ class Query:
         return cls(tuple({term.word: term for term in found}.values()), {}, {})
 
     def keys(self) -> list[str]:
-        """The words and marked stems to look up in the index."""
+        """Return the words and marked stems to look up in the index."""
         return [*(t.word for t in self.terms), *(f"{STEM_MARK}{t.stem}" for t in self.terms)]
 
     def weighed(self, known: Mapping[str, float], total: int) -> Query:
-        """With the weights that follow from in how many of ``total`` facts each key stands."""
+        """Return the query with weights by how many of ``total`` facts contain each key."""
         highest = math.log(1 + (total + 1) / 0.5)
         weights = {}
         for term in self.terms:
@@ -69,7 +69,7 @@ class Query:
         return keys
 
     def rank(self, fact: Fact, now: float, half_life_days: float) -> Ranking:
-        """``fact`` with its place: profile facts and those of a half-life ≤ 0 do not fade."""
+        """Rank ``fact``; profile facts do not fade, and none do with a half-life ≤ 0."""
         relevance = self.relevance(terms(fact.content))
         score = relevance * fact.confidence
         if fact.category != "profile" and half_life_days > 0:

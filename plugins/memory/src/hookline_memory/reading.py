@@ -1,4 +1,4 @@
-"""Stored text on its way to a model: through the gate ``pre_read``, blocked where that says so."""
+"""Passes stored text through the gate ``pre_read`` before a model reads it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .notes import DELIMITER, Notes, mark_of
 from .wording import Complaint, counted, one_line, used
 
 REASON = 160
-"""Characters shown of why an entry is blocked."""
+"""Characters shown of the reason why an entry is blocked."""
 LISTED_ENTRIES = 200
 """Entries that a complaint shows at most."""
 
@@ -26,7 +26,8 @@ class Reader:
     async def entry(
         self, ctx: Context, number: int, text: str, source: str, kind: str = "note"
     ) -> str:
-        """An entry as a model may see it. A poisoned one is named without its words."""
+        """Return an entry as a model may see it; of a blocked one, only its number and the
+        reason."""
         try:
             return await ctx.read(text, source, kind)
         except Refused as error:
@@ -37,7 +38,7 @@ class Reader:
             )
 
     async def fact(self, ctx: Context, text: str) -> str | None:
-        """A fact as a model may see it; None if it is blocked."""
+        """Return a fact as a model may see it; None if it is blocked."""
         try:
             return " ".join((await ctx.read(text, "memory", "fact")).split())
         except Refused as error:
@@ -45,7 +46,7 @@ class Reader:
             return None
 
     async def complaint(self, ctx: Context, error: Complaint) -> str:
-        """The sentence, with the entries that belong to it."""
+        """Return the sentence, with its entries."""
         shown = error.entries[:LISTED_ENTRIES]
         lines = [
             f"{number}. {await self.entry(ctx, number, entry, 'memory')}"
@@ -57,10 +58,10 @@ class Reader:
         return "\n".join([f"{error}:" if lines else f"{error}.", *lines])
 
     async def section(self, ctx: Context, file: NoteFile, heading: str) -> str | None:
-        """A file of notes with its usage, for the prompt; None if there are none.
+        """Return a file of notes with its usage, for the prompt; None if there are none.
 
-        What lies beyond the room for notes, in a file that was made longer by hand, is left out.
-        Raises ``Unreadable``.
+        Entries beyond the limit, in a file that was extended by hand, are left out. Raises
+        ``Unreadable``.
         """
         notes = file.read().notes
         if not notes.entries:

@@ -1,7 +1,7 @@
-"""Whether two facts say the same, so that a fact is kept once however often it is learnt.
+"""Decides whether two facts say the same, so that a repeated fact is stored once.
 
-Merging must lose nothing, so only two cases count: both have the same words in the same order, but
-for articles and the like; or the newer one goes on where the older one ends, by a few words. Facts
+Merging must lose nothing, so only two cases count: both have the same words in the same order,
+except for articles and the like; or the newer one continues the older one by a few words. Facts
 that differ in a negation are never merged.
 """
 
@@ -24,7 +24,7 @@ def shared(new: str) -> str:
 
 
 def same(old: str, new: str) -> bool | None:
-    """None if they say different things; else whether ``new`` says more than ``old``."""
+    """Return None if they say different things, else whether ``new`` says more than ``old``."""
     before, after = whole_words(old), whole_words(new)
     if not before or not after:
         return False if old.casefold() == new.casefold() else None

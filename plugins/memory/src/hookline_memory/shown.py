@@ -1,7 +1,7 @@
-"""Which facts the model still has before it, so that none is told twice.
+"""Which facts are in the model's context, so that none is added twice.
 
-The history itself is looked through: that survives a restart of the process and knows what
-compaction, ``/undo`` and a cold cache took away.
+The history itself is searched: that survives a restart of the process and respects compaction,
+``/undo`` and dropped context.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LINE = re.compile(r"^- (.*) \[[^\[\]]*\]$", re.MULTILINE)
 
 
 def shown_facts(history: Iterable[Message]) -> set[str]:
-    """The contents of the facts that stand in a history as it is sent: told in a turn's context,
+    """Return the contents of the facts in a history as it is sent: added to a turn's context,
     returned by the tool, or written by the model itself."""
     found: set[str] = set()
     calls: set[str] = set()

@@ -1,4 +1,4 @@
-"""``/memory``: what a chat's memory holds, and forgetting a part of it."""
+"""``/memory``: shows a chat's memory, and deletes parts of it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .wording import Complaint, Missing, one_line, used
 
 HELP = "/memory shows it; /memory forget and a part of the text, or #N of a fact, takes one away."
 SHOWN = 100
-"""Facts that are listed, the newest."""
+"""How many facts are listed, the newest ones."""
 
 
 class Slash:
@@ -34,7 +34,7 @@ class Slash:
         self._config = config
 
     async def run(self, ctx: Context, args: str) -> str:
-        """The answer to ``/memory ARGS``."""
+        """Return the answer to ``/memory ARGS``."""
         verb, _, rest = args.strip().partition(" ")
         if not verb:
             return await self._show(ctx)
@@ -53,7 +53,7 @@ class Slash:
         return "\n".join([*notes, *lines])
 
     def _notes(self, chat: Chat, operator: bool) -> Iterator[str]:
-        """The files that may be changed from here; the others are not this chat's to see."""
+        """Return the files that may be changed from here; this chat may not see others."""
         for file in reversed(self._places.writable(chat, operator)):
             everywhere = file.name == self._places.everywhere.name
             name = "Notes for every chat" if everywhere else "Notes of this chat"
@@ -66,7 +66,7 @@ class Slash:
             yield from (f"- {entry}" for entry in notes.entries)
 
     async def _forget(self, ctx: Context, wanted: str) -> str:
-        """Take away the fact or, if there is none, the note that is meant."""
+        """Delete the matching fact or, if there is none, the matching note."""
         origin = await Origin.of(ctx)
         for action in ("forget", "remove"):
             asked = [Operation(action, old_text=wanted)]

@@ -1,4 +1,4 @@
-"""What goes wrong, as sentences, and texts as they are shown and stored."""
+"""Errors as sentences, and texts as they are shown and stored."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ SHOWN = 120
 
 
 class Complaint(ToolError):
-    """What a model or a person can act on. ``entries`` are texts that belong below it: they are
-    shown after they have passed the gate ``pre_read``."""
+    """An error that a model or a person can act on. ``entries`` are texts shown below it, once they
+    have passed the gate ``pre_read``."""
 
     def __init__(self, text: str, entries: Sequence[str] = ()) -> None:
         super().__init__(text)
@@ -20,15 +20,15 @@ class Complaint(ToolError):
 
 
 class Missing(Complaint):
-    """What is meant is not there."""
+    """No entry matches."""
 
 
 class Several(Complaint):
-    """What is meant is not clear: ``entries`` are the candidates."""
+    """Several entries match: ``entries`` are the candidates."""
 
 
 def storable(text: str) -> str:
-    """``text`` without what a database cannot hold."""
+    """Return ``text`` without characters that a database cannot store."""
     return text.encode("utf-8", "backslashreplace").decode().replace("\0", "")
 
 
@@ -39,7 +39,7 @@ def one_line(text: str, most: int = SHOWN) -> str:
 
 
 def used(chars: int, limit: int) -> str:
-    """How much of the room is taken, such as ``63 % of 2,200 characters``."""
+    """Return the usage, such as ``63 % of 2,200 characters``."""
     return f"{round(100 * chars / limit)} % of {limit:,} characters"
 
 
