@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from functools import cached_property
 from pathlib import Path
@@ -159,16 +159,15 @@ class Node:
         """Release the lock: what this node leaves open may be claimed."""
         await self._held.aclose()
 
-    async def dead(self, owners: Iterable[str | None]) -> list[str]:
-        """Those of ``owners`` whose process is gone."""
-        gone = []
-        for owner in {one for one in owners if one and one != self.id}:
-            try:
-                async with self._lock(owner):
-                    gone.append(owner)
-            except StoreError:
-                continue
-        return gone
+    async def may_claim(self, owner: str | None) -> bool:
+        """True for a row that is nobody's, this node's, or a dead node's."""
+        if owner is None or owner == self.id:
+            return True
+        try:
+            async with self._lock(owner):
+                return True
+        except StoreError:
+            return False
 
     def _lock(self, node: str) -> Any:
         return self._store().session_lock(f"node:{node}", 0.0)

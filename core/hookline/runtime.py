@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -68,21 +69,11 @@ class Runtime:
         self.outbox = Outbox(engine, self.channels)
         self.sessions = Sessions(engine)
         self.dispatcher = Dispatcher(engine, self.sessions, self.commands, self.outbox)
-        self.recovery = Recovery(engine, self.sessions, self.dispatcher, self.channels, self.outbox)
-        self.plugins = Plugins(engine, self.commands, self.channels, self._make_host, classes or {})
+        self.recovery = Recovery(engine, self.sessions, self.dispatcher, self.outbox)
+        make_host = partial(PluginHost, engine, self.sessions, self.recovery)
+        self.plugins = Plugins(engine, self.commands, self.channels, make_host, classes or {})
         self.dispatcher.before_message = ConfigWatch(loaded, self.plugins).check
         self._failures = FailureLog(engine)
-
-    def _make_host(self, plugin: str, package: str | None) -> PluginHost:
-        return PluginHost(
-            self.engine,
-            self.sessions,
-            self.dispatcher,
-            self.recovery,
-            self.channels,
-            plugin,
-            package,
-        )
 
     async def __aenter__(self) -> Runtime:
         engine = self.engine

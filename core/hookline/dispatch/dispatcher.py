@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from hookline_hookspecs import StoreError, crash
-from hookline_hookspecs.events import Deny, Inbound, Question, Reply, Stop, Turn
+from hookline_hookspecs.events import Deny, Inbound, Question, Reply, Session, Stop, Turn
 
 from .. import clock
 from ..engine import Engine
@@ -45,10 +45,8 @@ class Dispatcher:
     def __init__(
         self, engine: Engine, sessions: Sessions, commands: Commands, outbox: Outbox
     ) -> None:
-        self._engine = engine
-        self._sessions = sessions
-        self._commands = commands
-        self._outbox = outbox
+        self._engine, self._sessions = engine, sessions
+        self._commands, self._outbox = commands, outbox
         self._lanes = Lanes()
         self.in_hand: set[str] = set()
         """Inbox ids of stored messages that this process is working on."""
@@ -332,20 +330,19 @@ class Dispatcher:
         system: str | None = None,
     ) -> Turn:
         """Run a turn in a session of its own: a sub-agent, scheduled work (``Host.run_turn``)."""
-        base = parent.state if parent else None
-        session_id = session_id or new_id()
         active = parent.active if parent else None
+        session_id = session_id or new_id()
         async with self._sessions.own(session_id):
-            state = await self._sessions.existing(session_id) or await self._sessions.create(
-                session_id,
-                base.record.channel if base else TERMINAL,
-                base.record.chat_id if base else "default",
-                kind=kind,
-                parent_id=base.record.id if base else None,
-                tools=tools,
-                model=base.model if base else None,
-                workspace=base.workspace if base else None,
-            )
+            state = await self._sessions.existing(session_id)
+            if state is None:
+                chat, options = (TERMINAL, "default"), dict[str, Any]()
+                if parent is not None:
+                    base = parent.state
+                    chat = (base.record.channel, base.record.chat_id)
+                    options = {"model": base.model, "workspace": base.workspace}
+                above = parent.state.record.id if parent else None
+                record = Session(session_id, *chat, None, clock.now(), False, above, kind)
+                state = await self._sessions.create(record, tools=tools, **options)
             turn = await self._run_prompt(state, prompt, active.mode if active else "no", system)
         if active is not None:
             active.usage += turn.usage

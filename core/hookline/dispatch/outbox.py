@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -51,6 +51,7 @@ class Channels:
         return iter([channel for _, channel in self._channels.values()])
 
 
+@dataclass
 class Outbox:
     """Delivers replies: in order within a chat, repeatedly until a network confirms them.
 
@@ -60,35 +61,34 @@ class Outbox:
     plugin.
     """
 
-    def __init__(self, engine: Engine, channels: Channels) -> None:
-        self._engine = engine
-        self._channels = channels
-        self._locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
-        self._retrying: set[tuple[str, str]] = set()
+    engine: Engine
+    channels: Channels
+    _locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = field(
+        default_factory=WeakValueDictionary
+    )
+    _retrying: set[tuple[str, str]] = field(default_factory=set)
 
     async def deliver_all(self, channel: str) -> None:
         """Send what waits for a channel, except in chats that are being delivered to already."""
-        rows = await self._engine.journal.open_outbox(channel)
+        rows = await self.engine.journal.open_outbox(channel)
         chats = {r["chat_id"] for r in rows if (channel, r["chat_id"]) not in self._locks}
         await asyncio.gather(*[self.deliver(channel, chat) for chat in chats])
 
     async def deliver(self, channel_name: str, chat_id: str) -> None:
         """Send what waits for a chat, in order; return when all is sent or a retry is scheduled."""
-        channel = self._channels.get(channel_name)
+        channel = self.channels.get(channel_name)
         if channel is None:
             return
-        lock = self._locks.setdefault((channel_name, chat_id), asyncio.Lock())
-        async with lock:
-            rows = await self._engine.journal.open_outbox(channel_name)
-            mine = [row for row in rows if row["chat_id"] == chat_id]
-            dead = await self._engine.node.dead(row["owner"] for row in mine)
-            for row in mine:
-                if row["owner"] in (None, self._engine.node.id, *dead):
-                    if (wait := await self._send(channel, row)) is None:
-                        continue
+        async with self._locks.setdefault((channel_name, chat_id), asyncio.Lock()):
+            for row in await self.engine.journal.open_outbox(channel_name):
+                if row["chat_id"] != chat_id:
+                    continue
+                if not await self.engine.node.may_claim(row["owner"]):
+                    return
+                if (wait := await self._send(channel, row)) is not None:
                     if channel.network:
                         self._retry_later(channel_name, chat_id, wait)
-                return
+                    return
 
     def _retry_later(self, channel: str, chat_id: str, wait: float) -> None:
         chat = (channel, chat_id)
@@ -103,11 +103,11 @@ class Outbox:
                 self._retrying.discard(chat)
             await self.deliver(channel, chat_id)
 
-        self._engine.background.start(retry())
+        self.engine.background.start(retry())
 
     async def _send(self, channel: Channel, row: Mapping[str, Any]) -> float | None:
         """Attempt one delivery; None when the reply is done with, else seconds to the next."""
-        journal = self._engine.journal
+        journal = self.engine.journal
         due = float(row["due"]) - clock.now()
         if channel.network and row["attempts"] and due > 0:
             return due
@@ -130,7 +130,7 @@ class Outbox:
             return wait
         crash.point("after-send")
         await journal.close_reply(reply.id, "sent", ids[-1] if ids else None)
-        self._engine.bus.signals.send("reply_sent", replace(reply, delivered=ids))
+        self.engine.bus.signals.send("reply_sent", replace(reply, delivered=ids))
         return None
 
     async def _give_up(self, channel: str, row: Mapping[str, Any], error: Exception) -> None:
@@ -140,6 +140,6 @@ class Outbox:
             f"{row['attempts'] + 1} attempts: {describe(error)}"
         )
         log.error("channel %s: %s", channel, reason)
-        failure = PluginFailure(self._channels.owner(channel) or channel, "send", reason)
-        self._engine.bus.signals.send("plugin_failed", failure)
-        await self._engine.journal.close_reply(row["id"], "failed")
+        failure = PluginFailure(self.channels.owner(channel) or channel, "send", reason)
+        self.engine.bus.signals.send("plugin_failed", failure)
+        await self.engine.journal.close_reply(row["id"], "failed")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from hookline_hookspecs.events import Deny, Inbound
@@ -11,86 +12,77 @@ from ..engine import Engine
 from ..sessions.context import TERMINAL, idle_context
 from ..sessions.manager import Sessions, stem
 from ..sessions.state import SessionState
-from ..turn.resume import restore_turn, resume_turn
+from ..turn.resume import resume_turn
 from .dispatcher import Dispatcher
-from .outbox import Channels, Outbox
+from .outbox import Outbox
 
 
+@dataclass
 class Recovery:
     """Claims what nobody works on any more. A row is taken only by who wins its claim."""
 
-    def __init__(
-        self,
-        engine: Engine,
-        sessions: Sessions,
-        dispatcher: Dispatcher,
-        channels: Channels,
-        outbox: Outbox,
-    ) -> None:
-        self._engine = engine
-        self._sessions = sessions
-        self._dispatcher = dispatcher
-        self._channels = channels
-        self._outbox = outbox
-        dispatcher.recover = self.recover_session
+    engine: Engine
+    sessions: Sessions
+    dispatcher: Dispatcher
+    outbox: Outbox
+
+    def __post_init__(self) -> None:
+        self.dispatcher.recover = self.recover_session
 
     async def recover(self) -> None:
         """Finish everything that is left over for network channels, and delete what is old.
 
         For the process that runs the channels: at its start, and from time to time.
         """
-        await self._engine.node.join()
-        journal, start = self._engine.journal, self._engine.background.start
+        await self.engine.node.join()
+        journal, start = self.engine.journal, self.engine.background.start
         for session_id in await journal.unfinished_sessions():
             row = await journal.session(session_id)
-            state = self._sessions.loaded(session_id)
+            state = self.sessions.loaded(session_id)
             idle = state is None or state.active is None
             if idle and row and row["kind"] == "chat" and row["channel"] != TERMINAL:
                 start(self._finish_session(session_id))
         for row in await journal.open_inbox():
             if row["inbound"].channel != TERMINAL and await self._claim(row["id"], row["owner"]):
-                start(self._dispatcher.answer_stored(row["inbound"], row["id"]))
-        for channel in [one for one in self._channels if one.network]:
-            start(self._outbox.deliver_all(channel.name))
+                start(self.dispatcher.answer_stored(row["inbound"], row["id"]))
+        for channel in [one for one in self.outbox.channels if one.network]:
+            start(self.outbox.deliver_all(channel.name))
         await journal.prune()
 
     async def _claim(self, inbox_id: str, owner: str | None) -> bool:
         """Claim a message that no living process works on."""
-        if inbox_id in self._dispatcher.in_hand:
+        in_hand = self.dispatcher.in_hand
+        if inbox_id in in_hand or not await self.engine.node.may_claim(owner):
             return False
-        node = self._engine.node
-        if owner not in (None, node.id, *await node.dead([owner])):
+        if inbox_id in in_hand:  # received or claimed by another task meanwhile
             return False
-        if inbox_id in self._dispatcher.in_hand:
-            return False
-        self._dispatcher.in_hand.add(inbox_id)
-        if await self._engine.journal.claim_inbound(inbox_id, owner):
-            return True
-        self._dispatcher.in_hand.discard(inbox_id)
-        return False
+        in_hand.add(inbox_id)
+        claimed = await self.engine.journal.claim_inbound(inbox_id, owner)
+        if not claimed:
+            in_hand.discard(inbox_id)
+        return bool(claimed)
 
     async def _finish_session(self, session_id: str) -> None:
-        async with self._sessions.own(session_id):
-            state = await self._sessions.existing(session_id)
+        async with self.sessions.own(session_id):
+            state = await self.sessions.existing(session_id)
             if state is not None:
                 await self.recover_session(state, "ask")
         if state is not None:
-            await self._outbox.deliver(state.record.channel, state.record.chat_id)
+            await self.outbox.deliver(state.record.channel, state.record.chat_id)
 
     async def recover_session(self, state: SessionState, mode: str) -> None:
         """Finish turns, then messages, that were left in a session which the caller owns."""
         if state.flags.recovered:
             return
-        journal, record = self._engine.journal, state.record
-        self._sessions.forget(record.id)  # if this fails, the next message reads the store
+        journal, record = self.engine.journal, state.record
+        self.sessions.forget(record.id)  # if this fails, the next message reads the store
         # Nobody has granted in advance what a dead process was about to ask.
         mode = "no" if mode == "yes" else mode
         for row in await journal.open_turns(record.id):
             # Whose turn it was is dead: a living process would own the session.
             if await journal.claim_turn(row["id"], row["owner"]):
-                turn = await restore_turn(self._engine, state, row, mode)
-                await resume_turn(self._engine, turn)
-                self._dispatcher.after_reply(turn)
+                turn = await resume_turn(self.engine, state, row, mode)
+                self.dispatcher.after_reply(turn)
         for row in await journal.open_inbox():
             inbound = row["inbound"]
             if inbound.session_id not in (record.id, stem(record.id)):
@@ -100,31 +92,29 @@ class Recovery:
         if record.channel == TERMINAL:
             state.pending.unshown = await self._claim_unshown(record.id)
         state.flags.recovered = True
-        await self._sessions.keep(state)
+        await self.sessions.keep(state)
 
     async def _answer_left_over(
         self, state: SessionState, inbound: Inbound, inbox_id: str, mode: str
     ) -> None:
-        lobby = idle_context(self._engine, inbound.channel, inbound.chat_id)
+        lobby = idle_context(self.engine, inbound.channel, inbound.chat_id)
         try:
-            passed = await self._engine.bus.gate("on_message", lobby, inbound)
+            passed = await self.engine.bus.gate("on_message", lobby, inbound)
             if isinstance(passed, Deny):
-                await self._dispatcher.close(lobby, inbound, inbox_id, "denied", passed.reason)
+                await self.dispatcher.close(lobby, inbound, inbox_id, "denied", passed.reason)
             else:
-                turn = await self._dispatcher.work(state, passed, inbox_id, mode)
-                self._dispatcher.after_reply(turn)
+                turn = await self.dispatcher.work(state, passed, inbox_id, mode)
+                self.dispatcher.after_reply(turn)
         finally:
-            self._dispatcher.in_hand.discard(inbox_id)
+            self.dispatcher.in_hand.discard(inbox_id)
 
     async def _claim_unshown(self, session_id: str) -> list[Mapping[str, Any]]:
         """Replies of the terminal that nobody has seen; whoever claims them shows them."""
-        rows = await self._engine.journal.open_outbox(TERMINAL)
-        mine = [row for row in rows if row["session_id"] == session_id]
-        node = self._engine.node
-        free = (None, node.id, *await node.dead(row["owner"] for row in mine))
+        journal, node = self.engine.journal, self.engine.node
         return [
             row
-            for row in mine
-            if row["owner"] in free
-            and await self._engine.journal.claim_reply(row["id"], row["owner"])
+            for row in await journal.open_outbox(TERMINAL)
+            if row["session_id"] == session_id
+            and await node.may_claim(row["owner"])
+            and await journal.claim_reply(row["id"], row["owner"])
         ]

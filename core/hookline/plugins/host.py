@@ -16,8 +16,6 @@ from .. import clock
 from ..bus.deadline import plugin_task
 from ..bus.signals import SignalHub
 from ..bus.watchdog import Work
-from ..dispatch.dispatcher import Dispatcher
-from ..dispatch.outbox import Channels
 from ..dispatch.recovery import Recovery
 from ..engine import Engine
 from ..sessions.context import PluginContext, TurnContext, current, idle_context
@@ -115,23 +113,12 @@ class PluginHost:
     """Core as one plugin sees it (protocol ``Host``)."""
 
     def __init__(
-        self,
-        engine: Engine,
-        sessions: Sessions,
-        dispatcher: Dispatcher,
-        recovery: Recovery,
-        channels: Channels,
-        plugin: str,
-        package: str | None,
+        self, engine: Engine, sessions: Sessions, recovery: Recovery, plugin: str, package: str
     ) -> None:
-        self._engine = engine
-        self._sessions = sessions
-        self._dispatcher = dispatcher
-        self._channels = channels
-        self.plugin = plugin
-        self.home = engine.home
-        self.config = engine.config
-        self._package = package
+        self._engine, self._sessions, self._package = engine, sessions, package
+        self._dispatcher = dispatcher = recovery.dispatcher
+        self._channels = recovery.outbox.channels
+        self.plugin, self.home, self.config = plugin, engine.home, engine.config
         self.signals = PluginSignals(engine.bus.signals, plugin)
         self.services = PluginServices(engine.services, engine.added_services)
         self.log = logging.getLogger(f"hookline.plugin.{plugin}")

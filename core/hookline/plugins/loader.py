@@ -25,7 +25,7 @@ from .discovery import check_class, find_class
 from .host import PluginHost
 
 log = logging.getLogger("hookline.plugins")
-MakeHost: TypeAlias = Callable[[str, str | None], PluginHost]
+MakeHost: TypeAlias = Callable[[str, str], PluginHost]
 
 
 @dataclass(slots=True)

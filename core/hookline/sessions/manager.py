@@ -70,7 +70,8 @@ class Sessions:
                 row = await journal.session_for_owner(session_id, stem(session_id), inbound)
                 if row["id"] is None:
                     chat = (inbound.channel, inbound.chat_id)
-                    state = await self.create(session_id, *chat, summary=summary)
+                    record = Session(session_id, *chat, None, clock.now())
+                    state = await self.create(record, summary=summary)
                 elif row["ended"] is not None or self._expired(state := await self._load(row)):
                     following = row["successor"] or _successor(session_id, inbound)
                     if row["ended"] is None:
@@ -189,21 +190,16 @@ class Sessions:
 
     async def create(
         self,
-        session_id: str,
-        channel: str,
-        chat_id: str,
+        record: Session,
         *,
-        kind: str = "chat",
-        parent_id: str | None = None,
         tools: Sequence[str] | None = None,
-        model: str | None = None,
+        model: str = "",
         workspace: Path | None = None,
         summary: str | None = None,
     ) -> SessionState:
-        """A new session: its prompt is assembled and frozen; its first turn stores it."""
-        record = Session(session_id, channel, chat_id, None, clock.now(), False, parent_id, kind)
+        """Begin a new session: its prompt is assembled and frozen; its first turn stores it."""
         workspace = workspace or self.workspace(record)
-        state = SessionState(record, EMPTY, model or "", workspace, summary=summary)
+        state = SessionState(record, EMPTY, model, workspace, summary=summary)
         state.stable = await assembled(self._engine, state, tools)
         state.last_used = record.created
         state.flags.workspace = str(workspace)

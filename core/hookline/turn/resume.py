@@ -19,27 +19,21 @@ UNKNOWN = (
 )
 
 
-async def restore_turn(
+async def resume_turn(
     engine: Engine, state: SessionState, row: Mapping[str, Any], mode: str
 ) -> ActiveTurn:
-    """A turn that never ended, as far as it was stored; ``row`` is from ``Journal.open_turns``."""
-    record = state.record
-    inbound = Inbound(record.channel, record.chat_id, "", row["id"], "")
+    """Go on with a turn that never ended; ``row`` is from ``Journal.open_turns``.
+
+    Finished calls keep their results. Started ones are reported as interrupted, or run again if
+    they only read. Those that never started are run.
+    """
+    inbound = Inbound(state.record.channel, state.record.chat_id, "", row["id"], "")
     if row["inbound"]:
         inbound = inbound_from_json(row["inbound"])
     turn = ActiveTurn(row["id"], state, inbound, row["inbox_id"], mode, state.model, resumed=True)
     turn.entries = [entry for entry in state.history if entry.turn_id == row["id"]]
     turn.iterations, turn.usage = await engine.journal.turn_usage(row["id"])
-    return turn
-
-
-async def resume_turn(engine: Engine, turn: ActiveTurn) -> None:
-    """Go on with a restored turn.
-
-    Finished calls keep their results. Started ones are reported as interrupted, or run again if
-    they only read. Those that never started are run.
-    """
-    ctx = TurnContext(engine, turn.state, turn)
+    ctx = TurnContext(engine, state, turn)
     steps = await engine.journal.steps(turn.id)
 
     async def begin() -> None:
@@ -61,3 +55,4 @@ async def resume_turn(engine: Engine, turn: ActiveTurn) -> None:
         await answer_calls(ctx, last.tool_calls)
 
     await carry_out(ctx, begin)
+    return turn
