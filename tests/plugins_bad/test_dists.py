@@ -398,7 +398,7 @@ def test_a_missing_command_is_explained(machine: Machine, site: Site) -> None:
     assert "No such command 'count'" in done.err
     assert done.err.splitlines()[-1] == (
         "hookline: it may come with plugin bad, which is not on: ModuleNotFoundError: No module "
-        "named 'nothing_of_this_name'"
+        f"named 'nothing_of_this_name' ({site.path / 'dist_bad.py'}:8)"
     )
     machine.config("plugins: {installer: false, skills: {most: [nonsense]}}\n")
     (off,) = machine.run("plugins", "install").err.splitlines()[-1:]

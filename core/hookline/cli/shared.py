@@ -110,7 +110,7 @@ def with_runtime(work: Callable[[Runtime], Awaitable[T]], loaded: Loaded | None 
         async with Runtime(config, home()) as runtime:
             gc.freeze()  # what a start has made stays; the collector need not look at it again
             gc.enable()
-            return await work(runtime)
+            return await asyncio.ensure_future(work(runtime))  # a task no plugin can cancel
 
     try:
         return asyncio.run(main())
