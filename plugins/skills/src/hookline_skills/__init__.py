@@ -1,8 +1,8 @@
-"""Hookline plugin ``skills``: procedures that are found, followed, learnt and kept in repair.
+"""Hookline plugin ``skills``: procedures that the agent finds, follows, learns and repairs.
 
-Reached by the entry point ``hookline_skills:Skills``. :mod:`.library` is what stands on disk,
-:mod:`.matching` finds what fits a message, :mod:`.editing` is what the agent may change,
-:mod:`.installing` brings skills of others.
+Reached by the entry point ``hookline_skills:Skills``. :mod:`.library` reads the skills on disk,
+:mod:`.matching` finds those that match a message, :mod:`.editing` makes the agent's changes,
+:mod:`.installing` installs other people's skills.
 """
 
 from .config import SkillsConfig

@@ -27,15 +27,15 @@ def register_all(parts: Parts, register: RegisterCli) -> None:
     """Register the commands of the group ``hookline skills``."""
     named = Commands(parts)
     for name, run, text in (
-        ("list", named.overview, "Every skill: who made it, how often it is used, what is odd."),
+        ("list", named.overview, "List all skills: author, uses, warnings."),
         ("show", named.show, "One skill: its text, files, uses and versions."),
-        ("history", named.history, "The versions of a skill, and what each came from."),
+        ("history", named.history, "List the versions of a skill and their origins."),
         ("validate", named.validate, "Judge a skill's folder by the rules of agentskills.io."),
         ("install", named.install, "Install from a folder, an archive or an https git address."),
-        ("archive", named.archive, "Put a skill away; restore brings it back."),
+        ("archive", named.archive, "Archive a skill; restore brings it back."),
         ("restore", named.restore, "Bring back an archived skill, or a version of one."),
         ("pin", named.pin, "Keep a skill from being changed by the agent or archived."),
-        ("unpin", named.unpin, "Take a pin out."),
+        ("unpin", named.unpin, "Unpin a skill."),
     ):
         register(f"skills {name}", run, help=text)
 
@@ -165,7 +165,7 @@ class Commands:
         _print(f"Pinned {skill.name}.")
 
     async def unpin(self, name: Name) -> None:
-        """Take a pin out."""
+        """Unpin a skill."""
         await self._parts.records.unpin(name)
         _print(f"Not pinned: {name}.")
 

@@ -8,9 +8,9 @@ from pydantic import BaseModel, Field
 
 
 class SkillsConfig(BaseModel):
-    """What is shown, what is injected, what may be learnt, and what is let go."""
+    """What is shown, injected, learnt and archived."""
 
-    matches: int = Field(3, ge=0, description="Skills that are injected for one message at most.")
+    matches: int = Field(3, ge=0, description="Most skills that are injected for one message.")
     threshold: float = Field(
         0.18, ge=0, le=1, description="How well a skill must fit a message to be injected, 0 to 1."
     )
@@ -35,4 +35,4 @@ class SkillsConfig(BaseModel):
     archive_after_days: float = Field(
         30, gt=0, description="Days without use after which a skill the agent made is archived."
     )
-    versions: int = Field(20, ge=1, description="Versions that are kept of each skill.")
+    versions: int = Field(20, ge=1, description="Versions of each skill that are kept.")

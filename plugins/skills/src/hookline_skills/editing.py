@@ -45,7 +45,7 @@ class Change:
 
 
 class Editor:
-    """Changes skills in the name of the agent."""
+    """Changes skills on behalf of the agent."""
 
     def __init__(
         self, host: Host, config: SkillsConfig, library: Library, records: Records, history: History
@@ -83,7 +83,7 @@ class Editor:
 
     @asynccontextmanager
     async def locked(self) -> AsyncIterator[None]:
-        """Nobody else changes skills meanwhile, in this process or another on this home."""
+        """Lock skills against other changes, in this process or another on this home."""
         from filelock import AsyncFileLock, Timeout
 
         file = self._host.storage.dir / "skills.lock"
@@ -179,7 +179,7 @@ class Editor:
     # What they share
 
     async def _own(self, name: str) -> Skill:
-        """A skill that the agent may change. Raises ``ToolError`` or ``Refused``."""
+        """Return a skill that the agent may change. Raises ``ToolError`` or ``Refused``."""
         skill = await asyncio.to_thread(self._library.find, name)
         if skill is None:
             near = [one.name for one, _ in self._library.match(name.replace("-", " "), 3)]
@@ -191,7 +191,7 @@ class Editor:
         return skill
 
     async def untouchable(self, name: str) -> str | None:
-        """Why the agent may not change a skill, or None."""
+        """Return why the agent may not change a skill, or None."""
         if name in await self._records.pins():
             return "is pinned and stays as it is"
         agents = await self._records.agents(self._library.root)
@@ -202,7 +202,7 @@ class Editor:
     async def _refuse_again(
         self, name: str, document: Document, edited: Skill | None = None
     ) -> None:
-        """Raises ``ToolError`` if another skill says this already."""
+        """Raise ``ToolError`` if another skill says the same."""
         but = edited.name if edited is not None else None
         found = await asyncio.to_thread(
             lambda: admission.most_alike(self._library, name, document, but=but)
@@ -238,7 +238,7 @@ class Editor:
         )
 
     async def _learned(self, ctx: Context, name: str, path: str, text: str) -> str:
-        """``text`` after the gate. Raises ``Refused``."""
+        """Return ``text`` as the gate returns it. Raises ``Refused``."""
         return await ctx.learn(text, f"skills/{name}/{path}", KIND)
 
     async def _write(self, skill: Skill, path: str, text: str, action: str, source: Source) -> int:

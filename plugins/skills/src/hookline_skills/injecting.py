@@ -1,4 +1,4 @@
-"""Which skills go along with a message, and which are there already."""
+"""Adds skills to a message's context, unless they are there already."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class Injector:
         self._viewer = viewer
 
     async def ask(self, ctx: Context, name: str) -> None:
-        """Have a skill go along with the session's next message."""
+        """Send a skill with the session's next message."""
         asked = await self._asked(ctx)
         if name not in asked:
             await self._host.storage.kv.set(_key(ctx), [*asked, name])
 
     async def block(self, ctx: Context, turn: Turn) -> ContextBlock | None:
-        """The skills of this turn; those whose block is still sent are not sent again."""
+        """Return the skills of this turn, without those whose block is still sent."""
         wanted = await self._wanted(ctx, turn.inbound.text)
         live = injected(ctx.history)
         items: list[tuple[str, str]] = []
@@ -61,7 +61,7 @@ class Injector:
         return ContextBlock(TAG, items=tuple(items), item_tag=ITEM) if items else None
 
     async def _wanted(self, ctx: Context, text: str) -> list[tuple[Skill, How]]:
-        """What was asked for, then what fits, best first; each once."""
+        """Return the requested skills, then the matching ones, best first, without duplicates."""
         wanted: dict[str, tuple[Skill, How]] = {}
         asked = await self._asked(ctx)
         if asked:
@@ -98,8 +98,8 @@ class Injector:
 
 
 def injected(history: Iterable[Message]) -> set[str]:
-    """The skills whose text is sent with a message of the history. What others put into a context
-    is escaped, so that it cannot look like one."""
+    """Return the skills whose text is sent with a message of the history. What others put into a
+    context is escaped, so that it cannot look like one."""
     return {
         html.unescape(name)
         for message in history

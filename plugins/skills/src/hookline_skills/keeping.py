@@ -1,4 +1,4 @@
-"""What a person does with skills: putting one away, and bringing it or a version of it back."""
+"""A person's changes of skills: archiving one, and restoring it or a version of it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def put_away(parts: Parts, name: str) -> None:
 
 
 async def restore(parts: Parts, name: str, version: int | None) -> str:
-    """Bring back an archived skill, or a version; without one, of a deleted skill the last.
+    """Restore an archived skill, or a version; by default the last one of a deleted skill.
 
     Raises:
         NotThere: there is nothing to bring back, or a skill is in the way.

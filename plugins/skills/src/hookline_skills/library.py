@@ -88,12 +88,12 @@ class Library:
             return dict(self._skills)
 
     def left_out(self) -> dict[str, str]:
-        """Folders that are no usable skill, with the reason."""
+        """Folders that are not usable skills, with the reason."""
         self.skills()
         return {name: reason for name, (_, reason) in sorted(self._left_out.items())}
 
     def match(self, text: str, limit: int) -> list[tuple[Skill, float]]:
-        """The skills that fit ``text``, best first, each with its score."""
+        """Return the skills that match ``text``, best first, each with its score."""
         with self._lock:
             self._scan()
             found = self.matcher.query(text, limit)
@@ -108,7 +108,7 @@ class Library:
         return next((s for n, s in skills.items() if names.normal(n).casefold() == wanted), None)
 
     def _scan(self) -> None:
-        """Follow what has changed. A folder costs one look at its SKILL.md."""
+        """Read what has changed; an unchanged folder costs one ``stat`` of its SKILL.md."""
         try:
             root = os.open(self.root, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
         except OSError:

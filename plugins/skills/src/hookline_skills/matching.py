@@ -1,4 +1,4 @@
-"""Which skills fit a text: BM25F over name, keywords, description, headings and body.
+"""Finds the skills that match a text: BM25F over name, keywords, description, headings and body.
 
 Terms of a document are weighted by where they stand and saturate as in BM25F (Robertson, Zaragoza
 and Taylor, "Simple BM25 Extension to Multiple Weighted Fields", 2004). Two things differ, so that
@@ -66,7 +66,7 @@ class Matcher:
         self._terms[name] = tuple(weights)
 
     def remove(self, name: str) -> None:
-        """Forget a skill, if it is there."""
+        """Remove a skill, if it exists."""
         for term in self._terms.pop(name, ()):
             postings = self._postings[term]
             del postings[name]
@@ -74,7 +74,7 @@ class Matcher:
                 del self._postings[term]
 
     def query(self, text: str, limit: int = 10) -> list[Match]:
-        """The skills that fit ``text``, best first."""
+        """Return the skills that match ``text``, best first."""
         asked = self._asked(text)
         if not asked or not self._terms:
             return []

@@ -33,13 +33,13 @@ from .parts import Parts
 
 Action = Literal["create", "edit", "patch", "write_file", "remove_file", "delete"]
 EVERY = 6 * 3600.0
-"""Seconds between two looks for skills that nobody uses."""
+"""Seconds between two checks for unused skills."""
 ITERATIONS = 10
 """Tool calls since skills were last written after which a review is due (FEATURES)."""
 
 
 class Skills(Plugin[SkillsConfig]):
-    """Finds, shows, learns, repairs and lets go of skills."""
+    """Finds, shows, learns, repairs and archives skills."""
 
     def __init__(self, config: SkillsConfig, host: Host) -> None:
         super().__init__(config, host)
@@ -49,7 +49,7 @@ class Skills(Plugin[SkillsConfig]):
 
     @hookimpl
     async def system_prompt(self, ctx: Context, session: Session) -> Section | None:
-        """The list of skills; none for a sub-agent, which gets its task and nothing else."""
+        """Return the list of skills; none for a sub-agent, which gets only its task."""
         if session.kind == "agent" or not self.parts.root.is_dir():
             return None
         uses, pins = await self.parts.records.uses(), await self.parts.records.pins()
@@ -58,7 +58,7 @@ class Skills(Plugin[SkillsConfig]):
 
     @hookimpl
     async def pre_prompt(self, ctx: Context, turn: Turn) -> ContextBlock | None:
-        """The skills that fit the message of a person."""
+        """Return the skills that match a person's message."""
         if ctx.session.kind != "chat" or not self.parts.root.is_dir():
             return None
         return await self.parts.injector.block(ctx, turn)
@@ -102,7 +102,8 @@ class Skills(Plugin[SkillsConfig]):
 
     @hookimpl
     def register_reviewers(self, register: Callable[[Reviewer], None]) -> None:
-        """After a turn that achieved something: is there a procedure worth keeping?"""
+        """Register the reviewer that asks, after a turn that achieved something, for a procedure
+        worth keeping."""
         from .achieving import achieved
 
         names = ("skill_view", "skill_manage")
@@ -112,7 +113,7 @@ class Skills(Plugin[SkillsConfig]):
 
     @hookimpl
     def register_jobs(self, register: Callable[[Job], None]) -> None:
-        """Archive what is idle."""
+        """Archive unused skills."""
         register(Job("idle-skills", self._keep_up, EVERY, at_start=True))
 
     async def _keep_up(self) -> None:
@@ -139,14 +140,14 @@ class Skills(Plugin[SkillsConfig]):
 
     @command("/skills")
     async def slash_skills(self, ctx: Context, args: str) -> str:
-        """List the skills; with words, those that fit them."""
+        """List the skills; with words, those that match."""
         from .slash import listing
 
         return await listing(self.parts, ctx, args)
 
     @command("/skill")
     async def slash_skill(self, ctx: Context, args: str) -> str:
-        """Have a skill go along with your next message: /skill NAME."""
+        """Send a skill with your next message: /skill NAME."""
         from .slash import ask_for
 
         return await ask_for(self.parts, ctx, args)
@@ -160,7 +161,7 @@ class Skills(Plugin[SkillsConfig]):
 
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:
-        """The doctor tells of skills that cannot be used."""
+        """Check for skills that cannot be used."""
         register(Check("skills", self._check))
 
     def _check(self) -> CheckResult:

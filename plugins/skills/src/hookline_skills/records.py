@@ -1,4 +1,4 @@
-"""What is known of skills beside their files: who made them, pins, and every use."""
+"""Stores what is known about skills besides their files: authors, pins, and every use."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KEPT = 400 * 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """How often a skill was used, and when last (Unix time), None if never."""
+    """How often a skill was used, and when it was last used (Unix time), None if never."""
 
     count: int = 0
     last: float | None = None
@@ -56,7 +56,7 @@ class Records:
         return {row["name"]: (row["marker"], row["at"]) for row in rows}
 
     async def make(self, name: str) -> str:
-        """Note that the agent has made a skill; the marker for its folder."""
+        """Record that the agent has made a skill; return the marker for its folder."""
         marker = uuid4().hex
         at = self._now()
 
@@ -86,7 +86,7 @@ class Records:
         await self._open().transact(work)
 
     async def unpin(self, name: str) -> None:
-        """Take a pin out."""
+        """Unpin a skill."""
         await self._open().execute("unpin", name=name)
 
     async def activate(self, ctx: Context, name: str, how: How) -> None:
@@ -106,7 +106,7 @@ class Records:
         return {row["name"]: Use(row["uses"], row["last"]) for row in rows}
 
     async def prune(self) -> None:
-        """Forget uses that are very old."""
+        """Delete very old uses."""
         await self._open().execute("forget_activations", before=self._now() - KEPT)
 
     async def source(self, ctx: Context) -> Source:

@@ -13,7 +13,7 @@ SHOWN = 50
 
 
 async def listing(parts: Parts, ctx: Context, words: str) -> str:
-    """The skills with their descriptions and uses."""
+    """Return the skills with their descriptions and uses."""
     if words:
         found = await asyncio.to_thread(parts.library.match, words, SHOWN)
         skills = [skill for skill, _ in found]
@@ -35,7 +35,7 @@ async def listing(parts: Parts, ctx: Context, words: str) -> str:
 
 
 async def ask_for(parts: Parts, ctx: Context, name: str) -> str:
-    """Note that a skill is wanted with the next message of this session."""
+    """Request a skill for the next message of this session."""
     if not name:
         return "Write /skill and the name of one; /skills lists them."
     skill = await asyncio.to_thread(parts.library.find, name)

@@ -1,4 +1,4 @@
-"""Letting go: skills that the agent made and nobody uses are archived, never deleted."""
+"""Archives skills that the agent made and nobody uses; they are never deleted."""
 
 from __future__ import annotations
 

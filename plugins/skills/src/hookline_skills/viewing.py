@@ -64,7 +64,7 @@ class Viewer:
         return _one_line(text, DESCRIBED)
 
     async def view(self, ctx: Context, name: str, file: str | None) -> tuple[str, Skill | None]:
-        """The page that is asked for, and its skill; or what skills there are for the words.
+        """Return the requested page and its skill, or the skills that match the words.
 
         Raises:
             ToolError: there is no such skill or file, or it cannot be shown.
@@ -111,7 +111,7 @@ class Viewer:
             ) from error
 
     async def _search(self, ctx: Context, name: str) -> str:
-        """The skills for words that are no name. Raises ``ToolError`` if there are none."""
+        """Return the skills that match words. Raises ``ToolError`` if there are none."""
         reason = self._library.left_out().get(name)
         if reason:
             raise ToolError(f"the skill {name} cannot be used: {reason}")
