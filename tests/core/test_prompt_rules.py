@@ -244,7 +244,7 @@ def told(name: str, plugins: tuple[type[Plugin[Any]], ...]) -> Iterator[Story]:
             story.close()
 
 
-@pytest.mark.parametrize("name", ["anthropic", "openai"])
+@pytest.mark.parametrize("name", ["anthropic", pytest.param("openai", marks=pytest.mark.slow)])
 @settings(max_examples=100, deadline=None)
 @given(ops=st.lists(OPS, min_size=2, max_size=9))
 def test_any_session_keeps_the_rules(name: str, ops: list[tuple[str, Any]]) -> None:

@@ -10,6 +10,7 @@ from docs.pages import blocks
 WALKS = ("authors/first-plugin.md", "authors/publishing.md", "switching-plugins.md")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", WALKS)
 def test_a_page_works_as_it_says(newcomer: Newcomer, page: str) -> None:
     newcomer.follow(blocks(page))

@@ -331,7 +331,9 @@ def wire(computer: Computer, request: pytest.FixtureRequest) -> Iterator[Wire]:
         assert computer.is_whole()
 
 
-both = pytest.mark.parametrize("wire", ["openai", "anthropic"], indirect=True)
+both = pytest.mark.parametrize(
+    "wire", ["openai", pytest.param("anthropic", marks=pytest.mark.slow)], indirect=True
+)
 
 
 @both

@@ -87,9 +87,15 @@ def cells() -> Iterator[Cell]:
 
 
 def matrix(*points: str) -> pytest.MarkDecorator:
-    """The cells of these points."""
-    chosen = [cell for cell in cells() if cell.point in points]
-    return pytest.mark.parametrize("cell", [pytest.param(cell, id=str(cell)) for cell in chosen])
+    """The cells of these points. One of each point is quick; wires and forms take turns in that."""
+    params = []
+    for number, point in enumerate(points):
+        chosen = [cell for cell in cells() if cell.point == point]
+        quick = chosen[5 * number % len(chosen)]
+        for cell in chosen:
+            marks = [] if cell is quick else [pytest.mark.slow]
+            params.append(pytest.param(cell, id=str(cell), marks=marks))
+    return pytest.mark.parametrize("cell", params)
 
 
 @dataclass

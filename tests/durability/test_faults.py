@@ -231,7 +231,10 @@ async def heard_on_a_channel(home: Path, disk: Disk, n: int) -> Iterator[str]:
         return iter([f"answers by message: {dict(counts)}"] if max(counts.values()) > 1 else [])
 
 
-@pytest.mark.parametrize("kind", DISKS)
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=pytest.mark.slow) if n else kind for n, kind in enumerate(DISKS)],
+)
 def test_what_a_channel_has_acknowledged_is_answered_when_the_disk_works_again(
     template: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import threading
 
+import pytest
+
 from .computer import Computer, finish, line_of, paired
 from .wires import Said, serving
 
@@ -52,6 +54,7 @@ def test_in_many_sessions_nothing_is_lost(computer: Computer) -> None:
     assert len(computer.ran()) == CROWD * ROUNDS
 
 
+@pytest.mark.slow
 def test_who_waits_too_long_is_told_who_holds_the_session(computer: Computer) -> None:
     """Waits the whole 30 s that a session is waited for."""
     asked, go_on = threading.Event(), threading.Event()

@@ -29,7 +29,13 @@ def wire(request: pytest.FixtureRequest, computer: Computer) -> Iterator[Wire]:
         assert up.refused == []
 
 
-@pytest.mark.parametrize("point", ["after-tool", "before-reply", "after-send"])
+@pytest.mark.parametrize(
+    "point",
+    [
+        "before-reply",
+        *(pytest.param(p, marks=pytest.mark.slow) for p in ("after-tool", "after-send")),
+    ],
+)
 def test_it_is_asked_again_and_a_number_answers_it(
     computer: Computer, wire: Wire, point: str
 ) -> None:

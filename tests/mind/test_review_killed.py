@@ -59,16 +59,17 @@ def answer(body: Mapping[str, Any]) -> Reply:
     return Reply(tools=[Use("glob", {"pattern": f"*{len(calls)}*"})])
 
 
+OTHER_POINTS = (
+    *(f"before-model:{WORK + 2}", f"after-model:{WORK + 2}", f"before-tool:{WORK + 1}"),
+    *(f"mid-tool:{WORK + 2}", f"after-tool:{WORK + 2}", "before-reply:2"),
+)
+
+
 @pytest.mark.parametrize(
     "point",
     [
-        f"before-model:{WORK + 2}",
-        f"after-model:{WORK + 2}",
-        f"before-tool:{WORK + 1}",
         f"mid-tool:{WORK + 1}",
-        f"mid-tool:{WORK + 2}",
-        f"after-tool:{WORK + 2}",
-        "before-reply:2",
+        *(pytest.param(point, marks=pytest.mark.slow) for point in OTHER_POINTS),
     ],
 )
 def test_killed_at_any_point_it_is_done_by_the_next_process(machine: Machine, point: str) -> None:

@@ -222,6 +222,7 @@ def test_every_line_of_json_is_one_whatever_a_plugin_prints(hit: Any, act: str) 
     assert done.result["text"] == "hello"
 
 
+@pytest.mark.slow
 def test_a_task_that_clings_does_not_keep_the_process(machine: Machine, site: Site) -> None:
     body = """
 class One(Plugin[NoConfig]):

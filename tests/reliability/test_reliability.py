@@ -19,6 +19,13 @@ from .stage import judge, judge_replies, stage
 from .wire import Line
 
 
+def test_a_small_storm_loses_nothing() -> None:
+    """What the short form does, with one kill in twelve."""
+    result = run("storm", messages=20, kills=2, chats=4)
+    assert not result.broken(), result.table()
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_what_must_hold_on_any_machine_holds(scenario: str) -> None:
     result = run(scenario)
@@ -47,6 +54,7 @@ async def test_what_arrives_while_it_starts_is_answered_once_and_after_what_wait
     assert not result.broken(), result.table()
 
 
+@pytest.mark.slow
 async def test_a_turn_that_a_full_disk_cut_off_is_finished_before_the_next(tmp_path: Path) -> None:
     result = Result("full disk")
     async with stage(1, delay=(0.5, 0.5)) as on:

@@ -182,6 +182,7 @@ def test_an_unknown_story_is_refused_with_those_there_are(newcomer: Newcomer) ->
     assert shown.kept == []
 
 
+@pytest.mark.slow
 def test_what_is_kept_holds_the_session_and_nothing_of_the_user(newcomer: Newcomer) -> None:
     work = newcomer.folder / "work"
     work.mkdir()
@@ -207,6 +208,7 @@ def test_what_is_kept_holds_the_session_and_nothing_of_the_user(newcomer: Newcom
 
 
 @pytest.mark.parametrize(("plugin", "tool"), [("shell", "bash"), ("files", "list_dir")])
+@pytest.mark.slow
 def test_without_its_tools_it_fails_and_says_why(
     newcomer: Newcomer, plugin: str, tool: str
 ) -> None:
@@ -338,6 +340,7 @@ def test_without_its_command_the_crash_does_not_come_true(newcomer: Newcomer) ->
     assert "the model has no tool bash: plugin shell is off" in shown.text
 
 
+@pytest.mark.slow
 def test_a_run_that_hangs_is_stopped(newcomer: Newcomer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "LONGEST", 2.0)
     monkeypatch.setenv("HOME", str(newcomer.home))
@@ -501,6 +504,7 @@ def test_what_was_learnt_makes_the_next_release_quicker(newcomer: Newcomer) -> N
 
 
 @pytest.mark.skipif(not has_a_mind(), reason=f"needs the plugins {', '.join(MIND)}")
+@pytest.mark.slow
 def test_without_reviews_nothing_is_learnt_and_the_story_says_so(newcomer: Newcomer) -> None:
     shown = newcomer.demo("learning", HOOKLINE_PLUGINS__REVIEW="false")
     assert shown.code == 1

@@ -108,6 +108,7 @@ def test_a_turn_that_hangs_is_answered_by_the_next_process(
 HANGS = {"stubborn": STUBBORN, "blocked": BLOCKED, "teardown": TEARDOWN, "deaf": DEAF}
 
 
+@pytest.mark.slow
 def test_whatever_hangs_it_ends_with_0_and_nothing_is_lost(
     tmp_path: Path, platform: Platform
 ) -> None:

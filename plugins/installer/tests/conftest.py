@@ -291,7 +291,7 @@ def with_nothing(bare_venv: Path, tmp_path: Path) -> Desk:
     return Desk(bare_venv, tmp_path, {"PATH": str(tmp_path)})
 
 
-@pytest.fixture(params=["pip", "uv"])
+@pytest.fixture(params=["uv", pytest.param("pip", marks=pytest.mark.slow)])
 def desk(request: pytest.FixtureRequest) -> Desk:
     """A desk with pip, and one with uv."""
     found: Desk = request.getfixturevalue(f"with_{request.param}")

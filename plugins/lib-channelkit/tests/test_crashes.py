@@ -71,7 +71,10 @@ async def test_nothing_goes_wrong(tmp_path: Path, platform: Platform) -> None:
 
 
 @pytest.mark.parametrize("fault", ["kill before", "kill after"])
-@pytest.mark.parametrize("number", range(1, 16))
+@pytest.mark.parametrize(
+    "number",
+    [2, 9, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, 16) if n not in (2, 9))],
+)
 async def test_a_death_at_every_request(tmp_path: Path, fault: str, number: int) -> None:
     platform = Platform()
     platform.faults = {number: fault}
@@ -83,6 +86,7 @@ async def test_a_death_at_every_request(tmp_path: Path, fault: str, number: int)
 FAULTS = ["kill before", "kill after", "away", "slow down", "bad markup", "lost", "no answer"]
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.integers(1, 25), st.sampled_from(FAULTS), max_size=5), st.booleans())
 @settings(
     max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

@@ -76,6 +76,7 @@ def town(harness: Callable[..., Harness]) -> Town:
     return Town(harness(Door, Memory, config={"memory": {}, "door": {}}))
 
 
+@pytest.mark.slow
 def test_canaries_of_a_thousand_chats_stay_where_they_are(town: Town) -> None:
     chats = [f"chat {number}" for number in range(CHATS)]
     canaries = {

@@ -136,6 +136,7 @@ def test_bad_input_on_the_command_line(hookline: Installation) -> None:
         assert part in done.stderr
 
 
+@pytest.mark.slow
 def test_a_gateway_that_is_killed_in_a_run(hookline: Installation) -> None:
     job = hookline.json("cron", "add", "in 1 minute", "Send the letter.")["id"]
     later = {"HOOKLINE_CLOCK_OFFSET": "600"}

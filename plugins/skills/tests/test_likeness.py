@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
+import pytest
 from hookline.testing import calls
 
 from .conftest import Bench, labelled, skill_text
@@ -83,6 +84,7 @@ WAYS = [
 ]
 
 
+@pytest.mark.slow
 def test_two_hundred_sessions_leave_a_small_library_without_duplicates(bench: Bench) -> None:
     """A model that always wants a new skill, and patches where it is told to."""
     chance = random.Random(7)

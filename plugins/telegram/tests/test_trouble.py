@@ -21,6 +21,7 @@ EVERYBODY = {"admins": [f"telegram:{BOSS}"], "allow": ["telegram:*"]}
 MARK = "(may be a repeat)\n"
 
 
+@pytest.mark.slow
 def test_storms_are_waited_out(gateways: Gateways, api: BotApi) -> None:
     gateways.configure()
     api.webhook = "https://example.org/hook"
@@ -53,6 +54,7 @@ def test_storms_are_waited_out(gateways: Gateways, api: BotApi) -> None:
     assert gateways.said.count("terminated by other") == 1
 
 
+@pytest.mark.slow
 def test_floods_are_kept_below_the_limit(gateways: Gateways, api: BotApi) -> None:
     gateways.configure(access=EVERYBODY)
     api.flood = (1.0, 1)
@@ -80,10 +82,12 @@ def test_a_line_that_breaks_after_a_message_was_sent_gives_a_marked_repeat(
     assert api.texts(ANN) == ["answered", f"{MARK}answered"]
 
 
-POINTS = ["after-receive", "after-commit:2", "before-reply", "mid-stream", "after-send"]
+POINTS = ["after-receive", "after-commit:2", "before-reply", "mid-stream"]
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize(
+    "point", ["after-send", *(pytest.param(point, marks=pytest.mark.slow) for point in POINTS)]
+)
 def test_a_kill_loses_nothing_and_says_nothing_twice(
     gateways: Gateways, api: BotApi, point: str
 ) -> None:
@@ -126,7 +130,9 @@ WORK = {
 }
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+)
 def test_what_a_dead_process_has_begun_to_show_becomes_the_answer(
     gateways: Gateways, api: BotApi, number: int
 ) -> None:
@@ -188,7 +194,7 @@ class Slow(ScriptedModel):
         return response
 
 
-@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("stream", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_running_answer_is_one_message_that_grows(
     harness: Callable[..., Harness], api: BotApi, stream: bool
 ) -> None:

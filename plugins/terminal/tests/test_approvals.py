@@ -22,15 +22,20 @@ def launch(target: str = "moon") -> str:
 """
 
 
+OTHER_KEYS = [
+    *[("o", "Once", "It flew."), ("O", "Once", "It flew.")],
+    *[("2", "This session", "It flew."), ("3", "Always", "It flew.")],
+    *[("4", "Deny", "It stayed."), ("d", "Deny", "It stayed."), ("\x04", "Deny", "It stayed.")],
+]
+
+
 @pytest.mark.parametrize(
     ("key", "choice", "end"),
     [
-        *[("1", "Once", "It flew."), ("o", "Once", "It flew."), ("O", "Once", "It flew.")],
-        *[("2", "This session", "It flew."), ("s", "This session", "It flew.")],
-        *[("3", "Always", "It flew."), ("a", "Always", "It flew.")],
-        *[("4", "Deny", "It stayed."), ("d", "Deny", "It stayed.")],
-        *[("\x03", "Deny", "It stayed."), ("\x04", "Deny", "It stayed.")],
+        *[("1", "Once", "It flew."), ("s", "This session", "It flew.")],
+        *[("a", "Always", "It flew."), ("\x03", "Deny", "It stayed.")],
         ("x\r o", "Once", "It flew."),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in OTHER_KEYS),
     ],
 )
 def test_a_key_decides(terminal: Callable, script: Script, key: str, choice: str, end: str) -> None:

@@ -88,7 +88,13 @@ def test_each_commented_key_is_real_and_shows_its_default(piped: Callable, home:
     assert keys == set(json.loads(piped("config", "schema").stdout)["properties"])
 
 
-@pytest.mark.parametrize(("number", "name"), list(enumerate(REMOTE, 1)))
+@pytest.mark.parametrize(
+    ("number", "name"),
+    [
+        pytest.param(number, name, marks=[pytest.mark.slow] if number > 2 else [])
+        for number, name in enumerate(REMOTE, 1)
+    ],
+)
 @pytest.mark.usefixtures("nothing_runs")
 def test_a_provider_is_asked_for_and_written_down(
     terminal: Callable, piped: Callable, home: Path, env: dict[str, str], number: int, name: str

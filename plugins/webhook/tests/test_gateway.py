@@ -29,13 +29,15 @@ def test_a_message_is_answered_and_sigterm_ends_with_0(
 
 
 POINTS = [
-    *("after-receive", "after-commit", "after-commit:2", "after-send", "after-send:2"),
+    *("after-receive", "after-commit", "after-commit:2", "after-send"),
     "before-model",
     "before-reply",
 ]
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize(
+    "point", ["after-send:2", *(pytest.param(point, marks=pytest.mark.slow) for point in POINTS)]
+)
 def test_a_kill_loses_nothing_and_says_nothing_twice(
     gateways: Gateways, replies: ReplyServer, point: str
 ) -> None:
