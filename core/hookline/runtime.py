@@ -12,6 +12,7 @@ from typing import Any
 from hookline_hookspecs.drivers import Store
 from hookline_hookspecs.errors import HooklineError
 from hookline_hookspecs.events import PluginFailure
+from hookline_hookspecs.gateway import GatewayHost
 from hookline_hookspecs.inspection import Inspection
 
 from .bus.bus import Bus
@@ -84,6 +85,7 @@ class Runtime:
         asyncio.get_running_loop().set_task_factory(self._make_task)
         commands = CoreCommands(engine, self.sessions, self.dispatcher, self.commands)
         self.plugins.load_builtin(NAME, commands)
+        engine.services[GatewayHost] = self.recovery
         engine.services[Inspection] = CoreInspection(engine, self.sessions, self.plugins)
         engine.bus.signals.connect("plugin_failed", self._failures.add)
         self.plugins.load()

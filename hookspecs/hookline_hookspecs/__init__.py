@@ -17,6 +17,7 @@ from .events import (
     ModelResponse, Notice, PluginFailure, PrefixBreak, Question, Reply, Rewrite, Section,
     Session, Step, ToolOutput, ToolResult, ToolSchema, Turn, Usage, Verdict, WireRequest,
 )
+from .gateway import GatewayHost, GatewayWork
 from .hooks import HOOKS, SIGNALS, HookSpec, HookSpecs, Kind, MaybeAwaitable, hookimpl
 from .host import (
     Access, ArtifactKeeper, Channel, Context, Feature, Hit, Host, Http, HttpResponse, Paths,
@@ -35,14 +36,14 @@ __all__ = [
     "Attachment", "Audio", "AuthError", "BadRequest", "Block", "CachePrice", "Channel", "Check",
     "CheckResult", "Choice", "Command", "Compacted", "Connection", "Context", "ContextBlock",
     "ContextTooLong", "Delta", "DeltaSink", "Denial", "Deny", "Excerpt", "Failure", "Feature",
-    "Fragment", "Hit", "HookSpec", "HookSpecs", "HooklineError", "Host", "Http", "HttpResponse",
-    "ImageBlock", "Inbound", "Inspection", "Job", "Kind", "Lesson", "Marker", "MaybeAwaitable",
-    "Message", "Migration", "ModelRequest", "ModelResponse", "NetworkError", "NoConfig",
-    "Notice", "OverBudget", "Overloaded", "Paths", "Plugin", "PluginFailure", "PrefixBreak",
-    "Provider", "ProviderError", "ProviderSettings", "Question", "RateLimited", "Reacting",
-    "Refused", "Reply", "Reviewer", "Rewrite", "Route", "Section", "Session", "StablePrompt",
-    "Stash", "Step", "Storage", "Store", "StoreError", "TextBlock", "ThinkingBlock",
-    "Threading", "Tool", "ToolCall", "ToolError", "ToolOutput", "ToolResult", "ToolResultBlock",
-    "ToolSchema", "Transaction", "Turn", "Usage", "Verdict", "WireRequest", "command",
-    "features", "hookimpl", "message_ids", "tool",
+    "Fragment", "GatewayHost", "GatewayWork", "Hit", "HookSpec", "HookSpecs", "HooklineError",
+    "Host", "Http", "HttpResponse", "ImageBlock", "Inbound", "Inspection", "Job", "Kind",
+    "Lesson", "Marker", "MaybeAwaitable", "Message", "Migration", "ModelRequest",
+    "ModelResponse", "NetworkError", "NoConfig", "Notice", "OverBudget", "Overloaded", "Paths",
+    "Plugin", "PluginFailure", "PrefixBreak", "Provider", "ProviderError", "ProviderSettings",
+    "Question", "RateLimited", "Reacting", "Refused", "Reply", "Reviewer", "Rewrite", "Route",
+    "Section", "Session", "StablePrompt", "Stash", "Step", "Storage", "Store", "StoreError",
+    "TextBlock", "ThinkingBlock", "Threading", "Tool", "ToolCall", "ToolError", "ToolOutput",
+    "ToolResult", "ToolResultBlock", "ToolSchema", "Transaction", "Turn", "Usage", "Verdict",
+    "WireRequest", "command", "features", "hookimpl", "message_ids", "tool",
 ]

@@ -347,19 +347,13 @@ class Host(Protocol):
     def channels(self) -> list[Channel]:
         """Every channel that the plugins have registered."""
 
-    async def take_up(self) -> None:
-        """Go on with what a dead process left: unfinished turns, messages that wait, replies that
-        were not delivered; and forget what was done a week ago. For the one process that runs the
-        channels, once they are up, and now and then."""
-
-    async def finish(self, seconds: float) -> None:
-        """Wait for the work that is under way, at most this long."""
-
     async def receive(self, inbound: Inbound) -> bool:
-        """Take an inbound message: stored when this returns. False: it was there already."""
+        """Take an inbound message, for channels.
 
-    async def answer(self, session_id: str, choice: str, user_id: str) -> bool:
-        """Answer the session's open question. False: there is none, or not for this person."""
+        It is stored durably when this returns, so that the channel may acknowledge it; everything
+        else happens later. Returns False if it was there already. Raises ``StoreError`` if it could
+        not be stored.
+        """
 
     async def run_turn(
         self,

@@ -16,6 +16,7 @@ from hookline_hookspecs import (
     Ask,
     Attachment,
     Deny,
+    GatewayHost,
     Inbound,
     Message,
     ModelRequest,
@@ -418,11 +419,11 @@ async def test_a_reply_that_asks_carries_its_choices(harness: Make) -> None:
     assert (reply.text, reply.choices) == (NUMBERED, ("Red", "Green"))
     await h.runtime.finish_background(5)
     host = h.plugin(Asks).host
-    assert await host.answer(reply.session.id, "Green", "user")
+    assert await host.services[GatewayHost].answer(reply.session.id, "Green", "user")
     assert (await h.channel.replies(2))[1].text == "thanks"
     await h.runtime.finish_background(5)
     assert h.model.last.messages[-1].text == "Green"
-    assert not await host.answer(reply.session.id, "Red", "user")
+    assert not await host.services[GatewayHost].answer(reply.session.id, "Red", "user")
 
 
 async def test_a_turn_that_a_button_began_can_be_stopped(harness: Make) -> None:
@@ -431,7 +432,7 @@ async def test_a_turn_that_a_button_began_can_be_stopped(harness: Make) -> None:
     await h.channel.say("paint it")
     (reply,) = await h.channel.replies(1)
     await h.runtime.finish_background(5)
-    await h.plugin(Asks).host.answer(reply.session.id, "Green", "user")
+    await h.plugin(Asks).host.services[GatewayHost].answer(reply.session.id, "Green", "user")
     async with asyncio.timeout(5):
         await h.plugin(Slow).entered.wait()
     await h.channel.say("/stop")

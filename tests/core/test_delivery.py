@@ -11,7 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hookline_hookspecs import HooklineError, Inbound, Plugin, Question, Reply, command, hookimpl
+from hookline_hookspecs import (
+    GatewayHost,
+    HooklineError,
+    Inbound,
+    Plugin,
+    Question,
+    Reply,
+    command,
+    hookimpl,
+)
 from hookline_hookspecs.plugin import NoConfig
 
 Make = Callable[..., Any]
@@ -95,7 +104,7 @@ async def test_where_nobody_is_there_a_reply_waits_for_the_next_one(harness: Mak
     await h.aopen()
     host = h.plugin(Plugin).host
     await host.receive(said("x"))
-    await host.finish(PATIENCE)  # nothing is under way any more
+    await host.services[GatewayHost].finish(PATIENCE)  # nothing is under way any more
     assert (len(post.tried), post.sent) == (1, [])
     await host.receive(said("y", 2))
     assert await post.until(2) == ["a", "b"]
@@ -118,7 +127,7 @@ def test_a_reply_that_may_have_arrived_is_marked(harness: Make, tmp_path: Path) 
     async def restarted(post: Post) -> None:
         h = harness(mail(post), home=tmp_path / "home")
         await h.aopen()
-        await h.plugin(Plugin).host.take_up()
+        await h.plugin(Plugin).host.services[GatewayHost].recover()
         assert await post.until(2) == ["a", "b"]
         assert [reply.repeated for reply in post.sent] == [True, False]
         await h.runtime.__aexit__(None, None, None)
@@ -153,14 +162,14 @@ async def test_what_was_done_a_week_ago_is_forgotten_while_the_process_lives(
     host = h.plugin(Plugin).host
     assert await host.receive(said("x"))
     await post.until(1)
-    await host.finish(PATIENCE)
+    await host.services[GatewayHost].finish(PATIENCE)
     for days, known in ((6.9, True), (7.1, False)):
         after(days)
-        await host.take_up()
-        await host.finish(PATIENCE)
+        await host.services[GatewayHost].recover()
+        await host.services[GatewayHost].finish(PATIENCE)
         assert await host.receive(said("x")) is not known
     assert await post.until(2) == ["a", "b"]
-    await host.finish(PATIENCE)
+    await host.services[GatewayHost].finish(PATIENCE)
     with closing(sqlite3.connect(h.home / "hookline.db")) as db:
         assert db.execute("SELECT COUNT(*) FROM outbox").fetchone() == (1,)
 
@@ -186,9 +195,9 @@ async def test_a_turn_that_is_under_way_is_not_taken_up(harness: Make) -> None:
         await waits.entered.wait()
     await host.receive(said("y", 2))
     for _ in range(3):
-        await host.take_up()
+        await host.services[GatewayHost].recover()
     waits.go_on.set()
-    await host.finish(PATIENCE)
+    await host.services[GatewayHost].finish(PATIENCE)
     assert [(reply.text, reply.in_reply_to) for reply in post.sent] == [("a", "m1"), ("b", "m2")]
     assert len(h.model.requests) == 2
 
@@ -207,9 +216,9 @@ async def test_a_command_can_answer_with_buttons(harness: Make) -> None:
     h.plugin(Menu).host.signals.connect("reply_sent", lambda r, ctx=None: told.append(r.delivered))
     await h.plugin(Menu).host.receive(said("/lunch"))
     assert await post.until(1) == ["What will it be?"]
-    await h.plugin(Menu).host.finish(PATIENCE)
+    await h.plugin(Menu).host.services[GatewayHost].finish(PATIENCE)
     assert post.sent[0].choices == ("Soup", "Bread")
-    assert told == ["1"]
+    assert told == [("1",)]
 
 
 async def test_a_platform_that_is_away_is_not_asked_by_more_and_more(harness: Make) -> None:
@@ -223,11 +232,11 @@ async def test_a_platform_that_is_away_is_not_asked_by_more_and_more(harness: Ma
         while not post.tried:
             await asyncio.sleep(0.01)
     for _ in range(3):  # what a gateway does now and then
-        await host.take_up()
+        await host.services[GatewayHost].recover()
     await asyncio.sleep(0)
     before = len(asyncio.all_tasks())
     for _ in range(20):
-        await host.take_up()
+        await host.services[GatewayHost].recover()
     await asyncio.sleep(0.1)
     assert len(asyncio.all_tasks()) <= before
     assert len(post.tried) == 1

@@ -19,7 +19,10 @@ from .outbox import Outbox
 
 @dataclass
 class Recovery:
-    """Claims what nobody works on any more. A row is taken only by who wins its claim."""
+    """Claims what nobody works on any more. A row is taken only by who wins its claim.
+
+    It is the service ``GatewayHost``.
+    """
 
     engine: Engine
     sessions: Sessions
@@ -48,6 +51,14 @@ class Recovery:
         for channel in [one for one in self.outbox.channels if one.network]:
             start(self.outbox.deliver_all(channel.name))
         await journal.prune()
+
+    async def finish(self, seconds: float) -> None:
+        """Wait for what is under way, at most ``seconds``."""
+        await self._engine.background.finish(seconds)
+
+    async def answer(self, session_id: str, choice: str, user_id: str) -> bool:
+        """Answer a session's open question; False if there is none, or not for this person."""
+        return await self._dispatcher.answer(session_id, choice, user_id)
 
     async def _claim(self, inbox_id: str, owner: str | None) -> bool:
         """Claim a message that no living process works on."""

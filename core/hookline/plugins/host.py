@@ -22,6 +22,12 @@ from ..sessions.context import PluginContext, TurnContext, current, idle_context
 from ..sessions.manager import Sessions
 
 T = TypeVar("T")
+GONE = {
+    "take_up": "host.services[GatewayHost].recover()",
+    "finish": "host.services[GatewayHost].finish(seconds)",
+    "answer": "host.services[GatewayHost].answer(session_id, choice, user_id)",
+}
+"""What API 1.0 had on the host, and what stands in its place."""
 
 
 class PluginSignals:
@@ -125,10 +131,14 @@ class PluginHost:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._watchers: list[Callable[[TurnContext | None, Step], None]] = []
         self.env, self.provider = engine.loaded.env, engine.providers.settings
-        self.receive, self.answer = dispatcher.receive, dispatcher.answer
-        self.take_up, self.finish = recovery.recover, engine.background.finish
+        self.receive = dispatcher.receive
         self.fork = dispatcher.run_fork
         self.set_title, self.messages = sessions.set_title, sessions.stored_messages
+
+    def __getattr__(self, name: str) -> Any:
+        if name in GONE:
+            raise AttributeError(f"host.{name} is gone since API 2.0; use {GONE[name]}")
+        raise AttributeError(f"host has no attribute {name!r}")
 
     @cached_property
     def storage(self) -> Storage:

@@ -14,7 +14,7 @@ SIGNALS = (
     "delta", "notice", "reply_sent", "compacted", "denied", "plugin_failed", "budget", "settled",
 )
 """Signals beside those that carry a hook's name. ``settled`` carries an ``Inbound`` that needs no
-further work, whether or not there was a reply."""
+further work, whether or not there was a reply. ``reply_sent`` always carries a ``Reply``."""
 
 
 class HookSpecs(BootHooks, SessionHooks, TurnHooks, LearningHooks):

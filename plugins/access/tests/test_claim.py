@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from hookline.testing import Clock
+from hookline_hookspecs import GatewayWork
 
 from .conftest import CLAIM, MakeTown, Run, Town
 
@@ -31,12 +32,18 @@ def test_the_first_message_has_a_code_printed_and_its_sender_is_admin(
     assert (claimed, pair, again) == (YES, "Nobody waits to be let in.", "what is this?")
 
 
+async def gateway_up(town: Town) -> None:
+    """What a gateway does once its channels are up."""
+    for work in town.host.services.all(GatewayWork):
+        await work.gateway_up(["fake"])
+
+
 def test_a_code_is_printed_when_a_channel_comes_up(
     town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async def story(town: Town) -> str | None:
         await town.h.aopen()
-        town.host.signals.send("channel_up", "fake")
+        await gateway_up(town)
         codes: list[str] = []
         while not codes:
             await asyncio.sleep(0)
@@ -46,14 +53,14 @@ def test_a_code_is_printed_when_a_channel_comes_up(
     assert run(town(), story) == YES
 
 
-@pytest.mark.parametrize("signal", ["channel_up", None])
+@pytest.mark.parametrize("is_up", [True, False])
 def test_with_an_admin_nothing_is_printed(
-    town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str], signal: str | None
+    town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str], is_up: bool
 ) -> None:
     async def story(town: Town) -> None:
         await town.h.aopen()
-        if signal:
-            town.host.signals.send(signal, "fake")
+        if is_up:
+            await gateway_up(town)
         await town.say("eve", "hello")
 
     run(town(admins=["fake:boss"]), story)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hookline.testing import calls
 from hookline_clarify import Clarify
-from hookline_hookspecs import Plugin, ToolCall, tool
+from hookline_hookspecs import GatewayHost, Plugin, ToolCall, tool
 
 Make = Callable[..., Any]
 NUMBERED = "Which colour?\n1. red\n2. dark blue\n3. Other"
@@ -74,7 +74,11 @@ def test_it_works_in_a_chat_with_buttons(harness: Make) -> None:
         await h.channel.say("go")
         (question,) = await h.channel.replies(1)
         assert (question.text, question.choices) == (NUMBERED, ("red", "dark blue"))
-        await h.plugin(Clarify).host.answer(question.session.id, question.choices[0], "user")
+        await (
+            h.plugin(Clarify)
+            .host.services[GatewayHost]
+            .answer(question.session.id, question.choices[0], "user")
+        )
         await h.channel.replies(2)
 
     h.run(talk())

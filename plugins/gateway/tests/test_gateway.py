@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hookline_gateway import Gateway
 from hookline_gateway.health import judged
-from hookline_hookspecs import Access, Inbound, Plugin, Reply, hookimpl
+from hookline_hookspecs import Access, GatewayWork, Inbound, Plugin, Reply, hookimpl
 
 Make = Callable[..., Any]
 PATIENCE = 60
@@ -62,27 +62,20 @@ class Loft(Plugin):
     def setup(self, host: Any) -> None:
         self.pigeon = Pigeon()
         self.heard: list[object] = []
-        host.signals.connect("channel_up", lambda event, ctx: self.heard.append(event))
+        host.services.add(GatewayWork, self)
+
+    needs_no_channel = False
+
+    async def gateway_up(self, channels: Any) -> None:
+        self.heard += [*channels, *self.pigeon.life]
+
+    async def gateway_stopping(self) -> None:
+        await asyncio.sleep(0.05)
+        self.heard.append("stopping")
 
     @hookimpl
     def register_channels(self, register: Any) -> None:
         register(self.pigeon)
-
-
-class Crier(Plugin):
-    """Brings a channel that tells by itself that it is up."""
-
-    @hookimpl
-    def register_channels(self, register: Any) -> None:
-        host = self.host
-
-        class Loud(Pigeon):
-            name = "loud"
-
-            async def start(self) -> None:
-                host.signals.send("channel_up", "loud")
-
-        register(Loud())
 
 
 class Lame(Plugin):
@@ -144,12 +137,40 @@ def test_channels_are_up_until_the_end(harness: Make, capsys: Any) -> None:
     assert state_of(h)["state"] == "stopped"
 
 
-def test_each_channel_is_told_up_once(harness: Make, capsys: Any) -> None:
+def test_plugins_learn_when_the_channels_are_up_and_when_they_stop(
+    harness: Make, capsys: Any
+) -> None:
     async def story(h: Any) -> list[object]:
         return list(h.plugin(Loft).heard)
 
-    found, _ = while_up(harness(Gateway, Loft, Crier, Doorman), capsys, story)
-    assert [name for name in found if name != "fake"] == ["pigeon", "loud"]
+    h = harness(Gateway, Loft, Doorman)
+    found, _ = while_up(h, capsys, story)
+    assert [name for name in found if name != "fake"] == ["pigeon", "up"]
+    assert h.plugin(Loft).heard[-1] == "stopping"
+
+
+class Nightly(Plugin):
+    """Works in a gateway, with or without a channel."""
+
+    needs_no_channel = True
+
+    @hookimpl
+    def setup(self, host: Any) -> None:
+        host.services.add(GatewayWork, self)
+
+    async def gateway_up(self, channels: Any) -> None:
+        raise RuntimeError("the first night is always bad")
+
+    async def gateway_stopping(self) -> None:
+        raise RuntimeError("and so is the last")
+
+
+def test_work_that_fails_ends_no_gateway(harness: Make, capsys: Any) -> None:
+    async def story(h: Any) -> str:
+        return "up"
+
+    h = harness(Gateway, Nightly, Doorman, strict=False)
+    assert while_up(h, capsys, story)[0] == "up"
 
 
 def test_what_a_dead_process_left_is_answered(harness: Make, tmp_path: Path, capsys: Any) -> None:

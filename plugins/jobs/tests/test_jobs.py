@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hookline.testing import Clock
-from hookline_hookspecs import Inspection, Job, Plugin, hookimpl
+from hookline_hookspecs import GatewayHost, Inspection, Job, Plugin, hookimpl
 from hookline_jobs import Jobs
 
 Make = Callable[..., Any]
@@ -125,7 +125,7 @@ def test_a_sub_agents_turn_runs_none(harness: Make) -> None:
     async def nested() -> None:
         await h.aopen()
         await h.plugin(Jobs).host.run_turn("go")
-        await h.plugin(Jobs).host.finish(5)
+        await h.plugin(Jobs).host.services[GatewayHost].finish(5)
 
     h.run(nested())
     assert h.plugin(kind).swept == 0

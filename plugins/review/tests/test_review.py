@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hookline.testing import Clock, calls
 from hookline_hookspecs import (
+    GatewayHost,
     Inbound,
     Inspection,
     Message,
@@ -269,7 +270,7 @@ def test_what_becomes_due_during_a_review_is_reviewed_after_it(harness: Make, di
             await runtime.dispatcher.confirm(await runtime.dispatcher.submit(inbound, "no"))
             await h.plugin(Gate).held.wait()
         h.plugin(Gate).opened.set()
-        await h.plugin(Review).host.finish(20)
+        await h.plugin(Review).host.services[GatewayHost].finish(20)
 
     h.run(talk())
     begun = [r.messages for r in h.model.requests if "worth a line" in r.messages[-1].text]
@@ -289,7 +290,7 @@ def test_a_sub_agents_turn_is_not_counted(harness: Make, diary: Diary) -> None:
     async def nested() -> None:
         await h.aopen()
         await h.plugin(Review).host.run_turn("go")
-        await h.plugin(Review).host.finish(5)
+        await h.plugin(Review).host.services[GatewayHost].finish(5)
 
     h.run(nested())
     assert len(h.model.requests) == 1

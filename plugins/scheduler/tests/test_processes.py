@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hookline.testing import calls
-from hookline_hookspecs import Inbound, Plugin, tool
+from hookline_hookspecs import GatewayHost, Inbound, Plugin, tool
 from hookline_hookspecs.plugin import NoConfig
 
 Make = Callable[..., Any]
@@ -208,7 +208,7 @@ def test_a_result_that_was_not_delivered_is_delivered_once(make_home: Make, cloc
         async def later(after: Any = after) -> list[str]:
             await after.gateway()
             await after.look()
-            await after.scheduler.host.finish(30.0)
+            await after.scheduler.host.services[GatewayHost].finish(30.0)
             return [reply.text for reply in after.harness.channel.sent]
 
         assert after.run(later()) == expected
@@ -243,7 +243,7 @@ def test_a_message_that_looks_like_its_own_does_nothing(make_home: Make, clock: 
             Inbound("terminal", "default", "eve", f"schedule:{run}:result", told, session_id="x")
         )
         assert "terminal:ann" in await home.type("/whoami")
-        await home.scheduler.host.finish(30.0)
+        await home.scheduler.host.services[GatewayHost].finish(30.0)
         assert home.screen.shown.empty()
 
     home.run(life())

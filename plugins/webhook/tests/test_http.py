@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 from hookline.testing import Harness
-from hookline_hookspecs import Host, Plugin, StoreError, hookimpl
+from hookline_hookspecs import Plugin, StoreError
 from hookline_webhook import Webhook
 
 from .conftest import SECRET, ReplyServer, message, signed
@@ -167,20 +167,6 @@ def test_signals_stay_the_gateways(serve: Serve) -> None:
     before = [signal.getsignal(one) for one in (signal.SIGTERM,)]
     during = serve(talk)
     assert during[:1] == before
-
-
-def test_others_hear_that_the_channel_is_up(serve: Serve) -> None:
-    heard: list[object] = []
-
-    class Ear(Plugin):
-        @hookimpl
-        def setup(self, host: Host) -> None:
-            host.signals.connect("channel_up", lambda event, ctx=None: heard.append(event))
-
-    async def talk(client: httpx2.AsyncClient, url: str) -> None:
-        assert heard == ["webhook"]
-
-    serve(talk, Ear)
 
 
 @pytest.mark.parametrize("secret", ["", "short", "fifteen chars.."])

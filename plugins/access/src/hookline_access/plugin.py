@@ -14,6 +14,7 @@ from hookline_hookspecs import (
     Check,
     Context,
     Deny,
+    GatewayWork,
     HooklineError,
     Host,
     Inbound,
@@ -48,14 +49,14 @@ from .wording import (
 if TYPE_CHECKING:
     from hookline_hookspecs.hooks.boot import RegisterCli
 
-CHANNEL_UP = "channel_up"
-"""The signal that a network channel is up; the event is its name."""
 KNOWN = 1024
 """Sessions whose person is remembered, for their sub-agents."""
 
 
 class AccessControl(Plugin[AccessConfig]):
     """Nobody writes on a network channel, and nobody approves, who was not let in."""
+
+    needs_no_channel = False
 
     def __init__(self, config: AccessConfig, host: Host) -> None:
         super().__init__(config, host)
@@ -73,7 +74,7 @@ class AccessControl(Plugin[AccessConfig]):
         for fault in self.config.faults:
             self.log.warning("%s", fault)
         host.services.provide(Access, self)
-        host.signals.connect(CHANNEL_UP, self._channel_up)
+        host.services.add(GatewayWork, self)
 
     # The service
 
@@ -156,13 +157,16 @@ class AccessControl(Plugin[AccessConfig]):
 
     # The first admin
 
-    async def _channel_up(self, event: object, ctx: Context | None = None) -> None:
-        """A gateway starts: without an admin it prints a claim code."""
+    async def gateway_up(self, channels: Sequence[str]) -> None:
+        """Warn of what is wrong with the lists, and print a claim code if there is no admin."""
         for fault in self.config.faults:
             _print(f"hookline: warning: {fault}\n")
         await self._chats.load()
         if not await self._people.has_admin():
             await self._announce()
+
+    async def gateway_stopping(self) -> None:
+        """Nothing is to be done."""
 
     async def _announce(self) -> None:
         """Print a claim code, unless one that this process has printed is still good."""

@@ -249,10 +249,10 @@ class Approvals(Plugin[ApprovalsConfig]):
         _bound(self._answering)
         return replace(waiting.question, text=text)
 
-    def _reply_sent(self, reply: Reply | None, ctx: Context | None = None) -> None:
+    def _reply_sent(self, reply: Reply, ctx: Context | None = None) -> None:
         """The platform's ids of a question that was shown."""
-        waiting = self._answering.pop(reply.in_reply_to or "", None) if reply is not None else None
-        if waiting is not None and reply is not None:
+        waiting = self._answering.pop(reply.in_reply_to or "", None)
+        if waiting is not None:
             for id_ in reply.delivered:
                 self._shown[reply.session.channel, reply.session.chat_id, id_] = waiting
             _bound(self._shown)

@@ -8,14 +8,12 @@ from collections.abc import Sequence, Set
 from time import monotonic
 from typing import Any
 
-from hookline_hookspecs import Channel, HooklineError, Host
+from hookline_hookspecs import Channel, GatewayHost, GatewayWork, HooklineError, Host
 
 from .state import ENDED, STARTING, STOPPED, UP, State
 from .telling import tell
 
 log = logging.getLogger("hookline.plugin.gateway")
-CHANNEL_UP = "channel_up"
-"""The signal that a network channel is up; the event is its name."""
 STOP_SECONDS = 5.0
 """That channels have to stop receiving before the drain begins without them."""
 
@@ -36,14 +34,13 @@ class Fleet:
         self._state = state
         self._up: list[Channel] = []
         self._watching: list[asyncio.Task[None]] = []
-        self._told: set[object] = set()
+        self._works: list[GatewayWork] = []
 
     async def start(self, channels: Sequence[Channel]) -> None:
         """Start every channel and tell that it is up, unless it has told so itself.
 
         Raises :class:`CannotStart`.
         """
-        self._host.signals.connect(CHANNEL_UP, self._heard)
         for channel in channels:
             self._state.channel(channel.name, STARTING)
             self._up.append(channel)  # to be stopped, however far it comes
@@ -54,14 +51,15 @@ class Fleet:
                 why = str(error) or type(error).__name__
                 raise CannotStart(f"channel {channel.name} cannot start: {why}") from error
             self._state.channel(channel.name, UP)
-            if channel.name not in self._told:
-                self._host.signals.send(CHANNEL_UP, channel.name)
             log.info("channel %s is up", channel.name)
             spawned = _spawned(channel, asyncio.all_tasks() - before)
             self._watching.append(asyncio.create_task(self._watch(channel, spawned)))
-
-    def _heard(self, event: object, ctx: Any = None) -> None:
-        self._told.add(event)
+        for work in self._host.services.all(GatewayWork):
+            self._works.append(work)
+            try:
+                await work.gateway_up([channel.name for channel in channels])
+            except Exception:
+                log.exception("%s did not take note of the gateway", type(work).__name__)
 
     async def _watch(self, channel: Channel, spawned: Set[asyncio.Task[Any]]) -> None:
         """Tell when a channel ends that nobody has stopped: it says so, or its work is over."""
@@ -87,7 +85,8 @@ class Fleet:
         for task in self._watching:
             task.cancel()
         stops = [asyncio.create_task(self._stop(channel)) for channel in self._up]
-        self._up, self._watching = [], []
+        stops += [asyncio.create_task(_end(work)) for work in self._works]
+        self._up, self._watching, self._works = [], [], []
         pending: set[asyncio.Task[None]] = set()
         if stops:
             _, pending = await asyncio.wait(stops, timeout=STOP_SECONDS)
@@ -99,6 +98,13 @@ class Fleet:
         except Exception:
             log.exception("channel %s did not stop well", channel.name)
         self._state.channel(channel.name, STOPPED)
+
+
+async def _end(work: GatewayWork) -> None:
+    try:
+        await work.gateway_stopping()
+    except Exception:
+        log.exception("%s did not stop well", type(work).__name__)
 
 
 def _spawned(channel: Channel, tasks: Set[asyncio.Task[Any]]) -> Set[asyncio.Task[Any]]:
@@ -121,9 +127,9 @@ async def _over(tasks: Set[asyncio.Task[Any]]) -> None:
 async def drained(host: Host, stopping: Sequence[asyncio.Task[None]], seconds: float) -> None:
     """Wait for work that is under way and for channels that still stop, at most this long."""
     until = monotonic() + seconds
-    await host.finish(seconds)
+    await host.services[GatewayHost].finish(seconds)
     if stopping:
         _, late = await asyncio.wait(stopping, timeout=max(0.0, until - monotonic()))
         for task in late:
             task.cancel()
-        await host.finish(max(0.0, until - monotonic()))
+        await host.services[GatewayHost].finish(max(0.0, until - monotonic()))

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from time import monotonic
 from typing import Any
 
-from hookline_hookspecs import Channel, HooklineError, Host, Inspection
+from hookline_hookspecs import Channel, GatewayHost, GatewayWork, HooklineError, Host, Inspection
 
 from . import state as states
 from .channels import CannotStart, Fleet, drained
@@ -55,8 +55,8 @@ async def serve(
 async def checked_channels(host: Host) -> list[Channel]:
     """The network channels that are on.
 
-    Ends with ``SystemExit`` where there is none, no model is configured, or nobody decides who may
-    write although config wants it.
+    Ends with ``SystemExit`` where there is nothing to run, no model is configured, or nobody
+    decides who may write although config wants it.
     """
     core = host.services[Inspection]
     core.check_model(core.default_model())
@@ -67,9 +67,10 @@ async def checked_channels(host: Host) -> list[Channel]:
         for warning in row.get("warnings", ()):
             tell(f"hookline: warning: {warning}")
     channels = [channel for channel in host.channels() if channel.network]
-    if not channels:
+    if not channels and not any(work.needs_no_channel for work in host.services.all(GatewayWork)):
         stop("no channel is on; switch one on under plugins: in config.yaml", USAGE)
-    make_sure(host, plugins, [channel.name for channel in channels])
+    if channels:
+        make_sure(host, plugins, [channel.name for channel in channels])
     return channels
 
 
@@ -78,7 +79,7 @@ async def _up(
 ) -> None:
     """Start everything, go on with what a dead process left, and say so."""
     # First: what comes in while the channels start stands behind what was acknowledged before.
-    await host.take_up()
+    await host.services[GatewayHost].recover()
     await fleet.start(channels)
     state.become(states.READY)
     names = ", ".join(channel.name for channel in channels)
@@ -102,7 +103,7 @@ async def _tend(host: Host) -> None:
     while True:
         await asyncio.sleep(TEND)
         try:
-            await host.take_up()
+            await host.services[GatewayHost].recover()
         except HooklineError as error:
             host.log.warning("what was left undone cannot be looked for: %s", error)
 

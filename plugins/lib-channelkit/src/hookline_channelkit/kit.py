@@ -184,8 +184,8 @@ class Kit:
     async def _forget(self, reply: Reply) -> None:
         await self._delivery.ledger.forget(reply.id)
 
-    def _reply_sent(self, reply: Reply | None, *, ctx: Context | None = None) -> Any:
-        if reply is None or reply.session.channel != self.name:
+    def _reply_sent(self, reply: Reply, *, ctx: Context | None = None) -> Any:
+        if reply.session.channel != self.name:
             return None
         self._presence.end(reply.session.chat_id, reply.in_reply_to or "")
         return self._forget(reply)

@@ -13,7 +13,7 @@ from . import wording
 from .complaint import Complaint
 from .config import SchedulerConfig
 from .jobs import Chat, Ending, Job, Jobs, Run
-from .service import CHANNEL, TERMINAL, Service
+from .service import TERMINAL, Service
 from .when import Once, next_due, read, shown
 from .zones import find_zone, system_zone
 
@@ -35,7 +35,7 @@ class Desk:
 
     def channels(self) -> list[str]:
         """The names of the network channels whose chats may have jobs."""
-        return sorted({one.name for one in self._host.channels() if one.network} - {CHANNEL})
+        return sorted({one.name for one in self._host.channels() if one.network})
 
     async def add(self, chat: Chat, when: str, prompt: str, timezone: str = "") -> Job:
         """Create a job of ``chat``."""

@@ -1,23 +1,21 @@
 """The plugin: the tool ``schedule``, the command ``/schedule``, ``hookline cron``, and the hooks.
 
 :mod:`.when` parses times, :mod:`.jobs` stores jobs and runs, :mod:`.service` runs what is due,
-:mod:`.desk` is what people and the model can do, :mod:`.life` detects that a gateway is up.
+:mod:`.desk` is what people and the model can do.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from hookline_hookspecs import Channel, Context, Host, Plugin, command, hookimpl, tool
+from hookline_hookspecs import Context, GatewayWork, Host, Plugin, command, hookimpl, tool
 
 from .complaint import Complaint
 from .config import SchedulerConfig
 from .desk import Desk
 from .jobs import Chat, Jobs
-from .life import GatewayLife
 from .service import BEGIN, RESULT, TERMINAL, Service, own
 
 if TYPE_CHECKING:
@@ -42,6 +40,7 @@ class Scheduler(Plugin[SchedulerConfig]):
         jobs = Jobs(host.storage)
         self.service = Service(host, self.config, jobs, self._workspace())
         self.desk = Desk(host, self.config, jobs, self.service, self._workspace())
+        host.services.add(GatewayWork, self.service)
         host.signals.connect("on_message", self.service.heard)
         host.signals.connect("settled", self.service.settled)
 
@@ -49,11 +48,6 @@ class Scheduler(Plugin[SchedulerConfig]):
     def teardown(self, host: Host) -> None:
         """Release the lock: the next process takes over what is under way."""
         self.service.end()
-
-    @hookimpl
-    def register_channels(self, register: Callable[[Channel], None]) -> None:
-        """Register a channel without messages that shows that a gateway is up."""
-        register(GatewayLife(self.service))
 
     @hookimpl
     def register_cli(self, register: RegisterCli) -> None:

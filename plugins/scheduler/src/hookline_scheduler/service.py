@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -24,8 +25,6 @@ from .config import SchedulerConfig
 from .jobs import Chat, Ending, Job, Jobs, Run
 
 TERMINAL = "terminal"
-CHANNEL = "schedule"
-"""The channel that shows that a gateway is up; it has no chats."""
 JUMP = 5.0
 """Seconds by which the clock must fall behind the machine's steady one to have been set back."""
 BEGIN, RESULT = "begin", "result"
@@ -33,6 +32,8 @@ BEGIN, RESULT = "begin", "result"
 
 class Service:
     """The scheduler of one process."""
+
+    needs_no_channel = True
 
     def __init__(self, host: Host, config: SchedulerConfig, jobs: Jobs, workspace: str) -> None:
         self._host = host
@@ -62,8 +63,8 @@ class Service:
         """Whether a run is under way in this process, or about to begin."""
         return bool(self._working)
 
-    def gateway_is_up(self) -> None:
-        """The network channels are up in this process."""
+    async def gateway_up(self, channels: Sequence[str]) -> None:
+        """The network channels are up in this process: look for due jobs."""
         self._network, self._stopping = True, False
         self._live()
 
@@ -84,7 +85,7 @@ class Service:
         """Check for due jobs now."""
         self._woken.set()
 
-    async def drain(self) -> None:
+    async def gateway_stopping(self) -> None:
         """Start no more runs, and wait a while for those under way."""
         self._network, self._stopping = False, True
         tasks = [task for task in self._working.values() if task is not None]

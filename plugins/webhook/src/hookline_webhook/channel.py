@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from .body import Delivery
     from .server import Listener
 
-CHANNEL_UP = "channel_up"
-"""The signal that a network channel is up; the event is its name."""
-
 
 class CannotStart(HooklineError):
     """The channel cannot start; the text says why and what to do."""
@@ -56,7 +53,6 @@ class WebhookChannel:
         self._listener = listener
         self._stopped.clear()
         self._host.log.info("listening on %s:%d", *self.address)
-        self._host.signals.send(CHANNEL_UP, self.name)
 
     async def _take(self, delivery: Delivery) -> bool:
         """Store a message; False for a repeated id."""
