@@ -54,11 +54,11 @@ class Recovery:
 
     async def finish(self, seconds: float) -> None:
         """Wait for what is under way, at most ``seconds``."""
-        await self._engine.background.finish(seconds)
+        await self.engine.background.finish(seconds)
 
     async def answer(self, session_id: str, choice: str, user_id: str) -> bool:
         """Answer a session's open question; False if there is none, or not for this person."""
-        return await self._dispatcher.answer(session_id, choice, user_id)
+        return await self.dispatcher.answer(session_id, choice, user_id)
 
     async def _claim(self, inbox_id: str, owner: str | None) -> bool:
         """Claim a message that no living process works on."""
