@@ -212,7 +212,7 @@ async def test_a_command_can_answer_with_buttons(harness: Make) -> None:
     post = Post()
     h = harness(Menu, mail(post))
     await h.aopen()
-    told: list[str | None] = []
+    told: list[tuple[str, ...]] = []
     h.plugin(Menu).host.signals.connect("reply_sent", lambda r, ctx=None: told.append(r.delivered))
     await h.plugin(Menu).host.receive(said("/lunch"))
     assert await post.until(1) == ["What will it be?"]
