@@ -13,6 +13,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from meta.tree import ROOT
 
 from docs.pages import Block, blocks, written
 
@@ -32,7 +33,10 @@ filterwarnings = error
 asyncio_mode = auto
 asyncio_default_fixture_loop_scope = function
 """
-RUFF = "line-length = 100\nlint.select = ['B', 'E', 'F', 'I', 'PT', 'RET', 'SIM', 'UP', 'W']\n"
+SCAFFOLD = ROOT / "plugins/scaffold/src/hookline_scaffold/templates/pyproject.toml.tmpl"
+_SETTINGS = SCAFFOLD.read_text("utf-8").partition("[tool.ruff]")[2].partition("[tool.mypy]")[0]
+RUFF = _SETTINGS.replace("[tool.ruff.", "[")
+"""What a generated repository has ruff look for: recipes are pasted into one."""
 
 
 def example_pages() -> list[str]:

@@ -1,7 +1,7 @@
-"""Makes a plugin with ``hookline plugins new`` and does with it all that its author would.
+"""Makes one of each kind with ``hookline plugins new`` and does with it all that its author would.
 
 A program, no test: ``PYTHONPATH=tests python -m meta.scaffold_check``. It needs ``uv`` on the path
-and the package index; it takes about half a minute. Exit code 1 names what did not work.
+and the package index; it takes about a minute. Exit code 1 names what did not work.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ from meta.tree import ROOT, dists, normal
 
 NAME = "my-weather"
 MODULE = "hookline_my_weather"
-BROUGHT = ("scaffold", "sqlite")
-"""What is installed beside core: the command, and the store that the generated tests run on."""
+OTHERS = ("tool", "guard", "channel", "provider", "store")
+"""The kinds beside ``plugin``; all are made and checked in one environment."""
+BROUGHT = ("scaffold", "sqlite", "storage", "guards")
+"""What is installed beside core: the command, and what the generated CI file installs."""
 WRONG_HOOK = "def pre_tool(self, ctx: Context, call: str) -> Deny | None:"
 
 
@@ -40,19 +42,25 @@ def build(folder: Path) -> list[Path]:
     return wheels
 
 
-def generated(place: Place, name: str, installer: str) -> Path:
+def generated(place: Place, name: str, installer: str, kind: str = "plugin") -> Path:
     """Make a plugin and follow to the word what is said to come next; its repository.
 
     ``installer`` is the program that should have been recommended here.
     """
-    told = place.hookline("plugins", "new", name)
+    told = place.hookline("plugins", "new", name, "--kind", kind)
     repository = place.folder / f"hookline-{name}"
     commands = [line.strip() for line in told.splitlines() if line.startswith("  ")]
     expect(found=len(commands), wanted=4, what=f"number of commands in {commands}")
     expect(found=installer in commands[1], wanted=True, what=f"{installer} in {commands[1]}")
     path = os.pathsep.join([str(place.bin), os.environ["PATH"]])
     place.run("sh", "-euc", "\n".join([f"export PATH={shlex.quote(path)}", *commands]))
-    expect(found=place.states().get(name), wanted="on", what=f"plugin {name} after enable")
+    if kind in ("provider", "store"):
+        key, wanted = ("model", f"{name}/quiet") if kind == "provider" else ("store", name)
+        config = yaml.safe_load((place.home / "config.yaml").read_text("utf-8"))
+        expect(found=config.get(key), wanted=wanted, what=f"{key} in config.yaml")
+        place.hookline("config", "check")
+    else:
+        expect(found=place.states().get(name), wanted="on", what=f"plugin {name} after enable")
     return repository
 
 
@@ -67,8 +75,10 @@ def ready(folder: Path) -> Place:
 def check_code(place: Place, repository: Path) -> None:
     """Lint, format and types are clean, warnings are no excuse; the CI file runs just these."""
     steps = [["ruff", "check"], ["ruff", "format", "--check"], ["mypy"], ["pytest"]]
-    for step in steps:
-        place.run(place.bin / step[0], *step[1:], cwd=repository)
+    place.run(place.bin / "ruff", "check", cwd=repository)
+    place.run(place.bin / "ruff", "format", "--check", cwd=repository)
+    # What it knows of Hookline serves every repository.
+    place.run(place.bin / "mypy", "--cache-dir", place.folder / "mypy", cwd=repository)
     told = place.run(place.bin / "pytest", "-W", "error", cwd=repository)
     expect(found=re.findall("skipped|xfailed|deselected", told), wanted=[], what=told)
     workflow = yaml.safe_load((repository / ".github/workflows/ci.yml").read_text("utf-8"))
@@ -119,12 +129,15 @@ def main() -> int:
             check_code(place, repository)
             check_wrong_hook(place, repository)
             check_wheel(place, repository)
+            for kind in OTHERS:
+                check_code(place, generated(place, f"my-{kind}", "uv pip install", kind))
+            expect(found=place.hookline("run", "Hello"), wanted="Hello\n", what="what is answered")
             place.run("uv", "pip", "install", "--quiet", "--python", place.bin.parent, "pip")
             generated(place, "rain", "-m pip install")
         except CheckFailed as failure:
             print(f"scaffold: failed\n{failure}", file=sys.stderr)
             return 1
-    print(f"scaffold: the generated plugin works; {time.monotonic() - begun:.0f} s")
+    print(f"scaffold: what is generated works, each kind; {time.monotonic() - begun:.0f} s")
     return 0
 
 

@@ -9,6 +9,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from hookline_scaffold.kinds import KINDS
 from hookline_scaffold.naming import named
 from hookline_scaffold.repository import render, write
 
@@ -17,11 +18,14 @@ NAMES = ("weather", "my-weather", "web2-4u", "context", "test-kit", "z-z", "w", 
 
 @pytest.fixture(scope="module")
 def repositories(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a repository for each name."""
+    """A folder with a repository for each kind and name."""
     folder = tmp_path_factory.mktemp("repositories")
-    for name in NAMES:
-        write(folder / name, render(named(name), 2026))
-        installed(folder / name)
+    for kind in KINDS.values():
+        for name in NAMES:
+            repository = folder / kind.name / name
+            repository.parent.mkdir(exist_ok=True)
+            write(repository, render(named(name), kind, 2026))
+            installed(repository)
     return folder
 
 
@@ -53,8 +57,8 @@ def test_lint_and_format_are_clean_for_every_name(repositories: Path, words: tup
     assert run(repositories, "ruff", *words, ".")
 
 
-@pytest.mark.parametrize("name", ["weather", "w" * 63])
-def test_its_tests_pass_as_generated(repositories: Path, name: str) -> None:
-    told = run(repositories / name, "pytest", "-p", "no:cacheprovider")
+@pytest.mark.parametrize("kind", KINDS)
+def test_its_tests_pass_as_generated(repositories: Path, kind: str) -> None:
+    told = run(repositories / kind / ("w" * 63), "pytest", "-p", "no:cacheprovider")
     assert " passed" in told
     assert "skipped" not in told

@@ -6,6 +6,7 @@ import keyword
 import re
 import tomllib
 
+from hookline_scaffold.kinds import KINDS
 from hookline_scaffold.naming import BadName, Names, named
 from hookline_scaffold.repository import FILES, render
 from hypothesis import example, given
@@ -40,9 +41,10 @@ def test_a_name_works_or_is_refused(text: str) -> None:
     assert not keyword.iskeyword(names.class_name)
     assert re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,63}", names.tool)
     assert names.tool.isidentifier()
-    made = render(names, 2026)
-    assert len(made) == len(FILES)
-    for path, content in made.items():
-        if path.endswith(".py"):
-            compile(content, path, "exec")
-    assert tomllib.loads(made["pyproject.toml"])["project"]["name"] == names.dist
+    for kind in KINDS.values():
+        made = render(names, kind, 2026)
+        assert len(made) == len(FILES)
+        for path, content in made.items():
+            if path.endswith(".py"):
+                compile(content, path, "exec")
+        assert tomllib.loads(made["pyproject.toml"])["project"]["name"] == names.dist

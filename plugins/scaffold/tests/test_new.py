@@ -72,6 +72,41 @@ def test_it_makes_a_whole_repository_and_says_what_comes_next(new: New, here: Pa
 
 
 @pytest.mark.parametrize(
+    ("kind", "group", "start"),
+    [
+        ("plugin", "hookline.plugins", "hookline plugins enable weather"),
+        ("tool", "hookline.plugins", "hookline plugins enable weather"),
+        ("guard", "hookline.plugins", "hookline plugins enable weather"),
+        ("channel", "hookline.plugins", "hookline plugins enable weather"),
+        ("provider", "hookline.providers", "hookline config set model weather/quiet"),
+        ("store", "hookline.stores", "hookline config set store weather"),
+    ],
+)
+def test_every_kind_is_made_and_said_how_to_use(
+    new: New, here: Path, kind: str, group: str, start: str
+) -> None:
+    done = new("weather", "--kind", kind)
+    assert done.exit_code == 0, done.output
+    assert below(here) == {f"hookline-weather/{path}" for path in REPOSITORY}
+    repository = here / "hookline-weather"
+    project = tomllib.loads((repository / "pyproject.toml").read_text("utf-8"))["project"]
+    assert project["entry-points"] == {group: {"weather": "hookline_weather:Weather"}}
+    assert done.stdout.splitlines()[-1].strip() == start
+    readme = (repository / "README.md").read_text("utf-8")
+    assert start in readme
+    assert readme.count("\n# ") == 0
+    assert "%%{" not in readme
+    assert not [line for line in readme.splitlines() if len(line) > 110]
+
+
+def test_a_kind_that_there_is_not_is_refused(new: New, here: Path) -> None:
+    done = new("weather", "--kind", "spell")
+    assert done.exit_code == 2
+    assert "guard" in done.stderr
+    assert list(here.iterdir()) == []
+
+
+@pytest.mark.parametrize(
     ("written", "name", "module", "class_name"),
     [
         ("weather", "weather", "hookline_weather", "Weather"),

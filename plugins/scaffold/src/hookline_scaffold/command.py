@@ -1,4 +1,4 @@
-"""``hookline plugins new NAME [--directory DIR]``."""
+"""``hookline plugins new NAME [--directory DIR] [--kind KIND]``."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ from collections.abc import Mapping
 from datetime import date
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, NoReturn, TextIO
+from typing import Annotated, Literal, NoReturn, TextIO, TypeAlias
 
 import typer
 
+from .kinds import KINDS, Kind
 from .naming import BadName, Names, named
 from .repository import NoPlace, render, write
 
 FAILED, USAGE = 1, 2
 """Exit codes, as everywhere in Hookline."""
+KindName: TypeAlias = Literal["plugin", "tool", "guard", "channel", "provider", "store"]
 
 
 def new(
@@ -30,16 +32,17 @@ def new(
             metavar="DIR", help="The repository's folder, new or empty; else ./hookline-NAME."
         ),
     ] = None,
+    kind: Annotated[KindName, typer.Option(help="What is made.")] = "plugin",
 ) -> None:
     """Make a repository for a plugin of your own: code, tests, README, lint, types and CI."""
     try:
         names = named(name)
         folder = _folder(names, directory)
-        texts = render(names, date.today().year)
+        texts = render(names, KINDS[kind], date.today().year)
         _write(folder, texts)
     except (BadName, NoPlace) as error:
         _stop(str(error), USAGE)
-    _say(sys.stdout, _farewell(names, folder, len(texts)))
+    _say(sys.stdout, _farewell(names, KINDS[kind], folder, len(texts)))
 
 
 def _folder(names: Names, directory: str | None) -> Path:
@@ -61,13 +64,13 @@ def _write(folder: Path, texts: Mapping[str, str]) -> None:
         _stop(f"{where} could not be made: {error.strerror or error}; nothing was left", FAILED)
 
 
-def _farewell(names: Names, folder: Path, files: int) -> str:
+def _farewell(names: Names, kind: Kind, folder: Path, files: int) -> str:
     """What was made, and the commands that come next, as they work on this machine."""
     commands = [
         *([f"cd {shlex.quote(str(folder))}"] if folder.resolve() != Path.cwd() else []),
         _install_command(),
         f"{_python()} -m pytest",
-        f"hookline plugins enable {names.plugin}",
+        kind.start.format(name=names.plugin),
     ]
     made = f"Made {names.dist}: {files} files in {folder}. Next:"
     return "\n".join([made, "", *(f"  {command}" for command in commands), ""])

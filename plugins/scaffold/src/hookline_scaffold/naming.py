@@ -24,8 +24,14 @@ GROUPS = ("hookline.plugins", "hookline.providers", "hookline.stores")
 YAML_WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
 """Words that YAML reads as something else than text, so that they cannot be a key of a config."""
 IMPORTED_BY_TEMPLATES = frozenset(
-    {"BaseModel", "Callable", "Config", "Field", "Harness", "MakeHarness", "Path", "PluginContract"}
+    {
+        *("AbstractAsyncContextManager", "Any", "AsyncIterator", "Awaitable", "BaseModel"),
+        *("Callable", "Config", "Connection", "Field", "FolderChannel", "Harness", "Iterator"),
+        *("MakeHarness", "Mapping", "Migration", "Notes", "Path", "PluginContract", "Sequence"),
+        *("Shell", "SqlConnection", "T", "ThreadPoolExecutor", "TypeVar"),
+    }
 )
+"""Names in the modules that are made, beside those of ``hookline_hookspecs``."""
 _GOOD = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 

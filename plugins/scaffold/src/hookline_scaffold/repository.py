@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from importlib.resources import files
 from pathlib import Path
 
+from .kinds import Kind
 from .naming import Names
 
 LINE = 100
@@ -18,9 +19,9 @@ FILES: Mapping[str, str] = {
     "LICENSE": "LICENSE",
     ".gitignore": "gitignore",
     ".github/workflows/ci.yml": "ci.yml",
-    "src/%%{module}/__init__.py": "plugin.py",
+    "src/%%{module}/__init__.py": "%%{kind}/plugin.py",
     "src/%%{module}/py.typed": "py.typed",
-    "tests/test_plugin.py": "test_plugin.py",
+    "tests/test_plugin.py": "%%{kind}/test_plugin.py",
 }
 """Path in the repository to the template, a file in ``templates`` whose name ends in ``.tmpl``."""
 
@@ -35,7 +36,7 @@ class NoPlace(Exception):
     """The repository cannot go where it should; the text is a sentence."""
 
 
-def render(names: Names, year: int) -> dict[str, str]:
+def render(names: Names, kind: Kind, year: int) -> dict[str, str]:
     """The text of every file by its path in the repository."""
     values = {
         "name": names.plugin,
@@ -45,14 +46,24 @@ def render(names: Names, year: int) -> dict[str, str]:
         "tool": names.tool,
         "import_plugin": _import(names.module, names.class_name),
         "year": str(year),
+        "kind": kind.name,
+        "what": kind.what,
+        "description": kind.description,
+        "group": kind.group,
+        "dependencies": ", ".join(f'"{one}"' for one in kind.dependencies),
+        "start": kind.start.format(name=names.plugin),
     }
-    folder = files(__package__) / "templates"
+    intro, _, sections = _filled("%%{kind}/about.md", values).partition("\n\n## ")
+    values |= {"intro": intro, "sections": f"## {sections.rstrip()}"}
     return {
-        _Template(path).substitute(values): _Template(
-            (folder / f"{template}.tmpl").read_text("utf-8")
-        ).substitute(values)
+        _Template(path).substitute(values): _filled(template, values)
         for path, template in FILES.items()
     }
+
+
+def _filled(template: str, values: Mapping[str, str]) -> str:
+    path = files(__package__) / "templates" / f"{_Template(template).substitute(values)}.tmpl"
+    return _Template(path.read_text("utf-8")).substitute(values)
 
 
 def write(folder: Path, texts: Mapping[str, str]) -> None:
