@@ -292,7 +292,7 @@ class ModelRequest:
     into the sidecar of the turn's user message. ``params`` are neutral settings: ``stream``
     (bool), ``max_tokens`` (int), ``tool_choice`` (``auto`` or ``none``), ``temperature``,
     ``schema`` (a JSON schema the answer must follow). ``ephemeral`` is system text for this call
-    alone.
+    alone. ``purpose`` is ``turn``, or ``auxiliary`` for a question beside the conversation.
     """
 
     model: str
@@ -313,15 +313,17 @@ class Fragment(bytes):
     """Encoded JSON of one message (or of the system or tools part) with places for markers.
 
     ``cuts`` are byte offsets, one for each content block, at which ``,"cache_control":{…}`` may
-    be inserted; -1 where a block may not carry a marker.
+    be inserted; -1 where a block may not carry a marker. ``role`` is the ``Message.speaker`` of
+    the message, empty for the tools and system parts and where the provider does not say.
     """
 
     cuts: tuple[int, ...]
+    role: str
 
-    def __new__(cls, data: bytes, cuts: tuple[int, ...] = ()) -> Fragment:
+    def __new__(cls, data: bytes, cuts: tuple[int, ...] = (), role: str = "") -> Fragment:
         """``data`` as it goes on the wire, and the places in it."""
         self = super().__new__(cls, data)
-        self.cuts = cuts
+        self.cuts, self.role = cuts, role
         return self
 
 
@@ -345,6 +347,7 @@ class WireRequest:
     ``stable`` holds the encoded ``tools`` and ``system`` parts. ``fragments`` are the messages in
     order. Replacing an old fragment is allowed and recorded as a break of the prefix; ``stable``
     stays as it was rendered. ``ttl`` is for how many seconds the provider keeps what is sent.
+    ``purpose`` is the request's; core sets it.
     """
 
     provider: str
@@ -355,6 +358,7 @@ class WireRequest:
     model: str = ""
     session_id: str = ""
     ttl: float = 300.0
+    purpose: str = "turn"
 
     def __post_init__(self) -> None:
         freeze_fields(self, "fields", "stable")

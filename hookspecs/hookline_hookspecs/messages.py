@@ -95,6 +95,13 @@ class Message:
         return "\n\n".join(b.text for b in self.blocks if isinstance(b, TextBlock))
 
     @property
+    def speaker(self) -> Literal["user", "assistant", "tool"]:
+        """Whose words these are: a message of role ``user`` may hold results of tool calls."""
+        if self.role == "assistant":
+            return "assistant"
+        return "tool" if any(isinstance(b, ToolResultBlock) for b in self.blocks) else "user"
+
+    @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
         """The tool calls that this message asks for, in order."""
         return tuple(b for b in self.blocks if isinstance(b, ToolCall))

@@ -6,17 +6,21 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hookline.testing import calls
 from hookline_hookspecs import (
     Context,
     Excerpt,
+    Fragment,
     Lesson,
     ModelRequest,
     Plugin,
     Refused,
     Section,
     Session,
+    WireRequest,
     command,
     hookimpl,
+    tool,
 )
 from hookline_inspect import Inspect
 
@@ -114,3 +118,32 @@ def test_background_work_names_the_session_it_is_for(h: Any) -> None:
     assert h.plugin(Gates).seen[-1] == ("learn", "note", "test")
     with pytest.raises(LookupError, match="there is no session nowhere"):
         h.run(host.learn("tea at five", "a job", "note", session_id="nowhere"))
+
+
+class Wires(Plugin):
+    """Notes what each wire request says of itself."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.seen: list[tuple[str, list[str]]] = []
+
+    @tool(read_only=True)
+    def look(self) -> str:
+        """Look."""
+        return "seen"
+
+    @hookimpl
+    def pre_send(self, ctx: Context, wire: WireRequest) -> None:
+        roles = [part.role for part in wire.fragments if isinstance(part, Fragment)]
+        self.seen.append((wire.purpose, roles))
+
+
+def test_a_wire_request_says_what_it_is_for_and_whose_words_it_holds(harness: Make) -> None:
+    h = harness(Wires, Asking, model=[calls("look"), "done", "in short"], strict=False)
+    h.send("hello")
+    h.send("/summarise it")
+    assert h.plugin(Wires).seen == [
+        ("turn", ["user"]),
+        ("turn", ["user", "assistant", "tool"]),
+        ("auxiliary", ["user"]),
+    ]

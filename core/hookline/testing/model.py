@@ -139,6 +139,8 @@ def _fragment(message: Message) -> Fragment:
     known = message.wire.get("test")
     if known is None:
         data = {**message.to_dict(), "context": message.context}
-        known = message.wire["test"] = Fragment(_encoded(data, sort_keys=True))
+        known = message.wire["test"] = Fragment(
+            _encoded(data, sort_keys=True), role=message.speaker
+        )
     assert isinstance(known, Fragment)
     return known

@@ -33,7 +33,7 @@ async def call_model(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
 
     async def send(asked: ModelRequest) -> ModelResponse:
         provider = ctx.engine.providers.get(asked.model)
-        wire = provider.render(asked)
+        wire = replace(provider.render(asked), purpose=asked.purpose)
         guard = PrefixKeeper(ctx, wire)
         wire = await bus.pipeline("pre_send", ctx, wire, guard.check)
         broken = guard.remember(asked.model, wire) if asked.purpose == "turn" else None

@@ -62,7 +62,9 @@ def _finite(value: Any) -> Any:
             return value
 
 
-def list_fragment(blocks: Iterable[Mapping[str, Any]], head: bytes, tail: bytes) -> Fragment:
+def list_fragment(
+    blocks: Iterable[Mapping[str, Any]], head: bytes, tail: bytes, role: str = ""
+) -> Fragment:
     """Blocks as a JSON list between ``head`` and ``tail``, with a cut before each closing brace."""
     parts: list[bytes] = []
     cuts: list[int] = []
@@ -73,7 +75,7 @@ def list_fragment(blocks: Iterable[Mapping[str, Any]], head: bytes, tail: bytes)
         cuts.append(length - 1 if _may_carry_marker(block) else -1)
         length += 1  # the comma
         parts.append(part)
-    return Fragment(head + b",".join(parts) + tail, tuple(cuts))
+    return Fragment(head + b",".join(parts) + tail, tuple(cuts), role)
 
 
 def _may_carry_marker(block: Mapping[str, Any]) -> bool:
@@ -88,7 +90,7 @@ def message_fragment(message: Message, renames: Mapping[str, str]) -> Fragment:
         else _assistant_blocks(message, renames)
     )
     head = b'{"role":"%s","content":[' % message.role.encode()
-    return list_fragment(blocks or [_text(PLACEHOLDER)], head, b"]}")
+    return list_fragment(blocks or [_text(PLACEHOLDER)], head, b"]}", message.speaker)
 
 
 def _user_blocks(message: Message, renames: Mapping[str, str]) -> list[dict[str, Any]]:

@@ -54,8 +54,8 @@ def tools(schemas: Iterable[ToolSchema]) -> bytes:
 def fragment(message: Message, reasoning_field: str) -> Fragment:
     """One neutral message as one or more wire messages, joined by commas."""
     if message.role == "assistant":
-        return Fragment(encode(_assistant(message, reasoning_field)))
-    return Fragment(b",".join(encode(part) for part in _user(message)))
+        return Fragment(encode(_assistant(message, reasoning_field)), role="assistant")
+    return Fragment(b",".join(encode(part) for part in _user(message)), role=message.speaker)
 
 
 def _function(tool: ToolSchema) -> dict[str, Any]:

@@ -53,7 +53,7 @@ def tools(schemas: Iterable[ToolSchema]) -> bytes:
 def fragment(message: Message, _reasoning_field: str) -> Fragment:
     """One neutral message as one or more input items, joined by commas."""
     items = _assistant(message) if message.role == "assistant" else _user(message)
-    return Fragment(b",".join(encode(item) for item in items))
+    return Fragment(b",".join(encode(item) for item in items), role=message.speaker)
 
 
 def _function(tool: ToolSchema) -> dict[str, Any]:

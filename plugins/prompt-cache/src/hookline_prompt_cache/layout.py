@@ -68,14 +68,13 @@ class Layout:
         The model answered there, so an assistant's message follows.
         """
         for number in range(self.end - 1, MESSAGES, -1):
-            if _ASSISTANT.match(self._parts[number]):
+            if _speaker(self._parts[number]) == "assistant":
                 yield number
 
     def turn_starts(self) -> Iterator[int]:
         """The numbers of a person's messages, latest first."""
         for number in range(self.end - 1, MESSAGES - 1, -1):
-            part = self._parts[number]
-            if not _ASSISTANT.match(part) and not _RESULTS.match(part):
+            if _speaker(self._parts[number]) == "user":
                 yield number
 
     def place_of(self, marker: Marker) -> Place | None:
@@ -99,6 +98,16 @@ def as_marker(place: Place, ttl: str) -> Marker:
     part, block = place
     fragment: str | int = part - MESSAGES if part >= MESSAGES else ("tools", "system")[part]
     return Marker(fragment, block, "1h" if ttl == "1h" else "5m")
+
+
+def _speaker(part: bytes) -> str:
+    """Whose words a message is; read from its bytes where the provider does not say."""
+    role: str = getattr(part, "role", "")
+    if role:
+        return role
+    if _ASSISTANT.match(part):
+        return "assistant"
+    return "tool" if _RESULTS.match(part) else "user"
 
 
 def _cuts(part: bytes) -> tuple[int, ...]:

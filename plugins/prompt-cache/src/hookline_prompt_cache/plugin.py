@@ -37,14 +37,13 @@ from .rhythm import LONG, SHORT, rhythm
 class _Sending:
     """A request being sent. ``size`` is in bytes; ``keyed`` is the provider that got a key."""
 
-    purpose: str = "turn"
     model: str = ""
     size: int = 0
     keyed: str = ""
 
 
 _sending: ContextVar[_Sending | None] = ContextVar("hookline_prompt_cache", default=None)
-"""The request that is being sent: a wire does not say what it is for."""
+"""The request that is being sent."""
 
 
 Send: TypeAlias = Callable[[ModelRequest], Awaitable[ModelResponse]]
@@ -97,12 +96,12 @@ class PromptCache(Plugin[PromptCacheConfig]):
 
     @hookimpl
     def around_model(self, ctx: Context, request: ModelRequest) -> Any:
-        """Tell ``pre_send`` the request's purpose, and count its tokens."""
+        """Count the request's tokens, and send it again where its key was refused."""
         if not self.config.enabled:
             return None
 
         async def count(asked: ModelRequest, call_next: Send) -> ModelResponse:
-            sending = _Sending(asked.purpose)
+            sending = _Sending()
             token = _sending.set(sending)
             try:
                 response = await self._answer(ctx, asked, call_next, sending)
@@ -147,7 +146,7 @@ class PromptCache(Plugin[PromptCacheConfig]):
     async def pre_send(self, ctx: Context, wire: WireRequest) -> WireRequest | None:
         """Set the markers, or the cache key where the wire has no markers."""
         sending = _sending.get() or _Sending()
-        if not self.config.enabled or sending.purpose == "auxiliary":
+        if not self.config.enabled or wire.purpose == "auxiliary":
             return None  # A request that is sent once is not worth caching.
         sending.model = wire.model
         sending.size = sum(map(len, (*wire.stable.values(), *wire.fragments)))

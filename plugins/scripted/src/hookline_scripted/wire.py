@@ -58,7 +58,7 @@ def _fragment(message: Message) -> Fragment:
             content.append({"type": "text", "text": message.context})
         data = _encode({"role": message.role, "content": content})
         # No place for a cache marker: this wire has none.
-        known = message.wire[CACHE] = Fragment(data, (-1,) * len(content))
+        known = message.wire[CACHE] = Fragment(data, (-1,) * len(content), message.speaker)
     return known
 
 
