@@ -18,7 +18,7 @@ from hookline_hookspecs.inspection import Inspection
 from .bus.bus import Bus
 from .bus.deadline import CoreTask, plugin_task
 from .bus.implementation import Implementation
-from .bus.watchdog import Work
+from .bus.watchdog import PluginCode
 from .config import Loaded
 from .dispatch.commands import Commands
 from .dispatch.core_commands import NAME, CoreCommands
@@ -111,7 +111,7 @@ class Runtime:
         if isinstance(running, Implementation) and code is not None:
             host = self.plugins.host(running.plugin)
             if host is not None and not code.co_filename.startswith(OWN_CODE):
-                started = Work(running.plugin, f"a task that {running.where} started")
+                started = PluginCode(running.plugin, f"a task that {running.where} started")
                 task = plugin_task(work, watchdog, started, **options)
                 host.adopt(task)
                 return task

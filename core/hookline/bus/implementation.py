@@ -8,7 +8,7 @@ from typing import Any
 
 from hookline_hookspecs import HookSpec
 
-from ..bus.watchdog import HookTimeout
+from ..bus.watchdog import HookTimeout, PluginCode
 from ..text import clean
 
 LONGEST_REASON = 500
@@ -19,14 +19,14 @@ class PluginRefused(Exception):
     """A plugin cannot be registered; the text says why and what to do."""
 
 
-class Implementation:
+class Implementation(PluginCode):
     """One plugin's implementation of one hook.
 
     ``function`` is the plugin's own method, ``call(ctx, event)`` calls it with the arguments that
     it takes, and ``place`` sorts the implementations of a hook in the order of the calls.
     """
 
-    __slots__ = ("call", "function", "place", "plugin", "spec")
+    __slots__ = ("call", "function", "place", "spec")
 
     def __init__(
         self,
@@ -36,16 +36,11 @@ class Implementation:
         call: Callable[[Any, Any], Any],
         place: tuple[int, int],
     ) -> None:
+        super().__init__(plugin, where=spec.name)
         self.spec = spec
-        self.plugin = plugin
         self.function = function
         self.call = call
         self.place = place
-
-    @property
-    def where(self) -> str:
-        """The hook's name."""
-        return self.spec.name
 
 
 def is_fault(error: BaseException) -> bool:

@@ -16,7 +16,7 @@ from ..bus.implementation import Implementation, PluginRefused, describe, is_fau
 from ..bus.registration import Registry
 from ..bus.shapes import listed, wrong_field, wrong_type
 from ..bus.signals import SignalHub
-from ..bus.watchdog import Watchdog, Work
+from ..bus.watchdog import PluginCode, Watchdog
 
 log = logging.getLogger("hookline.bus")
 MOST_FAILURES = 3
@@ -82,7 +82,7 @@ class Invoker(Registry):
         self, plugin: str, where: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any
     ) -> Any:
         """Call a plugin's function that is no hook, under watch, and await what it returns."""
-        work = Work(plugin, where)
+        work = PluginCode(plugin, where)
         before = self.watchdog.begin(work, perf_counter() + STEP_LIMIT)
         try:
             result = function(*args, **kwargs)

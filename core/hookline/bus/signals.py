@@ -13,7 +13,7 @@ import blinker
 
 from ..bus.deadline import STEP_LIMIT, plugin_task
 from ..bus.implementation import describe, is_fault
-from ..bus.watchdog import Watchdog, Work
+from ..bus.watchdog import PluginCode, Watchdog
 
 log = logging.getLogger("hookline.signals")
 
@@ -58,7 +58,7 @@ class SignalHub:
                 self._warn_of_recursion(name, receiver)
                 continue
             self._calling.add(receiver)
-            work = Work(getattr(receiver, "plugin", "core"), f"a receiver of signal {name}")
+            work = PluginCode(getattr(receiver, "plugin", "core"), f"a receiver of signal {name}")
             before = self._watchdog.begin(work, perf_counter() + STEP_LIMIT)
             try:
                 result = receiver(event, ctx=ctx)
@@ -85,7 +85,7 @@ class SignalHub:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _keep(self, work: Work, task: asyncio.Task[Any]) -> None:
+    def _keep(self, work: PluginCode, task: asyncio.Task[Any]) -> None:
         self._tasks.add(task)
 
         def done(finished: asyncio.Task[Any]) -> None:
@@ -100,5 +100,5 @@ class SignalHub:
         task.add_done_callback(done)
 
 
-def _log_failure(work: Work, error: BaseException) -> None:
+def _log_failure(work: PluginCode, error: BaseException) -> None:
     log.warning("plugin %s: %s failed: %s", work.plugin, work.where, describe(error))

@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 from types import FrameType
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 log = logging.getLogger("hookline.bus")
 LOOK_EVERY = 0.5
@@ -30,23 +30,14 @@ class HookTimeout(BaseException):
     """A hook ran past its deadline. No `Exception`, so that a hook cannot swallow it unawares."""
 
 
-class PluginCode(Protocol):
-    """Code of a plugin that may be watched."""
+class PluginCode:
+    """A plugin's code that can be watched; ``where`` tells which, such as ``tool greet``."""
 
-    @property
-    def plugin(self) -> str:
-        """The plugin's name."""
+    __slots__ = ("plugin", "where")
 
-    @property
-    def where(self) -> str:
-        """What runs, such as the hook's name."""
-
-
-class Work(NamedTuple):
-    """A plugin's code that is not a hook: a tool, a command, middleware, a receiver, a task."""
-
-    plugin: str
-    where: str
+    def __init__(self, plugin: str, where: str) -> None:
+        self.plugin = plugin
+        self.where = where
 
 
 Watched: TypeAlias = "tuple[PluginCode | None, float]"

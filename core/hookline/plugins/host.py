@@ -15,7 +15,7 @@ from hookline_hookspecs.host import Channel, Context, Http, Paths, ServiceType
 from .. import clock
 from ..bus.deadline import plugin_task
 from ..bus.signals import SignalHub
-from ..bus.watchdog import Work
+from ..bus.watchdog import PluginCode
 from ..dispatch.recovery import Recovery
 from ..engine import Engine
 from ..sessions.context import PluginContext, TurnContext, current, idle_context
@@ -193,7 +193,7 @@ class PluginHost:
     def spawn(self, coro: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
         """Run background work until it ends or the plugin goes; a failure is logged."""
         name = f"{self.plugin}:{name}"
-        work = Work(self.plugin, f"background work {name}")
+        work = PluginCode(self.plugin, f"background work {name}")
         task = plugin_task(coro, self._engine.bus.watchdog, work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
