@@ -40,7 +40,10 @@ current: ContextVar[TurnContext | None] = ContextVar("hookline_context", default
 class TurnContext:
     """The context of a turn, or of a session in which no turn is under way."""
 
-    __slots__ = ("_views", "active", "command", "engine", "state", "tool")
+    __slots__ = (
+        *("_views", "active", "command", "engine", "state", "tool"),
+        *("disabled", "failures"),  # read at every call of a hook, so no property
+    )
 
     def __init__(
         self,
@@ -54,6 +57,8 @@ class TurnContext:
         self.state = state
         self.active = active
         self.tool = tool
+        self.failures, self.disabled = state.cache.failures, state.cache.disabled
+        """Failures in a row by plugin, and the plugins that are off for the session."""
         self.command = command
         """The message that is a command, while that runs."""
         self._views: dict[str, PluginContext] = {}
@@ -81,16 +86,6 @@ class TurnContext:
     def model(self) -> str:
         """The turn's ``provider/model``, or the session's; empty where config decides."""
         return self.active.model if self.active is not None else self.state.model
-
-    @property
-    def failures(self) -> dict[str, int]:
-        """Failures in a row by plugin."""
-        return self.state.cache.failures
-
-    @property
-    def disabled(self) -> set[str]:
-        """Plugins that are switched off for this session."""
-        return self.state.cache.disabled
 
     def of(self, plugin: str) -> PluginContext:
         """The plugin's own view."""
