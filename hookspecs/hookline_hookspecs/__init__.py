@@ -27,7 +27,9 @@ from .inspection import Inspection, StablePrompt
 from .messages import (
     Block, ImageBlock, Message, TextBlock, ThinkingBlock, ToolCall, ToolResultBlock,
 )
-from .parts import Check, CheckResult, Command, Job, Reviewer, Route, command
+from .parts import (
+    Check, CheckResult, Command, Job, Page, Reviewer, Route, command,
+)
 from .plugin import API, NoConfig, Plugin
 from .tools import Tool, tool
 
@@ -39,11 +41,12 @@ __all__ = [
     "Fragment", "GatewayHost", "GatewayWork", "Hit", "HookSpec", "HookSpecs", "HooklineError",
     "Host", "Http", "HttpResponse", "ImageBlock", "Inbound", "Inspection", "Job", "Kind",
     "Lesson", "Marker", "MaybeAwaitable", "Message", "Migration", "ModelRequest",
-    "ModelResponse", "NetworkError", "NoConfig", "Notice", "OverBudget", "Overloaded", "Paths",
-    "Plugin", "PluginFailure", "PrefixBreak", "Provider", "ProviderError", "ProviderSettings",
-    "Question", "RateLimited", "Reacting", "Refused", "Reply", "Reviewer", "Rewrite", "Route",
-    "Section", "Session", "StablePrompt", "Stash", "Step", "Storage", "Store", "StoreError",
-    "TextBlock", "ThinkingBlock", "Threading", "Tool", "ToolCall", "ToolError", "ToolOutput",
-    "ToolResult", "ToolResultBlock", "ToolSchema", "Transaction", "Turn", "Usage", "Verdict",
-    "WireRequest", "command", "features", "hookimpl", "message_ids", "tool",
+    "ModelResponse", "NetworkError", "NoConfig", "Notice", "OverBudget", "Overloaded", "Page",
+    "Paths", "Plugin", "PluginFailure", "PrefixBreak", "Provider", "ProviderError",
+    "ProviderSettings", "Question", "RateLimited", "Reacting", "Refused", "Reply", "Reviewer",
+    "Rewrite", "Route", "Section", "Session", "StablePrompt", "Stash", "Step", "Storage",
+    "Store", "StoreError", "TextBlock", "ThinkingBlock", "Threading", "Tool", "ToolCall",
+    "ToolError", "ToolOutput", "ToolResult", "ToolResultBlock", "ToolSchema", "Transaction",
+    "Turn", "Usage", "Verdict", "WireRequest", "command", "features", "hookimpl", "message_ids",
+    "tool",
 ]

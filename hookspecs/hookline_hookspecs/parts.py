@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from .events import Question, Session
@@ -86,12 +86,37 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
+class Page:
+    """A route's place in the navigation of a web interface.
+
+    ``section`` groups pages, ``order`` sorts them within it, the smallest first.
+    """
+
+    title: str
+    section: str = ""
+    order: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Route:
-    """An HTTP route for the web server. ``handler(request)`` is a Starlette endpoint."""
+    """An HTTP route for a web server.
+
+    Attributes:
+        method: such as ``GET``; ``*`` mounts an ASGI application as ``handler``.
+        path: under ``/NAME`` of the plugin, with ``{parameters}``.
+        handler: a Starlette endpoint, ``handler(request)``.
+        auth: who may call it: the ``operator``, any ``person`` who is logged in, whoever has an
+            API ``key``, or ``none``, then the handler judges by itself.
+        page: its place in the navigation, if it is a page.
+        max_bytes: the largest request body; a larger one is refused with 413.
+    """
 
     method: str
     path: str
-    handler: Callable[[Any], Awaitable[Any]]
+    handler: Callable[..., Any]
+    auth: Literal["operator", "person", "key", "none"] = "operator"
+    page: Page | None = None
+    max_bytes: int = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
