@@ -1,4 +1,4 @@
-"""The bus: kinds, order, isolation, deadlines, strikes, strict mode, signals and middleware."""
+"""The bus: kinds, order, isolation, deadlines, failures in a row, strict mode, signals and middleware."""
 
 from __future__ import annotations
 
@@ -560,7 +560,7 @@ async def test_a_hook_that_swallows_a_cancellation_does_not_keep_the_turn(bus: B
         await task
 
 
-# Strikes
+# Failures in a row
 
 
 async def test_three_failures_in_a_row_switch_a_plugin_off_and_tell(bus: Bus) -> None:

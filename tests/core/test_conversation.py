@@ -629,7 +629,7 @@ def test_what_the_model_said_is_kept_in_the_history_as_it_said_it(harness: Make)
     assert h.model.last.messages[1].tool_calls[0].arguments == {"what": "a"}
 
 
-# Strikes and stashes in a real session
+# Failures in a row and stashes in a real session
 
 
 def test_a_plugin_that_fails_thrice_is_off_for_this_session_and_it_is_told(harness: Make) -> None:

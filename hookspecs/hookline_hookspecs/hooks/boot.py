@@ -32,27 +32,31 @@ class RegisterCli(Protocol):
 
 
 class BootHooks:
-    """What happens once in a process."""
+    """Hooks that are called once in a process, or when their registrations are needed.
+
+    They send no signals.
+    """
 
     @spec("observe", 30)
     def setup(self, host: Host) -> MaybeAwaitable[None]:
         """When the process starts, after the plugin was registered; the place for heavy imports.
 
-        Raising undoes the plugin completely and marks it ``failed`` with the reason.
+        If it raises, everything of the plugin is taken back, and it is ``failed`` with the reason.
         """
 
     @spec("observe", 30, reverse=True)
     def teardown(self, host: Host) -> MaybeAwaitable[None]:
         """When the process ends or the plugin is switched off, in reverse order.
 
-        Called only if ``setup`` succeeded. Tasks, signals and services are removed by core.
+        Called only if ``setup`` succeeded. Core cancels the plugin's tasks afterwards and removes
+        its signals and services.
         """
 
     @spec("collect", 5, sync=True)
     def register_tools(self, register: Callable[[Tool], None]) -> None:
         """At start, for tools known only at run time; ``@tool`` on a method is enough otherwise.
 
-        Two tools of one name: the second is refused and both plugins are named.
+        A tool with the name of another plugin's is refused, and its plugin fails.
         """
 
     @spec("collect", 5, sync=True)
@@ -70,7 +74,7 @@ class BootHooks:
 
     @spec("collect", 5, sync=True)
     def register_channels(self, register: Callable[[Channel], None]) -> None:
-        """At start, for ways people reach the agent."""
+        """At start, for the channels by which people reach the agent."""
 
     @spec("collect", 5, sync=True, registers=Route)
     def register_routes(self, register: Callable[[Route], None]) -> None:
@@ -82,7 +86,7 @@ class BootHooks:
 
     @spec("collect", 5, sync=True, registers=Job)
     def register_jobs(self, register: Callable[[Job], None]) -> None:
-        """When it is looked for due work (plugin ``jobs``), for work that repeats."""
+        """When the plugin ``jobs`` looks for due work, for work that repeats."""
 
     @spec("collect", 5, sync=True, registers=Reviewer)
     def register_reviewers(self, register: Callable[[Reviewer], None]) -> None:

@@ -1,4 +1,4 @@
-"""The kinds of hook, and the table that the specs fill as they are declared."""
+"""The kinds of hooks, and the table to which each spec adds its hook."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 Kind: TypeAlias = Literal["collect", "pipeline", "first", "veto", "gate", "observe", "around"]
 MaybeAwaitable: TypeAlias = T | Awaitable[T]
-"""A hook may be ``def`` or ``async def``."""
+"""What a hook returns that may be ``def`` or ``async def``."""
 
 PROJECT = "hookline"
 hookimpl = pluggy.HookimplMarker(PROJECT)

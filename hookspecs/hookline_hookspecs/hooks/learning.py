@@ -19,7 +19,7 @@ class LearningHooks:
 
     @spec("gate", 30)
     def pre_learn(self, ctx: Context, lesson: Lesson) -> MaybeAwaitable[Lesson | Deny | None]:
-        """Before anything is remembered: notes, facts, user model and skills, once each."""
+        """Before anything is remembered: each note, fact, user model entry and skill, once."""
 
     @spec("gate", 10)
     def pre_read(self, ctx: Context, excerpt: Excerpt) -> MaybeAwaitable[Excerpt | Deny | None]:
@@ -27,8 +27,8 @@ class LearningHooks:
 
     @spec("observe", 120)
     def pre_compact(self, ctx: Context, session: Session) -> MaybeAwaitable[None]:
-        """Before a session's history is compacted: the last chance to learn from it."""
+        """Before a session's history is compacted, while all of it can still be read."""
 
     @spec("observe", 10)
     def on_error(self, ctx: Context, error: Failure) -> MaybeAwaitable[None]:
-        """When a turn fails: a provider's error or a fault inside."""
+        """When a turn fails, by a provider's error or an internal one."""

@@ -27,17 +27,17 @@ class SessionHooks:
     ) -> MaybeAwaitable[Section | list[Section] | None]:
         """Once, when a new session's stable prompt is assembled, never again for that session.
 
-        Return sections for the slots of the prompt. What depends on the moment belongs into
-        ``pre_prompt``: a section that changes would break every later cache read.
+        Return sections for the slots of the prompt. Use ``pre_prompt`` for what depends on the
+        moment: a section that changes would break every later cache read.
         """
 
     @spec("observe", 10)
     def end_of_session(self, ctx: Context, session: Session) -> MaybeAwaitable[None]:
-        """When a session is over: ``/new``, idle too long, too old. Not at the end of a turn."""
+        """When a session ends: by ``/new``, or because it was idle too long or is too old."""
 
     @spec("gate", 10)
     def on_message(self, ctx: Context, inbound: Inbound) -> MaybeAwaitable[Inbound | Deny | None]:
-        """For every inbound message, stored but not yet worked on: access, rate, rewriting.
+        """For every inbound message, stored and before its turn: access, limits, rewriting.
 
         Return a changed message, ``Deny`` to refuse it (the reason is the reply; an empty reason
         refuses silently), or None.
@@ -45,7 +45,7 @@ class SessionHooks:
 
     @spec("first", 120)
     def on_voice(self, ctx: Context, audio: Audio) -> MaybeAwaitable[str | None]:
-        """For each voice message: return its words. They enter the turn as ordinary text."""
+        """For each voice message: return its transcript, which the turn gets as ordinary text."""
 
     @spec("pipeline", 120)
     def on_attachment(

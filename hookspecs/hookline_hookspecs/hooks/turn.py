@@ -44,8 +44,8 @@ class TurnHooks:
     ) -> MaybeAwaitable[ContextBlock | list[ContextBlock] | None]:
         """Once a turn: return context for this turn's user message.
 
-        It is sent after the person's own words in one ``<context>`` element, escaped, kept beside
-        the message and never in it.
+        It is sent after the person's own text in one ``<context>`` element, escaped, and stored
+        beside the message, not in it.
         """
 
     @spec("pipeline", 120)
@@ -56,7 +56,7 @@ class TurnHooks:
     def pre_send(self, ctx: Context, wire: WireRequest) -> MaybeAwaitable[WireRequest | None]:
         """Before each send: change top-level fields, messages' encoded fragments, markers.
 
-        A changed old fragment is recorded as a break of the cached prefix, with your name.
+        A changed old fragment is recorded as a break of the cached prefix, with the plugin's name.
         """
 
     @spec("around", None)
@@ -70,7 +70,7 @@ class TurnHooks:
 
     @spec("observe", 10, reverse=True)
     def post_model(self, ctx: Context, response: ModelResponse) -> MaybeAwaitable[None]:
-        """After each model response, once it is journalled."""
+        """After each model response, once it is journalled; the last plugin comes first."""
 
     @spec("veto", 5)
     def pre_tool(self, ctx: Context, call: ToolCall) -> MaybeAwaitable[Verdict | None]:
@@ -97,20 +97,20 @@ class TurnHooks:
 
     @spec("observe", None, background=True)
     def end_of_turn(self, ctx: Context, turn: Turn) -> MaybeAwaitable[None]:
-        """After the reply has left, in the background: reviews, titles, statistics."""
+        """After the reply was delivered, in the background: reviews, titles, statistics."""
 
     @spec("pipeline", 120)
     def pre_reply(self, ctx: Context, reply: Reply) -> MaybeAwaitable[Reply | None]:
         """Before the reply is stored for delivery: formatting, text to speech.
 
-        While a plugin implements it, streaming is withheld, because what was shown is never
-        taken back; ``adds_to_reply_only = True`` on the plugin says that it only adds.
+        While a plugin implements it, nothing is streamed, because text that was shown is not
+        taken back. ``adds_to_reply_only = True`` declares that the plugin only adds to the text.
         """
 
     @spec("first", 300, asks=True)
     def on_question(self, ctx: Context, question: Question) -> MaybeAwaitable[str | None]:
-        """A question on its way to a person: return the answer, or None to pass it on.
+        """For a question to a person: return the answer, or None to leave it to other plugins.
 
-        Approvals come with the choices ``Once``, ``This session``, ``Always``, ``Deny``; silence
-        is a refusal.
+        The choices of an approval are ``Once``, ``This session``, ``Always`` and ``Deny``; an
+        approval that nobody answers is a refusal.
         """
