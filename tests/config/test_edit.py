@@ -10,7 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hookline.config import ConfigError, effective, json_schema, load, set_plugin, set_value
+from hookline.config import ConfigError, effective, load, set_value
+from hookline.config.model import ConfigFile
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -111,7 +112,7 @@ def test_a_file_is_made_where_there_is_none(tmp_path: Path) -> None:
     assert path.read_text() == "model: a/b\n"
     assert path.stat().st_mode & 0o777 == 0o600
     path.write_text("# only\n# comments\n")
-    set_plugin(path, "titles", False, {})
+    set_value(path, "plugins.titles", "false", {})
     assert path.read_text() == "# only\n# comments\nplugins:\n  titles: false\n"
 
 
@@ -171,14 +172,14 @@ def test_a_mapping_is_merged(path: Path) -> None:
 
 
 def test_switching_a_plugin_off_and_on_keeps_its_settings(path: Path) -> None:
-    set_plugin(path, "memory", False, ENV)
+    set_value(path, "plugins.memory", "false", ENV)
     off = load(path.parent, ENV).plugins["memory"]
     assert not off.enabled
     assert off.settings == {"notes_max_chars": 2200}
-    set_plugin(path, "memory", True, ENV)
+    set_value(path, "plugins.memory", "true", ENV)
     assert load(path.parent, ENV).plugins["memory"].enabled
-    set_plugin(path, "titles", True, ENV)
-    set_plugin(path, "web-ui", True, ENV)
+    set_value(path, "plugins.titles", "true", ENV)
+    set_value(path, "plugins.web-ui", "true", ENV)
     text = path.read_text()
     assert re.search(r"titles: true +# dull", text)
     assert "web-ui: true" in text
@@ -211,7 +212,7 @@ def test_secrets_are_masked_in_what_is_shown(tmp_path: Path) -> None:
 
 
 def test_every_key_of_the_schema_is_described() -> None:
-    schema = json_schema()
+    schema = ConfigFile.model_json_schema()
     tables = [schema, *schema["$defs"].values()]
     fields = [(name, field) for table in tables for name, field in table["properties"].items()]
     assert {"model", "plugins", "idle_hours", "allow_hosts"} <= {name for name, _ in fields}

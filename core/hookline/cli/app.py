@@ -84,7 +84,6 @@ def _take_home(arguments: list[str]) -> list[str]:
 def _with_plugins(root: Any) -> PluginCommands:
     """Add the plugins' commands. Where config cannot be used, those of the standard set."""
     from hookline.config import ConfigError, load, plugin_commands
-    from hookline.config.load import load_text
     from hookline.runtime import Runtime
     from hookline.store.absent import AbsentStore
 
@@ -92,7 +91,7 @@ def _with_plugins(root: Any) -> PluginCommands:
         loaded = load(home(), os.environ)
     except ConfigError as error:
         err(f"hookline: {error}")
-        loaded = load_text("", home() / "config.yaml", {})
+        loaded = load(home(), {}, text="")
     if loaded.path.parent.exists():
         quiet_logging()
     else:

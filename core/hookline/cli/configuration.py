@@ -86,9 +86,9 @@ def _absent_drivers(loaded: Loaded) -> Iterator[str]:
 @app.command()
 def schema() -> None:
     """Print the JSON schema of config.yaml, for editors."""
-    from hookline.config import json_schema
+    from hookline.config.model import ConfigFile
 
-    out_json(json_schema())
+    out_json(ConfigFile.model_json_schema())
 
 
 @app.command("set")
@@ -98,7 +98,7 @@ def set_(key: str, value: str) -> None:
 
     ready_home()
     try:
-        for warning in set_value(home() / "config.yaml", key, value, os.environ) or ():
+        for warning in set_value(home() / "config.yaml", key, value, os.environ):
             err(f"hookline: warning: {warning}")
     except ConfigError as error:
         stop(str(error))

@@ -56,15 +56,16 @@ def disable(name: str) -> None:
 
 
 def _switch(name: str, enabled: bool) -> None:
-    from hookline.config import ConfigError, set_plugin
+    from hookline.config import ConfigError, set_value
 
     loaded = load_config()
     known = name in loaded.plugins or name in _dists()
     if not enabled and not known:
         stop(f"there is no plugin {name}; `hookline plugins list` shows those there are")
     ready_home()
+    value = "true" if enabled else "false"
     try:
-        for warning in set_plugin(loaded.path, name, enabled, os.environ) or ():
+        for warning in set_value(loaded.path, f"plugins.{name}", value, os.environ):
             err(f"hookline: warning: {warning}")
     except ConfigError as error:
         stop(str(error))

@@ -1,22 +1,20 @@
 """The config of a home: read, checked against the models, chosen from, shown and edited.
 
 `load` reads everything; `Loaded` is what the rest of the core works with. Errors are sentences for
-the user: ConfigError stops a start, SettingsError switches one plugin off.
+the user: ConfigError prevents a start, SettingsError switches one plugin off.
 """
 
 from .choose import ModelChoice, ProviderSettings, choose_model, provider_settings, split_model
-from .edit import set_plugin, set_value
-from .load import Loaded, load, plugin_commands
+from .edit import set_value
+from .load import Loaded, effective, load, plugin_commands
 from .model import Config, PluginEntry
 from .problems import ConfigError, NoModel, SettingsError
 from .settings import validate_settings
-from .show import effective, json_schema
 
 # fmt: off
 __all__ = [
     "Config", "ConfigError", "Loaded", "ModelChoice", "NoModel", "PluginEntry",
-    "ProviderSettings", "SettingsError", "choose_model", "effective", "json_schema", "load",
-    "plugin_commands", "provider_settings", "set_plugin", "set_value", "split_model",
-    "validate_settings",
+    "ProviderSettings", "SettingsError", "choose_model", "effective", "load", "plugin_commands",
+    "provider_settings", "set_value", "split_model", "validate_settings",
 ]
 # fmt: on

@@ -99,7 +99,7 @@ class Document:
         return ConfigError(f"{at}: {text}")
 
     def _value(self, event: Any, events: Iterator[Any], key: Key) -> object:
-        line = event.start_mark.line + 1
+        line = self.lines[key] = event.start_mark.line + 1
         if len(key) > MAX_DEPTH:
             raise self._error(line, f"nested deeper than {MAX_DEPTH} levels.")
         if isinstance(event, yaml.AliasEvent) or event.tag:
@@ -107,12 +107,8 @@ class Document:
         if isinstance(event, yaml.MappingStartEvent):
             return self._mapping(events, key)
         if isinstance(event, yaml.SequenceStartEvent):
-            items: list[object] = []
-            for item in takewhile(_goes_on, events):
-                inner = (*key, str(len(items)))
-                self.lines[inner] = item.start_mark.line + 1
-                items.append(self._value(item, events, inner))
-            return items
+            items = enumerate(takewhile(_goes_on, events))
+            return [self._value(item, events, (*key, str(index))) for index, item in items]
         written = uncover(event.value)
         return _plain(written) if event.implicit[0] else written
 
@@ -123,11 +119,10 @@ class Document:
             if not isinstance(name, yaml.ScalarEvent):
                 raise self._error(line, "a key must be text, not a list, a mapping or an *alias.")
             inner = (*key, uncover(name.value))
-            value = self._value(next(events), events, inner)
             if inner[-1] in values:
                 text = f"written twice, here and in line {self.lines[inner]}; keep one of them."
                 raise self._error(line, f"{'.'.join(inner)}: {text}")
-            values[inner[-1]] = value
+            values[inner[-1]] = self._value(next(events), events, inner)
             self.lines[inner] = line
         return values
 

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import io
-import os
 import re
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
 from .document import Document, cover, put, read_text, uncover
-from .load import load_text
+from .load import load
 from .problems import ConfigError, Key
 
 _COMMENT = re.compile(r"(?m)(?:^|\s)(#.*)")
 _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\n]|'')*'")
 
 
-def set_value(
-    path: Path, key: str, value_yaml: str, env: Mapping[str, str] = os.environ
-) -> tuple[str, ...]:
+def set_value(path: Path, key: str, value_yaml: str, env: Mapping[str, str]) -> tuple[str, ...]:
     """Set a dotted `key` of the config at `path` to a value written as YAML; returns warnings.
 
-    A mapping is merged into the one that is there. The file is made if there is none. Raises
-    ConfigError, and leaves the file alone, if the value is no YAML, the file would not load with
-    it, or comments would be lost.
+    A mapping is merged into an existing one; `true` or `false` switches a plugin and keeps its
+    settings. The file is created if there is none. Raises ConfigError, and leaves the file
+    unchanged, if the value is not YAML, the file would not load with it, or comments would be
+    lost.
     """
     parts = tuple(key.split("."))
     if "" in parts:
@@ -36,16 +34,9 @@ def set_value(
     before, after = (Counter(_COMMENT.findall(_QUOTED.sub("", t))) for t in (text, edited))
     if before - after:
         raise ConfigError(f"{path}: {key}: its comments would be lost; edit the file by hand.")
-    loaded = load_text(edited, path, env)
+    loaded = load(path.parent, env, text=edited)
     _write(path, edited)
     return (*loaded.warnings, *(entry.error for entry in loaded.plugins.values() if entry.error))
-
-
-def set_plugin(
-    path: Path, name: str, enabled: bool, env: Mapping[str, str] = os.environ
-) -> tuple[str, ...]:
-    """Switch a plugin on or off, as `set_value` does; its settings are kept."""
-    return set_value(path, f"plugins.{name}", str(enabled).lower(), env)
 
 
 def _edited(path: Path, text: str, key: Key, value: object) -> str:

@@ -1,4 +1,4 @@
-"""Reads a home's config: file, `.env`, environment and command line, in this order of strength.
+"""Reads a home's config: file, `.env`, environment and command line, the last one strongest.
 
 What must stop a start raises ConfigError with all its sentences. What only concerns one plugin or
 one provider is kept as that one's error; an unknown key is a warning.
@@ -11,19 +11,19 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import yaml
 
 from .document import Document, read_text
 from .model import Config, ConfigFile, PluginEntry, Preset
-from .problems import SECRET_NAME, ConfigError, Key, SettingsError, say, shown
+from .problems import MASK, SECRET_NAME, ConfigError, Key, each, masked, say, shown
 from .settings import check_values
 from .variables import expand, overlay_variables, read_dotenv
 
+_LOCAL = ("plugins", "providers")
+"""Sections in which an error stops only the plugin or provider that it is about."""
 _SWITCH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,42 +47,35 @@ class Loaded:
     provider_errors: dict[str, str]
 
 
-def load(home: Path, env: Mapping[str, str], overrides: Mapping[str, object] = _NOTHING) -> Loaded:
+def load(
+    home: Path, env: Mapping[str, str], flags: Mapping[str, object] = {}, text: str | None = None
+) -> Loaded:
     """The config of `home`; without a config.yaml, or with an empty one, the defaults.
 
-    `env` is the process environment. `overrides` come from command-line flags: keys may be dotted,
-    None means that the flag was not given. Raises ConfigError.
+    `env` is the process environment. `flags` are those of the command line: keys may be dotted,
+    None means that the flag was not given. `text` is used in place of what config.yaml holds.
+    Raises ConfigError.
     """
     path = home / "config.yaml"
-    return load_text(read_text(path), path, env, overrides)
-
-
-def load_text(
-    text: str, path: Path, env: Mapping[str, str], overrides: Mapping[str, object] = _NOTHING
-) -> Loaded:
-    """As `load`, for a text that stands, or is to stand, at `path`. Raises ConfigError."""
     presets, standard, _ = _defaults()
     dotenv, warnings = read_dotenv(path.parent / ".env")
     env = {**dotenv, **env}
-    document = Document(path, text)
+    document = Document(path, read_text(path) if text is None else text)
     overlay_variables(document, env)
-    for key, value in overrides.items():
+    for key, value in flags.items():
         if value is not None:
             document.overlay(tuple(key.split(".")), value, "the command line")
     faults, secrets = expand(document, env)
     # Shorter ones, or a switch among the variables, would be masked inside ordinary words.
     secrets |= {text for name, text in env.items() if len(text) >= 8 and SECRET_NAME.search(name)}
-    local = [key for key in faults if len(key) > 1 and key[0] in ("plugins", "providers")]
-    if len(local) < len(faults):
-        raise ConfigError(*(faults[key] for key in faults if key not in local))
+    stopping = [faults[key] for key in faults if key[0] not in _LOCAL or len(key) == 1]
+    if stopping:
+        raise ConfigError(*stopping)
 
     values = {name: value for name, value in document.values.items() if value is not None}
     plugins: Any = values.get("plugins", {})
     core = {**values, "plugins": {}} if isinstance(plugins, dict) else values
-    try:
-        config, unknown = check_values(ConfigFile, core, (), path, document.lines)
-    except SettingsError as error:
-        raise ConfigError(*error.problems) from None
+    config, unknown = check_values(ConfigFile, core, (), path, document.lines)
     return Loaded(
         config=config,
         path=path,
@@ -93,10 +86,31 @@ def load_text(
         warnings=(*warnings, *unknown),
         presets=presets,
         secrets=frozenset(secrets),
-        env=MappingProxyType(env),
+        env=env,
         lines=document.lines,
-        provider_errors={key[1]: faults[key] for key in reversed(local) if key[0] == "providers"},
+        provider_errors={key[1]: faults[key] for key in reversed(faults) if key[0] == "providers"},
     )
+
+
+def effective(loaded: Loaded) -> dict[str, Any]:
+    """The config in effect, as plain values for YAML or JSON; secrets are `********`.
+
+    A plugin that has an error is false.
+    """
+    # The longest first, so that no secret is left half masked by a shorter one inside it.
+    secrets = sorted(loaded.secrets, key=len, reverse=True)
+
+    def hide(value: Any, key: Key) -> Any:
+        if not isinstance(value, str):
+            return value
+        for secret in secrets:
+            value = value.replace(secret, MASK)
+        return masked(value, key)
+
+    entries = loaded.plugins.values()
+    plugins = {entry.name: entry.enabled and (entry.settings or True) for entry in entries}
+    values = {**loaded.config.model_dump(mode="json"), "plugins": plugins}
+    return {name: each(value, (name,), hide) for name, value in values.items()}
 
 
 @cache

@@ -38,6 +38,7 @@ def _host(text: str) -> str:
     return text
 
 
+_ADDRESS = _text(r"(https?://.*)?", "an address that starts with http:// or https://")
 _MODEL = _text(r"\s*[^\s/][^/]*/.*\S.*", "provider/model, such as anthropic/claude-sonnet-4-5")
 _STORE = _text(r"[a-z][\w-]*(\+\w+)?(://.*)?", "sqlite or an address: postgresql://user@host/name")
 ModelName = Annotated[str, _MODEL]
@@ -60,12 +61,6 @@ class SessionConfig(_Section):
     """Days that end a session in any case."""
 
 
-def _address(url: str) -> str:
-    if url and not url.startswith(("http://", "https://")):
-        raise ValueError("an address that starts with http:// or https://")
-    return url
-
-
 class ProviderConfig(_Section):
     """One provider of models. Keys besides these are options of its driver."""
 
@@ -73,7 +68,7 @@ class ProviderConfig(_Section):
 
     driver: str | None = None
     """What speaks to it; null = the preset's, or openai for a provider with an address."""
-    base_url: Annotated[str, AfterValidator(_address)] | None = None
+    base_url: Annotated[str, _ADDRESS] | None = None
     """Its address; null = the preset's."""
     api_key: SecretStr | None = None
     """Null = the preset's variable."""

@@ -22,24 +22,23 @@ SECRET_NAME = re.compile(r"(api[-_]?keys?|tokens?|secret|password|authorization|
 _URL_PASSWORD = re.compile(r"(://[^/\s:@]*:)[^/\s]+(?=@)")
 
 
-class _Problems(Exception):
-    """One or more sentences, a line each; `problems` has them one by one."""
+class ConfigError(Exception):
+    """The config cannot be used; a command ends with exit code 2.
+
+    The text is one or more sentences, one per line; `problems` holds them one by one.
+    """
 
     def __init__(self, *problems: str) -> None:
         super().__init__("\n".join(problems))
         self.problems = problems
 
 
-class ConfigError(_Problems):
-    """The config cannot be used; a command ends with exit code 2."""
-
-
 class NoModel(ConfigError):
     """No model is configured, and no variable names a provider."""
 
 
-class SettingsError(_Problems):
-    """A plugin's own settings are wrong; that plugin stays off."""
+class SettingsError(ConfigError):
+    """Values do not fit their model. Where they are a plugin's settings, that plugin stays off."""
 
 
 def say(path: Path | str, lines: Lines, key: Key, text: str) -> str:
@@ -55,6 +54,11 @@ def is_secret(key: Key) -> bool:
     return any(map(SECRET_NAME.search, key))
 
 
+def masked(text: str, key: Key) -> str:
+    """`text`, which stands at `key`, without the secret it is or the passwords of its URLs."""
+    return MASK if is_secret(key) else _URL_PASSWORD.sub(rf"\1{MASK}", text)
+
+
 def each(value: Any, key: Key, change: Callable[[Any, Key], Any]) -> Any:
     """`value`, which stands at `key`, with `change` made to all in it but mappings and lists."""
     if isinstance(value, dict):
@@ -68,13 +72,7 @@ def shown(value: object, key: Key) -> str:
     """A value as a sentence quotes it: shortened, and never a secret."""
     if isinstance(value, dict | list):
         return "a mapping" if isinstance(value, dict) else "a list"
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return MASK if is_secret(key) else mask_passwords(text)[:60]
-
-
-def mask_passwords(text: str) -> str:
-    """`text` with the passwords of its URLs masked."""
-    return _URL_PASSWORD.sub(rf"\1{MASK}", text)
+    return masked(json.dumps(value, ensure_ascii=False, default=str), key)[:60]
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
