@@ -1,4 +1,4 @@
-"""The bus: kinds, order, isolation, deadlines, failures in a row, strict mode, signals and middleware."""
+"""The bus: kinds, order, isolation, deadlines, strict mode, signals and middleware."""
 
 from __future__ import annotations
 
