@@ -1,0 +1,267 @@
+"""The way of a message: which session it stops, whom it waits for, and who may work on it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hookline.testing import FakeChannel, Harness, ScriptedModel
+from hookline_hookspecs import (
+    GatewayHost,
+    Inbound,
+    ModelRequest,
+    NoConfig,
+    Plugin,
+    PluginFailure,
+    Reply,
+    Turn,
+    command,
+    hookimpl,
+)
+
+Make = Callable[..., Any]
+PATIENCE = 30.0
+
+
+class Held(ScriptedModel):
+    """Answers ``text`` once it is let go on; ``asked`` is set when a request has arrived."""
+
+    def __init__(self, text: str = "done") -> None:
+        super().__init__([text] * 9)
+        self.asked, self.go_on = asyncio.Event(), asyncio.Event()
+
+    async def send(self, wire: Any, on_delta: Any) -> Any:
+        self.asked.set()
+        await self.go_on.wait()
+        return await super().send(wire, on_delta)
+
+
+async def until(condition: Callable[[], Any]) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+def texts(channel: FakeChannel) -> list[str]:
+    return [reply.text for reply in channel.sent]
+
+
+def in_session(text: str, session: str | None, number: str) -> Inbound:
+    return Inbound("fake", "chat", "user", number, text, session_id=session)
+
+
+@pytest.mark.parametrize("begun_by_name", [True, False])
+async def test_stop_reaches_the_turn_of_the_session_however_it_was_begun(
+    harness: Make, begun_by_name: bool
+) -> None:
+    model = Held()
+    h = harness(model=model)
+    runtime = await h.aopen()
+    model.go_on.set()
+    await h.channel.say("hello")
+    await h.channel.replies(1)
+    model.go_on.clear()
+    model.asked.clear()
+    session = h.channel.sent[0].session
+    names = (session.id, None) if begun_by_name else (None, session.id)
+    await runtime.dispatcher.receive(in_session("work", names[0], "a"))
+    await model.asked.wait()
+    await runtime.dispatcher.receive(in_session("/stop", names[1], "b"))
+    await h.channel.replies(3)
+    assert sorted(texts(h.channel)[1:]) == ["Stopped.", "Stopping."]
+
+
+async def test_a_session_named_and_found_by_its_chat_is_worked_in_one_after_the_other(
+    harness: Make,
+) -> None:
+    model = Held()
+    h = harness(model=model)
+    runtime = await h.aopen()
+    model.go_on.set()
+    await h.channel.say("hello")
+    await h.channel.replies(1)
+    model.go_on.clear()
+    model.asked.clear()
+    session = h.channel.sent[0].session
+    await h.channel.say("one")
+    await model.asked.wait()
+    await runtime.dispatcher.receive(in_session("two", session.id, "named"))
+    await asyncio.sleep(0.2)
+    assert len(h.channel.sent) == 1  # the second waits and is not refused
+    model.go_on.set()
+    await h.channel.replies(3)
+    said = [m.text for m in h.model.requests[-1].messages if m.role == "user"]
+    assert said == ["hello", "one", "two"]
+
+
+async def test_a_slow_immediate_command_does_not_hold_up_another(harness: Make) -> None:
+    answered = asyncio.Event()
+
+    class Slow(Plugin[NoConfig]):
+        @command("/slow", immediate=True)
+        async def slow(self, ctx: Any, args: str) -> str:
+            """Wait for the other answer."""
+            await answered.wait()
+            return "late"
+
+    h = harness(Slow)
+    await h.aopen()
+    await h.channel.say("/slow")
+    await h.channel.say("/stop")
+    await h.channel.replies(1)
+    assert texts(h.channel) == ["Nothing is running."]
+    answered.set()
+    await h.channel.replies(2)
+    assert texts(h.channel)[1] == "late"
+
+
+class Ends(Plugin[NoConfig]):
+    """Notes what is told when a reply has been tried."""
+
+    async def _note(self, event: Any, ctx: Any = None) -> None:
+        self.settled.append(event.text)
+
+    @hookimpl
+    def setup(self, host: Any) -> None:
+        self.ended: list[str] = []
+        self.settled: list[str] = []
+        host.signals.connect("settled", self._note)
+
+    @hookimpl
+    def end_of_turn(self, ctx: Any, turn: Turn) -> None:
+        self.ended.append(turn.reply)
+
+
+async def test_the_end_of_a_turn_does_not_wait_for_a_platform_that_is_away(harness: Make) -> None:
+    h = harness(Ends, model=["a"])
+    await h.aopen()
+    h.channel.fail = 1000
+    await h.channel.say("hello")
+    plugin = h.plugin(Ends)
+    await until(lambda: plugin.ended and plugin.settled)
+    assert (plugin.ended, plugin.settled, h.channel.sent) == (["a"], ["hello"], [])
+    h.channel.fail = 0
+    await h.channel.replies(1)
+    assert texts(h.channel) == ["a"]
+
+
+async def test_a_reply_that_no_platform_takes_is_given_up_with_a_word(
+    harness: Make, clock: Any
+) -> None:
+    h = harness(Ends, model=["a", "b"])
+    await h.aopen()
+    failures: list[PluginFailure] = []
+    h.plugin(Ends).host.signals.connect("plugin_failed", lambda e, ctx=None: failures.append(e))
+    h.channel.fail = 2
+    await h.channel.say("hello")
+    await until(lambda: h.channel.fail == 1)
+    clock.forward(hours=25)
+    await until(lambda: failures)
+    assert failures[0].reason == (
+        "a reply to fake:chat was given up after 24 h and 2 attempts: "
+        "ConnectionError: the fake platform is away"
+    )
+    await h.channel.say("again")
+    await h.channel.replies(1)
+    assert texts(h.channel) == ["b"]  # what was given up holds up nothing
+    await h.plugin(Ends).host.services[GatewayHost].recover()
+    await asyncio.sleep(0.1)
+    assert texts(h.channel) == ["b"]
+
+
+async def test_reply_sent_always_carries_a_reply(harness: Make) -> None:
+    class Listens(Plugin[NoConfig]):
+        @hookimpl
+        def setup(self, host: Any) -> None:
+            self.heard: list[Any] = []
+            host.signals.connect("reply_sent", lambda event, ctx=None: self.heard.append(event))
+
+        @command("/silent", immediate=True)
+        def silent(self, ctx: Any, args: str) -> None:
+            """Say nothing."""
+
+    h = harness(Listens, model=["a"])
+    await h.asend("/silent")
+    await h.asend("hello")
+    assert [type(event) for event in h.plugin(Listens).heard] == [Reply]
+
+
+# Two processes on one home; here two runtimes, each a node of its own
+
+
+class Other(Plugin[NoConfig]):
+    """Something to reach a host through."""
+
+
+@pytest.fixture
+async def two(tmp_path: Path) -> Any:
+    """Two runtimes on one home, the first with a model that waits."""
+    first = Harness(Other, home=tmp_path, model=Held("first"))
+    second = Harness(Other, home=tmp_path, model=["second"] * 9)
+    await first.aopen()
+    await second.aopen()
+    yield first, second
+    await first.aclose()
+    await second.aclose()
+
+
+async def recover(h: Harness) -> None:
+    await h.plugin(Other).host.services[GatewayHost].recover()
+
+
+async def test_a_message_that_another_process_works_on_is_left_to_it(two: Any) -> None:
+    first, second = two
+    await first.channel.say("one")
+    await first.model.asked.wait()
+    await first.channel.say("two")  # it waits for the turn of the first
+    await recover(second)
+    await asyncio.sleep(0.3)
+    first.model.go_on.set()
+    await first.channel.replies(2)
+    await second.runtime.finish_background(PATIENCE)
+    assert (texts(first.channel), second.channel.sent) == (["first", "first"], [])
+    assert second.model.requests == []
+
+
+async def test_a_message_of_a_process_that_ended_is_answered_once_by_another(two: Any) -> None:
+    first, second = two
+    await first.channel.say("one")
+    await first.model.asked.wait()
+    await first.channel.say("two")
+    await first.aclose()
+    await asyncio.gather(recover(second), recover(second))
+    await second.channel.replies(2)
+    await second.runtime.finish_background(PATIENCE)
+    assert texts(second.channel) == ["second", "second"]
+    said = [m.text for m in second.model.requests[-1].messages if m.role == "user"]
+    assert said == ["one", "two"]
+
+
+async def test_a_reply_that_another_process_sends_is_left_to_it(two: Any) -> None:
+    first, second = two
+    first.model.go_on.set()
+    first.channel.fail = 1000
+    await first.channel.say("one")
+    await until(lambda: first.channel.fail < 1000)
+    await recover(second)
+    await second.runtime.finish_background(PATIENCE)
+    assert second.channel.sent == []
+    await first.aclose()
+    await recover(second)
+    await second.channel.replies(1)
+    assert texts(second.channel) == ["first"]
+
+
+async def test_a_turn_of_a_process_that_ended_is_resumed_once(two: Any) -> None:
+    first, second = two
+    await first.channel.say("one")
+    await first.model.asked.wait()
+    await first.aclose()
+    before: list[ModelRequest] = second.model.requests
+    await asyncio.gather(*[recover(second) for _ in range(5)])
+    await second.channel.replies(1)
+    await second.runtime.finish_background(PATIENCE)
+    assert (texts(second.channel), len(before)) == (["second"], 1)
