@@ -23,8 +23,9 @@ else:
         """Empty at run time, so that only what a plugin defines is a hook."""
 
 
-API = (1, 0)
-"""The version of this contract. The first number changes when something is taken away."""
+API = (2, 0)
+"""The version of this contract. The first number changes when something is taken away; a plugin for
+an earlier one still loads."""
 
 
 class NoConfig(BaseModel):
