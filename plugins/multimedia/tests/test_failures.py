@@ -168,3 +168,14 @@ def test_a_full_disk_is_told(studio: Any) -> None:
     (studio.harness.home / "media").write_text("in the way")
     text = studio.text("generate_image", prompt="a")
     assert text.startswith("Error: what was made cannot be saved: ")
+
+
+@pytest.mark.parametrize("end", ["\nX-Other: 1", "-ключ", "-schlüssel", "\0"])
+def test_a_key_that_no_header_can_hold_is_told_and_not_shown(
+    make_studio: Callable[..., Any], server: Any, caplog: pytest.LogCaptureFixture, end: str
+) -> None:
+    studio = make_studio(api_key=f"sk-secret-987654321{end}")
+    text = studio.text("generate_image", prompt="a")
+    assert text.startswith("Error: ")
+    assert "plugins.multimedia" in text
+    assert "sk-secret" not in text + caplog.text

@@ -276,3 +276,14 @@ def test_a_result_that_the_gate_refuses_does_not_take_the_others(make_desk, make
     assert "Text 1" in text
     assert "Text 3" in text
     assert "Text 2" not in text
+
+
+@pytest.mark.parametrize("end", ["\nX-Other: 1", "-ключ", "\0"])
+def test_a_key_that_no_header_can_hold_is_never_shown(make_desk, service, caplog, end):
+    if service.name == "searxng":
+        return  # it takes no key
+    service.config[f"{service.name}_api_key"] = f"secret-key-987{end}"
+    result = search(make_desk, service)
+    assert result.text.startswith("Error: ")
+    assert "check them under plugins.web" in result.text
+    assert "secret-key" not in result.text + caplog.text

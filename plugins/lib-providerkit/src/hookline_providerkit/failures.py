@@ -77,7 +77,8 @@ class Failures:
             failure = self.explained(error, sdk, **fields)
             if failure is None:
                 raise
-            raise failure from error
+            # What cannot be sent is quoted by the library, key and all, and logs show causes.
+            raise failure from None if _is_unusable(error) else error
 
     def explained(self, error: Exception, sdk: Any, **fields: str) -> ProviderError | None:
         """The error in place of an exception, or None if it is not the server's or the network's.
@@ -93,9 +94,7 @@ class Failures:
                 return self.refused(error.status_code, error.body, headers, **fields)
             case sdk.APITimeoutError() | httpx2.TimeoutException():
                 return self.failure(Cause.TIMED_OUT, **fields)
-            case sdk.APIConnectionError() if isinstance(
-                error.__cause__, httpx2.LocalProtocolError | httpx2.UnsupportedProtocol
-            ):
+            case sdk.APIConnectionError() if _is_unusable(error):
                 # Its text may quote the header, and with it the key.
                 fault = "the address or a header is not valid in HTTP"
                 return self.failure(Cause.UNUSABLE, fault, **fields)
@@ -122,6 +121,14 @@ class Failures:
         if len(self.secret) >= _SHORTEST_SECRET:
             sentence = sentence.replace(self.secret, "…")
         return ERRORS[cause](sentence, retry_after=wait)
+
+
+def _is_unusable(error: Exception) -> bool:
+    """Whether the library could not make a request of the address and the headers."""
+    import httpx2
+
+    unusable = (httpx2.LocalProtocolError, httpx2.UnsupportedProtocol)
+    return isinstance(error.__cause__, unusable)
 
 
 def _reason(error: BaseException) -> str:

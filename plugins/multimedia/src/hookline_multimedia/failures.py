@@ -42,7 +42,10 @@ SENTENCES: dict[Cause, str] = {
         "The {service} service answered without {what}: {said}. Check {setting}.base_url; most "
         "servers want /v1 at its end."
     ),
-    Cause.UNUSABLE: "The {service} service cannot be asked: {said}.",
+    Cause.UNUSABLE: (
+        "The {service} service cannot be asked: {said}. Check {setting}.base_url and api_key, or "
+        "plugins.multimedia.api_key."
+    ),
 }
 
 

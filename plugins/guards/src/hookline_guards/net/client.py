@@ -38,6 +38,9 @@ _CARRIED = frozenset(
 _FRAMING = re.compile(
     "connection|content-length|expect|host|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade"
 )
+# RFC 9110, section 5.
+_NAME = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
+_VALUE = re.compile(r"([!-~]([\t -~]*[!-~])?)?")
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
 
 
@@ -257,6 +260,12 @@ def _headers(given: Mapping[str, str]) -> dict[str, str]:
     for name, value in given.items():
         if _FRAMING.fullmatch(name.lower()):
             raise HttpRefused(f"The header {name!r} is set by the client itself; leave it out.")
+        # Here, because the library below would quote the value, and with it perhaps a key.
+        if not _NAME.fullmatch(name) or not _VALUE.fullmatch(value):
+            raise HttpRefused(
+                f"The header {name[:80]!r} cannot be sent: HTTP carries printable ASCII, without "
+                "line breaks, and no space at either end. Its value is not shown."
+            )
         fields[name.lower()] = value
     return fields
 

@@ -46,6 +46,9 @@ async def ask(
             data = await _bounded(service, response)
     except TimeoutError:
         raise ToolError(f"{service} took longer than {SECONDS:g} s to search.") from None
+    except (httpx2.LocalProtocolError, UnicodeEncodeError):
+        told = "its key or address holds characters that HTTP cannot carry; check them"
+        raise ToolError(f"{service} cannot be asked: {told} under plugins.web.") from None
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
         reason = type(error).__name__
         raise ToolError(f"{service} cannot be reached ({reason}); try again later.") from None
