@@ -9,8 +9,7 @@ import re
 import hookline_hookspecs
 import signal_reference
 from hook_users import users
-from hookline_hookspecs import API, HOOKS, HookSpec, HookSpecs
-from hookline_hookspecs.hooks import COMBINED, FAILURE_POLICY
+from hookline_hookspecs import API, HOOKS, HookSpec, HookSpecs, Kind
 from markdown_text import code, docstring, table
 from type_reference import fields
 
@@ -37,6 +36,24 @@ has an order of its own; other plugins follow as they are written in `config.yam
 [versions](../authors/versions.md).
 """
 
+FAILURE_POLICY: dict[Kind, str] = {
+    "collect": "that contribution is skipped",
+    "pipeline": "that step is skipped",
+    "first": "the next one is asked",
+    "veto": "Deny (fails closed)",
+    "gate": "Deny (fails closed)",
+    "observe": "it is logged",
+    "around": "the middleware's fault becomes an error result that names it",
+}
+COMBINED: dict[Kind, str] = {
+    "collect": "all contributions, in order",
+    "pipeline": "each sees the previous one's output; None leaves it unchanged",
+    "first": "the first answer that is not None wins",
+    "veto": "all run; the strictest verdict wins: Deny > Ask > Answer > None",
+    "gate": "a pipeline whose steps may also return Deny",
+    "observe": "nothing is returned",
+    "around": "middleware, nested in order",
+}
 OWN_FAILURE = {"setup": "the plugin is undone completely and marked `failed` with the reason"}
 """Hooks whose failure means more than that of their kind."""
 ALIASES = {

@@ -6,8 +6,8 @@ tool calls are blocks of a ``user`` message, one for each call of the assistant 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, TypeAlias
 
 from .frozen import freeze_fields
@@ -47,9 +47,9 @@ class ThinkingBlock:
 class ToolCall:
     """A tool call that the model asked for.
 
-    ``arguments`` is always a dict, frozen at every depth: ``copy.deepcopy`` makes one that may be
-    changed. ``error`` is a sentence where the model's own words could not
-    be read as arguments (not JSON, an empty tool name); such a call is answered with it, not run.
+    ``arguments`` is always a dict, frozen at every depth: ``copy.deepcopy`` returns one that may be
+    changed. ``error`` is a sentence where the model's own words could not be read as arguments
+    (not JSON, an empty tool name); such a call is answered with it, not run.
     """
 
     id: str
@@ -130,43 +130,31 @@ class Message:
         return cls("assistant", (TextBlock(text),))
 
 
+_BLOCKS: dict[str, type[Block]] = {
+    "text": TextBlock,
+    "image": ImageBlock,
+    "thinking": ThinkingBlock,
+    "tool_call": ToolCall,
+    "tool_result": ToolResultBlock,
+}
+_TYPES = {kind: name for name, kind in _BLOCKS.items()}
+
+
 def _block_to_dict(block: Block) -> dict[str, Any]:
-    match block:
-        case TextBlock(text):
-            return {"type": "text", "text": text}
-        case ImageBlock(mime, data):
-            return {"type": "image", "mime": mime, "data": data}
-        case ThinkingBlock(text, signature, redacted):
-            kept = {"signature": signature, "redacted": redacted}
-            return {"type": "thinking", "text": text} | _present(kept)
-        case ToolCall(id, name, arguments, error):
-            call = {"type": "tool_call", "id": id, "name": name, "arguments": arguments}
-            return call | _present({"error": error})
-        case ToolResultBlock(call_id, text, ok, images):
-            result: dict[str, Any] = {"type": "tool_result", "call_id": call_id, "text": text}
-            return result | {"ok": ok} | _present({"images": _images_to_list(images)})
-
-
-def _images_to_list(images: Iterable[ImageBlock]) -> list[dict[str, str]] | None:
-    return [{"mime": i.mime, "data": i.data} for i in images] or None
-
-
-def _present(data: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in data.items() if value is not None}
+    """The block's type and its fields; those without a value are left out."""
+    data = {one.name: getattr(block, one.name) for one in fields(block)}
+    if isinstance(block, ToolResultBlock):
+        data["images"] = [asdict(image) for image in block.images] or None
+    present = {name: value for name, value in data.items() if value is not None}
+    return {"type": _TYPES[type(block)], **present}
 
 
 def _block_from_dict(data: Mapping[str, Any]) -> Block:
-    match data["type"]:
-        case "text":
-            return TextBlock(data["text"])
-        case "image":
-            return ImageBlock(data["mime"], data["data"])
-        case "thinking":
-            return ThinkingBlock(data["text"], data.get("signature"), data.get("redacted"))
-        case "tool_call":
-            return ToolCall(data["id"], data["name"], data["arguments"], data.get("error"))
-        case "tool_result":
-            images = tuple(ImageBlock(i["mime"], i["data"]) for i in data.get("images", ()))
-            return ToolResultBlock(data["call_id"], data["text"], data["ok"], images)
-        case unknown:
-            raise ValueError(f"a stored message holds a block of the unknown type {unknown!r}")
+    """The block that was stored; fields of a newer version are left out."""
+    if data["type"] not in _BLOCKS:
+        raise ValueError(f"a stored message holds a block of the unknown type {data['type']!r}")
+    kind = _BLOCKS[data["type"]]
+    known = {one.name: data[one.name] for one in fields(kind) if one.name in data}
+    if "images" in known:
+        known["images"] = tuple(ImageBlock(**image) for image in known["images"])
+    return kind(**known)

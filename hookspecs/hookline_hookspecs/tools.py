@@ -10,6 +10,7 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, overload
 
@@ -41,48 +42,41 @@ class ToolOptions(TypedDict, total=False):
     main_only: bool
 
 
+@dataclass(eq=False)
 class Tool:
     """A tool the model can call.
 
-    Args:
+    Attributes:
         name: 1 to 64 characters, letters, digits, ``_`` and ``-``, unique in a session.
         description: what the model reads.
         run: the function; ``def`` runs in a thread, ``async def`` on the event loop. It receives
             the arguments by name, and ``ctx`` if it has such a parameter. It returns a string, a
             :class:`ToolOutput` or anything JSON; it fails by raising :class:`ToolError`.
         parameters: JSON schema of the arguments; taken from ``run``'s signature if left out.
-        options: see :class:`ToolOptions`.
+        plugin: the plugin that registered it.
+
+    The other attributes are those of :class:`ToolOptions`.
     """
 
-    def __init__(
-        self,
-        name: str,
-        description: str,
-        run: Callable[..., Any],
-        *,
-        parameters: Mapping[str, Any] | None = None,
-        **options: Unpack[ToolOptions],
-    ) -> None:
-        if not _NAME.fullmatch(name):
-            raise ValueError(
-                f"{name!r} is no tool name: a letter, then up to 63 letters, digits, _ or -"
-            )
-        for option in set(options) - set(ToolOptions.__annotations__):
-            near = difflib.get_close_matches(option, ToolOptions.__annotations__, 1)
-            hint = f"did you mean {near[0]}?" if near else "see ToolOptions"
-            raise ValueError(f"tool {name}: there is no option {option!r}; {hint}")
-        self.name = name
-        self.description = inspect.cleandoc(description)
-        self.run = run
-        self.read_only = options.get("read_only", False)
-        self.paged = options.get("paged", False)
-        self.cache_ttl = options.get("cache_ttl")
-        self.approval = options.get("approval")
-        self.main_only = options.get("main_only", False)
-        self.plugin = ""
-        self._given = parameters
-        self.wants_context = "ctx" in inspect.signature(run).parameters
-        self.is_async = inspect.iscoroutinefunction(inspect.unwrap(run))
+    name: str
+    description: str
+    run: Callable[..., Any]
+    _: KW_ONLY
+    parameters: Mapping[str, Any] | None = None
+    read_only: bool = False
+    paged: bool = False
+    cache_ttl: float | None = None
+    approval: str | None = None
+    main_only: bool = False
+    plugin: str = field(default="", init=False)
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            rule = "a letter, then up to 63 letters, digits, _ or -"
+            raise ValueError(f"{self.name!r} is no tool name: {rule}")
+        self.description = inspect.cleandoc(self.description)
+        self.wants_context = "ctx" in inspect.signature(self.run).parameters
+        self.is_async = inspect.iscoroutinefunction(inspect.unwrap(self.run))
 
     @classmethod
     def from_function(
@@ -93,10 +87,15 @@ class Tool:
         Lines ``name: text`` under ``Args:`` in the docstring describe the parameters.
 
         Raises:
-            ValueError: the function has no docstring, or a parameter that cannot be named.
+            ValueError: the function has no docstring or a parameter that cannot be named, or there
+                is no such option.
         """
         doc = inspect.getdoc(fn)
         name = name or fn.__name__
+        for option in options.keys() - ToolOptions.__annotations__.keys():
+            near = difflib.get_close_matches(option, ToolOptions.__annotations__, 1)
+            hint = f"did you mean {near[0]}?" if near else "see ToolOptions"
+            raise ValueError(f"tool {name}: there is no option {option!r}; {hint}")
         if not doc:
             raise ValueError(f"tool {name!r} has no docstring: the model would not know its use")
         for parameter in inspect.signature(fn).parameters.values():
@@ -107,9 +106,10 @@ class Tool:
     @cached_property
     def schema(self) -> ToolSchema:
         """Name, description and parameters as a model sees them."""
-        if self._given is not None:
-            return ToolSchema(self.name, self.description, self._given)
-        return ToolSchema(self.name, self.description, _compact(self._model.model_json_schema()))
+        parameters = self.parameters
+        if parameters is None:
+            parameters = _compact(self._model.model_json_schema())
+        return ToolSchema(self.name, self.description, parameters)
 
     @cached_property
     def _model(self) -> type[BaseModel]:
@@ -134,8 +134,11 @@ class Tool:
         Raises:
             ToolError: an argument is missing, unknown or of the wrong type; the text names it.
         """
-        if self._given is not None:
-            return self._check_given(arguments)
+        if self.parameters is not None:
+            for name in self.parameters.get("required", ()):
+                if name not in arguments:
+                    raise ToolError(f"{self.name} needs the argument {name!r}")
+            return dict(arguments)
         from pydantic import ValidationError
 
         try:
@@ -143,12 +146,6 @@ class Tool:
         except ValidationError as error:
             raise ToolError(self._complaint(error)) from None
         return {name: getattr(model, name) for name in model.model_fields_set}
-
-    def _check_given(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        for name in (self._given or {}).get("required", ()):
-            if name not in arguments:
-                raise ToolError(f"{self.name} needs the argument {name!r}")
-        return dict(arguments)
 
     def _complaint(self, error: ValidationError) -> str:
         known = list(self._model.model_fields)

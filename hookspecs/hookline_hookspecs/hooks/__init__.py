@@ -3,9 +3,7 @@
 # fmt: off
 # ruff: isort: off
 from .boot import BootHooks
-from .kinds import (
-    COMBINED, FAILURE_POLICY, GUARDS, HOOKS, PROJECT, HookSpec, Kind, MaybeAwaitable, hookimpl,
-)
+from .kinds import GUARDS, HOOKS, PROJECT, HookSpec, Kind, MaybeAwaitable, hookimpl
 from .learning import LearningHooks
 from .session import SessionHooks
 from .turn import TurnHooks
@@ -22,7 +20,7 @@ class HookSpecs(BootHooks, SessionHooks, TurnHooks, LearningHooks):
 
 
 __all__ = [
-    "COMBINED", "FAILURE_POLICY", "GUARDS", "HOOKS", "PROJECT", "SIGNALS", "HookSpec",
-    "HookSpecs", "Kind", "MaybeAwaitable", "hookimpl",
+    "GUARDS", "HOOKS", "PROJECT", "SIGNALS", "HookSpec", "HookSpecs", "Kind", "MaybeAwaitable",
+    "hookimpl",
 ]
 # fmt: on

@@ -20,25 +20,8 @@ PROJECT = "hookline"
 hookimpl = pluggy.HookimplMarker(PROJECT)
 _hookspec = pluggy.HookspecMarker(PROJECT)
 
-FAILURE_POLICY: dict[Kind, str] = {
-    "collect": "that contribution is skipped",
-    "pipeline": "that step is skipped",
-    "first": "the next one is asked",
-    "veto": "Deny (fails closed)",
-    "gate": "Deny (fails closed)",
-    "observe": "it is logged",
-    "around": "the middleware's fault becomes an error result that names it",
-}
-COMBINED: dict[Kind, str] = {
-    "collect": "all contributions, in order",
-    "pipeline": "each sees the previous one's output; None leaves it unchanged",
-    "first": "the first answer that is not None wins",
-    "veto": "all run; the strictest verdict wins: Deny > Ask > Answer > None",
-    "gate": "a pipeline whose steps may also return Deny",
-    "observe": "nothing is returned",
-    "around": "middleware, nested in order",
-}
 GUARDS: frozenset[Kind] = frozenset({"veto", "gate"})
+"""Kinds whose implementations can refuse; one that fails counts as a refusal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,47 +38,26 @@ class HookSpec:
     kind: Kind
     deadline: float | None
     event: str
-    since: tuple[int, int]
-    background: bool
-    sync: bool
-    reverse: bool
-    asks: bool
-    registers: type | None
     doc: str
+    since: tuple[int, int] = (1, 0)
+    background: bool = False
+    sync: bool = False
+    reverse: bool = False
+    asks: bool = False
+    registers: type | None = None
 
 
 HOOKS: dict[str, HookSpec] = {}
 """Every hook by name, in the order of a turn."""
 
 
-def spec(
-    kind: Kind,
-    deadline: float | None,
-    *,
-    since: tuple[int, int] = (1, 0),
-    background: bool = False,
-    sync: bool = False,
-    reverse: bool = False,
-    asks: bool = False,
-    registers: type | None = None,
-) -> Callable[[F], F]:
-    """Declare the decorated method as a hook; see :class:`HookSpec` for the options."""
+def spec(kind: Kind, deadline: float | None, **options: Any) -> Callable[[F], F]:
+    """Declare the decorated method as a hook; ``options`` are fields of :class:`HookSpec`."""
 
     def declare(function: F) -> F:
-        name = function.__name__
-        HOOKS[name] = HookSpec(
-            name=name,
-            kind=kind,
-            deadline=deadline,
-            event=list(inspect.signature(function).parameters)[-1],
-            since=since,
-            background=background,
-            sync=sync,
-            reverse=reverse,
-            asks=asks,
-            registers=registers,
-            doc=inspect.getdoc(function) or "",
-        )
+        name, event = function.__name__, list(inspect.signature(function).parameters)[-1]
+        doc = inspect.getdoc(function) or ""
+        HOOKS[name] = HookSpec(name, kind, deadline, event, doc, **options)
         return _hookspec(function)
 
     return declare
