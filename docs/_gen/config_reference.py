@@ -64,7 +64,7 @@ def page() -> str:
     found = list(keys())
     parts = [INTRO]
     for top in ConfigFile.model_fields:
-        parts.append(f"## `{top}` {{#{top}}}\n")
+        parts.append(f"## `{top}`\n")
         rows = [_row(key) for key in found if key.path.partition(".")[0] == top]
         parts.append(table(("key", "value", "default", "what"), rows) + "\n")
     defaults = yaml.safe_load(files("hookline.config").joinpath("defaults.yaml").read_text("utf-8"))

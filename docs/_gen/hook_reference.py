@@ -24,7 +24,7 @@ If you need to answer, implement a hook. If you only listen, subscribe to the [s
 the same name. Each hook is of one of seven [kinds](../authors/kinds/index.md), which says how the
 answers of several plugins become one and what a failure means.
 
-## Kinds {{#kinds}}
+## Kinds
 """
 AFTER_KINDS = """
 **Order.** The first plugin is outermost: it sees `pre_*` first and `post_*` last. The standard set
@@ -91,7 +91,7 @@ def _hook(hook: HookSpec) -> str:
         rows.append(("runs", "in the background, after the reply has left"))
     return "\n".join(
         [
-            f"### `{hook.name}` {{#{hook.name}}}\n",
+            f"### `{hook.name}`\n",
             docstring(hook.doc),
             f"\n```python\ndef {hook.name}{_signature(function)}\n```\n",
             table(("", ""), rows),

@@ -19,7 +19,9 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the generated pages to those that stand in the folder."""
+    """Add the generated pages to those that stand in the folder, in place of committed ones."""
     for path, text in pages().items():
+        if committed := files.get_file_from_path(path):
+            files.remove(committed)
         files.append(File.generated(config, path, content=text))
     return files

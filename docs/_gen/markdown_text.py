@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 _ROLE = re.compile(r":(?:class|meth|func|data|attr|mod):`~?([^`]+)`")
-_SECTIONS = ("Args:", "Raises:", "Returns:")
+_SECTIONS = ("Args:", "Attributes:", "Raises:", "Returns:")
 _ITEM = re.compile(r"(\w+): (.*)")
 
 

@@ -8,7 +8,7 @@ from hookline_hookspecs import SIGNALS
 from markdown_text import code, table
 
 INTRO = """
-## Signals {#signals}
+## Signals
 
 A signal tells, afterwards; nothing can be changed. Subscribe in `setup` with
 `host.signals.connect(name, receiver)`; core takes it back when the plugin goes. The receiver is

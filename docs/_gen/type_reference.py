@@ -77,7 +77,8 @@ def _default(field: dataclasses.Field[object]) -> str:
 
 
 def _described(kind: type) -> str:
-    lines = [f"### `{kind.__name__}` {{#{kind.__name__}}}\n", docstring(kind.__doc__), ""]
+    anchor = f'<a id="{kind.__name__}"></a>\n'
+    lines = [anchor, f"### `{kind.__name__}`\n", docstring(kind.__doc__), ""]
     if dataclasses.is_dataclass(kind):
         lines += [fields(kind), ""]
     else:

@@ -35,13 +35,13 @@ def pages() -> Iterator[dict[str, str]]:
 
 def headings(page: str) -> list[str]:
     """The text of a page's headings, without marks and anchors."""
-    found = re.findall(r"^#+ (.*?)(?: \{#\S+\})?$", page, re.MULTILINE)
+    found = re.findall(r"^#+ (.*)$", page, re.MULTILINE)
     return [text.replace("`", "") for text in found]
 
 
 def section(page: str, name: str) -> str:
-    """The text below the heading with the anchor ``name``, up to the next one."""
-    return page.partition(f"{{#{name}}}\n")[2].partition("\n##")[0]
+    """The text below the heading ``name``, up to the next one."""
+    return page.partition(f"# {name}\n")[2].partition("\n##")[0]
 
 
 def facts(text: str) -> dict[str, str]:
@@ -53,7 +53,7 @@ def facts(text: str) -> dict[str, str]:
 def test_a_hook_has_its_heading_and_facts(pages: dict[str, str], name: str) -> None:
     page, hook = pages["reference/hooks.md"], HOOKS[name]
     assert headings(page).count(name) == 1
-    text = section(page, name)
+    text = section(page, f"`{name}`")
     told = facts(text)
     link = f"[`{hook.kind}`](../authors/kinds/{hook.kind}.md)"
     rows = re.findall(r"^\| (.*?) \| (.*?) \| (.*?) \|$", section(page, "kinds"), re.MULTILINE)
@@ -70,7 +70,7 @@ def test_a_hook_has_its_heading_and_facts(pages: dict[str, str], name: str) -> N
 
 @pytest.mark.parametrize("name", HOOKS)
 def test_what_a_hook_may_return_is_told(pages: dict[str, str], name: str) -> None:
-    told = facts(section(pages["reference/hooks.md"], name))["you return"]
+    told = facts(section(pages["reference/hooks.md"], f"`{name}`"))["you return"]
     annotation = str(inspect.signature(getattr(HookSpecs, name)).return_annotation)
     for kind in re.findall(r"\w+", annotation):
         if inspect.isclass(getattr(hookline_hookspecs, kind, None)):
@@ -81,7 +81,7 @@ def test_what_a_hook_may_return_is_told(pages: dict[str, str], name: str) -> Non
 
 @pytest.mark.parametrize("name", HOOKS)
 def test_the_fields_of_an_event_are_told(pages: dict[str, str], name: str) -> None:
-    text = section(pages["reference/hooks.md"], name)
+    text = section(pages["reference/hooks.md"], f"`{name}`")
     signature = inspect.signature(getattr(HookSpecs, name))
     kind = getattr(
         hookline_hookspecs, str(signature.parameters[HOOKS[name].event].annotation), None
@@ -111,7 +111,8 @@ def test_who_uses_a_hook_is_told(pages: dict[str, str]) -> None:
             used = {
                 hook
                 for hook in HOOKS
-                if f"[{name}](../plugins/{name}.md)" in section(pages["reference/hooks.md"], hook)
+                if f"[{name}](../plugins/{name}.md)"
+                in section(pages["reference/hooks.md"], f"`{hook}`")
             }
             assert used == implemented(dist), name
 
@@ -120,7 +121,7 @@ def test_who_uses_a_hook_is_told(pages: dict[str, str]) -> None:
 def test_a_signal_has_its_row(pages: dict[str, str], signal: str) -> None:
     row = next(
         line
-        for line in section(pages["reference/hooks.md"], "signals").splitlines()
+        for line in section(pages["reference/hooks.md"], "Signals").splitlines()
         if line.startswith(f"| `{signal}` |")
     )
     assert len(row.split("|")[4].split()) >= 4
@@ -159,7 +160,7 @@ def config_keys(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
 
 @pytest.mark.parametrize("key", list(config_keys(ConfigFile)))
 def test_a_config_key_has_its_row_and_words(pages: dict[str, str], key: str) -> None:
-    text = section(pages["reference/configuration.md"], key.partition(".")[0])
+    text = section(pages["reference/configuration.md"], f"`{key.partition('.')[0]}`")
     row = next(line for line in text.splitlines() if line.startswith(f"| `{key}` |"))
     _, value, _, what = re.sub("`[^`]*`", "`…`", row).strip("| ").split(" | ")
     assert value.strip()
@@ -186,13 +187,24 @@ def test_links_between_pages_lead_somewhere(pages: dict[str, str]) -> None:
         for target, anchor in link.findall(file.read_text("utf-8")):
             place = posixpath.normpath(posixpath.join(posixpath.dirname(page), target))
             known = pages.get(place) or _written(place if target else page)
-            slugs = re.findall(r"\{(#\S+)\}", known) + [
+            slugs = [f"#{name}" for name in re.findall(r'<a id="(\w+)">', known)] + [
                 "#" + re.sub(r"[^\w\s-]", "", text).lower().replace(" ", "-")
                 for text in headings(known)
             ]
             if not known or (anchor and anchor not in slugs):
                 broken.append(f"{page}: {target}{anchor}")
     assert not broken
+
+
+def test_the_committed_reference_is_current() -> None:
+    """What a clone shows is what the sources say."""
+    sys.path.insert(0, str(GENERATORS))
+    try:
+        reference = importlib.import_module("write").reference()
+    finally:
+        sys.path.remove(str(GENERATORS))
+    stale = [path for path, text in reference.items() if _written(path) != text]
+    assert not stale, f"run `uv run python docs/_gen/write.py` and commit {stale}"
 
 
 def _written(target: str) -> str:
