@@ -14,7 +14,18 @@ from typing import Any
 
 import pytest
 from hookline.store.codec import inbound_from_json, inbound_to_json, reply_from_json, reply_to_json
-from hookline_hookspecs import Attachment, Audio, Choice, Inbound, Plugin, Reply, Session, hookimpl
+from hookline_hookspecs import (
+    Attachment,
+    Audio,
+    Choice,
+    Inbound,
+    Plugin,
+    Question,
+    Reply,
+    Session,
+    command,
+    hookimpl,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -142,3 +153,28 @@ def test_every_field_of_a_message_reaches_the_turn_and_of_a_reply_the_channel(
         ("y", "Yes", "primary"),
         ("No", "No", ""),
     ]
+
+
+class Chooser(Plugin):
+    """A command that asks."""
+
+    @command("/which")
+    def which(self, ctx: Any, args: str) -> Question:
+        """Ask which one."""
+        return Question("Which one?", (Choice("r", "Red", "primary"), "Blue"))
+
+
+def test_a_reply_goes_into_the_thread_of_its_message_and_says_if_it_asks(harness: Make) -> None:
+    h = harness(Chooser, model=["hello"])
+
+    async def go() -> list[Reply]:
+        await h.aopen()
+        await h.channel.say("hi", thread="t1")
+        await h.channel.replies(1)
+        await h.channel.say("/which", thread="t2")
+        return list(await h.channel.replies(2))
+
+    answer, question = h.run(go())
+    assert (answer.thread, answer.kind) == ("t1", "answer")
+    assert (question.thread, question.kind) == ("t2", "question")
+    assert [(b.id, b.label) for b in question.buttons] == [("r", "Red"), ("Blue", "Blue")]

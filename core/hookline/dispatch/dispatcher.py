@@ -243,13 +243,21 @@ class Dispatcher:
         said: str | Question,
     ) -> ActiveTurn:
         """Answer a message without a turn: the text of a command, or a refusal."""
-        text, choices = (said.text, said.choices) if isinstance(said, Question) else (said, ())
+        asked = said if isinstance(said, Question) else None
+        text = asked.text if asked else str(said)
         turn = ActiveTurn.begin(ctx.state, inbound, inbox_id, "no")
         turn.outcome.stop, turn.outcome.reply = stop, text
         here = replace(ctx.state.record, channel=inbound.channel, chat_id=inbound.chat_id)
         if text:
-            reply = Reply(here, text, (), inbound.message_id, f"{turn.id}-reply", choices)
-            turn.outcome.sent = reply
+            turn.outcome.sent = Reply(
+                here,
+                text,
+                in_reply_to=inbound.message_id,
+                id=f"{turn.id}-reply",
+                choices=asked.choices if asked else (),
+                thread=inbound.thread,
+                kind="question" if asked else "answer",
+            )
         journal = self._engine.journal
         await journal.close_inbound(inbox_id, here.id or None, turn.outcome.sent)
         await turn.flush()

@@ -248,6 +248,8 @@ async def _end(ctx: TurnContext) -> None:
         in_reply_to=turn.inbound.message_id,
         id=f"{turn.id}-reply",
         choices=outcome.question.choices if outcome.question else (),
+        thread=turn.inbound.thread,
+        kind="question" if outcome.question else "answer",
     )
     outcome.reply = reply.text
     if outcome.stop != "error":
