@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Iterator
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
 import typer
 
-from .shared import Json, err, home, load_config, out, out_json, ready_home, stop
+from .shared import USAGE, Json, err, home, load_config, out, out_json, set_config
 
 if TYPE_CHECKING:
     from hookline.config import Loaded
@@ -44,12 +43,10 @@ def check() -> None:
     from hookline.runtime import Runtime
 
     logging.getLogger("hookline").addHandler(logging.NullHandler())  # the reasons are printed here
-    runtime = Runtime(load_config(), home(), strict=False)
+    loaded = load_config()
+    runtime = Runtime(loaded, home(), strict=False)
     runtime.plugins.load()
-    problems = [
-        *runtime.engine.loaded.provider_errors.values(),
-        *_absent_drivers(runtime.engine.loaded),
-    ]
+    problems = [*loaded.provider_errors.values(), *_absent_drivers(loaded)]
     for name, loading in runtime.plugins.loadings.items():
         if loading.state in ("failed", "missing"):
             problems.append(f"plugin {name} is not on: {loading.reason}")
@@ -58,9 +55,8 @@ def check() -> None:
     for problem in problems:
         err(f"hookline: {problem}")
     if problems:
-        raise SystemExit(2)
-    path = runtime.engine.loaded.path
-    out(f"{path}: fine" if path.exists() else f"{path}: absent, defaults apply")
+        raise SystemExit(USAGE)
+    out(f"{loaded.path}: {'fine' if loaded.path.exists() else 'absent, defaults apply'}")
 
 
 def _absent_drivers(loaded: Loaded) -> Iterator[str]:
@@ -94,12 +90,4 @@ def schema() -> None:
 @app.command("set")
 def set_(key: str, value: str) -> None:
     """Set KEY (dotted, such as session.idle_hours) to VALUE (YAML)."""
-    from hookline.config import ConfigError, set_value
-
-    ready_home()
-    try:
-        for warning in set_value(home() / "config.yaml", key, value, os.environ):
-            err(f"hookline: warning: {warning}")
-    except ConfigError as error:
-        stop(str(error))
-    out(f"{key} is set in {home() / 'config.yaml'}")
+    out(f"{key} is set in {set_config(key, value)}")

@@ -1,23 +1,20 @@
-"""``hookline plugins …``."""
+"""``hookline plugins list``, ``enable`` and ``disable``; plugins add the rest of the group."""
 
 from __future__ import annotations
 
-import os
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 import typer
 from hookline_hookspecs import Inspection
 
-from .shared import Json, err, load_config, out, out_json, ready_home, stop, table, with_runtime
+from .shared import Json, err, load_config, out, out_json, set_config, stop, table, with_runtime
 
 if TYPE_CHECKING:
     from hookline.runtime import Runtime
 
 app = typer.Typer(help="See plugins and switch them.", no_args_is_help=True)
 FIELDS = ("name", "dist", "version", "kind", "state", "reason", "hooks")
-OWN = frozenset({"list", "enable", "disable"})
-"""The rest of ``hookline plugins`` comes from plugins: ``register("plugins info", …)``."""
 
 
 @app.command("list")
@@ -56,17 +53,8 @@ def disable(name: str) -> None:
 
 
 def _switch(name: str, enabled: bool) -> None:
-    from hookline.config import ConfigError, set_value
-
-    loaded = load_config()
-    known = name in loaded.plugins or name in _dists()
+    known = name in load_config().plugins or name in _dists()
     if not enabled and not known:
         stop(f"there is no plugin {name}; `hookline plugins list` shows those there are")
-    ready_home()
-    value = "true" if enabled else "false"
-    try:
-        for warning in set_value(loaded.path, f"plugins.{name}", value, os.environ):
-            err(f"hookline: warning: {warning}")
-    except ConfigError as error:
-        stop(str(error))
-    out(f"{name} is {'on' if enabled else 'off'} in {loaded.path}")
+    path = set_config(f"plugins.{name}", "true" if enabled else "false")
+    out(f"{name} is {'on' if enabled else 'off'} in {path}")

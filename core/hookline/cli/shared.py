@@ -96,6 +96,23 @@ def load_config(overrides: Mapping[str, object] | None = None) -> Loaded:
     return loaded
 
 
+def set_config(key: str, value: str) -> Path:
+    """Set a dotted key of config.yaml to a value in YAML; return the file's path.
+
+    Warnings go to stderr, an error ends with exit code 2.
+    """
+    from hookline.config import ConfigError, set_value
+
+    ready_home()
+    path = home() / "config.yaml"
+    try:
+        for warning in set_value(path, key, value, os.environ):
+            err(f"hookline: warning: {warning}")
+    except ConfigError as error:
+        stop(str(error))
+    return path
+
+
 def with_runtime(work: Callable[[Runtime], Awaitable[T]], loaded: Loaded | None = None) -> T:
     """Open a runtime, do the work, close it. A store or config error ends with a sentence."""
     from hookline_hookspecs import HooklineError
@@ -161,8 +178,5 @@ def table(rows: list[list[Any]]) -> str:
     """Rows as text in columns."""
     texts = [["" if cell is None else str(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in texts
-    ]
-    return "\n".join(lines)
+    line = "  ".join(f"{{:{width}}}" for width in widths)
+    return "\n".join(line.format(*row).rstrip() for row in texts)
