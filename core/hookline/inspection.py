@@ -32,9 +32,14 @@ class CoreInspection:
         self.usage = self._journal.usage
         self.last_break = self._journal.last_break
         self.search = self._journal.search
-        self.sessions = self._journal.sessions
         self.default_model = engine.providers.default_model
         self.check_model = engine.providers.check
+
+    async def sessions(
+        self, channel: str | None = None, chat_id: str | None = None, *, limit: int = 50
+    ) -> list[Mapping[str, Any]]:
+        """Stored sessions, newest first."""
+        return await self._journal.sessions(limit, channel=channel, chat_id=chat_id)
 
     def hooks(self) -> Mapping[str, list[str]]:
         """Who implements each hook."""

@@ -93,8 +93,8 @@ class CoreCommands(Plugin):
     @command("/resume")
     async def resume(self, ctx: PluginContext, args: str) -> str:
         """Go back to a session of this chat: /resume ID."""
-        chat = (ctx.base.inbound.channel, ctx.base.inbound.chat_id, "chat")
-        rows = await self._engine.journal.sessions(*chat, limit=1000)
+        chat = {"channel": ctx.base.inbound.channel, "chat_id": ctx.base.inbound.chat_id}
+        rows = await self._engine.journal.sessions(1000, kind="chat", **chat)
         found = [row["id"] for row in rows if args and row["id"].startswith(args)]
         if len(found) != 1:
             return "Write /resume and the beginning of one id that /sessions shows."

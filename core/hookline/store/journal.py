@@ -146,17 +146,10 @@ class Journal:
         rows = await self._rows("active_session", channel=channel, chat_id=chat_id)
         return rows[0]["id"] if rows else None
 
-    async def sessions(
-        self,
-        channel: str | None = None,
-        chat_id: str | None = None,
-        kind: str | None = None,
-        limit: int = 50,
-    ) -> list[Mapping[str, Any]]:
-        """Sessions, newest first."""
-        return await self._rows(
-            "list_sessions", channel=channel, chat_id=chat_id, kind=kind, limit=limit
-        )
+    async def sessions(self, limit: int = 50, **filters: str | None) -> list[Mapping[str, Any]]:
+        """Sessions, newest first; ``filters`` are ``channel``, ``chat_id`` and ``kind``."""
+        wanted = dict.fromkeys(("channel", "chat_id", "kind")) | filters
+        return await self._rows("list_sessions", limit=limit, **wanted)
 
     def end_session(self, session_id: str, successor: str | None = None) -> Awaitable[int]:
         """Mark a session as ended."""
@@ -203,23 +196,18 @@ class Journal:
     # Turns
 
     def begin_turn(
-        self,
-        turn_id: str,
-        session_id: str,
-        inbox_id: str | None,
-        seq: int,
-        message: Message,
-        first: Sequence[Statement] = (),
+        self, turn: Mapping[str, Any], seq: int, message: Message, first: Sequence[Statement] = ()
     ) -> Awaitable[int]:
-        """Begin a turn with its user message and sidecar, after the statements in ``first``."""
-        now = clock.now()
-        turn = {"id": turn_id, "session_id": session_id, "inbox_id": inbox_id, "now": now}
-        turn["owner"] = self.node
+        """Begin a turn with its user message, after the statements in ``first``.
+
+        ``turn`` has ``id session_id inbox_id``.
+        """
+        session_id, inbox_id, now = turn["session_id"], turn["inbox_id"], clock.now()
         statements: list[Statement] = [
             *first,
-            ("insert_turn", turn),
+            ("insert_turn", {**turn, "owner": self.node, "now": now}),
             ("touch_session", {"id": session_id, "now": now}),
-            _message(session_id, turn_id, seq, message),
+            _message(session_id, turn["id"], seq, message),
         ]
         if message.context:
             statements.append(_sidecar(session_id, seq, message.context))
@@ -278,37 +266,28 @@ class Journal:
         return self._all(statements)
 
     def end_turn(
-        self,
-        turn_id: str,
-        *,
-        state: str,
-        stop: str,
-        iterations: int,
-        error: str | None = None,
-        inbox_id: str | None = None,
-        reply: Reply | None = None,
-        session_id: str,
-        warm_until: float,
-        resumed: bool = False,
+        self, turn: Mapping[str, Any], reply: Reply | None, *, resumed: bool
     ) -> Awaitable[Mapping[str, Any] | None]:
         """End a turn; once awaited, its reply is in the outbox and survives a power cut.
 
-        The reply of a ``resumed`` turn belongs to nobody: this process may not have the channel.
-        Returns the session's row as it is now.
+        ``turn`` has ``id session_id inbox_id state stop iterations error warm_until``. The reply
+        of a ``resumed`` turn belongs to nobody: this process may not have the channel. Returns
+        the session's row as it is now.
         """
-        end = {"id": turn_id, "state": state, "stop": stop, "iterations": iterations}
-        statements: list[Statement] = [("end_turn", {**end, "error": error, "now": clock.now()})]
-        if inbox_id:
-            done = {"id": inbox_id, "state": "done", "session_id": None}
-            statements.append(("set_inbox", done))
-        if reply is not None:
-            statements.append(_reply(reply, turn_id, None if resumed else self.node))
-        statements.append(("set_warm", {"id": session_id, "warm_until": warm_until}))
+        session = {"id": turn["session_id"], "warm_until": turn["warm_until"]}
+        done = {"id": turn["inbox_id"], "state": "done", "session_id": None}
+        statements: list[Statement] = [
+            ("end_turn", {**turn, "now": clock.now()}),
+            ("set_warm", session),
+        ]
+        statements += [("set_inbox", done)] if turn["inbox_id"] else []
+        owner = None if resumed else self.node
+        statements += [_reply(reply, turn["id"], owner)] if reply is not None else []
 
         def work(db: Connection) -> Mapping[str, Any] | None:
             for name, params in statements:
                 db.execute(self.sql[name], params)
-            return next(iter(db.fetch(self.sql["session"], {"id": session_id})), None)
+            return next(iter(db.fetch(self.sql["session"], session)), None)
 
         return self.store.write(work, durable=True)
 

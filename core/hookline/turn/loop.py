@@ -49,11 +49,8 @@ async def run_turn(engine: Engine, turn: ActiveTurn, blocks: Sequence[Block]) ->
         entry = turn.append(Message("user", (*late, *blocks), envelope(turn.blocks)))
         creating, state.pending.creating = state.pending.creating, None
         first = [*([creating] if creating else ()), *forgotten]
-        turn.track_write(
-            engine.journal.begin_turn(
-                turn.id, state.record.id, turn.inbox_id, entry.seq, entry.message, first
-            )
-        )
+        row = {"id": turn.id, "session_id": state.record.id, "inbox_id": turn.inbox_id}
+        turn.track_write(engine.journal.begin_turn(row, entry.seq, entry.message, first))
 
     await carry_out(ctx, begin)
 
@@ -259,19 +256,19 @@ async def _end(ctx: TurnContext) -> None:
     if outcome.question is not None:
         state.question, text = outcome.question, question_to_json(outcome.question)
         await engine.journal.update_session("set_question", state.record.id, question=text)
-    row = await engine.journal.end_turn(
-        turn.id,
-        session_id=state.record.id,
-        state="failed" if outcome.stop == "error" else "done",
-        stop=outcome.stop,
-        iterations=turn.iterations,
-        error=outcome.error.text if outcome.error else None,
-        inbox_id=turn.inbox_id,
-        reply=None if state.record.kind != "chat" else reply,
-        warm_until=state.warm_until,
-        resumed=turn.resumed,
-    )
-    state.version = session_version(row)
+    row = {
+        "id": turn.id,
+        "session_id": state.record.id,
+        "inbox_id": turn.inbox_id,
+        "state": "failed" if outcome.stop == "error" else "done",
+        "stop": outcome.stop,
+        "iterations": turn.iterations,
+        "error": outcome.error.text if outcome.error else None,
+        "warm_until": state.warm_until,
+    }
+    kept = reply if state.record.kind == "chat" else None
+    ended = await engine.journal.end_turn(row, kept, resumed=turn.resumed)
+    state.version = session_version(ended)
     state.last_used = clock.now()
 
 
