@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Iterator
 from types import ModuleType
 
+import hookline_hookspecs
 from hookline_hookspecs import (
     drivers,
     errors,
@@ -35,8 +36,9 @@ CHAPTERS: dict[str, ModuleType] = {
 }
 INTRO = """# Types
 
-All of these come from `hookline_hookspecs`. Events are frozen: a pipeline step returns
-`dataclasses.replace(event, …)`. New data arrives as new optional fields.
+Import these from `hookline_hookspecs`, or from the module that is named below a heading. Events are
+frozen: a pipeline step returns `dataclasses.replace(event, …)`. New data arrives as new optional
+fields.
 """
 
 
@@ -79,6 +81,8 @@ def _default(field: dataclasses.Field[object]) -> str:
 def _described(kind: type) -> str:
     anchor = f'<a id="{kind.__name__}"></a>\n'
     lines = [anchor, f"### `{kind.__name__}`\n", docstring(kind.__doc__), ""]
+    if kind.__name__ not in hookline_hookspecs.__all__:
+        lines += [f"`from {kind.__module__} import {kind.__name__}`", ""]
     if dataclasses.is_dataclass(kind):
         lines += [fields(kind), ""]
     else:

@@ -16,7 +16,7 @@ from docs.test_walks import WALKS
 AUTHORS = [page for page in written() if page.startswith("authors/")]
 
 
-@pytest.mark.parametrize("page", [*AUTHORS, *WALKS])
+@pytest.mark.parametrize("page", sorted({*AUTHORS, *WALKS, *example_pages()}))
 def test_every_block_is_run_or_says_why_not(page: str) -> None:
     for block in blocks(page):
         assert block.language in SYNTAX, f"{block} names no known language"

@@ -13,11 +13,15 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from hookline.config import load
 from meta.tree import ROOT
 
 from docs.pages import Block, blocks, written
 
-OWN = ("authors/kinds/", "authors/cookbook/", "authors/testing.md", "authors/versions.md")
+OWN = (
+    *("authors/kinds/", "authors/cookbook/", "authors/testing.md", "authors/versions.md"),
+    "writing-a-plugin.md",
+)
 """Where the pages are whose files stand for themselves; the others are walked (``test_walks``)."""
 NEEDS = {"authors/cookbook/route.md": "starlette"}
 """A library that a page's code uses, and Hookline does not; without it the page is skipped."""
@@ -67,13 +71,21 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / CONTRACTS).write_text("\n\n".join(contracts()), "utf-8")
     for page in filter(can_run, example_pages()):
         for place, block in _files(page).items():
-            if block.title == "pyproject.toml":
+            if block.title == "config.yaml":
+                check_config(block.text)
+            elif block.title == "pyproject.toml":
                 install(folder / "src", tomllib.loads(block.text)["project"])
-                continue
-            file = folder / place
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(block.text, "utf-8")
+            else:
+                file = folder / place
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(block.text, "utf-8")
     return folder
+
+
+def check_config(text: str) -> None:
+    """Raise ``ConfigError`` if this is no config, or a warning of it as an assertion."""
+    loaded = load(Path("nowhere"), {"TIDES_TOKEN": "a-token"}, text=text)
+    assert not loaded.warnings
 
 
 def contracts() -> Iterator[str]:
@@ -144,6 +156,7 @@ def test_the_plugins_keep_the_contract(outcomes: Mapping[str, list[str]]) -> Non
 
 def test_no_two_pages_show_a_file_of_one_name() -> None:
     shown = [place for page in example_pages() for place in _files(page)]
+    shown = [place for place in shown if not place.endswith(("pyproject.toml", "config.yaml"))]
     assert sorted(shown) == sorted(set(shown))
 
 
