@@ -4,8 +4,8 @@ Half of a cold start is spent importing the SDKs. Only third-party modules are i
 Hookline itself, and with it whatever it reads from its environment, is imported in each process.
 
 Run as a script it serves requests, a line each: a JSON list of the processes to run at the same
-time, each ``{"arguments", "env", "folder", "out", "err"}``, the last two being files. It answers
-with the list of their return codes, negative for a signal.
+time, each ``{"arguments", "env", "folder", "out", "err", "stdin"}``, the last three being files. It
+answers with the list of their return codes, negative for a signal.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import runpy
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -36,13 +37,14 @@ LONGEST = 50
 
 @dataclass(frozen=True)
 class Birth:
-    """A process to run: its output goes to the files ``out`` and ``err``."""
+    """A process to run: it reads the file ``stdin``; its output goes to ``out`` and ``err``."""
 
     arguments: Sequence[str]
     env: Mapping[str, str]
     folder: Path
     out: Path
     err: Path
+    stdin: Path = Path(os.devnull)
 
 
 class Nursery:
@@ -50,7 +52,10 @@ class Nursery:
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            [sys.executable, __file__],
+            env={**os.environ, "LANG": "C.UTF-8", "PYTHONPATH": ""},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
         )
 
     def run(self, *births: Birth) -> list[int]:
@@ -106,9 +111,10 @@ def become(request: dict[str, Any]) -> NoReturn:
     signal.alarm(LONGEST)
     os.environ.clear()
     os.environ.update(request["env"])
+    time.tzset()
     os.chdir(request["folder"])
     for number, name, flags in (
-        (0, os.devnull, os.O_RDONLY),
+        (0, request["stdin"], os.O_RDONLY),
         (1, request["out"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC),
         (2, request["err"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC),
     ):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from durability.nursery import Birth, Nursery
 
 PATIENCE = 50
 """Seconds until a process that does not end is killed; no test waits for it to pass."""
@@ -53,6 +57,8 @@ class Machine:
     env: dict[str, str] = field(default_factory=dict)
     without: dict[str, str] = field(default_factory=lambda: {"HOOKLINE_PLUGINS__TITLES": "false"})
     """Switches a plugin off that asks the model by itself and takes a step of its script."""
+    cold: bool = False
+    """Whether ``run``, too, starts an interpreter of its own and sees how that ends."""
 
     def run(
         self,
@@ -61,8 +67,34 @@ class Machine:
         stdin: str | bytes | None = None,
     ) -> Finished:
         """Run ``hookline`` with these arguments to its end; without ``stdin`` that is closed."""
+        if not self.cold and _nursing.acquire(blocking=False):
+            try:
+                return self._run_forked(arguments, env, stdin)
+            finally:
+                _nursing.release()
         process = self.start(*arguments, env=env, stdin=subprocess.PIPE if stdin else None)
         return self.wait(process, stdin)
+
+    def _run_forked(
+        self,
+        arguments: tuple[str | Path, ...],
+        env: Mapping[str, str] | None,
+        stdin: str | bytes | None,
+    ) -> Finished:
+        beside = self.home.parent
+        given, out, err = (beside / f"{name}.stream" for name in ("in", "out", "err"))
+        given.write_bytes(stdin.encode() if isinstance(stdin, str) else stdin or b"")
+        [code] = _nursery().run(
+            Birth(
+                [*map(str, arguments)],
+                self.environment() | dict(env or {}),
+                self.workspace,
+                out,
+                err,
+                given,
+            )
+        )
+        return Finished(code, out.read_text("utf-8"), err.read_text("utf-8"))
 
     def start(
         self, *arguments: str | Path, env: Mapping[str, str] | None = None, stdin: int | None = None
@@ -125,6 +157,18 @@ class Machine:
             (message["role"], "".join(b.get("text") or "" for b in message["blocks"]))
             for message in self.messages(session)
         ]
+
+
+_nursing = threading.Lock()
+"""Held while the nursery is at work: whoever comes meanwhile starts a process the long way."""
+
+
+@functools.cache
+def _nursery() -> Nursery:
+    """The one of this process."""
+    made = Nursery()
+    atexit.register(made.close)
+    return made
 
 
 def is_sentence(text: str) -> bool:

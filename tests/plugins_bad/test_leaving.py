@@ -139,6 +139,7 @@ def hit(machine: Machine, site: Site) -> Callable[..., Any]:
     """Run one turn with a plugin that does something to the process."""
 
     def run(act: str, *options: str) -> Any:
+        machine.cold = True
         site.dist("good", "good")
         site.dist("bad", "bad", bad(act))
         machine.config(CONFIG)
@@ -243,6 +244,7 @@ class One(Plugin[NoConfig]):
     site.dist("good", "good")
     site.dist("bad", "bad", HEAD + body)
     machine.config(CONFIG)
+    machine.cold = True
     done = machine.run("run", "hi")
     assert (done.code, done.out) == (0, "hello\n"), done.err
     assert not (machine.workspace / "let-go").exists()
