@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ def pytest_configure(config: pytest.Config) -> None:
         # A store flushes every commit to the disk, which is half of the time of most tests. What
         # has been flushed survives a loss of power, and no test can show that.
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+        tempfile.tempdir = str(MEMORY)
     # Every HTTP client reads all certificates of the system at once (25 ms), unless they are in a
     # folder, to be looked up by name; and the servers of the tests need none.
     os.environ.pop("SSL_CERT_FILE", None)

@@ -93,6 +93,7 @@ def test_a_denied_command_does_not_run_and_the_model_knows(house: House, api: An
     assert "It is removed." not in api.texts(BOSS)
 
 
+@pytest.mark.slow
 def test_a_command_that_is_allowed_once_runs(house: House, api: Any) -> None:
     folder = house.folder_to_remove("allowed")
     api.say(BOSS, "remove allowed")
@@ -103,6 +104,7 @@ def test_a_command_that_is_allowed_once_runs(house: House, api: Any) -> None:
     api.wait(lambda: not asked.buttons)
 
 
+@pytest.mark.slow
 def test_a_strangers_press_in_a_group_changes_nothing(house: House, api: Any) -> None:
     api.say(GUEST, "hello")
     code = code_in(api.wait(lambda: api.texts(GUEST))[0])
@@ -126,6 +128,7 @@ def test_a_strangers_press_in_a_group_changes_nothing(house: House, api: Any) ->
     assert "It is removed." not in api.texts(GROUP)
 
 
+@pytest.mark.slow
 def test_somebody_unknown_is_let_in_by_the_admins_button(house: House, api: Any) -> None:
     ann = telegram.ANN
     api.say(ann, "hello")
@@ -153,6 +156,7 @@ def test_a_signal_ends_what_runs_and_a_planned_job_is_delivered(house: House, ap
     assert sum("The letter is written." in text for text in api.texts(BOSS)) == 1
 
 
+@pytest.mark.slow
 def test_a_death_in_the_middle_of_an_answer_leaves_one_answer(house: House, api: Any) -> None:
     assert telegram.end(house.gateway) == 0
     before = len(api.texts(BOSS))

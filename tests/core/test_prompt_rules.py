@@ -244,14 +244,26 @@ def told(name: str, plugins: tuple[type[Plugin[Any]], ...]) -> Iterator[Story]:
             story.close()
 
 
-@pytest.mark.parametrize("name", ["anthropic", pytest.param("openai", marks=pytest.mark.slow)])
-@settings(max_examples=100, deadline=None)
-@given(ops=st.lists(OPS, min_size=2, max_size=9))
-def test_any_session_keeps_the_rules(name: str, ops: list[tuple[str, Any]]) -> None:
+def keeps_the_rules(name: str, ops: list[tuple[str, Any]]) -> None:
     with told(name, (Skills, Memory, Shortens, ContextRefs)) as story:
         story.send("begin", ["ok"])
         play(story, ops)
         check(story)
+
+
+@pytest.mark.parametrize("name", ["anthropic", "openai"])
+@settings(max_examples=15, deadline=None)
+@given(ops=st.lists(OPS, min_size=2, max_size=9))
+def test_any_session_keeps_the_rules(name: str, ops: list[tuple[str, Any]]) -> None:
+    keeps_the_rules(name, ops)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["anthropic", "openai"])
+@settings(max_examples=200, deadline=None)
+@given(ops=st.lists(OPS, min_size=2, max_size=9))
+def test_many_sessions_keep_the_rules(name: str, ops: list[tuple[str, Any]]) -> None:
+    keeps_the_rules(name, ops)
 
 
 @pytest.mark.parametrize("name", ["anthropic", "openai"])

@@ -254,15 +254,18 @@ def check_everywhere(request: ModelRequest) -> None:
     assert roles[0] == "user"
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
-@given(
-    seed=st.integers(0, 2**32),
-    size=st.sampled_from((0, 3, 10, 40, 200, LARGEST)),
-    says=st.lists(st.sampled_from(("on", "PIN: keep to this", "/compact", "restart")), max_size=8),
-)
-def test_every_request_is_valid_and_nothing_that_matters_is_lost(
-    seed: int, size: int, says: list[str]
-) -> None:
+SESSIONS = {
+    "seed": st.integers(0, 2**32),
+    "size": st.sampled_from((0, 3, 10, 40, 200, LARGEST)),
+    "says": st.lists(
+        st.sampled_from(("on", "PIN: keep to this", "/compact", "restart")), max_size=8
+    ),
+}
+UNTIMED = settings(deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def play(seed: int, size: int, says: list[str]) -> None:
+    """A session with a past of ``size`` messages; each request and the store are looked at."""
     with tempfile.TemporaryDirectory() as folder:
         world = World(Path(folder), seed)
         try:
@@ -276,6 +279,21 @@ def test_every_request_is_valid_and_nothing_that_matters_is_lost(
                     world.say(text if text.startswith("/") else f"{text} {number}")
         finally:
             world.harness.close()
+
+
+@settings(UNTIMED, max_examples=5)
+@given(**SESSIONS)
+def test_every_request_is_valid_and_nothing_that_matters_is_lost(
+    seed: int, size: int, says: list[str]
+) -> None:
+    play(seed, size, says)
+
+
+@pytest.mark.slow
+@settings(UNTIMED, max_examples=50)
+@given(**SESSIONS)
+def test_every_request_of_many_sessions_is_valid(seed: int, size: int, says: list[str]) -> None:
+    play(seed, size, says)
 
 
 def test_a_session_of_two_thousand_messages_is_shortened_until_nothing_is_left_to_free(

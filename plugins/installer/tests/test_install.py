@@ -50,6 +50,7 @@ def test_a_wheel_comes_in_and_goes_again(desk: Desk) -> None:
     assert "thing: false" in (desk.home / "config.yaml").read_text()
 
 
+@pytest.mark.slow
 def test_a_folder_is_installed_in_place(with_pip: Desk, source: Callable[[Path], Path]) -> None:
     folder = source(with_pip.folder / "source")
     done = with_pip.plugins("install", "-e", "../source", "--yes")
@@ -90,6 +91,7 @@ def test_what_is_installed_already_is_switched_on_after_a_yes(with_uv: Desk) -> 
     assert with_uv.lock()["acme-again"]["spec"] == "acme-again"
 
 
+@pytest.mark.slow
 def test_an_upgrade_and_a_downgrade_are_shown(with_uv: Desk) -> None:
     with_uv.plugin("shift", "1.0")
     with_uv.put(with_uv.plugin("shift", "2.0"), recorded="acme-shift")

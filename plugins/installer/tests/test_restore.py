@@ -6,10 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
     from .conftest import Desk
 
 
+@pytest.mark.slow
 def test_what_an_upgrade_removed_is_told_and_comes_back(with_pip: Desk) -> None:
     """At the recorded version, though there is a newer one."""
     with_pip.put(with_pip.plugin("back", "1.0"), recorded="acme-back")
@@ -27,6 +30,7 @@ def test_what_an_upgrade_removed_is_told_and_comes_back(with_pip: Desk) -> None:
     assert with_pip.lock()["acme-back"]["spec"] == "acme-back"
 
 
+@pytest.mark.slow
 def test_another_version_comes_where_the_recorded_one_is_gone(with_uv: Desk) -> None:
     with_uv.plugin("moved", "1.5")
     with_uv.record("acme-moved", "1.0", "acme-moved", ["moved"])

@@ -5,10 +5,13 @@ from __future__ import annotations
 import zipfile
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
     from .conftest import Desk
 
 
+@pytest.mark.slow
 def test_a_dist_with_two_plugins_goes_as_a_whole_or_not_at_all(with_uv: Desk) -> None:
     wheel = with_uv.wheel("acme-pair", brings={"hookline.plugins": ["left", "right"]})
     with_uv.put(wheel, recorded="acme-pair")
@@ -21,6 +24,7 @@ def test_a_dist_with_two_plugins_goes_as_a_whole_or_not_at_all(with_uv: Desk) ->
     assert with_uv.lock() == {}
 
 
+@pytest.mark.slow
 def test_what_another_needs_stays(with_uv: Desk) -> None:
     with_uv.put(with_uv.plugin("base"))
     top = with_uv.plugin("top", metadata="Requires-Dist: acme-base\n")

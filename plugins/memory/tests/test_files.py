@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 
@@ -248,6 +248,7 @@ OPERATION = st.fixed_dictionaries(
 
 
 @given(st.lists(st.lists(OPERATION, min_size=1, max_size=4), max_size=12))
+@example([[{"action": "add", "content": "a"}, {"action": "add", "content": "a "}]])
 @settings(max_examples=60, deadline=None)
 def test_no_sequence_of_batches_exceeds_the_room_or_does_a_part(
     tmp_path_factory: pytest.TempPathFactory, batches: list[list[dict[str, str]]]
