@@ -412,6 +412,24 @@ async def test_a_hook_may_use_its_own_timeouts(bus: Bus) -> None:
     assert [block.tag for _, block in found] == ["gave-up"]
 
 
+async def test_a_timeout_inside_a_hook_is_no_cancellation_of_it(
+    monkeypatch: pytest.MonkeyPatch, bus: Bus
+) -> None:
+    monkeypatch.setattr("hookline.bus.deadline.GRACE", 0.05)
+
+    async def polls() -> ContextBlock:
+        for _ in range(10):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(0.01):
+                    await asyncio.sleep(60)
+            await asyncio.sleep(0.01)
+        return ContextBlock("polled", "x")
+
+    bus.register("p", implementing("pre_prompt", polls), 0)
+    found = await bus.collect("pre_prompt", Ctx(), TURN, ContextBlock)
+    assert [block.tag for _, block in found] == ["polled"]
+
+
 # Deadlines
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from collections.abc import Callable
 from typing import Any, ClassVar, Protocol
@@ -163,6 +164,26 @@ async def test_a_task_that_clings_does_not_keep_a_plugin_from_being_switched_off
     await runtime.plugins.switch_off("switched")
     assert "let go" not in BEATS
     assert (await h.asend("go")).text == "well"
+    await h.aclose()
+
+
+async def test_a_task_that_has_timeouts_of_its_own_goes_on(
+    harness: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hookline.bus.deadline.GRACE", 0.02)
+
+    async def polls() -> None:
+        for _ in range(10):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(0.01):
+                    await asyncio.sleep(60)
+        BEATS.append("polled")
+
+    tasks: list[asyncio.Task[Any]] = []
+    h = company(harness, switching(lambda host: tasks.append(host.spawn(polls(), "poll"))))
+    await h.aopen()
+    await tasks[0]
+    assert BEATS == ["polled"]
     await h.aclose()
 
 

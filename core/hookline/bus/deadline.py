@@ -32,10 +32,12 @@ _NOT_STARTED: Any = object()
 
 
 class Deadline:
-    """Cancels the current task after ``seconds``, and again ``GRACE`` seconds later.
+    """Cancels the current task after ``seconds``, and ends a coroutine that goes on all the same.
 
-    The second cancellation comes after one from outside as well; :attr:`is_over` is then true and
-    the coroutine is closed instead. ``slow`` is called once, after ``SLOW`` seconds.
+    A cancellation by this deadline or from outside leaves the coroutine ``GRACE`` seconds; then
+    :attr:`is_over` is true and the task is cancelled once more. A timeout inside the coroutine
+    cancels the task too, and takes that back when it has been handled; it does not count. ``slow``
+    is called once, after ``SLOW`` seconds.
     """
 
     def __init__(self, seconds: float | None, slow: Callable[[], None] | None = None) -> None:
@@ -43,23 +45,15 @@ class Deadline:
         assert task is not None
         self._task = task
         self._loop = asyncio.get_running_loop()
-        self._until = None if seconds is None else self._loop.time() + seconds
-        self._slow = slow
         self._before = task.cancelling()
         self._cancels = 0
-        self._cleaning_up = False
         self.is_over = False
-        self._timer: asyncio.TimerHandle | None = None
+        self._timers: list[asyncio.TimerHandle] = []
+        self._grace: asyncio.TimerHandle | None = None
         if slow is not None and (seconds is None or seconds > SLOW):
-            self._timer = self._loop.call_later(SLOW, self._tell)
-        elif self._until is not None:
-            self._timer = self._loop.call_at(self._until, self._cancel)
-
-    def _tell(self) -> None:
-        if self._until is not None:
-            self._timer = self._loop.call_at(self._until, self._cancel)
-        if self._slow is not None:
-            self._slow()
+            self._timers.append(self._loop.call_later(SLOW, slow))
+        if seconds is not None:
+            self._timers.append(self._loop.call_later(seconds, self._cancel))
 
     def _cancel(self) -> None:
         self._cancels += 1
@@ -69,20 +63,22 @@ class Deadline:
         self.is_over = True
         self._cancel()
 
-    def cancelled(self) -> None:
+    def begin_grace(self) -> None:
         """The coroutine is about to be told that its task was cancelled."""
-        if not self._cleaning_up:
-            self._cleaning_up = True
-            self._disarm()
-            self._timer = self._loop.call_later(GRACE, self._end)
+        if self._grace is None and self._task.cancelling() > self._before:
+            self._grace = self._loop.call_later(GRACE, self._end)
 
-    def _disarm(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
+    def check_grace(self) -> None:
+        """The coroutine has made a step; a cancellation that was its own may be taken back."""
+        if self._grace is not None and self._task.cancelling() <= self._before:
+            self._grace.cancel()
+            self._grace = None
 
     def close(self) -> None:
         """Disarm, and take back the cancellations that were not asked for from outside."""
-        self._disarm()
+        for timer in (*self._timers, self._grace):
+            if timer is not None:
+                timer.cancel()
         for _ in range(self._cancels):
             self._task.uncancel()
 
@@ -152,7 +148,7 @@ def drive(
                     if deadline.is_over:
                         _close(coroutine, what)
                         raise
-                    deadline.cancelled()
+                    deadline.begin_grace()
         before = watchdog.begin(what, perf_counter() + limit)
         try:
             waiting_for = step(argument)
@@ -160,6 +156,8 @@ def drive(
             return stop.value
         finally:
             watchdog.end(before)
+        if deadline is not None:
+            deadline.check_grace()
 
 
 def _close(coroutine: Any, what: PluginCode) -> None:
