@@ -56,7 +56,7 @@ def test_a_hook_has_its_heading_and_facts(pages: dict[str, str], name: str) -> N
     text = section(page, f"`{name}`")
     told = facts(text)
     link = f"[`{hook.kind}`](../authors/kinds/{hook.kind}.md)"
-    rows = re.findall(r"^\| (.*?) \| (.*?) \| (.*?) \|$", section(page, "kinds"), re.MULTILINE)
+    rows = re.findall(r"^\| (.*?) \| (.*?) \| (.*?) \|$", section(page, "Kinds"), re.MULTILINE)
     ((results, failure),) = [(results, failure) for kind, results, failure in rows if kind == link]
     assert told["kind"] == f"{link}: {results}"
     assert told["deadline"] == ("none" if hook.deadline is None else f"{hook.deadline:g} s")

@@ -41,7 +41,7 @@ class Standup(Plugin[StandupConfig]):
             text: the note, short, in the person's own words
             blocker: what is in the way, if anything
         """
-        note = await self._accepted(text)
+        note = await self._accepted(ctx, text)
         if not note:
             raise ToolError("the note is empty; put into text what was done")
         author = ctx.turn.inbound.user_id
@@ -52,7 +52,7 @@ class Standup(Plugin[StandupConfig]):
             day=self._day(),
             noted=self.host.now(),
             text=note,
-            blocker=await self._accepted(blocker),
+            blocker=await self._accepted(ctx, blocker),
         )
         return f"Noted for {author}."
 
@@ -103,13 +103,13 @@ class Standup(Plugin[StandupConfig]):
         deleted = await self.host.storage.execute("prune", oldest=oldest)
         self.log.info("deleted %d notes from before %s", deleted, oldest)
 
-    async def _accepted(self, text: str) -> str:
+    async def _accepted(self, ctx: Context, text: str) -> str:
         """``text`` on one line, as the gate ``pre_learn`` lets it pass."""
         line = " ".join(text.split())
         if len(line) > self.config.max_chars:
             limit = self.config.max_chars
             raise ToolError(f"{len(line)} characters are too many; shorten it to {limit}")
-        return await self.host.learn(line, source="standup_note", kind="note") if line else ""
+        return await ctx.learn(line, source="standup_note", kind="note") if line else ""
 
     async def _report(self, ctx: Context, days: int) -> str:
         since = self._day(ago=min(days, self.config.keep_days) - 1)
