@@ -12,14 +12,12 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, overload
+from typing import Any, TypedDict, TypeVar, Unpack, overload
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from .errors import ToolError
 from .events import ToolSchema
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel, ValidationError
-
 
 F = TypeVar("F", bound=Callable[..., Any])
 TOOL_MARK = "hookline_tool"
@@ -113,8 +111,6 @@ class Tool:
 
     @cached_property
     def _model(self) -> type[BaseModel]:
-        from pydantic import ConfigDict, Field, create_model
-
         described = _described(inspect.getdoc(self.run) or "")
         fields: dict[str, Any] = {}
         signature = inspect.signature(self.run, eval_str=True)
@@ -139,8 +135,6 @@ class Tool:
                 if name not in arguments:
                     raise ToolError(f"{self.name} needs the argument {name!r}")
             return dict(arguments)
-        from pydantic import ValidationError
-
         try:
             model = self._model.model_validate(dict(arguments))
         except ValidationError as error:

@@ -12,7 +12,7 @@ import typer
 
 from . import configuration, doctor, plugins, run_command
 from .plugin_commands import STORE_CLOSED, PluginCommands, invoke
-from .shared import USAGE, err, home, load_config, quiet_logging, with_runtime
+from .shared import err, home, load_config, quiet_logging, stop, with_runtime
 
 app = typer.Typer(
     name="hookline",
@@ -63,22 +63,18 @@ def run(arguments: Sequence[str]) -> None:
 
 def _take_home(arguments: list[str]) -> list[str]:
     """``--home DIR`` may stand anywhere before ``--``."""
-    rest: list[str] = []
-    words = iter(arguments)
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    rest, words = [], iter(arguments[:end])
     for word in words:
-        if word == "--":
-            return [*rest, word, *words]
-        if word == "--home":
-            value = next(words, None)
-            if not value:
-                err("hookline: --home needs a folder")
-                raise SystemExit(USAGE)
-            os.environ["HOOKLINE_HOME"] = value
-        elif word.startswith("--home="):
-            os.environ["HOOKLINE_HOME"] = word.removeprefix("--home=")
-        else:
+        option, equals, value = word.partition("=")
+        if option != "--home":
             rest.append(word)
-    return rest
+            continue
+        folder = value if equals else next(words, "")
+        if not folder:
+            stop("--home needs a folder")
+        os.environ["HOOKLINE_HOME"] = folder
+    return rest + arguments[end:]
 
 
 def _with_plugins(root: Any) -> PluginCommands:

@@ -149,13 +149,9 @@ def invoke(root: Any, words: Sequence[str], explain: Callable[[str], None] | Non
 
 
 def _missing(error: Any) -> str:
-    """The whole name of the command that there is not, if this is the error."""
+    """The full name of the command that does not exist, if this is the error."""
     found = re.match(r"No such command '([^']+)'", error.format_message())
-    names, ctx = [found.group(1)] if found else [], error.ctx
-    while names and ctx is not None and ctx.parent is not None:
-        names.insert(0, ctx.info_name)
-        ctx = ctx.parent
-    return " ".join(names)
+    return f"{error.ctx.command_path} {found[1]}".removeprefix("hookline ") if found else ""
 
 
 def _warn(event: PluginFailure, **_rest: Any) -> None:
