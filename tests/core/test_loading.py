@@ -115,11 +115,11 @@ class Signature(Bad):
 
 
 class Newer(Bad):
-    requires_api: ClassVar[tuple[int, int]] = (1, 99)
+    requires_api: ClassVar[tuple[int, int]] = (2, 99)
 
 
 class Major(Bad):
-    requires_api: ClassVar[tuple[int, int]] = (2, 0)
+    requires_api: ClassVar[tuple[int, int]] = (3, 0)
 
 
 class Lonely(Bad):
@@ -165,8 +165,8 @@ CASES = [
     (Misspelt, ["pre_tol", "did you mean pre_tool"]),
     (Unmarked, ["pre_tool", "never be called", "add @hookimpl"]),
     (Signature, ["post_tool", "outcome"]),
-    (Newer, ["1.99", "1.0", "update hookline"]),
-    (Major, ["2.0", "update hookline"]),
+    (Newer, ["2.99", "2.0", "update hookline"]),
+    (Major, ["3.0", "update hookline"]),
     (Lonely, ["memory", "hookline plugins enable memory"]),
     (Clash, ["greet", "greeter", "switch one of them off"]),
     (Grabs, ["/HELP", "core"]),
