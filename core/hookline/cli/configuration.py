@@ -19,13 +19,13 @@ app = typer.Typer(help="See, check and change the configuration.", no_args_is_he
 
 @app.command()
 def path() -> None:
-    """Print where config.yaml is."""
+    """Print the path of config.yaml."""
     out(str(home() / "config.yaml"))
 
 
 @app.command()
 def show(json: Json = False) -> None:
-    """Print what applies, secrets masked."""
+    """Print the effective config, secrets masked."""
     from hookline.config import effective
 
     found = effective(load_config())
@@ -39,7 +39,7 @@ def show(json: Json = False) -> None:
 
 @app.command()
 def check() -> None:
-    """Check config.yaml; exit code 2 if something must be mended."""
+    """Check config.yaml; exit code 2 if there are errors."""
     from hookline.runtime import Runtime
 
     logging.getLogger("hookline").addHandler(logging.NullHandler())  # the reasons are printed here
@@ -60,9 +60,9 @@ def check() -> None:
 
 
 def _absent_drivers(loaded: Loaded) -> Iterator[str]:
-    """A sentence for each provider that config names and whose driver is not installed."""
+    """A sentence for each provider in the config whose driver is not installed."""
     from hookline.config import provider_settings, split_model
-    from hookline.config.problems import nearest, say
+    from hookline.config.problems import nearest, sentence
 
     installed = {point.name for point in entry_points(group="hookline.providers")}
     config = loaded.config
@@ -76,7 +76,7 @@ def _absent_drivers(loaded: Loaded) -> Iterator[str]:
             near = nearest(driver, {*installed, *loaded.presets} - {driver})
             hint = f"did you mean {near}?" if near else f"pip install hookline-{driver}"
             told = f"no provider {driver!r} is installed; {hint}"
-            yield say(loaded.path, loaded.lines, keys[name], told)
+            yield sentence(loaded.path, loaded.lines, keys[name], told)
 
 
 @app.command()

@@ -23,8 +23,8 @@ class ModelChoice(NamedTuple):
 class ProviderSettings:
     """What a driver needs to reach its provider. `options` are the driver's own.
 
-    `base_url` and `api_key` are None where nothing gives one; the key is `none` for a server whose
-    address was given without a key.
+    `base_url` and `api_key` are None where nothing sets them. The key of a server whose address is
+    set without a key is `none`.
     """
 
     driver: str
@@ -35,14 +35,14 @@ class ProviderSettings:
 
 
 def split_model(name: str) -> ModelChoice:
-    """`provider/model` at its first slash. `name` is a validated one."""
+    """Split `provider/model` at the first slash. `name` has been validated."""
     provider, _, model = name.partition("/")
     return ModelChoice(provider, model)
 
 
 def choose_model(loaded: Loaded) -> ModelChoice:
-    """The model of config, or that of the first preset that the environment gives a key or an
-    address, or else of the first preset that has a section with one. Raises NoModel.
+    """The configured model, else that of a preset: the first one with a key or an address in the
+    environment, else the first one with a key or an address in its section. Raises NoModel.
     """
     if loaded.config.model:
         return split_model(loaded.config.model)
@@ -60,11 +60,10 @@ def choose_model(loaded: Loaded) -> ModelChoice:
 
 
 def provider_settings(loaded: Loaded, provider: str) -> ProviderSettings:
-    """How `provider` is reached: its section over the environment over its preset.
+    """How `provider` is reached: by its section, else the environment, else its preset.
 
-    A new provider with an address speaks OpenAI's language, unless its section names a driver; a
-    name without section and preset is a driver of that name, which needs nothing.
-    Raises ConfigError if its section has an error.
+    A provider without a preset uses the driver of its section, else `openai` if it has an address,
+    else the driver of its own name. Raises ConfigError if its section has an error.
     """
     if provider in loaded.provider_errors:
         raise ConfigError(loaded.provider_errors[provider])
@@ -73,7 +72,7 @@ def provider_settings(loaded: Loaded, provider: str) -> ProviderSettings:
     driver = preset.driver if preset else "openai" if section.base_url else provider
     driver = section.driver or driver
     if not section.base_url:
-        # A second account with a known service. With an address of its own it gets no other's key.
+        # A second account with a known service; with an address of its own it must not get the key.
         preset = preset or loaded.presets.get(driver)
     address = section.base_url or (preset and loaded.env.get(preset.base_url_env))
     key = section.api_key.get_secret_value() if section.api_key else None

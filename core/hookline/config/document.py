@@ -1,8 +1,8 @@
 """A YAML text as plain values, with the line of every key.
 
-PyYAML's loaders keep the last of two equal keys, read `no` as false and `012` as ten, and die of
-deep nesting. So values are built here, straight from the parser's events. Aliases and tags are
-refused: nobody needs them in a config, and they are what bombs are made of.
+PyYAML's loaders keep the last of two equal keys, read `no` as false and `012` as ten, and crash on
+deep nesting, so the values are built from the parser's events. Aliases and tags are refused: a
+config does not need them, and a few aliases can expand to gigabytes.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _STAND_INS = "\U0010fff0\U0010fff1\U0010fff2"
 
 
 def cover(text: str) -> str:
-    """`text` with the braces of `${VAR}` hidden from a YAML parser; `uncover` undoes it."""
+    """Hide the braces of `${VAR}` from a YAML parser; `uncover` restores them."""
     return _REFERENCE.sub(f"{_STAND_INS[:2]}\\1{_STAND_INS[2]}", text)
 
 
 def uncover(text: str) -> str:
-    """The text that `cover` was given."""
+    """Restore the text that was passed to `cover`."""
     return text.translate(str.maketrans(_STAND_INS, "${}"))
 
 
@@ -59,8 +59,8 @@ def read_text(path: Path) -> str:
 class Document:
     """A YAML text as plain `values`; `lines` gives the line of each key.
 
-    `origin` is the text's file, or the name of what else held it; the text stands at `key`, and
-    without a key it is a whole config. Raises ConfigError.
+    `origin` is the file of the text, or the name of what else holds it. The text is the value of
+    `key`, or a whole config if there is no key. Raises ConfigError.
     """
 
     def __init__(self, origin: Path | str, text: str, key: Key = ()) -> None:
@@ -74,7 +74,7 @@ class Document:
             raise self._error(1, "a config is one mapping, `key: value` on each line.")
 
     def overlay(self, key: Key, value: object, origin: str, inner: Iterable[Key] = ()) -> None:
-        """Put `value`, with the keys `inner` in it, at `key`, as `origin` says; see `put`."""
+        """`put` a value that `origin` set; `inner` are the keys inside the value."""
         put(self.values, key, value)
         self.lines |= dict.fromkeys((key, *inner), origin)
         for length in range(1, len(key)):
@@ -107,14 +107,14 @@ class Document:
         if isinstance(event, yaml.MappingStartEvent):
             return self._mapping(events, key)
         if isinstance(event, yaml.SequenceStartEvent):
-            items = enumerate(takewhile(_goes_on, events))
+            items = enumerate(takewhile(_continues, events))
             return [self._value(item, events, (*key, str(index))) for index, item in items]
         written = uncover(event.value)
-        return _plain(written) if event.implicit[0] else written
+        return _scalar(written) if event.implicit[0] else written
 
     def _mapping(self, events: Iterator[Any], key: Key) -> dict[str, object]:
         values: dict[str, object] = {}
-        for name in takewhile(_goes_on, events):
+        for name in takewhile(_continues, events):
             line = name.start_mark.line + 1
             if not isinstance(name, yaml.ScalarEvent):
                 raise self._error(line, "a key must be text, not a list, a mapping or an *alias.")
@@ -127,12 +127,12 @@ class Document:
         return values
 
 
-def _goes_on(event: object) -> bool:
+def _continues(event: object) -> bool:
     return not isinstance(event, yaml.CollectionEndEvent)
 
 
-def _plain(text: str) -> object:
-    """The value of a text without quotes."""
+def _scalar(text: str) -> object:
+    """The value of a plain scalar, one without quotes."""
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
     if _INT.fullmatch(text):
@@ -141,10 +141,10 @@ def _plain(text: str) -> object:
 
 
 def put(values: dict[str, Any], key: Key, value: object) -> None:
-    """Set `value` at `key` in nested mappings, made as needed; mappings are merged.
+    """Set `value` at `key` in nested mappings, which are created as needed; mappings are merged.
 
-    A switch, such as `plugins.NAME: false`, and a mapping go together as the mapping's `enabled`,
-    so that neither settings nor the switch are lost.
+    Where a boolean, such as `plugins.NAME: false`, meets a mapping, it becomes the mapping's
+    `enabled`, so that neither is lost.
     """
     for name in key[:-1]:
         inner = values.get(name)

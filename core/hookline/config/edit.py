@@ -1,4 +1,4 @@
-"""Changes config.yaml in place: comments and order stay, and a file that loads keeps loading."""
+"""Edits config.yaml in place: keeps comments and order, and refuses what would not load."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def set_value(path: Path, key: str, value_yaml: str, env: Mapping[str, str]) -> 
 
 
 def _edited(path: Path, text: str, key: Key, value: object) -> str:
-    """The text with `value` at `key`. ruamel.yaml is slow to import: only here."""
+    """The text with `value` at `key`. ruamel.yaml is imported here because that is slow."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
@@ -62,7 +62,7 @@ def _edited(path: Path, text: str, key: Key, value: object) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    """Replace the file whole, or not at all; mode 0600. A link stays one."""
+    """Replace the file atomically, with mode 0600. A symbolic link is kept."""
     target = path.resolve()
     fresh = target.with_name(".config.yaml.new")
     try:

@@ -1,7 +1,7 @@
 """Reads a home's config: file, `.env`, environment and command line, the last one strongest.
 
-What must stop a start raises ConfigError with all its sentences. What only concerns one plugin or
-one provider is kept as that one's error; an unknown key is a warning.
+Errors in the core's keys raise one ConfigError. An error in the section of a plugin or provider is
+kept as that one's error, and an unknown key is a warning.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import yaml
 
 from .document import Document, read_text
 from .model import Config, ConfigFile, PluginEntry, Preset
-from .problems import MASK, SECRET_NAME, ConfigError, Key, each, masked, say, shown
+from .problems import MASK, SECRET_NAME, ConfigError, Key, map_scalars, masked, quoted, sentence
 from .settings import check_values
 from .variables import expand, overlay_variables, read_dotenv
 
@@ -28,12 +28,12 @@ _SWITCH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A config that can be used.
+    """A valid config.
 
-    `plugins` are in call order. `lines` gives for a key, such as `("plugins", "memory")`, its line
-    in config.yaml or the name of what set it instead. `env` is the environment with `.env` below
-    it. `secrets` are the values to mask in whatever is shown. `provider_errors` are sentences about
-    sections of `providers:` that matter only if that provider is used.
+    `plugins` are in call order. `lines` maps a key, such as `("plugins", "memory")`, to its line in
+    config.yaml or to the name of what else set it. `env` is the environment, with the variables of
+    `.env` that it does not set. `secrets` are values to mask in output. `provider_errors` are
+    sentences by provider, which matter only if that provider is used.
     """
 
     config: Config
@@ -50,11 +50,10 @@ class Loaded:
 def load(
     home: Path, env: Mapping[str, str], flags: Mapping[str, object] = {}, text: str | None = None
 ) -> Loaded:
-    """The config of `home`; without a config.yaml, or with an empty one, the defaults.
+    """Load the config of `home`; the defaults if config.yaml is absent or empty.
 
-    `env` is the process environment. `flags` are those of the command line: keys may be dotted,
-    None means that the flag was not given. `text` is used in place of what config.yaml holds.
-    Raises ConfigError.
+    `env` is the process environment. `flags` are command-line options by dotted key; those that are
+    None are ignored. `text` replaces the content of config.yaml. Raises ConfigError.
     """
     path = home / "config.yaml"
     presets, standard, _ = _defaults()
@@ -110,7 +109,7 @@ def effective(loaded: Loaded) -> dict[str, Any]:
     entries = loaded.plugins.values()
     plugins = {entry.name: entry.enabled and (entry.settings or True) for entry in entries}
     values = {**loaded.config.model_dump(mode="json"), "plugins": plugins}
-    return {name: each(value, (name,), hide) for name, value in values.items()}
+    return {name: map_scalars(value, (name,), hide) for name, value in values.items()}
 
 
 @cache
@@ -123,22 +122,22 @@ def _defaults() -> tuple[dict[str, Preset], tuple[str, ...], dict[str, list[str]
 
 
 def plugin_commands() -> Mapping[str, list[str]]:
-    """What Hookline's own plugins add to the command line, by plugin; others need no import."""
+    """The commands that Hookline's own plugins add, by plugin, known without importing them."""
     return _defaults()[2]
 
 
 def _entry(
     key: Key, plugins: dict[str, Any], faults: dict[Key, str], document: Document
 ) -> PluginEntry:
-    """What config says of the plugin at `key`; some of `faults` may be about it."""
+    """The entry of the plugin at `key`. `faults` are sentences by key, of any plugin."""
     value = plugins.get(key[1])
     settings = dict(value) if isinstance(value, dict) else {"enabled": value}
     on = settings.pop("enabled", None)
     on = _SWITCH.get(on.lower(), on) if isinstance(on, str) else on
     errors = [text for at, text in faults.items() if at[:2] == key]
     if not isinstance(on, bool | None) and not errors:
-        found = f"found {shown(on, key)}, wanted true, false or a mapping of settings."
-        errors = [say(document.origin, document.lines, key, found)]
+        found = f"found {quoted(on, key)}, wanted true, false or a mapping of settings."
+        errors = [sentence(document.origin, document.lines, key, found)]
     line = document.lines.get(key)
     return PluginEntry(
         name=key[1],

@@ -1,7 +1,7 @@
 """The core's own config as pydantic models: every key, its default, its rule and its description.
 
-Documentation and `config schema` are made from here. The rules that YAML and the environment bring
-along stand in document.py and variables.py.
+The documentation and `config schema` are generated from here. YAML and environment variables are
+read in document.py and variables.py.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _HOST_NAME = re.compile(r"(\*\.)?([\w-]+\.)*[\w-]*[^\W\d][\w-]*\.?")
 
 
 def _text(pattern: str, wanted: str) -> AfterValidator:
-    """A rule for text: it matches `pattern`, or else the sentence says what is `wanted`."""
+    """Validate that all of a text matches `pattern`; the error says what is `wanted`."""
 
     def check(text: str) -> str:
         if not re.fullmatch(pattern, text, re.S):
@@ -95,7 +95,7 @@ class PathsConfig(_Section):
 
 
 class Config(_Section):
-    """The core's config. A plugin's settings are its own: see `PluginEntry`."""
+    """The core's config. For the settings of plugins see `PluginEntry`."""
 
     model: ModelName | None = None
     """provider/model; null = the first preset whose key or base-URL variable is set."""
@@ -131,14 +131,14 @@ class ConfigFile(Config):
 
 
 class PresetModel(_Section):
-    """A model that a preset knows; `window` is in tokens, None where it is not known."""
+    """A model of a preset; `window` is in tokens, None if unknown."""
 
     name: str
     window: int | None = None
 
 
 class Preset(_Section):
-    """A provider as defaults.yaml has it. `key_env` is None for servers that need no key."""
+    """A provider in defaults.yaml. `key_env` is None for servers that need no key."""
 
     driver: str
     base_url: str
@@ -150,11 +150,11 @@ class Preset(_Section):
 
 @dataclass(frozen=True, slots=True)
 class PluginEntry:
-    """What config says of one plugin.
+    """The config of one plugin.
 
-    `enabled` is False also when there is an `error`. `named`: config mentions it; `standard`: it
-    is in the standard set. `line` is the one in config.yaml, if it stands there. `settings` are
-    expanded but not yet validated, and without the key `enabled`.
+    `enabled` is False if there is an `error`. `named` tells whether config mentions the plugin,
+    `standard` whether it is in the standard set. `line` is its line in config.yaml, if any.
+    `settings` are expanded, not yet validated, and without the key `enabled`.
     """
 
     name: str

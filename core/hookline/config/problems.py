@@ -1,7 +1,7 @@
-"""What can be wrong with a config, and how it is told: where, which key, what to do.
+"""Errors in a config, as sentences: where, which key, what to do.
 
-Every sentence is built by `say`. `Lines` gives the place of a key: a line of config.yaml, or what
-set the key instead of the file, such as `HOOKLINE_MODEL`.
+`Lines` maps a key to the place that set it: a line of config.yaml, or the name of something else,
+such as `HOOKLINE_MODEL`.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class SettingsError(ConfigError):
     """Values do not fit their model. Where they are a plugin's settings, that plugin stays off."""
 
 
-def say(path: Path | str, lines: Lines, key: Key, text: str) -> str:
-    """The sentence `text` about `key`, after the place where it, or what is around it, was set."""
+def sentence(path: Path | str, lines: Lines, key: Key, text: str) -> str:
+    """`text` about `key`, after the place that set the key or the nearest section around it."""
     around = (key[:length] for length in range(len(key), 0, -1))
     place = next((lines[outer] for outer in around if outer in lines), str(path))
     where = place if isinstance(place, str) else f"{path}:{place}"
@@ -55,26 +55,26 @@ def is_secret(key: Key) -> bool:
 
 
 def masked(text: str, key: Key) -> str:
-    """`text`, which stands at `key`, without the secret it is or the passwords of its URLs."""
+    """The `text` at `key` with a mask for passwords in URLs, or for all of it if it is a secret."""
     return MASK if is_secret(key) else _URL_PASSWORD.sub(rf"\1{MASK}", text)
 
 
-def each(value: Any, key: Key, change: Callable[[Any, Key], Any]) -> Any:
-    """`value`, which stands at `key`, with `change` made to all in it but mappings and lists."""
+def map_scalars(value: Any, key: Key, change: Callable[[Any, Key], Any]) -> Any:
+    """The `value` at `key` with `change(scalar, its key)` in place of every scalar in it."""
     if isinstance(value, dict):
-        return {name: each(inner, (*key, name), change) for name, inner in value.items()}
+        return {name: map_scalars(inner, (*key, name), change) for name, inner in value.items()}
     if isinstance(value, list):
-        return [each(inner, (*key, str(index)), change) for index, inner in enumerate(value)]
+        return [map_scalars(inner, (*key, str(index)), change) for index, inner in enumerate(value)]
     return change(value, key)
 
 
-def shown(value: object, key: Key) -> str:
-    """A value as a sentence quotes it: shortened, and never a secret."""
+def quoted(value: object, key: Key) -> str:
+    """The `value` at `key` for a sentence: shortened, secrets masked."""
     if isinstance(value, dict | list):
         return "a mapping" if isinstance(value, dict) else "a list"
     return masked(json.dumps(value, ensure_ascii=False, default=str), key)[:60]
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The name most like `name`, or None."""
+    """The name most similar to `name`, or None if none is similar."""
     return next(iter(difflib.get_close_matches(name, names, 1)), None)

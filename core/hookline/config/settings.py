@@ -1,7 +1,7 @@
-"""Values against a pydantic model, told in sentences: the core's config and plugins' settings.
+"""Validates the core's config and plugins' settings with pydantic; errors become sentences.
 
-What pydantic waves through is found by comparing what was
-written with what came of it: unknown keys (warnings), and `012` or `true` for a number (errors).
+What pydantic tolerates is found by comparing its result with what was written: unknown keys
+(warnings), and `012` or `true` for a number (errors).
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any, TypeVar, cast
 from pydantic import BaseModel, ValidationError
 
 from .model import PluginEntry
-from .problems import Key, Lines, SettingsError, nearest, say, shown
+from .problems import Key, Lines, SettingsError, nearest, quoted, sentence
 
 M = TypeVar("M", bound=BaseModel)
 
 _NO_NUMBER = re.compile(r"True|False|\s*[-+]?0[\d_]+(\.\d*)?\s*")
-# From pydantic's words to ours, one after the other.
+# Replacements in pydantic's messages, made in this order.
 _WORDS = (
     ("^(Value error, |Assertion failed, |Input should be )", ""),
     (", (unable to|got a) .*", ""),
@@ -34,9 +34,9 @@ _WORDS = (
 def validate_settings(
     model: type[BaseModel], entry: PluginEntry, path: Path, lines: Lines
 ) -> tuple[BaseModel, list[str]]:
-    """A plugin's settings as its own model, and warnings about keys that the model lacks.
+    """A plugin's settings as an instance of its model, and warnings about unknown keys.
 
-    `path` and `lines` are those of `Loaded`. Raises SettingsError with a sentence for each fault.
+    `path` and `lines` are those of `Loaded`. Raises SettingsError with a sentence for each error.
     """
     return check_values(model, entry.settings, ("plugins", entry.name), path, lines)
 
@@ -44,26 +44,26 @@ def validate_settings(
 def check_values(
     model: type[M], values: Mapping[str, object], key: Key, path: Path, lines: Lines
 ) -> tuple[M, list[str]]:
-    """As `validate_settings`, for `values` that stand at `key`."""
+    """As `validate_settings`, for the `values` at `key`."""
     try:
         # A model may forbid other keys; here they are ignored, and warned about.
         forbids = model.model_config.get("extra") == "forbid"
         checked = model.model_validate(values, extra="ignore" if forbids else None)
     except ValidationError as error:
-        wrong = _wrong(error, values, key).items()
-        raise SettingsError(*(say(path, lines, at, text) for at, text in wrong)) from None
+        wrong = _refused(error, values, key).items()
+        raise SettingsError(*(sentence(path, lines, at, text) for at, text in wrong)) from None
     errors: list[str] = []
     warnings: list[str] = []
-    for at, text in _waved_through(checked, values, key):
+    for at, text in _tolerated(checked, values, key):
         kind = warnings if text.startswith("unknown") else errors
-        kind.append(say(path, lines, at, text))
+        kind.append(sentence(path, lines, at, text))
     if errors:
         raise SettingsError(*errors)
     return checked, warnings
 
 
-def _wrong(error: ValidationError, values: object, base: Key) -> dict[Key, str]:
-    """A text for each wrong value, though a union reports it once for each of its types."""
+def _refused(error: ValidationError, values: object, base: Key) -> dict[Key, str]:
+    """One text for each wrong value, though pydantic reports one error for each type of a union."""
     texts: dict[Key, str] = {}
     for fault in error.errors(include_url=False, include_context=False):
         key, value, wanted = base, cast(Any, values), fault["msg"]
@@ -80,12 +80,12 @@ def _wrong(error: ValidationError, values: object, base: Key) -> dict[Key, str]:
         elif key in texts:
             texts[key] = f"{texts[key][:-1]} or {wanted}."
         else:
-            texts[key] = f"found {shown(value, key)}, wanted {wanted}."
+            texts[key] = f"found {quoted(value, key)}, wanted {wanted}."
     return texts
 
 
-def _waved_through(checked: object, written: object, key: Key) -> Iterator[tuple[Key, str]]:
-    """Unknown keys, and what became a number though it was not written as one."""
+def _tolerated(checked: object, written: object, key: Key) -> Iterator[tuple[Key, str]]:
+    """Unknown keys, and what pydantic made a number though it was not written as one."""
     if isinstance(checked, BaseModel) and isinstance(written, dict):
         fields = type(checked).model_fields.items()
         known = {field.alias or name: getattr(checked, name) for name, field in fields}
@@ -99,6 +99,6 @@ def _waved_through(checked: object, written: object, key: Key) -> Iterator[tuple
         checked, written = dict(enumerate(checked)), dict(enumerate(written))
     if isinstance(checked, dict) and isinstance(written, dict):
         for name in filter(checked.__contains__, written):
-            yield from _waved_through(checked[name], written[name], (*key, str(name)))
+            yield from _tolerated(checked[name], written[name], (*key, str(name)))
     elif type(checked) in (int, float) and _NO_NUMBER.fullmatch(str(written)):
-        yield key, f"found {shown(written, key)}, wanted a number without leading zeros."
+        yield key, f"found {quoted(written, key)}, wanted a number without leading zeros."

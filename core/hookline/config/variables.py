@@ -1,4 +1,4 @@
-"""What the environment says: `<home>/.env`, `HOOKLINE_…` variables and `${VAR}` inside values."""
+"""The environment in a config: `<home>/.env`, `HOOKLINE_…` variables and `${VAR}` in values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .document import MAX_DEPTH, Document, read_text
 from .model import ConfigFile
-from .problems import NO_KEY, ConfigError, Key, each, is_secret, say
+from .problems import NO_KEY, ConfigError, Key, is_secret, map_scalars, sentence
 
 PREFIX = "HOOKLINE_"
 _ASSIGNMENT = re.compile(
@@ -18,9 +18,10 @@ _REFERENCE = re.compile(r"\$?\$\{([^}:]*)(?::-([^}]*))?\}?")
 
 
 def read_dotenv(path: Path) -> tuple[dict[str, str], list[str]]:
-    """The variables of a `.env` file, and a warning for each line that is none.
+    """The variables of a `.env` file, and a warning for each line that cannot be read.
 
-    A line is `KEY=VALUE`, after `export` or not, the value quoted or not; # begins a comment.
+    A line is `KEY=VALUE`, optionally after `export` and with quotes around the value; # begins a
+    comment.
     """
     values: dict[str, str] = {}
     warnings = []
@@ -35,7 +36,7 @@ def read_dotenv(path: Path) -> tuple[dict[str, str], list[str]]:
 
 
 def overlay_variables(document: Document, env: Mapping[str, str]) -> None:
-    """Lay the `HOOKLINE_…` variables over the document. An empty one counts as not set."""
+    """Override the document by the `HOOKLINE_…` variables; empty ones are ignored."""
     for name in sorted(env):
         parts = name.removeprefix(PREFIX).lower().split("__")
         # Others are no keys, but the likes of HOOKLINE_HOME.
@@ -50,7 +51,7 @@ def overlay_variables(document: Document, env: Mapping[str, str]) -> None:
 
 
 def _key(values: object, parts: list[str]) -> Key:
-    """The key that a variable's parts mean: as it is written in the file, or else as it stands."""
+    """The key for the parts of a variable's name, spelled as in the file if it is there."""
     key: Key = ()
     for part in parts:
         written = values if isinstance(values, dict) else {}
@@ -65,8 +66,8 @@ def _key(values: object, parts: list[str]) -> Key:
 def expand(document: Document, env: Mapping[str, str]) -> tuple[dict[Key, str], set[str]]:
     """Replace `${VAR}` and `${VAR:-default}` in all text.
 
-    Returns a sentence for each key with one that is not set, and the texts of keys that are named
-    like secrets.
+    Returns a sentence for each key with a variable that is not set, and the values of keys that
+    are named like secrets.
     """
     faults: dict[Key, str] = {}
     secrets: set[str] = set()
@@ -77,7 +78,7 @@ def expand(document: Document, env: Mapping[str, str]) -> tuple[dict[Key, str], 
             return match[0][1:]
         if default is None and name not in env:
             text = f"{name or '${'} is not set; set it in .env or the environment, or write $${{."
-            faults[key] = say(document.origin, document.lines, key, text)
+            faults[key] = sentence(document.origin, document.lines, key, text)
         return env.get(name) or default or ""
 
     def expanded(value: object, key: Key) -> object:
@@ -87,5 +88,5 @@ def expand(document: Document, env: Mapping[str, str]) -> tuple[dict[Key, str], 
             secrets.update([value] if len(value) >= 4 and is_secret(key) else [])
         return value
 
-    document.values = each(document.values, (), expanded)
+    document.values = map_scalars(document.values, (), expanded)
     return faults, secrets - {NO_KEY}
