@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -136,19 +137,13 @@ class PluginContext:
         self._plugin = plugin
 
     @property
-    def session(self) -> Session:
-        """The session."""
-        return self.base.state.record
-
-    @property
     def turn(self) -> Turn:
         """The turn so far."""
         return self.base.turn()
 
-    @property
-    def channel(self) -> str:
-        """The name of the channel the message came by."""
-        return self.base.state.record.channel
+    channel = property(
+        attrgetter("base.state.record.channel"), doc="The name of the channel the message came by."
+    )
 
     @property
     def stash(self) -> Stash:
@@ -187,11 +182,6 @@ class PluginContext:
         return await history.rewrite(base.engine, base.state, base.active, changes, base)
 
     @property
-    def operator(self) -> bool:
-        """True for the terminal and admins."""
-        return self.base.operator
-
-    @property
     def interactive(self) -> bool:
         """True if a person can be asked in this turn."""
         return self.base.active is not None and self.base.active.mode == "ask"
@@ -203,11 +193,6 @@ class PluginContext:
         if cache.paths is None:
             cache.paths = self.base.engine.guard_paths(self.base.state.workspace)
         return cache.paths
-
-    @property
-    def tool(self) -> Tool | None:
-        """The tool of the call at hand, in the tool hooks."""
-        return self.base.tool
 
     def notify(self, text: str) -> None:
         """Show the person a sentence beside the answer."""
