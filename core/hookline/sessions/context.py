@@ -136,14 +136,15 @@ class PluginContext:
         self.base = base
         self._plugin = plugin
 
+    session = property(attrgetter("base.state.record"), doc="The session.")
+    channel = property(attrgetter("base.state.record.channel"), doc="The channel's name.")
+    operator = property(attrgetter("base.operator"), doc="True for the terminal and admins.")
+    tool = property(attrgetter("base.tool"), doc="The tool of the call at hand, in tool hooks.")
+
     @property
     def turn(self) -> Turn:
         """The turn so far."""
         return self.base.turn()
-
-    channel = property(
-        attrgetter("base.state.record.channel"), doc="The name of the channel the message came by."
-    )
 
     @property
     def stash(self) -> Stash:
