@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -29,17 +28,8 @@ class CoreInspection:
         self._sessions = sessions
         self._plugins = plugins
         self._journal = engine.journal
-        self.usage = self._journal.usage
-        self.last_break = self._journal.last_break
-        self.search = self._journal.search
         self.default_model = engine.providers.default_model
         self.check_model = engine.providers.check
-
-    async def sessions(
-        self, channel: str | None = None, chat_id: str | None = None, *, limit: int = 50
-    ) -> list[Mapping[str, Any]]:
-        """Stored sessions, newest first."""
-        return await self._journal.sessions(limit, channel=channel, chat_id=chat_id)
 
     def hooks(self) -> Mapping[str, list[str]]:
         """Who implements each hook."""
@@ -120,21 +110,6 @@ class CoreInspection:
             return None
         owners = {name: tool.plugin for name, tool in self._engine.tools.items()}
         return replace(stable, owners=owners)
-
-    async def transcript(self, session_id: str) -> list[dict[str, Any]] | None:
-        """The stored messages of a session."""
-        if await self._journal.session(session_id) is None:
-            return None
-        rows = await self._journal.messages(session_id)
-        return [
-            {
-                "seq": r["seq"],
-                "turn": r["turn_id"],
-                **json.loads(r["body"]),
-                "created": r["created"],
-            }
-            for r in rows
-        ]
 
     async def delete_session(self, session_id: str) -> None:
         """Delete a session and all that was said in it."""

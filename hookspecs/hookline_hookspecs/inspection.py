@@ -66,24 +66,5 @@ class Inspection(Protocol):
         """The stable prompt of a stored session, None if there is none; without an id that of a
         new session in the terminal."""
 
-    async def usage(self, session_id: str) -> list[Mapping[str, Any]]:
-        """Tokens of a session by model and purpose: ``model purpose requests input cache_read
-        cache_write output reasoning input_cost``."""
-
-    async def last_break(self, session_id: str) -> Mapping[str, Any] | None:
-        """What broke the session's prefix last: a ``PrefixBreak`` as a mapping, with ``at``."""
-
-    async def sessions(
-        self, channel: str | None = None, chat_id: str | None = None, *, limit: int = 50
-    ) -> list[Mapping[str, Any]]:
-        """Stored sessions, newest first: ``id title channel chat_id created updated turns``."""
-
-    async def transcript(self, session_id: str) -> list[dict[str, Any]] | None:
-        """The stored messages, ``seq turn role blocks created``; None without such a session."""
-
-    async def search(self, pattern: str, limit: int) -> list[Mapping[str, Any]]:
-        """Messages whose text is LIKE ``pattern`` (masked with a backslash), newest first:
-        ``session_id role text created title``."""
-
     async def delete_session(self, session_id: str) -> None:
         """Delete a session and all that was said in it."""

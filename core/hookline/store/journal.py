@@ -6,7 +6,6 @@ returns an awaitable; a turn collects them and awaits them where something is ac
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from functools import cache
@@ -173,10 +172,6 @@ class Journal:
         """Stored messages with their sidecars, oldest first."""
         return await self._rows("messages", session_id=session_id)
 
-    async def search(self, pattern: str, limit: int) -> list[Mapping[str, Any]]:
-        """Messages whose text is LIKE ``pattern`` (masked with a backslash), newest first."""
-        return await self._rows("search_messages", pattern=pattern, limit=limit)
-
     # Failures
 
     def record_failure(self, plugin: str, hook: str, reason: str) -> Awaitable[int]:
@@ -187,11 +182,6 @@ class Journal:
     async def plugin_errors(self) -> list[Mapping[str, Any]]:
         """The stored failures, newest first."""
         return await self._rows("plugin_errors")
-
-    async def last_break(self, session_id: str) -> Mapping[str, Any] | None:
-        """The newest break of a session's prefix: a ``PrefixBreak`` as a mapping, and ``at``."""
-        rows = await self._rows("last_break", session_id=session_id)
-        return {**json.loads(rows[0]["broken"]), "at": rows[0]["created"]} if rows else None
 
     # Turns
 
@@ -326,10 +316,6 @@ class Journal:
         statements: list[Statement] = [("drop_sidecars", {**where, "turn_id": turn_id})]
         statements += [("insert_rewrite", {**where, **row, "now": clock.now()}) for row in rows]
         return self._all([*statements, _touch(session_id)])
-
-    async def usage(self, session_id: str) -> list[Mapping[str, Any]]:
-        """A session's tokens by model and purpose."""
-        return await self._rows("session_usage", session_id=session_id)
 
     async def turn_usage(self, turn_id: str) -> tuple[int, Usage]:
         """A turn's model calls and their tokens."""

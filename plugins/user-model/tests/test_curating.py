@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hookline_hookspecs import Inspection, NetworkError, OverBudget, Reviewer
+from hookline_hookspecs import NetworkError, OverBudget, Reviewer
 from hookline_user_model import UserModel
 
 
@@ -211,6 +211,7 @@ def test_the_session_that_was_reviewed_is_charged_whoever_asked(person: Any) -> 
     person.say("another talk", session="other")
     (request,) = person.curate("Ana.")
     assert request.session_id == "test"
-    usage = person.harness.runtime.engine.services[Inspection].usage
-    assert "auxiliary" in [row["purpose"] for row in person.harness.run(usage("test"))]
-    assert "auxiliary" not in [row["purpose"] for row in person.harness.run(usage("other"))]
+    sql = "SELECT session_id FROM usage WHERE purpose = 'auxiliary'"
+    store = person.harness.runtime.engine.store
+    charged = person.harness.run(store.read(lambda db: db.fetch(sql)))
+    assert [row["session_id"] for row in charged] == ["test"]

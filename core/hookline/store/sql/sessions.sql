@@ -68,12 +68,6 @@ DELETE FROM outbox WHERE session_id = :id;
 -- name: delete_session_inbox!
 DELETE FROM inbox WHERE session_id = :id;
 
--- name: search_messages
-SELECT m.session_id, m.seq, m.role, m.text, m.created, s.title, s.channel, s.chat_id
-FROM messages m JOIN sessions s ON s.id = m.session_id
-WHERE m.text LIKE :pattern ESCAPE '\'
-ORDER BY m.created DESC LIMIT :limit;
-
 -- name: set_stable!
 UPDATE sessions SET system = :system, tools = :tools, parts = :parts WHERE id = :id;
 

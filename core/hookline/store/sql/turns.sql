@@ -103,16 +103,6 @@ INSERT INTO usage (session_id, turn_id, model, purpose, input, cache_read, cache
 VALUES (:session_id, :turn_id, :model, :purpose, :input, :cache_read, :cache_write,
         :cache_write_1h, :input_cost, :output, :reasoning, :broken, :now);
 
--- name: session_usage
-SELECT model, purpose, COUNT(*) AS requests, SUM(input) AS input, SUM(cache_read) AS cache_read,
-       SUM(cache_write) AS cache_write, SUM(input_cost) AS input_cost, SUM(output) AS output,
-       SUM(reasoning) AS reasoning
-FROM usage WHERE session_id = :session_id GROUP BY model, purpose ORDER BY model, purpose;
-
--- name: last_break
-SELECT broken, created FROM usage WHERE session_id = :session_id AND broken IS NOT NULL
-ORDER BY created DESC LIMIT 1;
-
 -- name: turn_usage
 SELECT COUNT(*) AS requests, COALESCE(SUM(input), 0) AS input,
        COALESCE(SUM(cache_read), 0) AS cache_read, COALESCE(SUM(cache_write), 0) AS cache_write,

@@ -16,13 +16,12 @@ from .sessions import no_session, when
 
 async def show(host: Host, session: str | None, json: bool) -> None:
     """The prompt of a stored session, or of a new one in the terminal."""
-    core = inspection(host)
-    stable = await core.prompt(session)
+    stable = await inspection(host).prompt(session)
     if stable is None:
         no_session(session or "")
     found = _described(stable)
     if session is not None:
-        found["last_break"] = await core.last_break(session)
+        found["last_break"] = await _last_break(host, session)
     if json:
         out_json(found)
         return
@@ -37,6 +36,12 @@ async def show(host: Host, session: str | None, json: bool) -> None:
     out(f"SHA-256 system {found['sha256']['system']}\nSHA-256 tools  {found['sha256']['tools']}")
     if session is not None:
         out(_broken(found["last_break"]))
+
+
+async def _last_break(host: Host, session_id: str) -> dict[str, Any] | None:
+    """What broke the session's prefix last: a ``PrefixBreak`` as a mapping, with ``at``."""
+    rows = await host.storage.fetch("last_break", id=session_id)
+    return {**jsonlib.loads(rows[0]["broken"]), "at": rows[0]["created"]} if rows else None
 
 
 def _described(stable: StablePrompt) -> dict[str, Any]:

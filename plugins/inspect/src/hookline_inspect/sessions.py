@@ -53,8 +53,7 @@ async def list_(host: Host, given: Given) -> None:
     """Stored sessions, newest first."""
     if given.words:
         stop("`sessions list` takes no id; `hookline sessions show ID` shows one session")
-    stored = await inspection(host).sessions(limit=given.limit or LISTED)
-    rows = [{**row, "chat": row["chat_id"]} for row in stored]
+    rows = await host.storage.fetch("sessions", limit=given.limit or LISTED)
     if given.json:
         out_json([{field: row[field] for field in FIELDS} for row in rows])
         return
@@ -64,12 +63,10 @@ async def list_(host: Host, given: Given) -> None:
 
 async def show(host: Host, given: Given) -> None:
     """What was said in a session."""
-    session_id = given.session()
-    messages = await _messages(host, session_id)
+    session = await _stored(host, given)
+    messages = await _messages(host, session["id"])
     if given.json:
-        stored = await inspection(host).sessions(limit=1_000_000)
-        title = next((row["title"] for row in stored if row["id"] == session_id), None)
-        out_json({"id": session_id, "title": title, "messages": messages})
+        out_json({**session, "messages": messages})
         return
     for message in messages:
         for block in message["blocks"]:
@@ -78,7 +75,8 @@ async def show(host: Host, given: Given) -> None:
 
 async def export(host: Host, given: Given) -> None:
     """Every stored message of a session, one JSON object a line."""
-    for message in await _messages(host, given.session()):
+    session = await _stored(host, given)
+    for message in await _messages(host, session["id"]):
         out_json(message)
 
 
@@ -101,14 +99,13 @@ async def _holding(host: Host, words: list[str], limit: int) -> list[Mapping[str
         return []
     longest = max(words, key=len)
     masked = longest.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_")
-    rows = await inspection(host).search(f"%{masked}%", limit * MARGIN)
+    rows = await host.storage.fetch("search", pattern=f"%{masked}%", limit=limit * MARGIN)
     return [r for r in rows if all(word in r["text"].casefold() for word in words)][:limit]
 
 
 async def delete(host: Host, given: Given) -> None:
     """Delete a session, all that was said in it, and its traces."""
-    session_id = given.session()
-    await _messages(host, session_id)
+    session_id = (await _stored(host, given))["id"]
     if not given.yes:
         confirm(f"Delete session {session_id}?")
     await inspection(host).delete_session(session_id)
@@ -126,11 +123,25 @@ ACTIONS: Mapping[str, Callable[[Host, Given], Awaitable[None]]] = {
 """The actions by the word that a person writes."""
 
 
+async def _stored(host: Host, given: Given) -> Mapping[str, Any]:
+    """The ``id`` and ``title`` of the session that is meant."""
+    session_id = given.session()
+    rows = await host.storage.fetch("session", id=session_id)
+    return rows[0] if rows else no_session(session_id)
+
+
 async def _messages(host: Host, session_id: str) -> list[dict[str, Any]]:
-    found = await inspection(host).transcript(session_id)
-    if found is None:
-        no_session(session_id)
-    return found
+    """The stored messages, oldest first: ``seq turn role blocks created``."""
+    rows = await host.storage.fetch("messages", id=session_id)
+    return [
+        {
+            "seq": row["seq"],
+            "turn": row["turn"],
+            **jsonlib.loads(row["body"]),
+            "created": row["created"],
+        }
+        for row in rows
+    ]
 
 
 def _block_text(block: Mapping[str, Any]) -> str:

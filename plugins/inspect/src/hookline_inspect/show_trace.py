@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json as jsonlib
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 from hookline_hookspecs import Host
 
 from . import traces
 from .output import FAILED, out, out_json, stop
-from .service import inspection
 from .sessions import no_session, when
 
 HOW = (
     "switch tracing on with `trace: true` in config.yaml, or for one turn with "
     "`hookline run --trace`"
 )
+ALL = 1_000_000
+"""Sessions among which the named one is looked for."""
 
 
 async def show(host: Host, session: str | None, turn: int | None, json: bool) -> None:
@@ -25,7 +26,10 @@ async def show(host: Host, session: str | None, turn: int | None, json: bool) ->
     if session_id is None:
         stop(f"no turn has been traced yet; {HOW}", FAILED)
     kept = await traces.of_session(host, session_id)
-    numbers = await _numbers(host, session_id, bool(kept))
+    if not kept:
+        await _refuse(host, session_id)
+    ids = await host.storage.fetch("turn_ids", id=session_id)
+    numbers = {row["turn_id"]: number for number, row in enumerate(ids, 1)}
     found = _chosen(session_id, kept, numbers, turn)
     tree = jsonlib.loads(found["tree"])
     if json:
@@ -38,20 +42,16 @@ async def show(host: Host, session: str | None, turn: int | None, json: bool) ->
         out(line)
 
 
-async def _numbers(host: Host, session_id: str, traced: bool) -> dict[str, int]:
-    """The number of each turn of the session, from 1, by its id."""
-    messages = await inspection(host).transcript(session_id)
-    if messages is None and not traced:
+async def _refuse(host: Host, session_id: str) -> NoReturn:
+    """End with a sentence where nothing was traced; ``host.storage`` would make the table."""
+    if session_id not in [session.id for session in await host.sessions(limit=ALL)]:
         no_session(session_id)
-    ids = dict.fromkeys(message["turn"] for message in messages or ())
-    return {turn_id: number for number, turn_id in enumerate(ids, 1)}
+    stop(f"no turn of session {session_id} was traced; {HOW}", FAILED)
 
 
 def _chosen(
     session_id: str, kept: list[Mapping[str, Any]], numbers: Mapping[str, int], turn: int | None
 ) -> Mapping[str, Any]:
-    if not kept:
-        stop(f"no turn of session {session_id} was traced; {HOW}", FAILED)
     if turn is None:
         return kept[-1]
     by_number = {numbers.get(row["turn_id"]): row for row in kept}

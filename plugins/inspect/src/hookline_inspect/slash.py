@@ -9,8 +9,6 @@ from .usage import model_of
 
 LISTED = 20
 """Sessions that ``/sessions`` shows at most."""
-READ = 1000
-"""Sessions among which it looks for them: those of sub-agents are left out."""
 
 
 def status(ctx: Context) -> str:
@@ -33,11 +31,11 @@ def _workspace(ctx: Context) -> str:
 
 
 async def sessions(ctx: Context) -> str:
-    """The sessions of the chat at hand, newest first."""
+    """The sessions of the chat at hand, newest first, without those of sub-agents."""
     here = ctx.session
-    rows = await inspection(ctx.host).sessions(here.channel, here.chat_id, limit=READ)
-    chats = [row for row in rows if row["kind"] == "chat"][:LISTED]
-    lines = [f"{row['id']}  {row['title'] or ''}  {row['turns']} turns" for row in chats]
+    chat = {"channel": here.channel, "chat_id": here.chat_id}
+    rows = await ctx.host.storage.fetch("chat_sessions", **chat, limit=LISTED)
+    lines = [f"{row['id']}  {row['title'] or ''}  {row['turns']} turns" for row in rows]
     return "\n".join(lines) or "No session yet."
 
 

@@ -1,4 +1,4 @@
-"""Where traces are kept: the plugin's own table, read without making it."""
+"""Where traces are kept: the plugin's own table. Looking for a trace does not make it."""
 
 from __future__ import annotations
 

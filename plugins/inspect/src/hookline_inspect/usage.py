@@ -14,7 +14,7 @@ from .service import inspection
 
 async def usage(ctx: Context) -> str:
     """Tokens of the session by model and purpose, and what the cache saved."""
-    rows = await inspection(ctx.host).usage(ctx.session.id)
+    rows = await ctx.host.storage.fetch("usage", id=ctx.session.id)
     if not rows:
         return "No model call yet."
     lines = [_spent(row) for row in rows]
