@@ -65,8 +65,6 @@ class CoreInspection:
             "state": loading.state,
             "reason": loading.reason,
             "hooks": hooks_of(loading.plugin) if loading.plugin else [],
-            "home_page": _home_page(meta) if dist else None,
-            "summary": meta.get("Summary"),
             "warnings": loading.warnings,
         }
 
@@ -115,11 +113,6 @@ class CoreInspection:
         """Delete a session and all that was said in it."""
         async with self._sessions.own(session_id):
             await self._journal.delete_session(session_id)
-
-
-def _home_page(meta: Any) -> str | None:
-    urls = meta.get_all("Project-URL") or [""]
-    return meta.get("Home-page") or urls[0].rpartition(", ")[2] or None
 
 
 def _schema(kind: Any) -> dict[str, Any]:

@@ -37,8 +37,8 @@ class Inspection(Protocol):
 
     async def plugins(self) -> list[dict[str, Any]]:
         """Every plugin that config names or that is installed: ``name dist version kind state
-        reason hooks errors`` and, where it is known, ``home_page summary warnings``. ``errors``
-        are the last failures, newest first, ``{hook, reason, at}``."""
+        reason hooks errors`` and, where config names it, ``warnings``. ``errors`` are the last
+        failures, newest first, ``{hook, reason, at}``."""
 
     def plugin_details(self, name: str) -> dict[str, Any]:
         """``tools commands settings schema`` of a plugin that config names, else nothing.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from importlib.metadata import metadata
 
 import hookline
 from hookline_hookspecs import HOOKS
@@ -45,6 +46,8 @@ def test_plugins_list_and_info(machine: Machine, whole: None) -> None:
     assert {row["state"] for row in rows.values()} <= {"on", "off", "missing", "failed"}
     info = machine.run("plugins", "info", "files", "--json").json
     assert any("read_file" in tool for tool in info["tools"])
+    assert info["summary"] == metadata("hookline-files")["Summary"]
+    assert "home_page" in info
     near = machine.run("plugins", "info", "flies")
     assert (near.code, "flies" in near.err) == (2, True)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json as jsonlib
 from collections.abc import Iterable, Mapping
+from importlib.metadata import entry_points
 from typing import Any, NoReturn
 
 from hookline_hookspecs import HOOKS, HooklineError, Host, Inspection
@@ -22,7 +23,7 @@ async def show(host: Host, name: str, json: bool) -> None:
     plugins = {row["name"]: row for row in await core.plugins()}
     if name not in plugins:
         _no_plugin(name, plugins)
-    found = _described(plugins[name] | core.plugin_details(name))
+    found = _described(plugins[name] | _package(name) | core.plugin_details(name))
     found["storage"] = await _storage(core, name)
     if json:
         out_json(found)
@@ -54,6 +55,17 @@ async def _storage(core: Inspection, name: str) -> dict[str, Any]:
     except HooklineError:
         return dict(NOTHING)  # without the package of the storage, nothing has been stored
     return {"tables": dict(used.tables), "values": used.values, "bytes": used.bytes}
+
+
+def _package(name: str) -> dict[str, Any]:
+    """``home_page`` and ``summary`` of the package that brings the plugin, where it has them."""
+    dist = next((one.dist for one in entry_points(group="hookline.plugins", name=name)), None)
+    if dist is None:
+        return {"home_page": None, "summary": None}
+    meta: Any = dist.metadata  # each look at it parses the file again
+    urls = meta.get_all("Project-URL") or [""]
+    home_page = meta.get("Home-page") or urls[0].rpartition(", ")[2] or None
+    return {"home_page": home_page, "summary": meta.get("Summary")}
 
 
 def _described(row: Mapping[str, Any]) -> dict[str, Any]:
