@@ -87,6 +87,7 @@ def said(text: str, number: int = 1) -> Inbound:
     return Inbound("post", "c", "u", f"m{number}", text)
 
 
+@pytest.mark.slow
 async def test_the_wait_that_a_platform_asks_for_is_kept(harness: Make) -> None:
     post = Post(Flooded(2.5), Flooded(None))
     h = harness(mail(post), model=["a"])

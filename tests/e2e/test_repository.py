@@ -67,7 +67,7 @@ def git(root: Path, *arguments: str) -> None:
     subprocess.run(["git", *arguments], cwd=root, check=True)
 
 
-@pytest.fixture(params=["scripted", "openai"])
+@pytest.fixture(params=["scripted", pytest.param("openai", marks=pytest.mark.slow)])
 def say(request: pytest.FixtureRequest, machine: Machine) -> Say:
     """Runs one turn of session ``s`` on either model."""
 

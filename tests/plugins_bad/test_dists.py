@@ -202,7 +202,13 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
 CONFIG = "plugins:\n  good: {}\n  bad: {}\n"
 
 
-@pytest.mark.parametrize(("body", "words"), REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        pytest.param(*case, id=name, marks=[pytest.mark.slow] if number % 3 else [])
+        for number, (name, case) in enumerate(REFUSED.items())
+    ],
+)
 def test_one_that_cannot_be_switched_on(
     machine: Machine, site: Site, body: str, words: list[str]
 ) -> None:

@@ -142,6 +142,7 @@ def switching(spawn: Callable[[Any], Any]) -> type[Plugin[Any]]:
     return Switched
 
 
+@pytest.mark.slow
 async def test_a_task_that_clings_does_not_keep_the_app_from_closing(
     harness: Make, caplog: Any
 ) -> None:

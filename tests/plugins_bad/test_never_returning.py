@@ -85,6 +85,7 @@ def test_a_hook_that_blocks_the_event_loop_is_named(harness: Make, caplog: Any, 
     assert f"plugin bad failed in {hook}" in caplog.text
 
 
+@pytest.mark.slow
 def test_a_hook_that_clings_past_its_deadline_holds_the_turn_no_longer(harness: Make) -> None:
     beats: list[str] = []
 
@@ -205,7 +206,10 @@ class Dawdler(Plugin[NoConfig]):
         return "done"
 
 
-@pytest.mark.parametrize("where", BLOCKERS)
+@pytest.mark.parametrize(
+    "where",
+    [pytest.param(w, marks=[pytest.mark.slow] if n else []) for n, w in enumerate(BLOCKERS)],
+)
 def test_who_blocks_the_event_loop_outside_of_a_hook_is_named_while_it_does(
     harness: Make, caplog: Any, where: str
 ) -> None:

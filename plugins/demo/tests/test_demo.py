@@ -247,6 +247,7 @@ if hasattr(hookline_shell.Shell, "pre_tool"):
 """
 
 
+@pytest.mark.slow
 def test_the_last_words_of_the_model_are_not_believed(newcomer: Newcomer) -> None:
     (newcomer.folder / "unittest.py").write_text(FORGETFUL_TESTS, "utf-8")
     shown = newcomer.demo(PYTHONPATH=str(newcomer.folder))
@@ -311,6 +312,7 @@ os.kill = lambda *_: None
 """
 
 
+@pytest.mark.slow
 def test_a_command_that_runs_twice_is_found_out(newcomer: Newcomer) -> None:
     (newcomer.folder / "sitecustomize.py").write_text(RUNS_AGAIN, "utf-8")
     shown = newcomer.demo("crash", PYTHONPATH=str(newcomer.folder))
@@ -326,6 +328,7 @@ def test_a_command_that_runs_twice_is_found_out(newcomer: Newcomer) -> None:
     assert "Checked afterwards" not in shown.text
 
 
+@pytest.mark.slow
 def test_a_run_that_is_not_killed_is_found_out(newcomer: Newcomer) -> None:
     (newcomer.folder / "sitecustomize.py").write_text(NO_KILL, "utf-8")
     shown = newcomer.demo("crash", PYTHONPATH=str(newcomer.folder))
@@ -334,6 +337,7 @@ def test_a_run_that_is_not_killed_is_found_out(newcomer: Newcomer) -> None:
     assert "and now?" not in shown.text
 
 
+@pytest.mark.slow
 def test_without_its_command_the_crash_does_not_come_true(newcomer: Newcomer) -> None:
     shown = newcomer.demo("crash", HOOKLINE_PLUGINS__SHELL="false")
     assert shown.code == 1

@@ -222,6 +222,7 @@ def test_patterns_that_are_refused(tree, pattern, says):
         tree("grep", pattern=pattern)
 
 
+@pytest.mark.slow
 def test_a_pattern_that_would_never_end_is_given_up(bench):
     bench.put("a.txt", "a" * 100 + "b\n")
     bench.put("b.txt", "aaa\n")

@@ -130,9 +130,8 @@ WORK = {
 }
 
 
-@pytest.mark.parametrize(
-    "number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.slow
 def test_what_a_dead_process_has_begun_to_show_becomes_the_answer(
     gateways: Gateways, api: BotApi, number: int
 ) -> None:
@@ -171,6 +170,7 @@ def test_a_bad_token_ends_the_start_with_a_sentence(
     assert not token or token not in said.replace(sentence, "")
 
 
+@pytest.mark.slow
 def test_without_a_network_it_begins_and_goes_on_when_there_is_one(
     gateways: Gateways, api: BotApi
 ) -> None:

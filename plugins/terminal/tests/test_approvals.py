@@ -105,7 +105,9 @@ def test_keys_typed_before_the_question_do_not_answer_it(
     assert chat.end() == 0
 
 
-@pytest.mark.parametrize(("key", "end"), [("o", "It flew."), ("\x03", "It stayed.")])
+@pytest.mark.parametrize(
+    ("key", "end"), [("o", "It flew."), pytest.param("\x03", "It stayed.", marks=pytest.mark.slow)]
+)
 def test_run_asks_too(terminal: Callable, script: Script, key: str, end: str) -> None:
     run = terminal("run", "go", "--model", script(launch()))
     run.wait_for("│ launch moon")

@@ -175,7 +175,9 @@ def test_ctrl_c_empties_the_line_then_asks_then_leaves(terminal: Callable, scrip
     assert chat.end() == 0
 
 
-@pytest.mark.parametrize("keys", ["\x04", "/exit\r", "/Quit\r"])
+@pytest.mark.parametrize(
+    "keys", ["\x04", *(pytest.param(k, marks=pytest.mark.slow) for k in ("/exit\r", "/Quit\r"))]
+)
 def test_leaving_stops_what_is_running(terminal: Callable, script: Script, keys: str) -> None:
     chat = terminal("chat", "--model", script(SLOW))
     chat.wait_for(PROMPT)

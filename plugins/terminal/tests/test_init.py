@@ -91,7 +91,7 @@ def test_each_commented_key_is_real_and_shows_its_default(piped: Callable, home:
 @pytest.mark.parametrize(
     ("number", "name"),
     [
-        pytest.param(number, name, marks=[pytest.mark.slow] if number > 2 else [])
+        pytest.param(number, name, marks=[pytest.mark.slow] if number > 1 else [])
         for number, name in enumerate(REMOTE, 1)
     ],
 )
