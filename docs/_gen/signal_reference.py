@@ -36,6 +36,10 @@ TOLD = {
     "delta": Signal("Delta", "the turn's", "for each piece of an answer that is streamed"),
     "notice": Signal("Notice", "the turn's", "when a plugin or core tells the person a sentence"),
     "reply_sent": Signal("Reply", "None", "when a reply has been delivered"),
+    "reply_delayed": Signal(
+        "Reply", "None", "when a reply could not be delivered and will be tried again"
+    ),
+    "reply_failed": Signal("Reply", "None", "when a reply was given up; see `plugins list`"),
     "compacted": Signal("Compacted", "the turn's", "when a history has been shortened"),
     "denied": Signal(
         "Denial", "the turn's", "when a gate or the veto `pre_tool` has ended in a `Deny`"

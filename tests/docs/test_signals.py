@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from hookline.testing import Harness
+from hookline.testing import Clock, Harness
 from hookline_hookspecs import (
     HOOKS,
     SIGNALS,
     Context,
+    Deny,
     Host,
+    Inbound,
     Message,
     Plugin,
     Rewrite,
@@ -65,21 +67,33 @@ class Ear(Plugin):
         history = await ctx.rewrite([Rewrite(0, 2, (Message.user("before"),))])
         return f"{len(history)} left"
 
+    @hookimpl
+    def on_message(self, ctx: Context, inbound: Inbound) -> Deny | None:
+        return Deny("not that") if inbound.text == "that" else None
 
-async def conversation(h: Harness) -> None:
+
+async def conversation(h: Harness, clock: Clock) -> None:
     for number, text in enumerate(("hello", "hello again", "/shorten"), 1):
         await h.channel.say(text)
         await h.channel.replies(number)
     async with asyncio.timeout(10):
         while sum(name == "settled" for name, *_ in h.plugin(Ear).heard) < 3:
             await asyncio.sleep(0.01)
+        h.channel.fail = 2
+        await h.channel.say("that")
+        for signal in ("reply_delayed", "reply_failed"):
+            while signal not in [name for name, *_ in h.plugin(Ear).heard]:
+                await asyncio.sleep(0.01)
+            clock.ahead(25 * 3600)
 
 
-def test_signals_carry_what_the_reference_says(harness: MakeHarness, told: dict[str, Any]) -> None:
+def test_signals_carry_what_the_reference_says(
+    harness: MakeHarness, told: dict[str, Any], clock: Clock
+) -> None:
     h = harness(Ear, model=["one", "two"], strict=False)
     h.channel.fail = 0
-    h.run(conversation(h))
-    heard = {name: (event, ctx) for name, event, ctx in h.plugin(Ear).heard}
+    h.run(conversation(h, clock))
+    heard = {name: (event, ctx) for name, event, ctx in reversed(h.plugin(Ear).heard)}
     assert set(SIGNALS) - set(heard) == {NEVER_SENT}
     assert told.keys() == set(SIGNALS)
     for name in set(SIGNALS) - {NEVER_SENT}:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from weakref import WeakValueDictionary
 
-from hookline_hookspecs import Channel, PluginFailure, Session, crash, message_ids
+from hookline_hookspecs import Channel, PluginFailure, Reply, Session, crash, message_ids
 
 from .. import clock
 from ..bus.implementation import describe
@@ -74,21 +74,26 @@ class Outbox:
         chats = {r["chat_id"] for r in rows if (channel, r["chat_id"]) not in self._locks}
         await asyncio.gather(*[self.deliver(channel, chat) for chat in chats])
 
-    async def deliver(self, channel_name: str, chat_id: str) -> None:
-        """Send what waits for a chat, in order; return when all is sent or a retry is scheduled."""
+    async def deliver(self, channel_name: str, chat_id: str, *, again: bool = False) -> None:
+        """Send what waits for a chat, in order; return when all is sent or a retry is scheduled.
+
+        A reply that is not due yet is left alone, unless this is the retry that waited for it.
+        """
         channel = self.channels.get(channel_name)
         if channel is None:
             return
         async with self._locks.setdefault((channel_name, chat_id), asyncio.Lock()):
-            for row in await self.engine.journal.open_outbox(channel_name):
-                if row["chat_id"] != chat_id:
-                    continue
-                if not await self.engine.node.may_claim(row["owner"]):
-                    return
-                if (wait := await self._send(channel, row)) is not None:
+            rows = await self.engine.journal.open_outbox(channel_name)
+            rows = [row for row in rows if row["chat_id"] == chat_id]
+            for number, row in enumerate(rows):
+                if await self.engine.node.may_claim(row["owner"]):
+                    if (wait := await self._send(channel, row, again)) is None:
+                        continue
                     if channel.network:
                         self._retry_later(channel_name, chat_id, wait)
-                    return
+                for later in rows[number:]:
+                    self.engine.bus.signals.send("reply_delayed", _reply(later))
+                return
 
     def _retry_later(self, channel: str, chat_id: str, wait: float) -> None:
         chat = (channel, chat_id)
@@ -101,21 +106,19 @@ class Outbox:
                 await asyncio.sleep(wait)
             finally:
                 self._retrying.discard(chat)
-            await self.deliver(channel, chat_id)
+            await self.deliver(channel, chat_id, again=True)
 
         self.engine.background.start(retry())
 
-    async def _send(self, channel: Channel, row: Mapping[str, Any]) -> float | None:
+    async def _send(self, channel: Channel, row: Mapping[str, Any], again: bool) -> float | None:
         """Attempt one delivery; None when the reply is done with, else seconds to the next."""
         journal = self.engine.journal
         due = float(row["due"]) - clock.now()
-        if channel.network and row["attempts"] and due > 0:
+        if channel.network and row["attempts"] and due > 0 and not again:
             return due
         if not await journal.claim_reply(row["id"], row["owner"]):
             return None
-        session = Session(row["session_id"], row["channel"], row["chat_id"], None, row["created"])
-        reply = reply_from_json(row["body"], session, row["id"])
-        reply = replace(reply, repeated=row["state"] == "sending")
+        reply = replace(_reply(row), repeated=row["state"] == "sending")
         try:
             ids = message_ids(await channel.send(reply))
         except Exception as error:
@@ -143,3 +146,9 @@ class Outbox:
         failure = PluginFailure(self.channels.owner(channel) or channel, "send", reason)
         self.engine.bus.signals.send("plugin_failed", failure)
         await self.engine.journal.close_reply(row["id"], "failed")
+        self.engine.bus.signals.send("reply_failed", _reply(row))
+
+
+def _reply(row: Mapping[str, Any]) -> Reply:
+    session = Session(row["session_id"], row["channel"], row["chat_id"], None, row["created"])
+    return reply_from_json(row["body"], session, row["id"])

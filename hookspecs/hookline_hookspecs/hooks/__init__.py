@@ -9,10 +9,13 @@ from .session import SessionHooks
 from .turn import TurnHooks
 
 SIGNALS = (
-    "delta", "notice", "reply_sent", "compacted", "denied", "plugin_failed", "budget", "settled",
+    "delta", "notice", "reply_sent", "reply_delayed", "reply_failed", "compacted", "denied",
+    "plugin_failed", "budget", "settled",
 )
 """Signals beside those that carry a hook's name. ``settled`` carries an ``Inbound`` that needs no
-further work, whether or not there was a reply. ``reply_sent`` always carries a ``Reply``."""
+further work, whether or not there was a reply, and whether or not that was delivered. The others
+of a reply always carry a ``Reply``: ``reply_delayed`` one that will be tried again later,
+``reply_failed`` one that was given up."""
 
 
 class HookSpecs(BootHooks, SessionHooks, TurnHooks, LearningHooks):

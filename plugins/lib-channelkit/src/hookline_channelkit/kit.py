@@ -138,6 +138,8 @@ class Kit:
             "start_of_turn": self._start_of_turn,
             "end_of_turn": self._end_of_turn,
             "settled": self._settled,
+            "reply_delayed": self._reply_delayed,
+            "reply_failed": self._reply_failed,
         }
         if self.options.stream:
             wanted |= {"delta": self._delta, "post_model": self._post_model}
@@ -180,6 +182,14 @@ class Kit:
         if inbound.channel == self.name:
             self._presence.end(inbound.chat_id, inbound.message_id)
             self._streams.settled(inbound.chat_id, inbound.message_id)
+
+    def _reply_delayed(self, reply: Reply, *, ctx: Context | None = None) -> None:
+        if reply.session.channel == self.name:
+            self._streams.delay(reply.session.chat_id, reply.in_reply_to or "")
+
+    def _reply_failed(self, reply: Reply, *, ctx: Context | None = None) -> None:
+        if reply.session.channel == self.name:
+            self._streams.give_up(reply.session.chat_id, reply.in_reply_to or "")
 
     async def _forget(self, reply: Reply) -> None:
         await self._delivery.ledger.forget(reply.id)

@@ -40,6 +40,7 @@ class Stream:
     Attributes:
         message: the platform's id, once it is sent.
         doubt: a message was sent and its id never came: it may be there.
+        delayed: the reply is stored and could not be delivered yet.
         edited: when it was last changed, by the loop's clock.
         closed: it is the reply's now.
     """
@@ -50,6 +51,7 @@ class Stream:
     session: str = ""
     message: str | None = None
     doubt: bool = False
+    delayed: bool = False
     edited: float = 0.0
     closed: bool = False
     rich: bool = True
@@ -177,10 +179,20 @@ class Streams:
         if left is not None or (stream is not None and (stream.message or stream.doubt)):
             await self._erase(key_of(chat, inbound))
 
+    def delay(self, chat: str, inbound: str) -> None:
+        """The reply will be delivered later; the answers of later turns wait for it."""
+        stream = self._turns.get(chat, {}).get(inbound)
+        if stream is not None:
+            stream.delayed = True
+
+    def give_up(self, chat: str, inbound: str) -> None:
+        """The reply will never be delivered; nothing waits for it."""
+        self._end(chat, inbound)
+
     def settled(self, chat: str, inbound: str) -> None:
         """The message needs no more work; a turn whose reply never comes blocks nobody."""
         stream = self._turns.get(chat, {}).get(inbound)
-        if stream is not None and stream.message is None and not stream.doubt:
+        if stream is not None and not (stream.message or stream.doubt or stream.delayed):
             self._end(chat, inbound)
 
     async def lose(self, stream: Stream) -> None:
