@@ -146,6 +146,13 @@ class Undocumented(Bad):
         return ""
 
 
+class WrongOption(Bad):
+    @tool(readonly=True)  # type: ignore[call-overload]
+    def look(self) -> str:
+        """Look around."""
+        return ""
+
+
 class SetupFails(Bad):
     @hookimpl
     async def setup(self, host: Any) -> None:
@@ -171,6 +178,7 @@ CASES = [
     (Clash, ["greet", "greeter", "switch one of them off"]),
     (Grabs, ["/HELP", "core"]),
     (Undocumented, ["mute", "docstring"]),
+    (WrongOption, ["look", "'readonly'", "did you mean read_only?"]),
     (SetupFails, ["setup", "the broker is away"]),
     (SetupExits, ["setup", "enough"]),
 ]

@@ -29,7 +29,9 @@ def test_where_the_config_is(machine: Machine, tmp_path: Path) -> None:
     other = tmp_path / "other home"
     assert machine.run("--home", other, "config", "path").out == f"{other / 'config.yaml'}\n"
     assert machine.run("config", "path", f"--home={other}").out == f"{other / 'config.yaml'}\n"
-    assert machine.run("config", "path", "--home").code == 2
+    for nothing in ("--home", "--home="):
+        refused = machine.run("config", "path", nothing)
+        assert (refused.code, refused.err) == (2, "hookline: --home needs a folder\n")
     without = machine.run("config", "path", env={"HOOKLINE_HOME": ""})
     assert without.out == f"{tmp_path / '.hookline' / 'config.yaml'}\n"
 
