@@ -66,8 +66,9 @@ async def run_turn(runtime: Runtime, session: str) -> str:
     Raises:
         RuntimeError: the turn failed; the text is its reply.
     """
-    running = await runtime.dispatcher.submit(inbound(session), "no")
-    await runtime.dispatcher.confirm(running)
-    if running.outcome.stop != "done":
-        raise RuntimeError(f"a turn ended with {running.outcome.stop}: {running.outcome.reply}")
-    return running.outcome.reply
+    submission = await runtime.dispatcher.submit(inbound(session), "no")
+    await submission.confirm()
+    turn = submission.turn
+    if turn.stop != "done":
+        raise RuntimeError(f"a turn ended with {turn.stop}: {turn.reply}")
+    return turn.reply

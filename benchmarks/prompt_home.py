@@ -88,10 +88,9 @@ async def run_turn(runtime: Runtime, number: int) -> None:
     inbound = Inbound(
         "terminal", "default", "bench", f"m{number}", TURNS[number].says, session_id=SESSION
     )
-    running = await runtime.dispatcher.submit(inbound, "yes")
-    await runtime.dispatcher.confirm(running)
+    submission = await runtime.dispatcher.submit(inbound, "yes")
+    await submission.confirm()
     await runtime.finish_background(30.0)
-    if running.outcome.stop != "done":
-        raise RuntimeError(
-            f"turn {number} ended with {running.outcome.stop}: {running.outcome.reply}"
-        )
+    turn = submission.turn
+    if turn.stop != "done":
+        raise RuntimeError(f"turn {number} ended with {turn.stop}: {turn.reply}")

@@ -68,6 +68,15 @@ class CoreInspection:
             "warnings": loading.warnings,
         }
 
+    def plugin_problems(self) -> list[str]:
+        """Plugins that are not on although they should be, and settings nobody knows."""
+        lines = []
+        for name, loading in self._plugins.loadings.items():
+            if loading.state in ("failed", "missing"):
+                lines.append(f"plugin {name} is not on: {loading.reason}")
+            lines += loading.warnings
+        return lines
+
     def plugin_details(self, name: str) -> dict[str, Any]:
         """What a plugin brings and its settings."""
         loading = self._plugins.loadings.get(name)

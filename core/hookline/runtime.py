@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from hookline_hookspecs.conversations import Conversations
 from hookline_hookspecs.drivers import Store
 from hookline_hookspecs.errors import HooklineError
 from hookline_hookspecs.events import PluginFailure
@@ -85,6 +86,7 @@ class Runtime:
         asyncio.get_running_loop().set_task_factory(self._make_task)
         commands = CoreCommands(engine, self.sessions, self.dispatcher, self.commands)
         self.plugins.load_builtin(NAME, commands)
+        engine.services[Conversations] = self.dispatcher
         engine.services[GatewayHost] = self.recovery
         engine.services[Inspection] = CoreInspection(engine, self.sessions, self.plugins)
         engine.bus.signals.connect("plugin_failed", self._failures.add)

@@ -9,6 +9,7 @@ from types import ModuleType
 
 import hookline_hookspecs
 from hookline_hookspecs import (
+    conversations,
     drivers,
     errors,
     events,
@@ -29,6 +30,7 @@ CHAPTERS: dict[str, ModuleType] = {
     "Events and verdicts": events,
     "Messages": messages,
     "Host, context and services": host,
+    "Conversations": conversations,
     "The gateway": gateway,
     "What core tells of itself": inspection,
     "Drivers": drivers,

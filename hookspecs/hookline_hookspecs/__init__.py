@@ -6,10 +6,11 @@
 # One name a line would make this table six times as long.
 # fmt: off
 # ruff: isort: off
+from .conversations import Conversations, Submission
 from .drivers import Connection, DeltaSink, Migration, Provider, ProviderSettings, Store
 from .errors import (
-    AuthError, BadRequest, ContextTooLong, HooklineError, NetworkError, OverBudget, Overloaded,
-    ProviderError, RateLimited, Refused, StoreError, ToolError,
+    AuthError, BadRequest, CommandError, ContextTooLong, HooklineError, NetworkError, OverBudget,
+    Overloaded, ProviderError, RateLimited, Refused, StoreError, ToolError,
 )
 from .events import (
     SLOTS, Answer, Ask, Attachment, Audio, CachePrice, Choice, Compacted, ContextBlock, Delta,
@@ -36,17 +37,17 @@ from .tools import Tool, tool
 __all__ = [
     "API", "HOOKS", "SIGNALS", "SLOTS", "Access", "Answer", "ArtifactKeeper", "Ask",
     "Attachment", "Audio", "AuthError", "BadRequest", "Block", "CachePrice", "Channel", "Check",
-    "CheckResult", "Choice", "Command", "Compacted", "Connection", "Context", "ContextBlock",
-    "ContextTooLong", "Delta", "DeltaSink", "Denial", "Deny", "Excerpt", "Failure", "Feature",
-    "Fragment", "GatewayHost", "GatewayWork", "Hit", "HookSpec", "HookSpecs", "HooklineError",
-    "Host", "Http", "HttpResponse", "ImageBlock", "Inbound", "Inspection", "Job", "Kind",
-    "Lesson", "Marker", "MaybeAwaitable", "Message", "Migration", "ModelRequest",
-    "ModelResponse", "NetworkError", "NoConfig", "Notice", "OverBudget", "Overloaded", "Page",
-    "Paths", "Plugin", "PluginFailure", "PrefixBreak", "Provider", "ProviderError",
-    "ProviderSettings", "Question", "RateLimited", "Reacting", "Refused", "Reply", "Reviewer",
-    "Rewrite", "Route", "Section", "Session", "StablePrompt", "Stash", "Step", "Storage",
-    "Store", "StoreError", "TextBlock", "ThinkingBlock", "Threading", "Tool", "ToolCall",
-    "ToolError", "ToolOutput", "ToolResult", "ToolResultBlock", "ToolSchema", "Transaction",
-    "Turn", "Usage", "Verdict", "WireRequest", "command", "features", "hookimpl", "message_ids",
-    "tool",
+    "CheckResult", "Choice", "Command", "CommandError", "Compacted", "Connection", "Context",
+    "ContextBlock", "ContextTooLong", "Conversations", "Delta", "DeltaSink", "Denial", "Deny",
+    "Excerpt", "Failure", "Feature", "Fragment", "GatewayHost", "GatewayWork", "Hit", "HookSpec",
+    "HookSpecs", "HooklineError", "Host", "Http", "HttpResponse", "ImageBlock", "Inbound",
+    "Inspection", "Job", "Kind", "Lesson", "Marker", "MaybeAwaitable", "Message", "Migration",
+    "ModelRequest", "ModelResponse", "NetworkError", "NoConfig", "Notice", "OverBudget",
+    "Overloaded", "Page", "Paths", "Plugin", "PluginFailure", "PrefixBreak", "Provider",
+    "ProviderError", "ProviderSettings", "Question", "RateLimited", "Reacting", "Refused",
+    "Reply", "Reviewer", "Rewrite", "Route", "Section", "Session", "StablePrompt", "Stash",
+    "Step", "Storage", "Store", "StoreError", "Submission", "TextBlock", "ThinkingBlock",
+    "Threading", "Tool", "ToolCall", "ToolError", "ToolOutput", "ToolResult", "ToolResultBlock",
+    "ToolSchema", "Transaction", "Turn", "Usage", "Verdict", "WireRequest", "command",
+    "features", "hookimpl", "message_ids", "tool",
 ]

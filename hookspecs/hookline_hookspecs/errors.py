@@ -7,6 +7,15 @@ class HooklineError(Exception):
     """Base of the errors below."""
 
 
+class CommandError(SystemExit):
+    """Ends a command of the command line: ``hookline: TEXT`` on stderr, and the exit ``code``, by
+    default that of a wrong use."""
+
+    def __init__(self, text: str, code: int = 2) -> None:
+        super().__init__(code)
+        self.text = text
+
+
 class ProviderError(HooklineError):
     """A model provider could not answer.
 

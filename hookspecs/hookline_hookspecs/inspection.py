@@ -40,6 +40,10 @@ class Inspection(Protocol):
         reason hooks errors`` and, where config names it, ``warnings``. ``errors`` are the last
         failures, newest first, ``{hook, reason, at}``."""
 
+    def plugin_problems(self) -> list[str]:
+        """Sentences about plugins that are not on although they should be, and about settings that
+        their plugin does not know."""
+
     def plugin_details(self, name: str) -> dict[str, Any]:
         """``tools commands settings schema`` of a plugin that config names, else nothing.
         ``tools`` are ``(name, JSON of the schema)``, ``settings`` the effective ones, masked."""

@@ -44,9 +44,9 @@ class Process:
 
     async def say(self, text: str) -> Any:
         inbound = Inbound("terminal", "default", "me", f"m{text}", text, session_id="s")
-        running = await self.runtime.dispatcher.submit(inbound, "no")
-        await self.runtime.dispatcher.confirm(running)
-        return running
+        submission = await self.runtime.dispatcher.submit(inbound, "no")
+        await submission.confirm()
+        return submission.turn
 
 
 Start = Callable[..., Any]
@@ -69,8 +69,8 @@ async def test_a_plugin_switched_off_stops_at_the_next_message(tmp_path: Path) -
         await process.say("a")
         schema = process.runtime.engine.tools["greet"].schema
         process.edit("plugins: {greeter: false}\n")
-        running = await process.say("b")
-        assert [result.text for result in running.results] == [
+        turn = await process.say("b")
+        assert [result.text for result in turn.tool_calls] == [
             "Error: tool greet is no longer available"
         ]
         assert (tmp_path / "home" / "greeter-is-gone").exists()
@@ -114,8 +114,8 @@ async def test_a_broken_file_is_told_and_changes_nothing(tmp_path: Path) -> None
     async with started(tmp_path / "home", "plugins: {greeter: true}\n", ["one", "two"]) as process:
         await process.say("a")
         process.edit("plugins: [\n")
-        running = await process.say("b")
-        assert running.outcome.reply == "two"
+        turn = await process.say("b")
+        assert turn.reply == "two"
         assert any("stays in force" in text and "config.yaml:" in text for text in process.told)
         assert process.runtime.plugins.state("greeter") == "on"
 
@@ -145,6 +145,6 @@ async def test_a_turn_under_way_is_not_torn(tmp_path: Path) -> None:
         second = asyncio.create_task(process.say("b"))
         await asyncio.sleep(0.05)
         go.set()
-        assert (await first).outcome.reply == "one"
-        assert (await second).outcome.reply == "two"
+        assert (await first).reply == "one"
+        assert (await second).reply == "two"
         assert runtime.plugins.state("greeter") == "off"

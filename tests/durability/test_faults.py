@@ -139,12 +139,12 @@ async def say(core: Runtime, text: str) -> tuple[str, str]:
     """How a message ends, and what the person reads: as ``hookline run`` does it."""
     inbound = Inbound("terminal", "default", "", f"id of {text}", text, session_id="s")
     try:
-        running = await core.intake.submit(inbound, "no")
-        await core.intake.delivered(running)
+        submission = await core.dispatcher.submit(inbound, "no")
+        await submission.confirm()
         await core.finish_background(PATIENCE)
     except HooklineError as error:
         return "raised", str(error)
-    return running.outcome.stop, running.outcome.reply
+    return submission.turn.stop, submission.turn.reply
 
 
 async def failing_turn(home: Path, disk: Disk, n: int) -> tuple[str, str]:

@@ -94,6 +94,14 @@ def test_what_is_wrong_is_told_with_file_line_and_key(machine: Machine, text: st
     assert "Traceback" not in done.err
 
 
+@pytest.mark.parametrize("command", ["run hello", "gateway", "memory list"])
+def test_what_is_wrong_is_told_once(machine: Machine, command: str) -> None:
+    machine.config("model: nowhere\n")
+    done = machine.run(*command.split())
+    assert (done.code, done.out) == (2, "")
+    assert done.err.count("config.yaml:1: model:") == 1
+
+
 def test_check_schema_and_help_outlive_a_wrong_config(machine: Machine) -> None:
     path = machine.config("max_iterations: lots\n")
     check = machine.run("config", "check")

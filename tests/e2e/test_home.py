@@ -114,3 +114,8 @@ def test_without_any_variable_at_all(talking: Machine) -> None:
     )
     assert (bare.returncode, bare.stdout) == (0, "hello\n"), bare.stderr
     assert (home / "hookline.db").exists()
+
+
+def test_a_home_must_be_named(machine: Machine) -> None:
+    done = machine.run("run", "hello", "--home")
+    assert (done.code, done.out, done.err) == (2, "", "hookline: --home needs a folder\n")

@@ -210,3 +210,52 @@ def test_one_that_is_installed_but_not_named_is_never_imported(
     talking.config("plugins: {tally: true}\n")
     assert talking.run("run", "hello").code == 0
     assert (talking.workspace / "imported").exists()
+
+
+LOUD = '''\
+"""Prints wherever it can, and adds a command to another plugin's group."""
+
+from pathlib import Path
+
+from hookline_hookspecs import Plugin, hookimpl
+
+Path("imported").touch()
+print("imported")
+
+
+class Loud(Plugin):
+    @hookimpl
+    def setup(self, host):
+        print("set up")
+
+    @hookimpl
+    def start_of_turn(self, ctx, turn):
+        print("a turn")
+
+    @hookimpl
+    def teardown(self, host):
+        print("torn down")
+
+    @hookimpl
+    def register_cli(self, register):
+        register("memory praise", lambda: print("praised"), help="Praise it.")
+'''
+
+
+def test_what_a_plugin_prints_is_no_part_of_an_answer(outside: Path, talking: Machine) -> None:
+    install(outside, "loud", LOUD)
+    talking.config("plugins: {loud: true}\n")
+    done = talking.run("run", "hello")
+    assert (done.code, done.out) == (0, "hello\n"), done.err
+    for word in ("imported", "set up", "a turn", "torn down"):
+        assert word in done.err
+
+
+def test_a_command_imports_no_other_plugin_unless_it_may_be_theirs(
+    outside: Path, talking: Machine
+) -> None:
+    install(outside, "loud", LOUD)
+    talking.config("plugins: {loud: true}\n")
+    assert talking.run("health").code == 1
+    assert not (talking.workspace / "imported").exists()
+    assert talking.run("memory", "praise").out.endswith("praised\n")

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import pytest
 import typer
-from hookline_hookspecs import NoConfig, Plugin, Refused, hookimpl
+from hookline_hookspecs import CommandError, Host, NoConfig, Plugin, Refused, hookimpl
 
 Make = Callable[..., Any]
 WAYS = ("alone", "in group", "in group deep")
@@ -189,3 +189,42 @@ def test_an_unknown_command_is_a_usage_error(harness: Make) -> None:
     done = harness(Notes).cli("in group nothing")
     assert done.exit_code == 2
     assert "No such command 'nothing'" in done.stderr
+
+
+class Opener(Plugin[NoConfig]):
+    """A plain command that checks something first and then needs the plugins set up."""
+
+    ready = False
+
+    @hookimpl
+    def setup(self, host: Any) -> None:
+        self.ready = True
+
+    @hookimpl
+    def register_cli(self, register: Any) -> None:
+        register("open", self.open)
+
+    def open(self, ctx: typer.Context, word: str) -> None:
+        """Keep a word."""
+        if word == "wrong":
+            raise CommandError("this is no word")
+        try:
+            print(ctx.obj(lambda host: self.keep(host, word)))
+        except CommandError as error:
+            print(f"refused: {error.text}")
+            raise
+
+    async def keep(self, host: Host, word: str) -> str:
+        if word == "never":
+            raise CommandError("no such word", 7)
+        await host.storage.kv.set("word", word)
+        return f"{self.ready} {await host.storage.kv.get('word')}"
+
+
+def test_a_plain_function_can_open_the_runtime(harness: Make) -> None:
+    h = harness(Opener)
+    assert h.cli("open one").stdout == "False one\n"
+    wrong, never = h.cli("open wrong"), h.cli("open never")
+    assert (wrong.exit_code, wrong.stdout, wrong.stderr) == (2, "", "hookline: this is no word\n")
+    assert (never.exit_code, never.stdout) == (7, "refused: no such word\n")
+    assert never.stderr == "hookline: no such word\n"

@@ -5,14 +5,19 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Sequence
-from typing import Annotated, Any
+from collections.abc import Sequence, Set
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import configuration, doctor, plugins, run_command
+from . import configuration, doctor, plugins
 from .plugin_commands import STORE_CLOSED, PluginCommands, invoke
-from .shared import err, home, load_config, quiet_logging, stop, with_runtime
+from .shared import USAGE, err, home, load_config, quiet_logging, with_runtime
+
+if TYPE_CHECKING:
+    from hookline.config import Loaded
 
 app = typer.Typer(
     name="hookline",
@@ -40,7 +45,6 @@ def start(
         typer.echo(ctx.get_help())
 
 
-app.command("run")(run_command.run)
 app.command("doctor")(doctor.doctor)
 app.add_typer(plugins.app, name="plugins")
 app.add_typer(configuration.app, name="config")
@@ -57,7 +61,8 @@ def run(arguments: Sequence[str]) -> None:
     whole = words[:1] != ["plugins"] or set(words[1:2]) & set(root.commands["plugins"].commands)
     explain = None
     if not (own and whole) and rest != ["--version"]:
-        explain = _with_plugins(root).explain
+        root, commands = _with_plugins(words[0] if words else "")
+        explain = commands.explain
     raise SystemExit(invoke(root, rest, explain))
 
 
@@ -72,30 +77,51 @@ def _take_home(arguments: list[str]) -> list[str]:
             continue
         folder = value if equals else next(words, "")
         if not folder:
-            stop("--home needs a folder")
+            err("hookline: --home needs a folder")
+            raise SystemExit(USAGE)
         os.environ["HOOKLINE_HOME"] = folder
     return rest + arguments[end:]
 
 
-def _with_plugins(root: Any) -> PluginCommands:
-    """Add the plugins' commands. Where config cannot be used, those of the standard set."""
-    from hookline.config import ConfigError, load, plugin_commands
-    from hookline.runtime import Runtime
-    from hookline.store.absent import AbsentStore
+def _with_plugins(name: str) -> tuple[Any, PluginCommands]:
+    """The command line with the plugins' commands.
 
+    For a command ``name`` that one of Hookline's own plugins brings, no other plugin is imported.
+    Where config cannot be used, the standard set's commands are there.
+    """
+    from hookline.config import ConfigError, load, plugin_commands
+
+    standard = plugin_commands()
+    owner = {plugin for plugin, names in standard.items() if name in names}
     try:
         loaded = load(home(), os.environ)
     except ConfigError as error:
-        err(f"hookline: {error}")
-        loaded = load(home(), {}, text="")
-    if loaded.path.parent.exists():
-        quiet_logging()
-    else:
-        logging.getLogger("hookline").addHandler(logging.NullHandler())
+        if not owner:  # else the command says so, once it needs the config
+            err(f"hookline: {error}")
+        loaded = load(Path(__file__).parent, {})  # the defaults: there is neither config nor .env
+    logging.getLogger("hookline").addHandler(logging.NullHandler())
+    with suppress(OSError):  # a command that opens the home says what is wrong with it
+        if home().exists():
+            quiet_logging()
+    if owner:
+        root, commands = _registered(loaded, set(loaded.plugins) - owner)
+        found = root.commands.get(name)
+        if found is not None and not hasattr(found, "commands"):
+            return root, commands
+    unasked = {plugin for plugin, entry in loaded.plugins.items() if entry.standard}
+    return _registered(loaded, unasked - set(standard))
+
+
+def _registered(loaded: Loaded, leave: Set[str]) -> tuple[Any, PluginCommands]:
+    """The command line with the commands of plugins that are not in ``leave``."""
+    from hookline.runtime import Runtime
+    from hookline.store.absent import AbsentStore
+
+    root: Any = typer.main.get_command(app)
     runtime = Runtime(loaded, home(), store=AbsentStore(STORE_CLOSED))
-    runtime.plugins.load(set(loaded.plugins) - set(plugin_commands()))
+    runtime.plugins.load(leave)
 
-    def in_runtime(work: Any, model: Any) -> Any:
-        return with_runtime(work, load_config({"model": model}))
+    def in_runtime(work: Any, settings: Any) -> Any:
+        return with_runtime(work, load_config(settings))
 
-    return PluginCommands(root, runtime, in_runtime)
+    return root, PluginCommands(root, runtime, in_runtime)

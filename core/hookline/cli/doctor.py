@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from hookline_hookspecs import Check
+from hookline_hookspecs import Check, CommandError
 
-from .shared import FAILED, Json, Stop, out, out_json, with_runtime
+from .shared import FAILED, Json, out, out_json, with_runtime
 
 if TYPE_CHECKING:
     from hookline.runtime import Runtime
@@ -30,7 +30,7 @@ def doctor(json: Json = False) -> None:
 
     try:
         rows = with_runtime(work)
-    except Stop as error:
+    except CommandError as error:
         first = {"name": "start", "plugin": "core", "ok": False, "detail": error.text}
         if json:
             out_json([{**first, "fix": "mend this first; nothing else could be checked"}])

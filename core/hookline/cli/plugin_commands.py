@@ -5,17 +5,16 @@ from __future__ import annotations
 import inspect
 import logging
 import re
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import typer
-from hookline_hookspecs import HooklineError, PluginFailure
+from hookline_hookspecs import CommandError, HooklineError, PluginFailure
 
 from hookline.bus.implementation import describe
 from hookline.config import plugin_commands
 
-from .run_command import REVIEW_SECONDS
 from .shared import FAILED, INTERRUPTED, USAGE, err, stop
 
 if TYPE_CHECKING:
@@ -23,7 +22,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("hookline.cli")
 InRuntime: TypeAlias = Callable[[Callable[["Runtime"], Coroutine[Any, Any, Any]], Any], Any]
-"""Opens a runtime, in which the config's ``model`` is the second argument, and runs the first."""
+"""Opens a runtime, whose config the second argument changes, and runs the first."""
+BACKGROUND_SECONDS = 60.0
+"""How long background work is waited for after a command."""
 OPEN_GROUPS = ("plugins",)
 """Core's groups that plugins may add commands to."""
 STORE_CLOSED = (
@@ -78,6 +79,7 @@ class PluginCommands:
             command.callback = partial(self._run_coroutine, plugin, words)
         elif written is not None:
             command.callback = partial(self._run, plugin, words, command.callback)
+            command.context_settings["obj"] = partial(self._open, plugin)
         return command
 
     def _run(self, plugin: str, words: Sequence[str], call: Any, /, **options: Any) -> Any:
@@ -101,15 +103,30 @@ class PluginCommands:
         """
 
         async def work(runtime: Runtime) -> Any:
+            command = _registered(runtime, plugin, words)
+            result = await command.callback(**options)
+            await runtime.finish_background(BACKGROUND_SECONDS)
+            return result
+
+        settings = {"model": options.get("model")}
+        return self._run(plugin, words, lambda: self._set_up(plugin, work, settings))
+
+    def _open(self, plugin: str, work: Callable[..., Any], /, **settings: object) -> Any:
+        """Implements ``OpenRuntime`` for a plugin."""
+        return self._set_up(plugin, lambda runtime: work(runtime.plugins.host(plugin)), settings)
+
+    def _set_up(
+        self, plugin: str, work: Callable[[Runtime], Awaitable[Any]], settings: dict[str, Any]
+    ) -> Any:
+        """Await ``work`` in an open runtime where the plugin is set up."""
+
+        async def checked(runtime: Runtime) -> Any:
             loading = runtime.plugins.loadings[plugin]
             if loading.plugin is None:
                 stop(f"plugin {plugin} is not on: {loading.reason}", FAILED)
-            command = _registered(runtime, plugin, words)
-            result = await command.callback(**options)
-            await runtime.finish_background(REVIEW_SECONDS)
-            return result
+            return await work(runtime)
 
-        return self._run(plugin, words, lambda: self._in_runtime(work, options.get("model")))
+        return self._in_runtime(checked, settings)
 
     def explain(self, name: str) -> None:
         """Say which plugin that is not on brings, or may bring, the missing command ``name``."""
@@ -134,6 +151,9 @@ def invoke(root: Any, words: Sequence[str], explain: Callable[[str], None] | Non
     """Run the command line ``words`` and return the exit code; usage errors are shown."""
     try:
         code = root.main(list(words), prog_name="hookline", standalone_mode=False)
+    except CommandError as error:
+        err(f"hookline: {error.text}")
+        raise
     except Exception as error:
         # Typer brings a Click of its own, and a plugin may use the other: known by their methods.
         show = getattr(error, "show", None)

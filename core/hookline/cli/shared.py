@@ -7,13 +7,13 @@ import gc
 import json
 import os
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Awaitable, Callable, Mapping
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TextIO, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import typer
+from hookline_hookspecs import CommandError, HooklineError
 
 from hookline.home import find_home, make_home
 
@@ -36,25 +36,10 @@ def home() -> Path:
     return find_home()
 
 
-_stdout: list[TextIO] = []
-
-
-@contextmanager
-def own_stdout() -> Iterator[None]:
-    """Keep stdout for :func:`out`; what plugins print goes to stderr meanwhile."""
-    _stdout.append(sys.stdout)
-    try:
-        with redirect_stdout(sys.stderr):
-            yield
-    finally:
-        _stdout.pop()
-
-
 def out(text: str) -> None:
     """A line to stdout."""
-    stream = _stdout[-1] if _stdout else sys.stdout
-    stream.write(text if text.endswith("\n") else text + "\n")
-    stream.flush()
+    sys.stdout.write(text if text.endswith("\n") else text + "\n")
+    sys.stdout.flush()
 
 
 def err(text: str) -> None:
@@ -69,18 +54,9 @@ def out_json(value: object) -> None:
     out(text.translate(_LINE_ENDS))
 
 
-class Stop(SystemExit):
-    """The end of a command, with the sentence that was shown."""
-
-    def __init__(self, text: str, code: int) -> None:
-        super().__init__(code)
-        self.text = text
-
-
 def stop(text: str, code: int = USAGE) -> NoReturn:
-    """End with a sentence on stderr."""
-    err(f"hookline: {text}")
-    raise Stop(text, code)
+    """End the command with a sentence on stderr."""
+    raise CommandError(text, code)
 
 
 def load_config(overrides: Mapping[str, object] | None = None) -> Loaded:
@@ -115,8 +91,6 @@ def set_config(key: str, value: str) -> Path:
 
 def with_runtime(work: Callable[[Runtime], Awaitable[T]], loaded: Loaded | None = None) -> T:
     """Open a runtime, do the work, close it. A store or config error ends with a sentence."""
-    from hookline_hookspecs import HooklineError
-
     from hookline.config import ConfigError
     from hookline.runtime import Runtime
 
@@ -135,7 +109,7 @@ def with_runtime(work: Callable[[Runtime], Awaitable[T]], loaded: Loaded | None 
         stop(str(error))
     except HooklineError as error:
         stop(str(error), FAILED)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, asyncio.CancelledError):
         raise SystemExit(INTERRUPTED) from None
 
 

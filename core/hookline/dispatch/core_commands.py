@@ -44,7 +44,7 @@ class CoreCommands(Plugin):
     @command("/stop", immediate=True)
     async def stop(self, ctx: PluginContext, _args: str) -> str:
         """Stop the running turn."""
-        stopped = await self._dispatcher.stop_turn(ctx.base.inbound)
+        stopped = await self._dispatcher.stop(ctx.base.inbound)
         return "Stopping." if stopped else "Nothing is running."
 
     @command("/model")

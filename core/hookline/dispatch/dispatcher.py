@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from hookline_hookspecs import StoreError, crash
+from hookline_hookspecs import StoreError, Submission, crash
 from hookline_hookspecs.events import Deny, Inbound, Question, Reply, Session, Stop, Turn
 
 from .. import clock
@@ -35,8 +37,8 @@ async def _nothing(*_args: Any) -> None:
 class Dispatcher:
     """Takes messages from channels and callers and works on them to their end.
 
-    ``recover`` finishes what a dead process left in a session, before anything new begins there;
-    ``before_message`` runs before each message is judged.
+    It is the service ``Conversations``. ``recover`` finishes what a dead process left in a session,
+    before anything new begins there; ``before_message`` runs before each message is judged.
     """
 
     recover: Callable[[SessionState, str], Awaitable[None]] = staticmethod(_nothing)
@@ -81,12 +83,17 @@ class Dispatcher:
             self.in_hand.discard(inbox_id)
             self._engine.bus.signals.send("settled", inbound)
 
-    async def submit(self, inbound: Inbound, mode: str) -> ActiveTurn:
-        """Work on a message to its end; the caller shows the reply and calls :meth:`confirm`."""
+    async def submit(self, inbound: Inbound, mode: str) -> Submission:
+        """Work on a message to its end; the caller shows the reply and confirms it."""
         await self._engine.node.join()
-        return await self._process(replace(inbound, text=clean(inbound.text)), None, mode)
+        system = clean(inbound.system) if inbound.system else None
+        inbound = replace(inbound, text=clean(inbound.text), system=system)
+        turn = await self._process(inbound, None, mode)
+        unshown = tuple([json.loads(row["body"])["text"] for row in turn.state.pending.unshown])
+        confirm = partial(self._confirm, turn)
+        return Submission(turn.snapshot(), turn.outcome.question, unshown, confirm)
 
-    async def confirm(self, turn: ActiveTurn) -> None:
+    async def _confirm(self, turn: ActiveTurn) -> None:
         """The caller of :meth:`submit` has shown the reply, and what was unshown before it."""
         crash.point("after-send")
         unshown, turn.state.pending.unshown = turn.state.pending.unshown, []
@@ -287,7 +294,7 @@ class Dispatcher:
             state = self._sessions.loaded(session_id)
         return state.active if state is not None else None
 
-    async def stop_turn(self, inbound: Inbound) -> bool:
+    async def stop(self, inbound: Inbound) -> bool:
         """Cancel the turn under way; False if there is none."""
         turn = await self.active(inbound)
         if turn is None or turn.task is None:

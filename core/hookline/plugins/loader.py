@@ -79,8 +79,8 @@ class Plugins:
             loading = self.loadings[entry.name] = Loading(entry)
             if entry.error:
                 loading.state, loading.reason = "failed", entry.error
-            elif entry.name in leave and entry.standard and entry.enabled:
-                loading.state = "on"
+            elif entry.name in leave:
+                loading.state = "on" if entry.enabled else "off"
             elif entry.enabled:
                 self._load_one(loading, rank)
         for loading, reason in self._lacking():

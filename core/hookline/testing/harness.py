@@ -137,11 +137,11 @@ class Harness:
             session_id=session,
             system=system,
         )
-        turn = await runtime.dispatcher.submit(inbound, approve)
-        await runtime.dispatcher.confirm(turn)
+        submission = await runtime.dispatcher.submit(inbound, approve)
+        await submission.confirm()
         await runtime.finish_background(30.0)
-        notices = tuple(self.notices[heard:])
-        return Outcome(turn.outcome.reply, turn.outcome.stop, turn.snapshot(), notices)
+        turn = submission.turn
+        return Outcome(turn.reply, turn.stop, turn, tuple(self.notices[heard:]))
 
     def cli(self, arguments: str, input: str = "") -> CliResult:  # noqa: A002
         """Run ``hookline ARGUMENTS``, a command of the plugins, as the program does.
@@ -157,7 +157,7 @@ class Harness:
         async def opened(work: Any) -> Any:
             return await work(await self.aopen())
 
-        def in_runtime(work: Any, _model: object) -> Any:
+        def in_runtime(work: Any, _settings: object) -> Any:
             return self.run(opened(work))
 
         return run_command(arguments, input, self._runtime, in_runtime)

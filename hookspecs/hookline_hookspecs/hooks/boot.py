@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ..parts import Check, Job, Reviewer, Route
 from .kinds import MaybeAwaitable, spec
@@ -16,6 +16,19 @@ if TYPE_CHECKING:
     from ..parts import Command
     from ..tools import Tool
 
+T = TypeVar("T")
+
+
+class OpenRuntime(Protocol):
+    """Starts Hookline from a ``def`` command; ``obj`` of the ``typer.Context`` it takes."""
+
+    def __call__(self, work: Callable[[Host], Coroutine[Any, Any, T]], **settings: object) -> T:
+        """Await ``work(host)`` with the store open and the plugins set up.
+
+        ``settings`` win over config.yaml; None leaves it as it is. Raises ``CommandError`` where
+        Hookline cannot start, the plugin is not on, or ``work`` raises a ``HooklineError``.
+        """
+
 
 class RegisterCli(Protocol):
     """Registers ``hookline NAME``: a function with typed parameters, or a Typer app."""
@@ -24,7 +37,8 @@ class RegisterCli(Protocol):
         """Add a command; a space in ``name`` puts it into a group.
 
         An ``async def`` command, alone or in a Typer app, runs with the store open and the plugins
-        set up. A ``def`` command runs before ``setup`` and cannot use ``host.storage``.
+        set up. A ``def`` command runs before ``setup`` and cannot use ``host.storage``; the ``obj``
+        of its ``typer.Context`` is an :class:`OpenRuntime`.
 
         Raises:
             ValueError: the name belongs to core or to another plugin.

@@ -195,7 +195,7 @@ def test_stopping_the_turn_takes_the_question_back(harness: Make) -> None:
     async def stopped() -> Any:
         runtime = await h.aopen()
         task = asyncio.ensure_future(h.asend("go"))
-        while not await runtime.dispatcher.stop_turn(
+        while not await runtime.dispatcher.stop(
             Inbound("terminal", "default", "", "", "", session_id="test")
         ):
             await asyncio.sleep(0.01)

@@ -313,7 +313,7 @@ def test_it_is_stopped_with_the_turn_that_sent_it(harness: Make) -> None:
 
     async def stopped() -> Any:
         task = await _until_waiting(h)
-        assert await h.runtime.dispatcher.stop_turn(
+        assert await h.runtime.dispatcher.stop(
             Inbound("terminal", "", "", "", "", session_id="test")
         )
         return await task

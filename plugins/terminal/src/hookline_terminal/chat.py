@@ -33,7 +33,7 @@ def chat_on(host: Host, channel: TerminalChannel) -> Callable[..., Coroutine[Any
             raise SystemExit(USAGE)
         core = host.services[Inspection]
         core.check_model(core.default_model())
-        for line in _plugins_that_lack(await core.plugins()):
+        for line in core.plugin_problems():
             _tell(f"hookline: warning: {line}")
         channel.session = session or f"{date.today():%Y%m%d}-{uuid.uuid4().hex[:8]}"
         await channel.start()
@@ -44,16 +44,6 @@ def chat_on(host: Host, channel: TerminalChannel) -> Callable[..., Coroutine[Any
         _tell(f"Continue with: hookline chat --session {channel.session}")
 
     return chat
-
-
-def _plugins_that_lack(rows: list[dict[str, Any]]) -> list[str]:
-    """Plugins that are not on although they should be, and settings that nobody knows."""
-    lines = []
-    for row in rows:
-        if row["state"] in ("failed", "missing"):
-            lines.append(f"plugin {row['name']} is not on: {row['reason']}")
-        lines += row.get("warnings", ())
-    return lines
 
 
 def _good_id(session: str) -> bool:

@@ -1,0 +1,28 @@
+"""Hookline plugin ``run``: ``hookline run`` runs one turn and prints the answer.
+
+Reached by the entry point ``hookline_run:Run``. :mod:`.command` is the command with its options,
+:mod:`.turn` the turn and Ctrl-C, :mod:`.output` what is shown of it, and :mod:`.pictures` what
+``--image`` takes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hookline_hookspecs import NoConfig, Plugin, hookimpl
+
+if TYPE_CHECKING:
+    from hookline_hookspecs.hooks.boot import RegisterCli
+
+__all__ = ["Run"]
+
+
+class Run(Plugin[NoConfig]):
+    """Adds the command."""
+
+    @hookimpl
+    def register_cli(self, register: RegisterCli) -> None:
+        """``hookline run``."""
+        from .command import run_on
+
+        register("run", run_on(self.host))

@@ -1,0 +1,90 @@
+"""``hookline run``: its options, and what is checked before Hookline starts.
+
+Imported when the command line is built, because of Typer.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from hookline_hookspecs import CommandError, Host
+
+if TYPE_CHECKING:
+    from .output import Output
+    from .turn import Request
+
+
+def _option(told: str, *names: str) -> Any:
+    return typer.Option(*names, help=told)
+
+
+def run_on(host: Host) -> Callable[..., None]:
+    """The command; ``host`` is of the plugin before it is set up."""
+
+    def run(
+        ctx: typer.Context,
+        prompt: Annotated[str, typer.Argument(help="What to do; - reads it from stdin.")],
+        session: Annotated[str | None, _option("Continue or create this session.")] = None,
+        model: Annotated[str | None, _option("provider/model for this turn.")] = None,
+        yes: Annotated[bool, _option("Grant what is asked, never Deny.", "--yes")] = False,
+        no_input: Annotated[bool, _option("Ask nobody.", "--no-input")] = False,
+        image: Annotated[list[Path] | None, _option("Attach a picture.")] = None,
+        system: Annotated[str | None, _option("System text for this turn only.")] = None,
+        json: Annotated[bool, _option("Events, one JSON object a line.", "--json")] = False,
+        no_wait: Annotated[bool, _option("Leave reviews for later.", "--no-wait")] = False,
+        trace: Annotated[bool, _option("Record it for hookline trace.", "--trace")] = False,
+    ) -> None:
+        """Run one turn and print the answer."""
+        from .output import JsonLines, Plain
+        from .pictures import attachment
+        from .turn import Request
+
+        asks_nobody = no_input or not sys.stdin.isatty() or prompt == "-"
+        show: Output = JsonLines(sys.stdout, host.now) if json else Plain(sys.stdout)
+        try:
+            request = Request(
+                text=_prompt(prompt),
+                mode="yes" if yes else "no" if asks_nobody else "ask",
+                session=_session_id(session),
+                model=model,
+                system=system,
+                attachments=tuple([attachment(path) for path in image or ()]),
+                waits=not no_wait,
+            )
+            code = _in_hookline(ctx, request, show, trace)
+        except CommandError as error:
+            show.refused(error.text)
+            raise
+        raise SystemExit(code)
+
+    return run
+
+
+def _in_hookline(ctx: typer.Context, request: Request, show: Output, trace: bool) -> int:
+    """Start Hookline, run the turn and return the exit code; plugins' prints go to stderr."""
+    from .turn import run_turn
+
+    with redirect_stdout(sys.stderr):
+        code: int = ctx.obj(
+            lambda host: run_turn(host, request, show), model=request.model, trace=trace or None
+        )
+    return code
+
+
+def _prompt(text: str) -> str:
+    if text == "-":
+        text = sys.stdin.buffer.read().decode("utf-8", "replace")
+    if not text.strip():
+        raise CommandError("the prompt is empty; write what to do, or - to read it from stdin")
+    return text
+
+
+def _session_id(text: str | None) -> str | None:
+    if text is None or (0 < len(text) <= 200 and text.isprintable() and "/" not in text):
+        return text
+    raise CommandError("a session's id is 1 to 200 printable characters without a slash")

@@ -1,0 +1,113 @@
+"""The turn of ``hookline run``: what is submitted, Ctrl-C, and the exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import signal
+import sys
+import time
+import uuid
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from hookline_hookspecs import (
+    Attachment,
+    Conversations,
+    GatewayHost,
+    Host,
+    Inbound,
+    Inspection,
+    Turn,
+)
+
+if TYPE_CHECKING:
+    from .output import Output
+
+DONE, FAILED, INTERRUPTED = 0, 1, 130
+"""Exit codes (CONTRACT, Command line)."""
+REVIEW_SECONDS = 60.0
+"""How long background work is waited for after the answer (CONTRACT)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What was asked on the command line.
+
+    ``mode`` says who answers an ``Ask``, ``waits`` whether due reviews are finished in this
+    process.
+    """
+
+    text: str
+    mode: Literal["ask", "yes", "no"]
+    session: str | None
+    model: str | None
+    system: str | None
+    attachments: tuple[Attachment, ...]
+    waits: bool
+
+
+async def run_turn(host: Host, request: Request, show: Output) -> int:
+    """Run the turn, show it and return the exit code.
+
+    Raises ``HooklineError`` kin if there is no usable model or the store fails.
+    """
+    core = host.services[Inspection]
+    for warning in core.plugin_problems():
+        sys.stderr.write(f"hookline: warning: {warning}\n")
+    if not _is_command(request.text):
+        core.check_model(core.default_model())
+    show.connect(host)
+    inbound = Inbound(
+        channel="terminal",
+        chat_id="default",
+        user_id=getpass.getuser(),
+        message_id=uuid.uuid4().hex,
+        text=request.text,
+        attachments=request.attachments,
+        received=host.now(),
+        session_id=request.session or _new_session_id(host.now()),
+        system=request.system,
+        model=request.model,
+    )
+    _stop_on_interrupt(host, inbound)
+    submission = await host.services[Conversations].submit(inbound, request.mode)
+    show.finished(submission)
+    await submission.confirm()
+    if request.waits:
+        await host.services[GatewayHost].finish(REVIEW_SECONDS)
+    return _exit_code(submission.turn)
+
+
+def _is_command(text: str) -> bool:
+    """True for a slash command, such as ``/help``, which needs no model; not for a path."""
+    first = text.split(None, 1)[0]
+    return first.startswith("/") and first[1:2].isalpha() and "/" not in first[1:]
+
+
+def _new_session_id(now: float) -> str:
+    return f"{time.strftime('%Y%m%d', time.localtime(now))}-{uuid.uuid4().hex[:8]}"
+
+
+def _exit_code(turn: Turn) -> int:
+    if turn.stop == "stopped":
+        return INTERRUPTED
+    return FAILED if turn.stop in ("error", "max_iterations", "budget", "denied") else DONE
+
+
+def _stop_on_interrupt(host: Host, inbound: Inbound) -> None:
+    """The first Ctrl-C stops the turn cleanly; the next one ends the process."""
+    loop = asyncio.get_running_loop()
+    main = asyncio.current_task()
+
+    async def stop() -> None:
+        if not await host.services[Conversations].stop(inbound) and main is not None:
+            main.cancel()
+
+    def interrupted() -> None:
+        loop.remove_signal_handler(signal.SIGINT)
+        host.spawn(stop(), "stop")
+
+    with suppress(NotImplementedError, RuntimeError):
+        loop.add_signal_handler(signal.SIGINT, interrupted)
