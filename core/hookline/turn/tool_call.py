@@ -8,6 +8,7 @@ import json
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import groupby
 from time import perf_counter
 from typing import Any
 
@@ -29,55 +30,46 @@ LONGEST = 400_000
 """Characters of a result that core passes on at most; a plugin cuts earlier."""
 
 
-async def run_calls(ctx: TurnContext, calls: Sequence[ToolCall]) -> list[ToolResult]:
+class _Settled(Exception):
+    """The call has a result without being run."""
+
+    def __init__(self, call: ToolCall, text: str, *, ok: bool = False) -> None:
+        self.result = ToolResult(call, text, ok)
+
+
+async def run_calls(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
     """Run the calls of one response: neighbouring read-only ones side by side, others alone.
 
-    Returns one result for each call, in order. What a cancelled turn has finished is in
-    ``ctx.active.finished``.
+    Their results are in ``ctx.active_turn.finished``, also if the turn is cancelled meanwhile.
     """
-    results: list[ToolResult] = []
-    for group in _groups(ctx, calls):
-        if len(group) == 1:
-            results.append(await run_call(ctx, group[0]))
+    for read_only, group in groupby(calls, lambda call: ctx.engine.tools.is_read_only(call.name)):
+        neighbours = list(group)
+        if read_only and len(neighbours) > 1:
+            await _side_by_side(ctx, neighbours)
         else:
-            results += await _side_by_side(ctx, group)
-    return results
+            for call in neighbours:
+                await run_call(ctx, call)
 
 
-async def _side_by_side(ctx: TurnContext, calls: Sequence[ToolCall]) -> list[ToolResult]:
+async def _side_by_side(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
     try:
         async with asyncio.TaskGroup() as tasks:
-            running = [tasks.create_task(run_call(ctx, call)) for call in calls]
+            for call in calls:
+                tasks.create_task(run_call(ctx, call))
     except BaseExceptionGroup as group:
         raise group.exceptions[0] from None
-    return [task.result() for task in running]
-
-
-def _groups(ctx: TurnContext, calls: Sequence[ToolCall]) -> list[list[ToolCall]]:
-    groups: list[list[ToolCall]] = []
-    side_by_side = False
-    for call in calls:
-        read_only = ctx.engine.tools.is_read_only(call.name)
-        if groups and side_by_side and read_only:
-            groups[-1].append(call)
-        else:
-            groups.append([call])
-        side_by_side = read_only
-    return groups
 
 
 async def run_call(ctx: TurnContext, call: ToolCall) -> ToolResult:
     """Run one call through every hook; its result is stored when this returns."""
-    tool, result = _find(ctx, call)
-    if tool is not None:
-        ctx = ctx.with_tool(tool)
-        try:
-            call = replace(call, arguments=tool.check(call.arguments))
-        except ToolError as error:
-            result = _failure(call, f"Error: {error}")
-        else:
-            result = await _allowed_run(ctx, tool, call)
-    assert result is not None
+    tool = ctx.engine.tools.get(call.name)
+    try:
+        offered = _offered(ctx, tool, call)
+        ctx = ctx.with_tool(offered)
+        call = _with_checked_arguments(offered, call)
+        result = await _allowed_run(ctx, offered, call)
+    except _Settled as settled:
+        result = settled.result
     result = await ctx.engine.bus.pipeline(
         "post_tool", ctx, result, finish=lambda changed: _finished(replace(changed, call=call))
     )
@@ -88,37 +80,39 @@ async def run_call(ctx: TurnContext, call: ToolCall) -> ToolResult:
     return result
 
 
-def _find(ctx: TurnContext, call: ToolCall) -> tuple[Tool | None, ToolResult | None]:
+def _offered(ctx: TurnContext, tool: Tool | None, call: ToolCall) -> Tool:
     if call.error:
-        return None, _failure(call, f"Error: {call.error}")
-    offered = any(schema.name == call.name for schema in ctx.state.stable.tools)
-    tool = ctx.engine.tools.get(call.name)
-    if tool is not None and offered:
-        return tool, None
-    if offered:
-        return None, _failure(call, f"Error: tool {call.name} is no longer available")
-    names = ", ".join(schema.name for schema in ctx.state.stable.tools) or "none"
-    return None, _failure(call, f"Error: there is no tool {call.name!r}; the tools are: {names}")
+        raise _Settled(call, f"Error: {call.error}")
+    names = [schema.name for schema in ctx.state.stable.tools]
+    if call.name not in names:
+        told = f"there is no tool {call.name!r}; the tools are: {', '.join(names) or 'none'}"
+        raise _Settled(call, f"Error: {told}")
+    if tool is None:
+        raise _Settled(call, f"Error: tool {call.name} is no longer available")
+    return tool
+
+
+def _with_checked_arguments(tool: Tool, call: ToolCall) -> ToolCall:
+    try:
+        return replace(call, arguments=tool.check(call.arguments))
+    except ToolError as error:
+        raise _Settled(call, f"Error: {error}") from None
 
 
 async def _allowed_run(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResult:
     """Judge the call, then run it inside the middlewares; a changed call is judged again."""
-    settled = await _judge(ctx, tool, call)
-    if settled is not None:
-        return settled
+    await _judge(ctx, tool, call)
     approved = _fingerprint(call)
 
     async def run(asked: ToolCall) -> ToolResult:
         if asked.name != tool.name:
             return _failure(call, f"Error: a plugin turned {tool.name} into {asked.name}")
-        if _fingerprint(asked) != approved:
-            try:
-                asked = replace(asked, arguments=tool.check(asked.arguments))
-            except ToolError as error:
-                return _failure(asked, f"Error: {error}")
-            again = await _judge(ctx, tool, asked)
-            if again is not None:
-                return again
+        try:
+            if _fingerprint(asked) != approved:
+                asked = _with_checked_arguments(tool, asked)
+                await _judge(ctx, tool, asked)
+        except _Settled as settled:
+            return settled.result
         return await _execute(ctx, tool, asked)
 
     try:
@@ -132,27 +126,28 @@ def _fingerprint(call: ToolCall) -> str:
     return json.dumps([call.name, call.arguments], sort_keys=True, default=repr)
 
 
-async def _judge(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResult | None:
-    """The result if the call may not run or is answered already, else None."""
+async def _judge(ctx: TurnContext, tool: Tool, call: ToolCall) -> None:
+    """Return if the call may run. Raises ``_Settled`` if it may not or is answered already."""
     judged, before = replace(call), _fingerprint(call)
     found = await ctx.engine.bus.veto("pre_tool", ctx, judged)
     if _fingerprint(judged) != before:
-        return _failure(call, "Denied: a plugin changed the arguments while they were judged")
+        raise _Settled(call, "Denied: a plugin changed the arguments while they were judged")
     plugin, verdict = found if found is not None else ("core", None)
     if tool.approval and not isinstance(verdict, (Deny, Ask)):
         plugin, verdict = tool.plugin, Ask(tool.approval)
-    if verdict is None:
-        return None
     if isinstance(verdict, Answer):
-        return ToolResult(call, verdict.text)
-    if isinstance(verdict, Deny):
-        ctx.notify(f"{tool.name} was refused: {verdict.reason}", plugin)
-        return _failure(call, f"Denied: {verdict.reason}")
-    return await _approval(ctx, call, verdict, plugin)
+        raise _Settled(call, verdict.text, ok=True)
+    reason = verdict.reason if isinstance(verdict, Deny) else None
+    if isinstance(verdict, Ask):
+        reason = await _ask(ctx, call, verdict)
+    if reason is not None:
+        ctx.notify(f"{tool.name} was refused: {reason}", plugin)
+        raise _Settled(call, f"Denied: {reason}")
 
 
-async def _approval(ctx: TurnContext, call: ToolCall, ask: Ask, plugin: str) -> ToolResult | None:
-    if ctx.active_turn.mode == "yes":
+async def _ask(ctx: TurnContext, call: ToolCall, ask: Ask) -> str | None:
+    """Ask a person; None if the call was approved, else why it was not."""
+    if (mode := ctx.active_turn.mode) == "yes":
         return None
     question = Question(
         text=f"Allow {call.name}? {ask.reason}",
@@ -166,12 +161,9 @@ async def _approval(ctx: TurnContext, call: ToolCall, ask: Ask, plugin: str) -> 
     if answer in CHOICES[:-1]:
         return None
     reason = ask.reason.rstrip(".")
-    if answer is None and ctx.active_turn.mode == "no":
-        why = f"{reason}; nobody is there to approve it. Find another way, or stop and say so."
-    else:
-        why = f"{reason}; the person did not approve it. Do not try it again in another form."
-    ctx.notify(f"{call.name} was refused: {why}", plugin)
-    return _failure(call, f"Denied: {why}")
+    if answer is None and mode == "no":
+        return f"{reason}; nobody is there to approve it. Find another way, or stop and say so."
+    return f"{reason}; the person did not approve it. Do not try it again in another form."
 
 
 async def _execute(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResult:
