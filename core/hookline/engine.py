@@ -84,18 +84,10 @@ class Providers:
 
     def settings(self, name: str) -> ProviderSettings:
         """How the provider ``name`` is reached. Raises ``ConfigError`` if its section is wrong."""
-        found, preset = provider_settings(self._loaded, name), self._loaded.presets.get(name)
-        return ProviderSettings(
-            name=name,
-            base_url=found.base_url,
-            api_key=found.api_key.get_secret_value() if found.api_key else "",
-            headers=found.headers,
-            options=found.options,
-            key_env=preset.key_env or "" if preset is not None else "",
-        )
+        return provider_settings(self._loaded, name)[1]
 
     def _make(self, name: str) -> Provider:
-        wanted = provider_settings(self._loaded, name).driver
+        wanted, settings = provider_settings(self._loaded, name)
         driver = find_driver("hookline.providers", wanted)
         if driver is None:
             near = difflib.get_close_matches(name, self._loaded.presets, 1)
@@ -104,7 +96,7 @@ class Providers:
                 f"No provider {wanted!r} is installed. {hint} its package, "
                 f"hookline-{wanted}, or choose another `model:` in config.yaml."
             )
-        made: Provider = driver(self.settings(name))
+        made: Provider = driver(settings)
         return made
 
     async def aclose(self) -> None:

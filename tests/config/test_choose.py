@@ -11,12 +11,11 @@ from hookline.config import (
     Loaded,
     ModelChoice,
     NoModel,
-    ProviderSettings,
     choose_model,
     load,
     provider_settings,
 )
-from pydantic import SecretStr
+from hookline_hookspecs import ProviderSettings
 
 PRESETS = [
     "anthropic",
@@ -90,7 +89,7 @@ def test_dotenv_gives_keys_too(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("MOONSHOT_API_KEY=k\n")
     result = loaded(tmp_path)
     assert choose_model(result).provider == "moonshot"
-    assert provider_settings(result, "moonshot").api_key == SecretStr("k")
+    assert provider_settings(result, "moonshot")[1].api_key == "k"
 
 
 @pytest.mark.parametrize(
@@ -115,11 +114,11 @@ def test_dotenv_gives_keys_too(tmp_path: Path) -> None:
 def test_addresses_and_keys(
     tmp_path: Path, provider: str, env: dict[str, str], url: str | None, key: str | None
 ) -> None:
-    settings = provider_settings(loaded(tmp_path, "", env), provider)
+    driver, settings = provider_settings(loaded(tmp_path, "", env), provider)
     assert settings.base_url == url
-    assert (settings.api_key and settings.api_key.get_secret_value()) == key
+    assert settings.api_key == (key or "")
     if url is None:
-        assert settings == ProviderSettings(driver=provider)
+        assert (driver, settings) == (provider, ProviderSettings(provider, None, ""))
 
 
 def test_a_section_lies_over_environment_and_preset(tmp_path: Path) -> None:
@@ -135,15 +134,22 @@ def test_a_section_lies_over_environment_and_preset(tmp_path: Path) -> None:
         "XIAOMI_API_KEY": "x",
     }
     result = loaded(tmp_path, text, env)
-    assert provider_settings(result, "openai") == ProviderSettings(
-        driver="openai", base_url="http://localhost:8080/v1", api_key=SecretStr("mine")
+    assert provider_settings(result, "openai") == (
+        "openai",
+        ProviderSettings(
+            "openai", "http://localhost:8080/v1", api_key="mine", key_env="OPENAI_API_KEY"
+        ),
     )
-    assert provider_settings(result, "xiaomi") == ProviderSettings(
-        driver="openai",
-        base_url="https://api.xiaomimimo.com/v1",
-        api_key=SecretStr("x"),
-        headers={"X-A": "b"},
-        options={"stream": False},
+    assert provider_settings(result, "xiaomi") == (
+        "openai",
+        ProviderSettings(
+            "xiaomi",
+            "https://api.xiaomimimo.com/v1",
+            api_key="x",
+            headers={"X-A": "b"},
+            options={"stream": False},
+            key_env="XIAOMI_API_KEY",
+        ),
     )
 
 
@@ -151,11 +157,16 @@ def test_a_new_provider_gets_no_other_ones_key(tmp_path: Path) -> None:
     text = "providers:\n  groq: {base_url: https://h/v1}\n  work: {driver: anthropic}\n"
     env = {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "a"}
     result = loaded(tmp_path, text, env)
-    assert provider_settings(result, "groq") == ProviderSettings(
-        driver="openai", base_url="https://h/v1", api_key=SecretStr("none")
+    assert provider_settings(result, "groq") == (
+        "openai",
+        ProviderSettings("groq", "https://h/v1", api_key="none"),
     )
-    assert provider_settings(result, "work").api_key == SecretStr("a")
-    assert provider_settings(result, "work").base_url == "https://api.anthropic.com"
+    assert provider_settings(result, "work") == (
+        "anthropic",
+        ProviderSettings(
+            "work", "https://api.anthropic.com", api_key="a", key_env="ANTHROPIC_API_KEY"
+        ),
+    )
 
 
 def test_an_unset_variable_of_a_provider_matters_only_if_it_is_used(tmp_path: Path) -> None:
@@ -164,6 +175,6 @@ def test_an_unset_variable_of_a_provider_matters_only_if_it_is_used(tmp_path: Pa
         "model: xiaomi/m\n"
     )
     result = loaded(tmp_path, text)
-    assert provider_settings(result, "xiaomi").driver == "openai"
+    assert provider_settings(result, "xiaomi")[0] == "openai"
     with pytest.raises(ConfigError, match=r":3: providers\.openai\.api_key: UNSET is not set"):
         provider_settings(result, "openai")

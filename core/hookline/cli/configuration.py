@@ -71,7 +71,7 @@ def _absent_drivers(loaded: Loaded) -> Iterator[str]:
     keys: dict[str, tuple[str, ...]] = {split_model(m).provider: (key,) for key, m in models if m}
     keys |= {name: ("providers", name, "driver") for name in config.providers}
     for name in keys.keys() - loaded.provider_errors:
-        driver = provider_settings(loaded, name).driver
+        driver, _ = provider_settings(loaded, name)
         if driver not in installed:
             near = nearest(driver, {*installed, *loaded.presets} - {driver})
             hint = f"did you mean {near}?" if near else f"pip install hookline-{driver}"

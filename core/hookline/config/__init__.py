@@ -4,7 +4,7 @@
 the user: ConfigError prevents a start, SettingsError switches one plugin off.
 """
 
-from .choose import ModelChoice, ProviderSettings, choose_model, provider_settings, split_model
+from .choose import ModelChoice, choose_model, provider_settings, split_model
 from .edit import set_value
 from .load import Loaded, effective, load, plugin_commands
 from .model import Config, PluginEntry
@@ -14,7 +14,7 @@ from .settings import validate_settings
 # fmt: off
 __all__ = [
     "Config", "ConfigError", "Loaded", "ModelChoice", "NoModel", "PluginEntry",
-    "ProviderSettings", "SettingsError", "choose_model", "effective", "load", "plugin_commands",
-    "provider_settings", "set_value", "split_model", "validate_settings",
+    "SettingsError", "choose_model", "effective", "load", "plugin_commands", "provider_settings",
+    "set_value", "split_model", "validate_settings",
 ]
 # fmt: on

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from pydantic import SecretStr
+from hookline_hookspecs import ProviderSettings
 
 from .load import Loaded
 from .model import ProviderConfig
@@ -17,21 +16,6 @@ class ModelChoice(NamedTuple):
 
     provider: str
     model: str
-
-
-@dataclass(frozen=True, slots=True)
-class ProviderSettings:
-    """What a driver needs to reach its provider. `options` are the driver's own.
-
-    `base_url` and `api_key` are None where nothing sets them. The key of a server whose address is
-    set without a key is `none`.
-    """
-
-    driver: str
-    base_url: str | None = None
-    api_key: SecretStr | None = None
-    headers: dict[str, str] = field(default_factory=dict)
-    options: dict[str, Any] = field(default_factory=dict)
 
 
 def split_model(name: str) -> ModelChoice:
@@ -59,11 +43,12 @@ def choose_model(loaded: Loaded) -> ModelChoice:
     )
 
 
-def provider_settings(loaded: Loaded, provider: str) -> ProviderSettings:
-    """How `provider` is reached: by its section, else the environment, else its preset.
+def provider_settings(loaded: Loaded, provider: str) -> tuple[str, ProviderSettings]:
+    """The driver of `provider`, and its settings: by its section, the environment and its preset.
 
     A provider without a preset uses the driver of its section, else `openai` if it has an address,
-    else the driver of its own name. Raises ConfigError if its section has an error.
+    else the driver of its own name. The key of a server whose address is set without a key is
+    `none`. Raises ConfigError if its section has an error.
     """
     if provider in loaded.provider_errors:
         raise ConfigError(loaded.provider_errors[provider])
@@ -80,10 +65,11 @@ def provider_settings(loaded: Loaded, provider: str) -> ProviderSettings:
         key = key or loaded.env.get(preset.key_env)
     if not key and (address or (preset and not preset.key_env)):
         key = NO_KEY
-    return ProviderSettings(
-        driver=driver,
+    return driver, ProviderSettings(
+        name=provider,
         base_url=address or (preset.base_url if preset else None),
-        api_key=SecretStr(key) if key else None,
-        headers=dict(section.headers),
-        options=dict(section.model_extra or {}),
+        api_key=key or "",
+        headers=section.headers,
+        options=section.model_extra or {},
+        key_env=(preset and preset.key_env) or "",
     )
