@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import configuration, doctor, plugins
+from . import configuration, plugins
 from .plugin_commands import STORE_CLOSED, PluginCommands, invoke
 from .shared import USAGE, err, home, load_config, quiet_logging, with_runtime
 
@@ -45,7 +45,6 @@ def start(
         typer.echo(ctx.get_help())
 
 
-app.command("doctor")(doctor.doctor)
 app.add_typer(plugins.app, name="plugins")
 app.add_typer(configuration.app, name="config")
 

@@ -1,4 +1,4 @@
-"""``hookline hooks``, ``prompt``, ``plugins info|purge`` and ``sessions``."""
+"""``hookline doctor``, ``hooks``, ``prompt``, ``plugins info|purge`` and ``sessions``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hookline_hookspecs import HOOKS, ModelRequest, Plugin, Section, Session, Turn, hookimpl, tool
+from hookline_hookspecs import (
+    HOOKS,
+    Check,
+    CheckResult,
+    ModelRequest,
+    Plugin,
+    Section,
+    Session,
+    Turn,
+    hookimpl,
+    tool,
+)
 from hookline_hookspecs.plugin import NoConfig
 from hookline_inspect import Inspect
 from pydantic import BaseModel, Field, SecretStr
@@ -45,6 +56,39 @@ class Notes(Plugin[NotesConfig]):
     def look(self) -> str:
         """Look."""
         return "seen"
+
+
+# doctor
+
+
+def test_doctor_runs_every_check_and_fails_if_one_does(harness: Make) -> None:
+    class Checked(Plugin[NoConfig]):
+        @hookimpl
+        def register_checks(self, register: Callable[[Check], None]) -> None:
+            async def awaited() -> CheckResult:
+                return CheckResult(True, "it is there")
+
+            register(Check("awaited", awaited))
+            register(Check("hinted", lambda: CheckResult(False, "unset", "set it", hint=True)))
+            register(Check("raises", lambda: [][0]))
+
+    h = harness(Inspect, Checked)
+    done = h.cli("doctor --json")
+    rows = [row for row in json.loads(done.stdout) if row.pop("plugin") == "checked"]
+    assert rows == [
+        {"name": "awaited", "ok": True, "detail": "it is there", "fix": ""},
+        {"name": "hinted", "ok": True, "detail": "unset", "fix": "set it"},
+        {
+            "name": "raises",
+            "ok": False,
+            "detail": "the check failed: list index out of range",
+            "fix": "see the log",
+        },
+    ]
+    assert done.exit_code == 1
+    lines = h.cli("doctor").stdout.splitlines()
+    assert "ok   checked: hinted: unset → set it" in lines
+    assert "FAIL checked: raises: the check failed: list index out of range → see the log" in lines
 
 
 # hooks

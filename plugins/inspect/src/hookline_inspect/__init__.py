@@ -36,8 +36,9 @@ class Inspect(Plugin[InspectConfig]):
 
     @hookimpl
     def register_cli(self, register: RegisterCli) -> None:
-        """Register ``hooks``, ``prompt``, ``sessions``, ``trace``, ``plugins info|purge``."""
+        """Register ``doctor``, ``hooks``, ``prompt``, ``sessions``, ``trace``, ``plugins …``."""
         named = self._commands()
+        register("doctor", named.doctor, help="Check the installation, and how to mend it.")
         register("hooks", named.hooks, help="Every hook, and who implements it.")
         register("prompt", named.prompt, help="The exact stable prompt, and what it costs.")
         register("sessions", named.sessions, help="See, search, export and delete conversations.")
@@ -58,7 +59,8 @@ class Inspect(Plugin[InspectConfig]):
 
         return Commands(self.host)
 
-    # Core takes the options from ``Commands`` and calls the method of that name here.
+    # Core takes the options of an ``async def`` from ``Commands`` and calls the method of that name
+    # here.
 
     async def hooks(self, **options: Any) -> None:
         """``hookline hooks``."""

@@ -1,7 +1,7 @@
 """The commands' arguments, as Typer reads them, and what each does.
 
-Core reads the signatures when it builds the command line, and runs a command with the plugin that
-is set up. Imported only then, because of Typer.
+Core reads the signatures when it builds the command line, and runs an ``async def`` command with
+the plugin that is set up. Imported only then, because of Typer.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import typer
 from hookline_hookspecs import Host
 
-from . import hooks, plugin_info, prompt, sessions, show_trace
+from . import doctor, hooks, plugin_info, prompt, sessions, show_trace
 
 Json = Annotated[bool, typer.Option("--json", help="JSON.")]
 Action = Literal["list", "show", "search", "export", "delete"]
@@ -23,6 +23,10 @@ class Commands:
 
     def __init__(self, host: Host) -> None:
         self._host = host
+
+    def doctor(self, ctx: typer.Context, json: Json = False) -> None:
+        """Check the installation; each failing check says how to mend it."""
+        doctor.show(ctx, json)
 
     async def hooks(
         self,
