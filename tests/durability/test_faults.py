@@ -131,7 +131,7 @@ def runtime(home: Path, model: Model, disk: Disk | None = None) -> Runtime:
         strict=False,
         classes={"notebook": Notebook},
     )
-    made.providers.add("test", ScriptedModel([model] * 50))
+    made.engine.providers.add("test", ScriptedModel([model] * 50))
     return made
 
 
@@ -211,7 +211,7 @@ async def heard_on_a_channel(home: Path, disk: Disk, n: int) -> Iterator[str]:
     """A message that a channel has acknowledged is answered once, in the same process."""
     async with asyncio.timeout(PATIENCE), runtime(home, Model(), disk) as core:
         channel = FakeChannel(core)
-        core.channels.add(channel, "notebook")
+        core.channels.register(channel, "notebook")
         disk.left = n
         said = ["m2"]
         try:
@@ -225,7 +225,7 @@ async def heard_on_a_channel(home: Path, disk: Disk, n: int) -> Iterator[str]:
         await channel.say("next", message_id="m2")
         while {reply.in_reply_to for reply in channel.sent} < set(said):
             await asyncio.sleep(0.05)
-            await core.intake.take_up()  # as the gateway does now and then
+            await core.recovery.recover()  # as the gateway does now and then
         await core.finish_background(PATIENCE)
         counts = Counter(reply.in_reply_to for reply in channel.sent if not reply.repeated)
         return iter([f"answers by message: {dict(counts)}"] if max(counts.values()) > 1 else [])
@@ -238,7 +238,7 @@ async def heard_on_a_channel(home: Path, disk: Disk, n: int) -> Iterator[str]:
 def test_what_a_channel_has_acknowledged_is_answered_when_the_disk_works_again(
     template: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hookline.intake.STORE_PAUSE", 0.02)
+    monkeypatch.setattr("hookline.dispatch.dispatcher.STORE_PAUSE", 0.02)
     found: dict[int, list[str]] = {}
     n, home = 0, template.with_name("home")
     disk = Disk(*DISKS[kind])
