@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from hookline_hookspecs import Host, Refused, Transaction
+from hookline_hookspecs import Host, Transaction
 
 from .service import inspection
 
@@ -31,11 +31,7 @@ async def keep(host: Host, row: Mapping[str, Any], tree: Tree, turns: int, most:
 
 async def any_kept(host: Host) -> bool:
     """True if there is a table of traces; looking for one does not make it."""
-    try:
-        used = await inspection(host).storage_used(host.plugin)
-    except Refused:
-        return False  # the package of the storage is not installed
-    return TABLE in used.tables
+    return TABLE in (await inspection(host).storage_used(host.plugin)).tables
 
 
 async def latest_session(host: Host) -> str | None:
