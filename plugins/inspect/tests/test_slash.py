@@ -119,9 +119,13 @@ def test_plugins_lists_states_and_reasons(harness: Make) -> None:
         def setup(self, host: Any) -> None:
             raise ValueError("no such file")
 
-    h = harness(Inspect, Broken, strict=False)
+    class Quiet(Plugin[NoConfig]):
+        """Switched off in config."""
+
+    h = harness(Inspect, Broken, Quiet, config={"quiet": False}, strict=False)
     lines = h.send("/plugins").text.splitlines()
     assert "inspect on" in lines
+    assert [line.partition(":")[0] for line in lines if "quiet" in line] == ["quiet off"]
     (broken,) = [line for line in lines if line.startswith("broken ")]
     assert broken.startswith("broken failed: ")
     assert "no such file" in broken

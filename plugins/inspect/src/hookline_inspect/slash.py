@@ -43,7 +43,7 @@ async def plugins(ctx: Context) -> str:
     """Every plugin that config names or that is on, with its state and the reason."""
     lines = []
     for row in await inspection(ctx.host).plugins():
-        if row["state"] != "off" or "settings" in row:
+        if row["state"] != "off" or "warnings" in row:  # config names it
             reason = f": {row['reason']}" if row["reason"] else ""
             lines.append(f"{row['name']} {row['state']}{reason}")
     return "\n".join(lines) or "No plugin is on."
