@@ -22,7 +22,6 @@ from .bus.implementation import Implementation
 from .bus.watchdog import PluginCode
 from .config import Loaded
 from .dispatch.commands import Commands
-from .dispatch.core_commands import NAME, CoreCommands
 from .dispatch.dispatcher import Dispatcher
 from .dispatch.outbox import Channels, Outbox
 from .dispatch.recovery import Recovery
@@ -84,8 +83,6 @@ class Runtime:
         await engine.store.migrate("core", core_migrations(engine.store.dialect))
         engine.bus.watchdog.start()
         asyncio.get_running_loop().set_task_factory(self._make_task)
-        commands = CoreCommands(engine, self.sessions, self.dispatcher, self.commands)
-        self.plugins.load_builtin(NAME, commands)
         engine.services[Conversations] = self.dispatcher
         engine.services[GatewayHost] = self.recovery
         engine.services[Inspection] = CoreInspection(engine, self.sessions, self.plugins)

@@ -6,11 +6,13 @@ core delivers uses ``host.receive`` instead.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from .events import Inbound, Question, Turn
+from .host import Context
+from .parts import Command
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,12 @@ class Submission:
 
 
 class Conversations(Protocol):
-    """Runs messages through the one path of every turn, for callers that show the reply."""
+    """Runs messages through the one path of every turn, for callers that show the reply, and
+    changes the conversations themselves, for commands.
+
+    A method that takes a ``ctx`` changes its session; call it in a slash command that is not
+    ``immediate``: no turn is under way then.
+    """
 
     async def submit(self, inbound: Inbound, mode: Literal["ask", "yes", "no"]) -> Submission:
         """Work on a message to its end: a command or a turn, after those before it in its chat.
@@ -46,3 +53,24 @@ class Conversations(Protocol):
 
     def queued(self, inbound: Inbound) -> int:
         """Messages of the chat that wait for their turn."""
+
+    def commands(self) -> Sequence[Command]:
+        """Every slash command once, by name."""
+
+    async def end(self, ctx: Context) -> None:
+        """End the session; the next message of its chat begins a new one."""
+
+    async def reopen(self, session_id: str) -> None:
+        """Make a stored session its chat's current one again."""
+
+    async def set_model(self, ctx: Context, model: str) -> None:
+        """Give the session a ``provider/model`` of its own, for good. Raises ``BadRequest``,
+        with a sentence, if there is no such provider or it cannot be made."""
+
+    async def undo(self, ctx: Context) -> str | None:
+        """Remove the last turn from the history and return the text of the message that began it.
+        None if the history does not end in a turn: it is empty, or its end was compacted."""
+
+    def rerun(self, ctx: Context, text: str) -> None:
+        """Run a turn with ``text`` as soon as the command at hand returns. Its reply takes the
+        place of the command's answer."""

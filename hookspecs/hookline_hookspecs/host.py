@@ -391,7 +391,7 @@ class Host(Protocol):
         """Give a session its title, at most 200 characters."""
 
     async def sessions(self, **filters: Any) -> list[Session]:
-        """Stored sessions, newest first: ``channel``, ``chat_id``, ``limit``."""
+        """Stored sessions, newest first: ``channel``, ``chat_id``, ``kind``, ``limit`` (50)."""
 
     async def messages(self, session_id: str) -> list[Message]:
         """The stored messages of a session, without sidecars."""

@@ -136,7 +136,7 @@ class Clash(Bad):
 class Grabs(Bad):
     @command("/HELP")
     def mine(self, ctx: Any, args: str) -> str:
-        """Take core's command."""
+        """Take another's command."""
         return "mine"
 
 
@@ -176,7 +176,7 @@ CASES = [
     (Major, ["3.0", "update hookline"]),
     (Lonely, ["memory", "hookline plugins enable memory"]),
     (Clash, ["greet", "greeter", "switch one of them off"]),
-    (Grabs, ["/HELP", "core"]),
+    (Grabs, ["/HELP", "plugin commands"]),
     (Undocumented, ["mute", "docstring"]),
     (WrongOption, ["look", "'readonly'", "did you mean read_only?"]),
     (SetupFails, ["setup", "the broker is away"]),
@@ -230,7 +230,7 @@ def test_two_commands_of_one_name_from_a_register_hook_name_both(harness: Make) 
     assert h.send("/stop").text == "Nothing is running."
     state, reason = h.states()["second"]
     assert state == "failed"
-    assert "core" in reason
+    assert "plugin commands" in reason
 
 
 def test_requirements_are_met_by_what_is_on(harness: Make) -> None:

@@ -17,7 +17,7 @@ ROOMS = (
     "engine",
     "sessions/ state prompt history context manager",
     "turn/ prefix model_call tool_call loop resume",
-    "dispatch/ content commands outbox lanes dispatcher recovery core_commands",
+    "dispatch/ content commands outbox lanes dispatcher recovery",
     "plugins/ discovery host loader config_watch",
     "inspection runtime",
     "cli/",

@@ -22,7 +22,7 @@ class Commands:
         names = {_key(name): name for name in (command.name, *command.aliases)}
         for key, name in names.items():
             if key in self._commands:
-                raise ValueError(f"its command {name} is {self._commands[key][0]}'s already")
+                raise ValueError(f"its command {name} belongs to plugin {self._commands[key][0]}")
         self._commands |= dict.fromkeys(names, (plugin, command))
 
     def unregister(self, plugin: str) -> None:

@@ -15,7 +15,7 @@ from hookline_hookspecs.events import Deny, Inbound, Question, Reply, Session, S
 
 from .. import clock
 from ..engine import Engine
-from ..sessions.context import TERMINAL, TurnContext, idle_context
+from ..sessions.context import TERMINAL, PluginContext, TurnContext, idle_context
 from ..sessions.manager import Sessions
 from ..sessions.state import ActiveTurn, SessionState
 from ..text import clean, new_id
@@ -49,6 +49,7 @@ class Dispatcher:
     ) -> None:
         self._engine, self._sessions = engine, sessions
         self._commands, self._outbox = commands, outbox
+        self.commands, self.reopen = commands.all, sessions.reopen
         self._lanes = Lanes()
         self.in_hand: set[str] = set()
         """Inbox ids of stored messages that this process is working on."""
@@ -104,11 +105,6 @@ class Dispatcher:
         if sent is not None:
             self._engine.bus.signals.send("reply_sent", sent)
         self.after_reply(turn)
-
-    async def enqueue(self, inbound: Inbound) -> str:
-        """Put a message into the chat's queue as if it had just arrived."""
-        stored = await self.receive(replace(inbound, message_id=f"{inbound.message_id}:{new_id()}"))
-        return "Queued." if stored else "It was queued already."
 
     async def answer(self, session_id: str, choice: str, user_id: str) -> bool:
         """Answer a session's open question by a button; False if there is none."""
@@ -315,6 +311,25 @@ class Dispatcher:
         """Messages of the chat that wait for their turn."""
         lane = self._lanes.get(inbound)
         return lane.queued if lane is not None else 0
+
+    # The session at hand
+
+    async def end(self, ctx: PluginContext) -> None:
+        """End the session of ``ctx``."""
+        await self._sessions.end(ctx.base.state)
+
+    async def set_model(self, ctx: PluginContext, model: str) -> None:
+        """Give the session a model of its own, if it can be used."""
+        self._engine.providers.get(model)
+        await self._sessions.set_model(ctx.base.state, model)
+
+    async def undo(self, ctx: PluginContext) -> str | None:
+        """Remove the session's last turn."""
+        return await self._sessions.undo_turn(ctx.base.state)
+
+    def rerun(self, ctx: PluginContext, text: str) -> None:
+        """Run a turn in place of the command at hand."""
+        ctx.base.state.pending.rerun = replace(ctx.base.inbound, text=text)
 
     # Turns of plugins
 

@@ -69,10 +69,6 @@ class Plugins:
         self._classes = classes
         self.loadings: dict[str, Loading] = {}
 
-    def load_builtin(self, name: str, plugin: Plugin[Any]) -> None:
-        """Register the parts of a plugin that is part of core and needs no config."""
-        self._register_parts(Loading(PluginEntry(name), plugin=plugin))
-
     def load(self, leave: Collection[str] = ()) -> None:
         """Import, check, make and register what is switched on, except names in ``leave``."""
         for rank, entry in enumerate(self._engine.loaded.plugins.values()):

@@ -268,13 +268,17 @@ class Sessions:
         state.question, text = question, question_to_json(question)
         await self._engine.journal.update_session("set_question", state.record.id, question=text)
 
-    async def undo_turn(self, state: SessionState) -> None:
-        """Remove the last turn from the history."""
-        turn_id = state.history[-1].turn_id
+    async def undo_turn(self, state: SessionState) -> str | None:
+        """Remove the last turn from the history; return what began it, None without a turn."""
+        turn_id = state.history[-1].turn_id if state.history else ""
+        if not turn_id:
+            return None
+        undone = [entry.message for entry in state.history if entry.turn_id == turn_id]
         state.history = [entry for entry in state.history if entry.turn_id != turn_id]
         state.cache.prefix.clear()
         await self._engine.journal.undo_turn(state.record.id, turn_id)
         await refresh_version(self._engine.journal, state)
+        return next((message.text for message in undone if message.role == "user"), "")
 
     async def reopen(self, session_id: str) -> None:
         """Make a session its chat's current one again."""

@@ -64,7 +64,7 @@ class Outcome:
 
 
 class Harness:
-    """Core with the given plugins and nothing else.
+    """Core with the given plugins and nothing else but, where it is installed, ``commands``.
 
     Args:
         plugins: plugin classes, outermost first.
@@ -216,7 +216,9 @@ class Harness:
     def _runtime(self, store: Any = None) -> Runtime:
         overrides = {"model": MODEL, "workspace": str(self.workspace), **self._core}
         loaded = load(self.home, {}, overrides)
-        entries = {name: _entry(name, self._settings.get(name, {})) for name in self._classes}
+        # Found by its entry point, so that every conversation has /new, /stop and so on.
+        entries = {"commands": PluginEntry("commands")}
+        entries |= {name: _entry(name, self._settings.get(name, {})) for name in self._classes}
         person = _person(self)
         entries["person"] = PluginEntry("person")
         return Runtime(

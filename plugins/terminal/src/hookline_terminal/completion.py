@@ -18,7 +18,7 @@ COMMANDS = (
     *("/user", "/memory", "/skills", "/skill", "/rewind", "/rollback", "/insights"),
     *("/approve", "/deny", "/schedule", "/exit", "/quit"),
 )
-"""The commands of core and of the standard plugins (CONTRACT), and the chat's own two."""
+"""The commands of the standard plugins (CONTRACT), and the chat's own two."""
 KINDS = ("@file:", "@folder:", "@diff", "@staged", "@git:", "@url:")
 """The references that plugin ``context-refs`` knows."""
 MOST = 500

@@ -1,0 +1,239 @@
+"""What each command answers and does, through the front door."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hookline.testing import calls
+from hookline_commands import Commands
+from hookline_hookspecs import Overloaded, Plugin, Section, Session, command, hookimpl, tool
+
+Make = Callable[..., Any]
+
+
+class Notes(Plugin):
+    """A section that differs in each session, a tool and a command."""
+
+    made = 0
+
+    @hookimpl
+    def system_prompt(self, ctx: Any, session: Session) -> Section:
+        Notes.made += 1
+        return Section("memory", f"NUMBER {Notes.made}")
+
+    @tool(read_only=True)
+    def look(self) -> str:
+        """Look."""
+        return "seen"
+
+    @command("/standup", aliases=("/su",))
+    def standup(self, ctx: Any, args: str) -> str:
+        """Say what is up.
+
+        This line is no help.
+        """
+        return "nothing"
+
+
+class Slow(Plugin):
+    """A tool that takes until the test lets it go."""
+
+    def __init__(self, config: Any, host: Any) -> None:
+        super().__init__(config, host)
+        self.begun, self.free = asyncio.Event(), asyncio.Event()
+
+    @tool
+    async def wait(self) -> str:
+        """Wait."""
+        self.begun.set()
+        await self.free.wait()
+        return "waited"
+
+
+def said(h: Any) -> list[str]:
+    return [message.text for message in h.model.last.messages]
+
+
+def test_help_lists_every_command_with_its_first_line(harness: Make) -> None:
+    h = harness(Commands, Notes)
+    lines = h.send("/help").text.splitlines()
+    names = [line.split(":")[0].split(" ")[0] for line in lines]
+    own = "/help /new /stop /model /retry /undo /title /resume /queue /steer /whoami"
+    assert names == sorted([*own.split(), "/standup"])
+    assert "/standup (/su): Say what is up." in lines
+    assert "/new (/reset): End this session and begin a new one." in lines
+
+
+def test_whoami(harness: Make) -> None:
+    assert harness(Commands).send("/whoami").text == "terminal:tester in chat default"
+
+
+def test_title(harness: Make, tmp_path: Path) -> None:
+    first = harness(Commands, home=tmp_path / "one", model=["a"])
+    first.send("x")
+    assert first.send("/title").text == "Title: none yet"
+    assert first.send("/title A fine day").text == "Title: A fine day"
+    first.close()
+    h = harness(Commands, home=tmp_path / "one")
+    assert h.send("/title").text == "Title: A fine day"
+
+
+def test_model_is_shown_changed_and_kept(harness: Make, tmp_path: Path) -> None:
+    first = harness(Commands, Notes, home=tmp_path / "one", model=["a", "b"])
+    assert first.send("/model").text == "Model: test/model"
+    first.send("x")
+    assert first.send("/model test/other").text == "Model: test/other"
+    first.send("y")
+    assert [r.model for r in first.model.requests] == ["test/model", "test/other"]
+    assert said(first) == ["x", "a", "y"]
+    assert first.model.requests[0].system == first.model.requests[1].system
+    first.close()
+    h = harness(Commands, Notes, home=tmp_path / "one", model=["c"])
+    h.send("z")
+    assert h.model.last.model == "test/other"
+
+
+@pytest.mark.parametrize("wrong", ["other", "nowhere/model"])
+def test_a_model_that_cannot_be_used_is_refused_with_a_sentence(harness: Make, wrong: str) -> None:
+    h = harness(Commands, Notes, model=["a"])
+    assert wrong.split("/")[0] in h.send(f"/model {wrong}").text
+    h.send("x")
+    assert h.model.last.model == "test/model"
+
+
+def test_undo_takes_whole_turns_back(harness: Make, tmp_path: Path) -> None:
+    first = harness(Commands, Notes, home=tmp_path / "one", model=["a", [calls("look")], "b", "c"])
+    first.send("x")
+    first.send("y")
+    assert "out of the conversation" in first.send("/undo").text
+    first.send("z")
+    assert said(first) == ["x", "a", "z"]
+    assert first.send("/undo").text == first.send("/undo").text
+    assert first.send("/undo").text == "There is no turn to undo."
+    first.close()
+    h = harness(Commands, Notes, home=tmp_path / "one", model=["d"])
+    h.send("w")
+    assert said(h) == ["w"]
+
+
+def test_retry_runs_the_last_message_again_in_its_place(harness: Make) -> None:
+    h = harness(Commands, Notes, model=["a", [calls("look")], "b", "c", "d"])
+    h.send("x")
+    h.send("y")
+    outcome = h.send("/retry")
+    assert (outcome.text, outcome.stop) == ("c", "done")
+    assert said(h) == ["x", "a", "y"]
+    h.send("z")
+    assert said(h) == ["x", "a", "y", "c", "z"]
+
+
+def test_retry_after_an_error(harness: Make) -> None:
+    h = harness(Commands, Notes, model=[Overloaded("busy"), "a"])
+    assert h.send("x").stop == "error"
+    assert h.send("/retry").text == "a"
+    assert said(h) == ["x"]
+
+
+def test_retry_without_a_turn(harness: Make) -> None:
+    assert harness(Commands, Notes).send("/retry").text == "There is no turn to run again."
+
+
+def test_new_begins_a_session_with_a_fresh_prompt(harness: Make) -> None:
+    h = harness(Commands, Notes, model=["a", "b"])
+    h.send("x", session=None)
+    assert h.send("/new", session=None).text == "New session."
+    outcome = h.send("y", session=None)
+    assert said(h) == ["y"]
+    before, after = h.model.requests
+    assert before.system != after.system
+    assert before.session_id != after.session_id == outcome.turn.session.id
+
+
+def test_resume_goes_back_to_a_session_of_the_chat(harness: Make) -> None:
+    h = harness(Commands, model=["a", "b", "c", "d"])
+    old = h.send("x", session=None).turn.session.id
+    h.send("/new", session=None)
+    assert h.send("y", session=None).turn.session.id != old
+    assert h.send(f"/resume {old}", session=None).text == f"Session {old}."
+    assert h.send("z", session=None).turn.session.id == old
+    assert said(h) == ["x", "a", "z"]
+    assert "/sessions" in h.send("/resume nothing", session=None).text
+    assert "/sessions" in h.send("/resume", session=None).text
+
+
+def test_a_chat_resumes_its_own_sessions_only(harness: Make) -> None:
+    async def go() -> None:
+        await h.aopen()
+        await h.channel.say("x", chat="a")
+        (reply,) = await h.channel.replies(1)
+        await h.channel.say(f"/resume {reply.session.id}", chat="b")
+        _, refused = await h.channel.replies(2)
+        assert refused.text.startswith("Write /resume and the beginning of one id")
+
+    h = harness(Commands, model=["a"])
+    h.run(go())
+
+
+# While a turn is running
+
+
+async def begin(h: Any) -> Any:
+    """Begin a turn that waits in its tool, and the task that runs it."""
+    await h.aopen()
+    turn = asyncio.ensure_future(h.asend("x", session=None))
+    await h.plugin(Slow).begun.wait()
+    return turn
+
+
+def test_stop_ends_the_running_turn(harness: Make) -> None:
+    async def go() -> None:
+        turn = await begin(h)
+        assert (await h.asend("/STOP", session=None)).text == "Stopping."
+        assert (await turn).stop == "stopped"
+        assert (await h.asend("/stop", session=None)).text == "Nothing is running."
+
+    h = harness(Commands, Slow, model=[[calls("wait")]])
+    h.run(go())
+
+
+def test_steer_tells_the_running_turn(harness: Make) -> None:
+    async def go() -> None:
+        turn = await begin(h)
+        assert "Write /steer" in (await h.asend("/steer", session=None)).text
+        assert (await h.asend("/steer mind the gap", session=None)).text == "Told."
+        h.plugin(Slow).free.set()
+        assert (await turn).text == "done"
+
+    h = harness(Commands, Slow, model=[[calls("wait")], "done"])
+    h.run(go())
+    assert any("mind the gap" in text for text in said(h))
+
+
+def test_queue_counts_what_waits_and_adds_to_it(harness: Make) -> None:
+    async def go() -> None:
+        turn = await begin(h)
+        assert (await h.asend("/queue", session=None)).text == "0 messages wait."
+        assert (await h.asend("/queue later", session=None)).text == "Queued."
+        while (await h.asend("/queue", session=None)).text != "1 messages wait.":
+            await asyncio.sleep(0)
+        h.plugin(Slow).free.set()
+        await turn
+        await h.runtime.finish_background(30.0)
+
+    h = harness(Commands, Slow, model=[[calls("wait")], "a", "b"])
+    h.run(go())
+    assert said(h)[-1] == "later"
+
+
+def test_steer_without_a_turn_is_a_message(harness: Make) -> None:
+    async def go() -> None:
+        assert (await h.asend("/steer mind the gap", session=None)).text == "Queued."
+        await h.runtime.finish_background(30.0)
+
+    h = harness(Commands, model=["a"])
+    h.run(go())
+    assert said(h) == ["mind the gap"]
