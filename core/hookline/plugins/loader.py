@@ -43,6 +43,7 @@ class Loading:
     warnings: list[str] = field(default_factory=list)
 
 
+@dataclass
 class Plugins:
     """Every plugin that config names, in call order.
 
@@ -54,24 +55,16 @@ class Plugins:
         classes: plugin classes by name that need no entry point.
     """
 
-    def __init__(
-        self,
-        engine: Engine,
-        commands: Commands,
-        channels: Channels,
-        make_host: MakeHost,
-        classes: Mapping[str, Any],
-    ) -> None:
-        self._engine = engine
-        self._commands = commands
-        self._channels = channels
-        self._make_host = make_host
-        self._classes = classes
-        self.loadings: dict[str, Loading] = {}
+    engine: Engine
+    commands: Commands
+    channels: Channels
+    make_host: MakeHost
+    classes: Mapping[str, Any]
+    loadings: dict[str, Loading] = field(default_factory=dict)
 
     def load(self, leave: Collection[str] = ()) -> None:
         """Import, check, make and register what is switched on, except names in ``leave``."""
-        for rank, entry in enumerate(self._engine.loaded.plugins.values()):
+        for rank, entry in enumerate(self.engine.loaded.plugins.values()):
             loading = self.loadings[entry.name] = Loading(entry)
             if entry.error:
                 loading.state, loading.reason = "failed", entry.error
@@ -85,14 +78,14 @@ class Plugins:
     def _load_one(self, loading: Loading, rank: int) -> None:
         name = loading.entry.name
         try:
-            found = self._classes.get(name) or find_class(name)
+            found = self.classes.get(name) or find_class(name)
             if found is None:
                 if loading.entry.named:
                     loading.state = "missing"
                     loading.reason = f"not installed; pip install hookline-{name}"
                 return
             loading.plugin = self._make(loading, found)
-            self._engine.bus.register(name, loading.plugin, rank)
+            self.engine.bus.register(name, loading.plugin, rank)
             self._register_parts(loading)
             loading.state = "on"
         except BaseException as error:
@@ -103,13 +96,13 @@ class Plugins:
             self._fail(loading, reason, error)
 
     def _make(self, loading: Loading, found: type[Plugin[Any]]) -> Plugin[Any]:
-        name, config = loading.entry.name, self._engine.loaded
+        name, config = loading.entry.name, self.engine.loaded
         check_class(found)
         settings, loading.warnings = validate_settings(
             found.config_class, loading.entry, config.path, config.lines
         )
-        loading.host = self._make_host(name, found.__module__.split(".")[0])
-        self._engine.hosts[name] = loading.host
+        loading.host = self.make_host(name, found.__module__.split(".")[0])
+        self.engine.hosts[name] = loading.host
         return found(settings, loading.host)
 
     def _register_parts(self, loading: Loading) -> None:
@@ -129,20 +122,20 @@ class Plugins:
             "register_commands": lambda command: self._add_command(loading, command),
         }
         for hook, adder in adders.items():
-            for impl in self._engine.bus.implementations(hook):
+            for impl in self.engine.bus.implementations(hook):
                 if impl.plugin == name:
-                    self._engine.bus.gather_one(impl, adder)
+                    self.engine.bus.gather_one(impl, adder)
 
     def _add_tool(self, loading: Loading, tool: Tool) -> None:
         try:
-            self._engine.tools.register(tool, loading.entry.name)
+            self.engine.tools.register(tool, loading.entry.name)
         except ValueError as error:
             raise PluginRefused(f"{error}; switch one of them off") from error
         loading.tools.append(tool)
 
     def _add_command(self, loading: Loading, command: Command) -> None:
         try:
-            self._commands.register(command, loading.entry.name)
+            self.commands.register(command, loading.entry.name)
         except ValueError as error:
             raise PluginRefused(str(error)) from error
         loading.commands.append(command)
@@ -166,20 +159,20 @@ class Plugins:
         self._forget(loading)
         loading.state, loading.reason, loading.plugin = "failed", reason, None
         log.warning("plugin %s is not on: %s", name, reason, exc_info=error)
-        if self._engine.strict and error is not None:
+        if self.engine.strict and error is not None:
             raise error
 
     def _forget(self, loading: Loading) -> None:
         name = loading.entry.name
-        self._engine.bus.unregister(name)
-        self._engine.tools.unregister(name)
-        self._commands.unregister(name)
-        self._channels.unregister(name)
+        self.engine.bus.unregister(name)
+        self.engine.tools.unregister(name)
+        self.commands.unregister(name)
+        self.channels.unregister(name)
         loading.tools, loading.commands = [], []
 
     async def setup(self) -> None:
         """Call ``setup`` of each plugin; one that fails is undone completely."""
-        bus = self._engine.bus
+        bus = self.engine.bus
         for impl in bus.implementations("setup"):
             loading = self.loadings[impl.plugin]
             try:
@@ -198,12 +191,12 @@ class Plugins:
             self._fail(loading, reason, None)
         bus.gather(
             "register_channels",
-            lambda plugin: lambda channel: self._channels.register(channel, plugin),
+            lambda plugin: lambda channel: self.channels.register(channel, plugin),
         )
 
     async def teardown(self, only: Iterable[str] | None = None) -> None:
         """Call ``teardown`` where ``setup`` succeeded, then undo what the plugins left."""
-        bus = self._engine.bus
+        bus = self.engine.bus
         names = set(self.loadings if only is None else only)
         for impl in bus.implementations("teardown"):
             loading = self.loadings[impl.plugin]
@@ -229,7 +222,7 @@ class Plugins:
         loading = self.loadings[name]
         if loading.state != "on":
             return
-        self._engine.tools.unregister(name)
+        self.engine.tools.unregister(name)
         await self.teardown([name])
         self._forget(loading)
         loading.state, loading.reason = "off", "switched off while running"

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -38,31 +38,26 @@ current: ContextVar[TurnContext | None] = ContextVar("hookline_context", default
 """The context that the running task works for; ``host.*`` falls back on it."""
 
 
+@dataclass(slots=True, eq=False)
 class TurnContext:
-    """The context of a turn, or of a session in which no turn is under way."""
+    """The context of a turn, or of a session in which no turn is under way.
 
-    __slots__ = (
-        *("_views", "active", "command", "engine", "state", "tool"),
-        *("disabled", "failures"),  # read at every call of a hook, so no property
-    )
+    ``command`` is the message that is a command, while that runs. ``failures`` are failures in a
+    row by plugin and ``disabled`` the plugins that are off for the session; both are read at every
+    call of a hook.
+    """
 
-    def __init__(
-        self,
-        engine: Engine,
-        state: SessionState,
-        active: ActiveTurn | None = None,
-        tool: Tool | None = None,
-        command: Inbound | None = None,
-    ) -> None:
-        self.engine = engine
-        self.state = state
-        self.active = active
-        self.tool = tool
-        self.failures, self.disabled = state.cache.failures, state.cache.disabled
-        """Failures in a row by plugin, and the plugins that are off for the session."""
-        self.command = command
-        """The message that is a command, while that runs."""
-        self._views: dict[str, PluginContext] = {}
+    engine: Engine
+    state: SessionState
+    active: ActiveTurn | None = None
+    tool: Tool | None = None
+    command: Inbound | None = None
+    failures: dict[str, int] = field(init=False)
+    disabled: set[str] = field(init=False)
+    _views: dict[str, PluginContext] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.failures, self.disabled = self.state.cache.failures, self.state.cache.disabled
 
     def with_tool(self, tool: Tool) -> TurnContext:
         """The same context for one tool call; calls may run side by side."""
