@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -30,13 +32,16 @@ GONE = {
 """What API 1.0 had on the host, and what stands in its place."""
 
 
+@dataclass
 class PluginSignals:
-    """Signals for one plugin; what it connected is disconnected with it."""
+    """Signals for one plugin; what it connects is disconnected by ``cleanup``."""
 
-    def __init__(self, hub: SignalHub, plugin: str) -> None:
-        self._hub = hub
-        self._plugin = plugin
-        self._connected: list[tuple[str, Callable[..., Any], Callable[..., Any]]] = []
+    _hub: SignalHub
+    _plugin: str
+    _cleanup: ExitStack
+    _connected: list[tuple[str, Callable[..., Any], Callable[..., Any]]] = field(
+        default_factory=list
+    )
 
     def connect(self, name: str, receiver: Callable[..., Any]) -> None:
         """Subscribe to ``name``; ``receiver(event, ctx=…)``."""
@@ -47,6 +52,7 @@ class PluginSignals:
         forward.plugin = self._plugin  # type: ignore[attr-defined]
         self._hub.connect(name, forward)
         self._connected.append((name, receiver, forward))
+        self._cleanup.callback(self._hub.disconnect, name, forward)
 
     def disconnect(self, name: str, receiver: Callable[..., Any]) -> None:
         """Unsubscribe."""
@@ -58,28 +64,21 @@ class PluginSignals:
         """Send an event to every receiver."""
         self._hub.send(name, event, current.get())
 
-    def undo(self) -> None:
-        """Disconnect everything."""
-        for name, _receiver, forward in self._connected:
-            self._hub.disconnect(name, forward)
-        self._connected.clear()
 
-
+@dataclass
 class PluginServices:
-    """What plugins offer each other, by protocol."""
+    """What plugins offer each other, by protocol; ``cleanup`` withdraws what this one offers."""
 
-    def __init__(self, offered: dict[Any, Any], added: dict[object, list[Any]]) -> None:
-        self._offered = offered
-        self._all = added
-        self._own: list[object] = []
-        self._added: list[tuple[object, object]] = []
+    _offered: dict[Any, Any]
+    _all: dict[object, list[Any]]
+    _cleanup: ExitStack
 
     def provide(self, protocol: ServiceType[T], service: T) -> None:
         """Offer ``service``; a second offer of one protocol is refused."""
         if protocol in self._offered:
             raise ValueError(f"another plugin offers {_name(protocol)} already")
         self._offered[protocol] = service
-        self._own.append(protocol)
+        self._cleanup.callback(self._offered.pop, protocol, None)
 
     def __getitem__(self, protocol: ServiceType[T]) -> T:
         found = self.get(protocol)
@@ -94,21 +93,13 @@ class PluginServices:
 
     def add(self, protocol: ServiceType[T], service: T) -> None:
         """Offer ``service`` beside those of other plugins."""
-        self._all.setdefault(protocol, []).append(service)
-        self._added.append((protocol, service))
+        offers = self._all.setdefault(protocol, [])
+        offers.append(service)
+        self._cleanup.callback(offers.remove, service)
 
     def all(self, protocol: ServiceType[T]) -> list[T]:
         """Every service that was added."""
         return list(self._all.get(protocol, ()))
-
-    def undo(self) -> None:
-        """Withdraw every service."""
-        for protocol in self._own:
-            self._offered.pop(protocol, None)
-        for protocol, service in self._added:
-            self._all[protocol].remove(service)
-        self._own.clear()
-        self._added.clear()
 
 
 def _name(protocol: object) -> str:
@@ -125,11 +116,11 @@ class PluginHost:
         self._dispatcher = dispatcher = recovery.dispatcher
         self._channels = recovery.outbox.channels
         self.plugin, self.home, self.config = plugin, engine.home, engine.config
-        self.signals = PluginSignals(engine.bus.signals, plugin)
-        self.services = PluginServices(engine.services, engine.added_services)
+        self._cleanup = ExitStack()
+        self.signals = PluginSignals(engine.bus.signals, plugin, self._cleanup)
+        self.services = PluginServices(engine.services, engine.added_services, self._cleanup)
         self.log = logging.getLogger(f"hookline.plugin.{plugin}")
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._watchers: list[Callable[[TurnContext | None, Step], None]] = []
         self.env, self.provider = engine.loaded.env, engine.providers.settings
         self.receive = dispatcher.receive
         self.fork = dispatcher.run_fork
@@ -244,16 +235,13 @@ class PluginHost:
         def seen(ctx: TurnContext | None, step: Step) -> None:
             observer(ctx.of(self.plugin) if ctx is not None else None, step)
 
-        self._watchers.append(seen)
-        self._engine.bus.observers.append(seen)
+        observers = self._engine.bus.observers
+        observers.append(seen)
+        self._cleanup.callback(observers.remove, seen)
 
     async def undo(self) -> None:
         """Cancel the plugin's tasks and take back its signals, services and watchers."""
-        self.signals.undo()
-        self.services.undo()
-        for seen in self._watchers:
-            self._engine.bus.observers.remove(seen)
-        self._watchers.clear()
+        self._cleanup.close()
         tasks = [task for task in self._tasks if task is not asyncio.current_task()]
         for task in tasks:
             task.cancel()
