@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import inspect
+import itertools
+import textwrap
 from collections.abc import Iterator
 from types import ModuleType
 
@@ -94,12 +97,29 @@ def _described(kind: type) -> str:
 
 
 def _attributes(kind: type) -> str:
-    rows = [
-        (code(name), code(str(annotation)))
+    annotations = {
+        name: str(annotation)
         for name, annotation in vars(kind).get("__annotations__", {}).items()
         if not name.startswith("_")
+    }
+    docs = _attribute_docs(kind)
+    told = [
+        f"`{name}: {annotations[name]}`\n:   {docs[name]}\n" for name in annotations if name in docs
     ]
-    return table(("attribute", "type"), rows) if rows else ""
+    rows = [(code(name), code(text)) for name, text in annotations.items() if name not in docs]
+    return "\n".join([*([table(("attribute", "type"), rows)] if rows else []), *told])
+
+
+def _attribute_docs(kind: type) -> dict[str, str]:
+    """The docstrings that stand below a class's annotated attributes."""
+    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
+    found: dict[str, str] = {}
+    body = getattr(tree, "body", [])
+    for node, after in itertools.pairwise(body):
+        is_doc = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and is_doc:
+            found[node.target.id] = docstring(after.value.value).replace("\n", "\n    ")
+    return found
 
 
 def _methods(kind: type) -> Iterator[str]:

@@ -84,17 +84,14 @@ class Storage(Protocol):
     ``-- name: add_fact!`` for a write).
     """
 
-    @property
-    def dir(self) -> Path:
-        """A folder of the plugin's own, made on first use, mode 0700."""
+    dir: Path
+    """A folder of the plugin's own, made on first use, mode 0700."""
 
-    @property
-    def kv(self) -> KeyValue:
-        """Small JSON values."""
+    kv: KeyValue
+    """Small JSON values."""
 
-    @property
-    def search(self) -> SearchIndex:
-        """Full text over the plugin's documents."""
+    search: SearchIndex
+    """Full text over the plugin's documents."""
 
     async def fetch(self, name: str, /, **params: Any) -> list[Row]:
         """The rows of a named query."""
@@ -109,21 +106,17 @@ class Storage(Protocol):
 class HttpResponse(Protocol):
     """A response whose body has been read, within the limits, or of :meth:`Http.stream`."""
 
-    @property
-    def status(self) -> int:
-        """The HTTP status."""
+    status: int
+    """The HTTP status."""
 
-    @property
-    def url(self) -> str:
-        """Where the last redirect led."""
+    url: str
+    """Where the last redirect led."""
 
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """Headers, names in lower case."""
+    headers: Mapping[str, str]
+    """Headers, names in lower case."""
 
-    @property
-    def body(self) -> bytes:
-        """The decompressed body; empty while it is streamed."""
+    body: bytes
+    """The decompressed body; empty while it is streamed."""
 
     def chunks(self) -> AsyncGenerator[bytes, None]:
         """The decompressed body in pieces of 1 MiB at most, as it comes. Raises as
@@ -159,9 +152,8 @@ class Http(Protocol):
 class Paths(Protocol):
     """Guarded files: inside the workspace or an allowed root, links resolved, no secret files."""
 
-    @property
-    def workspace(self) -> Path:
-        """Where relative paths start."""
+    workspace: Path
+    """Where relative paths start."""
 
     def resolve(self, path: str, *, base: Path | None = None) -> Path:
         """The real path of what a model or user wrote. Raises a ``PermissionError`` kin."""
@@ -244,45 +236,35 @@ class Config(Protocol):
 class Host(Protocol):
     """A plugin's view of core; one for each plugin."""
 
-    @property
-    def plugin(self) -> str:
-        """The plugin's name."""
+    plugin: str
+    """The plugin's name."""
 
-    @property
-    def home(self) -> Path:
-        """Hookline's own folder."""
+    home: Path
+    """Hookline's own folder."""
 
-    @property
-    def config(self) -> Config:
-        """The effective core configuration, read-only."""
+    config: Config
+    """The effective core configuration, read-only."""
 
-    @property
-    def env(self) -> Mapping[str, str]:
-        """The environment, with the home's ``.env`` below it."""
+    env: Mapping[str, str]
+    """The environment, with the home's ``.env`` below it."""
 
-    @property
-    def storage(self) -> Storage:
-        """The plugin's own storage."""
+    storage: Storage
+    """The plugin's own storage."""
 
-    @property
-    def http(self) -> Http:
-        """The guarded client."""
+    http: Http
+    """The guarded client."""
 
-    @property
-    def paths(self) -> Paths:
-        """Guarded files of the process's workspace; in a turn use ``ctx.paths``."""
+    paths: Paths
+    """Guarded files of the process's workspace; in a turn use ``ctx.paths``."""
 
-    @property
-    def signals(self) -> Signals:
-        """Signals to listen to and to send."""
+    signals: Signals
+    """Signals to listen to and to send."""
 
-    @property
-    def services(self) -> Services:
-        """What plugins offer each other."""
+    services: Services
+    """What plugins offer each other."""
 
-    @property
-    def log(self) -> logging.Logger:
-        """The plugin's log."""
+    log: logging.Logger
+    """The plugin's log."""
 
     def now(self) -> float:
         """Unix time in seconds of the clock that TTLs, expiry and idle times use."""
@@ -429,38 +411,30 @@ class Stash(dict[str, Any]):
 class Context(Protocol):
     """What every hook of a turn receives first."""
 
-    @property
-    def session(self) -> Session:
-        """The session."""
+    session: Session
+    """The session."""
 
-    @property
-    def turn(self) -> Turn:
-        """The turn so far."""
+    turn: Turn
+    """The turn so far."""
 
-    @property
-    def channel(self) -> str:
-        """The name of the channel the message came by."""
+    channel: str
+    """The name of the channel the message came by."""
 
-    @property
-    def stash(self) -> Stash:
-        """The plugin's own state for this turn."""
+    stash: Stash
+    """The plugin's own state for this turn."""
 
-    @property
-    def host(self) -> Host:
-        """The plugin's host."""
+    host: Host
+    """The plugin's host."""
 
-    @property
-    def log(self) -> logging.Logger:
-        """The plugin's log."""
+    log: logging.Logger
+    """The plugin's log."""
 
-    @property
-    def model(self) -> str:
-        """The turn's ``provider/model``, or the session's. Raises ``HooklineError`` kin if none
-        is configured."""
+    model: str
+    """The turn's ``provider/model``, or the session's. Raises ``HooklineError`` kin if none
+    is configured."""
 
-    @property
-    def history(self) -> tuple[Message, ...]:
-        """The session's messages as they are sent, with the context blocks that are replayed."""
+    history: tuple[Message, ...]
+    """The session's messages as they are sent, with the context blocks that are replayed."""
 
     async def rewrite(self, changes: Sequence[Rewrite]) -> tuple[Message, ...]:
         """Replace parts of :attr:`history` for good and return the new one.
@@ -471,21 +445,17 @@ class Context(Protocol):
         message stays. Raises ``ValueError`` otherwise.
         """
 
-    @property
-    def operator(self) -> bool:
-        """True in the terminal, and where the plugin that offers :class:`Access` says so."""
+    operator: bool
+    """True in the terminal, and where the plugin that offers :class:`Access` says so."""
 
-    @property
-    def interactive(self) -> bool:
-        """True if a person can be asked in this turn."""
+    interactive: bool
+    """True if a person can be asked in this turn."""
 
-    @property
-    def paths(self) -> Paths:
-        """Guarded files of this session's workspace."""
+    paths: Paths
+    """Guarded files of this session's workspace."""
 
-    @property
-    def tool(self) -> Tool | None:
-        """The tool of the call at hand, in the tool hooks."""
+    tool: Tool | None
+    """The tool of the call at hand, in the tool hooks."""
 
     def notify(self, text: str) -> None:
         """Tell the person a sentence beside the answer."""

@@ -233,7 +233,8 @@ class PluginHost:
         """Show every step of every turn to ``observer``."""
 
         def seen(ctx: TurnContext | None, step: Step) -> None:
-            observer(ctx.of(self.plugin) if ctx is not None else None, step)
+            view: Any = ctx.of(self.plugin) if ctx is not None else None
+            observer(view, step)
 
         observers = self._engine.bus.observers
         observers.append(seen)

@@ -101,9 +101,9 @@ class Plugins:
         settings, loading.warnings = validate_settings(
             found.config_class, loading.entry, config.path, config.lines
         )
-        loading.host = self.make_host(name, found.__module__.split(".")[0])
-        self.engine.hosts[name] = loading.host
-        return found(settings, loading.host)
+        host: Any = self.make_host(name, found.__module__.split(".")[0])
+        loading.host = self.engine.hosts[name] = host
+        return found(settings, host)
 
     def _register_parts(self, loading: Loading) -> None:
         """Tools and commands from decorators, then from the ``register_*`` hooks."""
