@@ -8,6 +8,7 @@ held to its deadline, and its plugin is known.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from hookline_hookspecs import HOOKS, Answer, Ask, Denial, Deny
@@ -16,11 +17,12 @@ from hookline_hookspecs.events import Verdict
 from ..bus.implementation import Implementation
 from ..bus.invocation import Invoker
 from ..bus.middleware import Call, Layer, middleware_of
-from ..bus.shapes import listed, wrong_field, wrong_type
+from ..bus.shapes import listed, mistake_in, wrong_type
 
-E_ = TypeVar("E_")
-StepCheck: TypeAlias = Callable[[Implementation, E_, E_], E_]
+E = TypeVar("E")
+Check: TypeAlias = "Callable[[Implementation, E, E], E] | None"
 """Called as ``(implementation, before, after)``; returns what goes on."""
+Finish: TypeAlias = "Callable[[E], E] | None"
 _STRICTNESS: dict[type, int] = {Deny: 3, Ask: 2, Answer: 1}
 _HOOK_OF = {spec.registers: name for name, spec in HOOKS.items() if spec.registers is not None}
 
@@ -43,32 +45,25 @@ class Bus(Invoker):
             await self.step(impl, ctx, event)
         self.signals.send(hook, event, ctx)
 
-    async def collect(
-        self, hook: str, ctx: Any, event: Any, kind: type[E_]
-    ) -> list[tuple[str, E_]]:
+    async def collect(self, hook: str, ctx: Any, event: Any, kind: type[E]) -> list[tuple[str, E]]:
         """Every contribution of type ``kind`` with its plugin's name; lists are flattened."""
-        found: list[tuple[str, E_]] = []
+        found: list[tuple[str, E]] = []
         for impl in self._enabled(hook, ctx):
-            result = await self.step(impl, ctx, event, (kind,), many=True)
-            items = [i for i in listed(result) if isinstance(i, kind) and not wrong_field(i)]
-            found += [(impl.plugin, item) for item in items]
+            result = await self.step(impl, ctx, event, kind)
+            items = () if result is None else listed(result)
+            found += [(impl.plugin, item) for item in items if mistake_in(item, kind) is None]
         self.signals.send(hook, event, ctx)
         return found
 
     async def pipeline(
-        self,
-        hook: str,
-        ctx: Any,
-        event: E_,
-        check: StepCheck[E_] | None = None,
-        finish: Callable[[E_], E_] | None = None,
-    ) -> E_:
+        self, hook: str, ctx: Any, event: E, check: Check[E] = None, finish: Finish[E] = None
+    ) -> E:
         """Pass ``event`` through every step; ``check`` sees each change and may undo it.
 
         ``finish`` makes the outcome final before the signal tells it.
         """
         for impl in self._enabled(hook, ctx):
-            result = await self.step(impl, ctx, event, (type(event),))
+            result = await self.step(impl, ctx, event, type(event))
             if result is not None:
                 event = result if check is None else check(impl, event, result)
         if finish is not None:
@@ -76,11 +71,11 @@ class Bus(Invoker):
         self.signals.send(hook, event, ctx)
         return event
 
-    async def first(self, hook: str, ctx: Any, event: Any, kind: type[E_]) -> E_ | None:
+    async def first(self, hook: str, ctx: Any, event: Any, kind: type[E]) -> E | None:
         """The first answer that is not None."""
         answer = None
         for impl in self._enabled(hook, ctx):
-            answer = await self.step(impl, ctx, event, (kind,))
+            answer = await self.step(impl, ctx, event, kind)
             if answer is not None:
                 break
         self.signals.send(hook, event, ctx)
@@ -93,7 +88,7 @@ class Bus(Invoker):
         """
         verdict: tuple[str, Verdict] | None = None
         for impl in self._enabled(hook, ctx):
-            found = await self.step(impl, ctx, event, (Deny, Ask, Answer), closed=True)
+            found = await self.step(impl, ctx, event, Deny, Ask, Answer)
             if found is not None and (
                 verdict is None or _STRICTNESS[type(found)] > _STRICTNESS[type(verdict[1])]
             ):
@@ -104,13 +99,13 @@ class Bus(Invoker):
             self.signals.send("denied", denial, ctx)
         return verdict
 
-    async def gate(self, hook: str, ctx: Any, event: E_) -> E_ | Deny:
+    async def gate(self, hook: str, ctx: Any, event: E) -> E | Deny:
         """Pass ``event`` through every step; the first ``Deny`` ends it.
 
         The hook's own signal tells what has passed; the signal ``denied`` tells the rest.
         """
         for impl in self._enabled(hook, ctx):
-            result = await self.step(impl, ctx, event, (type(event), Deny), closed=True)
+            result = await self.step(impl, ctx, event, type(event), Deny)
             if isinstance(result, Deny):
                 self.signals.send("denied", Denial(hook, impl.plugin, event, result.reason), ctx)
                 return result
@@ -119,7 +114,7 @@ class Bus(Invoker):
         self.signals.send(hook, event, ctx)
         return event
 
-    async def around(self, hook: str, ctx: Any, event: Any, core: Call[E_], kind: type[E_]) -> E_:
+    async def around(self, hook: str, ctx: Any, event: Any, core: Call[E], kind: type[E]) -> E:
         """Run ``core(event)`` inside every middleware, the first plugin outermost.
 
         Raises:
@@ -139,23 +134,20 @@ class Bus(Invoker):
         for impl in self.table[hook]:
             self.gather_one(impl, register(impl.plugin))
 
-    def registered(self, kind: type[E_]) -> list[tuple[str, E_]]:
+    def registered(self, kind: type[E]) -> list[tuple[str, E]]:
         """Everything of a type that a hook's spec ``registers``, with each plugin's name.
 
         Raises:
             KeyError: no hook registers this type.
         """
-        found: list[tuple[str, E_]] = []
+        found: list[tuple[str, E]] = []
 
-        def register(plugin: str) -> Callable[[Any], None]:
-            def add(part: Any) -> None:
-                if not isinstance(part, kind):
-                    raise wrong_type(part, kind)
-                found.append((plugin, part))
+        def add(plugin: str, part: Any) -> None:
+            if not isinstance(part, kind):
+                raise wrong_type(part, kind)
+            found.append((plugin, part))
 
-            return add
-
-        self.gather(_HOOK_OF[kind], register)
+        self.gather(_HOOK_OF[kind], lambda plugin: partial(add, plugin))
         return found
 
     def _enabled(self, hook: str, ctx: Any) -> tuple[Implementation, ...] | list[Implementation]:

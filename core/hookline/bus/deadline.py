@@ -15,20 +15,19 @@ import logging
 import sys
 import types
 from collections.abc import Callable, Coroutine, Generator
-from contextlib import suppress
-from time import perf_counter
-from typing import Any
+from contextlib import closing, suppress
+from typing import Any, TypeAlias, cast
 
 from ..bus.watchdog import HookTimeout, PluginCode, Watchdog
 
 log = logging.getLogger("hookline.bus")
-STEP_LIMIT = 30.0
-"""Seconds one step may block the event loop where there is no deadline."""
 GRACE = 3.0
 """Seconds a cancelled hook or background task may take to clean up before it is ended."""
 SLOW = 3.0
 """Seconds after which the person is told who is waited for."""
 _NOT_STARTED: Any = object()
+Slow: TypeAlias = "Callable[[], None] | None"
+"""Called once, after ``SLOW`` seconds."""
 
 
 class Deadline:
@@ -40,13 +39,12 @@ class Deadline:
     is called once, after ``SLOW`` seconds.
     """
 
-    def __init__(self, seconds: float | None, slow: Callable[[], None] | None = None) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._task = task
+    def __init__(self, seconds: float | None, slow: Slow = None) -> None:
+        self._task = cast("asyncio.Task[Any]", asyncio.current_task())
         self._loop = asyncio.get_running_loop()
-        self._before = task.cancelling()
-        self._cancels = 0
+        self._before = self._task.cancelling()
+        self.cancels = 0
+        """How often this deadline has cancelled the task."""
         self.is_over = False
         self._timers: list[asyncio.TimerHandle] = []
         self._grace: asyncio.TimerHandle | None = None
@@ -56,7 +54,7 @@ class Deadline:
             self._timers.append(self._loop.call_later(seconds, self._cancel))
 
     def _cancel(self) -> None:
-        self._cancels += 1
+        self.cancels += 1
         self._task.cancel()
 
     def _end(self) -> None:
@@ -79,13 +77,8 @@ class Deadline:
         for timer in (*self._timers, self._grace):
             if timer is not None:
                 timer.cancel()
-        for _ in range(self._cancels):
+        for _ in range(self.cancels):
             self._task.uncancel()
-
-    @property
-    def has_passed(self) -> bool:
-        """True if this deadline has cancelled the task."""
-        return self._cancels > 0
 
     @property
     def cancelled_outside(self) -> bool:
@@ -94,34 +87,26 @@ class Deadline:
 
 
 async def finish(
-    coroutine: Coroutine[Any, Any, Any],
-    waiting_for: Any,
-    watchdog: Watchdog,
-    what: PluginCode,
-    seconds: float | None,
-    slow: Callable[[], None] | None = None,
+    coroutine: Any, waiting_for: Any, watchdog: Watchdog, what: PluginCode, slow: Slow = None
 ) -> Any:
     """The result of a coroutine whose first step waits for ``waiting_for``.
 
     Raises:
-        HookTimeout: it took longer than ``seconds``.
+        HookTimeout: it took longer than the deadline of ``what``.
         CancelledError: the task was cancelled, whatever the coroutine made of that.
     """
-    deadline = Deadline(seconds, slow)
-    result, failure = None, None
+    deadline, failure = Deadline(what.deadline, slow), None
     try:
-        limit = seconds or STEP_LIMIT
-        result = await drive(coroutine, watchdog, what, limit, deadline, waiting_for)
+        return await drive(coroutine, watchdog, what, deadline, waiting_for)
     except BaseException as error:
         failure = error
-    deadline.close()
-    if deadline.cancelled_outside:
-        raise asyncio.CancelledError from failure
-    if deadline.has_passed and isinstance(failure, asyncio.CancelledError):
-        raise HookTimeout from failure
-    if failure is not None:
-        raise failure
-    return result
+        raise
+    finally:
+        deadline.close()
+        if deadline.cancelled_outside:
+            raise asyncio.CancelledError from failure
+        if deadline.cancels and isinstance(failure, asyncio.CancelledError):
+            raise HookTimeout from failure
 
 
 @types.coroutine
@@ -129,11 +114,10 @@ def drive(
     coroutine: Any,
     watchdog: Watchdog,
     what: PluginCode,
-    limit: float = STEP_LIMIT,
     deadline: Deadline | None = None,
     waiting_for: Any = _NOT_STARTED,
 ) -> Generator[Any, Any, Any]:
-    """The result of a coroutine, each of whose steps may take ``limit`` seconds.
+    """The result of a coroutine, each of whose steps is watched.
 
     Passes what it waits for to the event loop, and what comes back to the coroutine.
     """
@@ -149,24 +133,16 @@ def drive(
                         _close(coroutine, what)
                         raise
                     deadline.begin_grace()
-        before = watchdog.begin(what, perf_counter() + limit)
         try:
-            waiting_for = step(argument)
+            waiting_for = watchdog.call(what, step, argument)
         except StopIteration as stop:
             return stop.value
-        finally:
-            watchdog.end(before)
         if deadline is not None:
             deadline.check_grace()
 
 
 def _close(coroutine: Any, what: PluginCode) -> None:
-    log.warning(
-        "plugin %s: %s did not stop within %g s of its cancellation and was ended",
-        what.plugin,
-        what.where,
-        GRACE,
-    )
+    log.warning("%s did not stop within %g s of its cancellation and was ended", what, GRACE)
     with suppress(BaseException):
         coroutine.close()
 
@@ -184,16 +160,12 @@ def plugin_task(
     return task
 
 
-async def _contained(
-    coroutine: Coroutine[Any, Any, Any], watchdog: Watchdog, what: PluginCode
-) -> Any:
-    deadline = Deadline(None)
+async def _contained(coroutine: Any, watchdog: Watchdog, what: PluginCode) -> Any:
     try:
-        return await drive(coroutine, watchdog, what, deadline=deadline)
+        with closing(Deadline(None)) as deadline:
+            return await drive(coroutine, watchdog, what, deadline)
     except (SystemExit, HookTimeout) as error:  # SystemExit in a task would end the event loop
         raise RuntimeError(f"{type(error).__name__}: {error}") from error
-    finally:
-        deadline.close()
 
 
 class CoreTask(asyncio.Task[Any]):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
-from hookline_hookspecs import HookSpec
+from hookline_hookspecs import HookSpec, Step
 
 from ..bus.watchdog import HookTimeout, PluginCode
 from ..text import clean
@@ -19,6 +21,7 @@ class PluginRefused(Exception):
     """A plugin cannot be registered; the text says why and what to do."""
 
 
+@dataclass(slots=True, eq=False)
 class Implementation(PluginCode):
     """One plugin's implementation of one hook.
 
@@ -26,21 +29,15 @@ class Implementation(PluginCode):
     it takes, and ``place`` sorts the implementations of a hook in the order of the calls.
     """
 
-    __slots__ = ("call", "function", "place", "spec")
+    spec: HookSpec
+    function: Callable[..., Any]
+    call: Callable[[Any, Any], Any]
+    place: tuple[int, int]
 
-    def __init__(
-        self,
-        spec: HookSpec,
-        plugin: str,
-        function: Callable[..., Any],
-        call: Callable[[Any, Any], Any],
-        place: tuple[int, int],
-    ) -> None:
-        super().__init__(plugin, where=spec.name)
-        self.spec = spec
-        self.function = function
-        self.call = call
-        self.place = place
+    def step(self, event: Any, result: Any, start: float, error: BaseException | None) -> Step:
+        """What observers see of a call that began at ``start`` (``time.perf_counter``)."""
+        spec, seconds = self.spec, perf_counter() - start
+        return Step(spec.name, self.plugin, spec.kind, event, result, start, seconds, error)
 
 
 def is_fault(error: BaseException) -> bool:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 from hookline_hookspecs.errors import ProviderError
 
 from ..bus.implementation import Implementation, describe, is_fault
 from ..bus.invocation import Invoker
-from ..bus.shapes import wrong_field, wrong_type
+from ..bus.shapes import mistake_in, wrong_type
 
 R = TypeVar("R")
 Call: TypeAlias = Callable[[Any], Awaitable[R]]
@@ -19,25 +20,26 @@ Call: TypeAlias = Callable[[Any], Awaitable[R]]
 class AroundFault(Exception):
     """A middleware failed by itself, not the call that it encloses."""
 
-    def __init__(self, plugin: str, hook: str, cause: BaseException) -> None:
-        super().__init__(f"plugin {plugin} failed in {hook}: {describe(cause)}")
-        self.plugin = plugin
+    def __init__(self, impl: Implementation, cause: BaseException) -> None:
+        super().__init__(f"plugin {impl.plugin} failed in {impl.spec.name}: {describe(cause)}")
+        self.plugin = impl.plugin
 
 
 async def middleware_of(invoker: Invoker, impl: Implementation, ctx: Any, event: Any) -> Any:
     """The middleware that an implementation returns, or None. Raises ``AroundFault``."""
     try:
         made = await invoker.attempt(impl, ctx, event)
-        if made is not None and not callable(made):
-            raise wrong_type(made, "middleware: async def mw(event, call_next)")
+        if made is None or callable(made):
+            return made
+        raise wrong_type(made, "middleware: async def mw(event, call_next)")
     except BaseException as error:
         if not is_fault(error):
             raise
         invoker.record_failure(impl, ctx, error)
-        raise AroundFault(impl.plugin, impl.spec.name, error) from error
-    return made
+        raise AroundFault(impl, error) from error
 
 
+@dataclass
 class Layer(Generic[R]):
     """One middleware around an inner call, itself a call of the event.
 
@@ -47,53 +49,41 @@ class Layer(Generic[R]):
         kind: the type of the result.
     """
 
-    def __init__(
-        self,
-        invoker: Invoker,
-        impl: Implementation,
-        ctx: Any,
-        middleware: Any,
-        inner: Call[R],
-        kind: type[R],
-    ) -> None:
-        self._invoker = invoker
-        self._impl = impl
-        self._ctx = ctx
-        self._middleware = middleware
-        self._inner = inner
-        self._kind = kind
+    invoker: Invoker
+    impl: Implementation
+    ctx: Any
+    middleware: Any
+    inner: Call[R]
+    kind: type[R]
 
     async def __call__(self, event: Any) -> R:
         """The middleware's result. Raises ``AroundFault`` for its own fault."""
-        invoker, impl = self._invoker, self._impl
+        invoker, impl = self.invoker, self.impl
         inner_errors: list[BaseException] = []
 
         async def call_next(changed: Any) -> R:
             try:
-                return await self._inner(changed)
+                return await self.inner(changed)
             except BaseException as error:
                 inner_errors.append(error)
                 raise
 
         start = perf_counter()
-        failure: BaseException | None = None
-        result: Any = None
+        result, failure = None, None
         where = f"{impl.where} middleware"
         try:
-            result = await invoker.run(impl.plugin, where, self._middleware, event, call_next)
-            if not isinstance(result, self._kind):
-                raise wrong_type(result, self._kind)
-            if (wrong := wrong_field(result)) is not None:
+            result = await invoker.run(impl.plugin, where, self.middleware, event, call_next)
+            if (wrong := mistake_in(result, self.kind)) is not None:
                 raise wrong
-            return result
+            return cast(R, result)
         except BaseException as error:
             failure = error
             # The same object coming out is the inner call's own failure passing through.
             meant = isinstance(error, (AroundFault, ProviderError))
             if meant or not is_fault(error) or any(error is one for one in inner_errors):
                 raise
-            invoker.record_failure(impl, self._ctx, error)
-            raise AroundFault(impl.plugin, impl.spec.name, error) from error
+            invoker.record_failure(impl, self.ctx, error)
+            raise AroundFault(impl, error) from error
         finally:
             if invoker.observers:
-                invoker.record_step(impl, self._ctx, event, result, start, failure)
+                invoker.notify_observers(self.ctx, impl.step(event, result, start, failure))

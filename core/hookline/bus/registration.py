@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias
 
 import pluggy
 from hookline_hookspecs import HOOKS, HookSpec, HookSpecs
-from hookline_hookspecs.hooks import GUARDS, PROJECT
+from hookline_hookspecs.hooks import PROJECT
 
 from ..bus.implementation import Implementation, PluginRefused
+
+Deadlines: TypeAlias = Mapping[str, float | None]
+"""Seconds by hook (None = no deadline), in place of those in the hooks' specs."""
 
 
 class _Manager(pluggy.PluginManager):
@@ -25,12 +28,11 @@ class _Manager(pluggy.PluginManager):
 class Registry:
     """The registered plugins' implementations by hook, in the order of the calls."""
 
-    def __init__(self) -> None:
+    def __init__(self, deadlines: Deadlines) -> None:
+        self._deadlines = deadlines
         self._manager = _Manager(PROJECT)
         self._manager.add_hookspecs(HookSpecs)
         self.table: dict[str, tuple[Implementation, ...]] = dict.fromkeys(HOOKS, ())
-        self.guards: set[str] = set()
-        """Plugins that implement a veto or a gate."""
 
     def register(self, name: str, plugin: object, rank: int) -> None:
         """Add a plugin; a lower ``rank`` is further outside.
@@ -39,25 +41,16 @@ class Registry:
             PluginRefused: a hook is misspelt, unmarked, a wrapper or takes the wrong arguments;
                 nothing of the plugin stays behind.
         """
-        _check_hooks(name, plugin)
-        try:
-            self._manager.register(plugin, name)
-            self._manager.check_pending()
-        except pluggy.PluginValidationError as error:
-            if self._manager.has_plugin(name):
-                self._manager.unregister(name=name)
-            raise PluginRefused(_first_lines(error)) from error
+        _check_hooks(name, plugin)  # all that pluggy would refuse, in other words
+        self._manager.register(plugin, name)
         for impl in self._implementations(name, plugin, rank):
             hook = impl.spec.name
             self.table[hook] = tuple(sorted((*self.table[hook], impl), key=lambda i: i.place))
-            if impl.spec.kind in GUARDS:
-                self.guards.add(name)
 
     def unregister(self, name: str) -> None:
         """Remove a plugin and its implementations at once."""
         if self._manager.has_plugin(name):
             self._manager.unregister(name=name)
-            self.guards.discard(name)
             for hook, found in self.table.items():
                 self.table[hook] = tuple(impl for impl in found if impl.plugin != name)
 
@@ -69,7 +62,9 @@ class Registry:
                     end = -1 if found.tryfirst else 1 if found.trylast else 0
                     place = (-end, -rank) if spec.reverse else (end, rank)
                     call = _adapt(found.function, found.argnames, spec)
-                    yield Implementation(spec, name, found.function, call, place)
+                    made = Implementation(name, spec.name, spec, found.function, call, place)
+                    made.deadline = self._deadlines.get(spec.name, spec.deadline)
+                    yield made
 
 
 def _mark(plugin: object, attribute: str) -> Any:
@@ -85,10 +80,6 @@ def _adapt(
         return function
     if names == (spec.event,):
         return lambda _ctx, event: function(event)
-    if names == ("ctx",):
-        return lambda ctx, _event: function(ctx)
-    if not names:
-        return lambda _ctx, _event: function()
     return lambda ctx, event: function(**{n: ctx if n == "ctx" else event for n in names})
 
 
@@ -126,8 +117,3 @@ def _check_hook(name: str, plugin: object, attribute: str, options: dict[str, An
         )
     if HOOKS[hook].sync and inspect.iscoroutinefunction(function):
         raise PluginRefused(f"{name}: {hook} is called synchronously; write `def`")
-
-
-def _first_lines(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return " ".join(lines[:4])

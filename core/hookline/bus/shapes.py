@@ -17,6 +17,11 @@ def wrong_type(value: object, *wanted: Any) -> TypeError:
     return TypeError(f"it returned {type(value).__name__} where {names} or None is wanted")
 
 
+def mistake_in(value: object, *kinds: type) -> TypeError | None:
+    """The error for a ``value`` that is none of ``kinds``, or has a wrong field."""
+    return wrong_field(value) if isinstance(value, kinds) else wrong_type(value, *kinds)
+
+
 def wrong_field(value: object) -> TypeError | None:
     """The error for the first field of a dataclass that does not hold what its type says."""
     kind: Any = type(value)

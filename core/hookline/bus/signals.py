@@ -6,12 +6,11 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Callable
-from time import perf_counter
 from typing import Any
 
 import blinker
 
-from ..bus.deadline import STEP_LIMIT, plugin_task
+from ..bus.deadline import plugin_task
 from ..bus.implementation import describe, is_fault
 from ..bus.watchdog import PluginCode, Watchdog
 
@@ -42,8 +41,7 @@ class SignalHub:
 
     def has_receivers(self, name: str) -> bool:
         """True if anybody listens."""
-        found = self._space.get(name)
-        return found is not None and bool(found.receivers)
+        return bool(self._space.signal(name).receivers)
 
     def send(self, name: str, event: object, ctx: Any = None) -> None:
         """Call every receiver; one that raises is logged and the others are still called.
@@ -54,29 +52,23 @@ class SignalHub:
         if found is None or not found.receivers:
             return
         for receiver in list(found.receivers_for(blinker.ANY)):
+            work = PluginCode(getattr(receiver, "plugin", "core"), f"a receiver of signal {name}")
             if receiver in self._calling:
-                self._warn_of_recursion(name, receiver)
+                if receiver not in self._recursive:
+                    self._recursive.add(receiver)
+                    log.warning("%s sends that signal again", work)
                 continue
             self._calling.add(receiver)
-            work = PluginCode(getattr(receiver, "plugin", "core"), f"a receiver of signal {name}")
-            before = self._watchdog.begin(work, perf_counter() + STEP_LIMIT)
             try:
-                result = receiver(event, ctx=ctx)
+                result = self._watchdog.call(work, receiver, event, ctx=ctx)
                 if inspect.iscoroutine(result):
                     self._keep(work, plugin_task(result, self._watchdog, work))
             except BaseException as error:
                 if not is_fault(error):
                     raise
-                _log_failure(work, error)
+                log.warning("%s failed: %s", work, describe(error))
             finally:
-                self._watchdog.end(before)
                 self._calling.discard(receiver)
-
-    def _warn_of_recursion(self, name: str, receiver: Any) -> None:
-        if receiver not in self._recursive:
-            self._recursive.add(receiver)
-            plugin = getattr(receiver, "plugin", "core")
-            log.warning("plugin %s: a receiver of signal %s sends that signal again", plugin, name)
 
     async def aclose(self) -> None:
         """Cancel what asynchronous receivers still do."""
@@ -95,10 +87,6 @@ class SignalHub:
             else:  # without being asked to, it is a failure
                 error = None if finished.cancelling() else asyncio.CancelledError()
             if error is not None:
-                _log_failure(work, error)
+                log.warning("%s failed: %s", work, describe(error))
 
         task.add_done_callback(done)
-
-
-def _log_failure(work: PluginCode, error: BaseException) -> None:
-    log.warning("plugin %s: %s failed: %s", work.plugin, work.where, describe(error))

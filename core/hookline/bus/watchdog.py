@@ -13,16 +13,20 @@ import logging
 import signal
 import sys
 import threading
-import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import perf_counter
 from types import FrameType
 from typing import Any, TypeAlias
 
 log = logging.getLogger("hookline.bus")
+STEP_LIMIT = 30.0
+"""Seconds one step may block the event loop where there is no deadline."""
 LOOK_EVERY = 0.5
 """Seconds between looks."""
 LOOKS = 3
 """Looks at one and the same step after which it is logged that it blocks the event loop."""
-_SIGNAL = getattr(signal, "SIGURG", None)
+_SIGNAL: Any = getattr(signal, "SIGURG", None)
 """Ignored by default and hardly used, so nobody else's handler is taken away."""
 
 
@@ -30,14 +34,19 @@ class HookTimeout(BaseException):
     """A hook ran past its deadline. No `Exception`, so that a hook cannot swallow it unawares."""
 
 
+@dataclass(slots=True, eq=False)
 class PluginCode:
-    """A plugin's code that can be watched; ``where`` tells which, such as ``tool greet``."""
+    """A plugin's code that can be watched.
 
-    __slots__ = ("plugin", "where")
+    ``where`` tells which, such as ``tool greet``; ``deadline`` is in seconds (None = none).
+    """
 
-    def __init__(self, plugin: str, where: str) -> None:
-        self.plugin = plugin
-        self.where = where
+    plugin: str
+    where: str
+    deadline: float | None = field(default=None, kw_only=True)
+
+    def __str__(self) -> str:
+        return f"plugin {self.plugin}: {self.where}"
 
 
 Watched: TypeAlias = "tuple[PluginCode | None, float]"
@@ -50,18 +59,31 @@ class Watchdog:
         self.running: PluginCode | None = None
         """The plugin's code that runs now, if any."""
         self._until = 0.0
+        """When it must have returned, as ``time.perf_counter`` tells it."""
         self._target = 0
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._previous: Any = None
 
-    def begin(self, what: PluginCode, until: float) -> Watched:
-        """``what`` starts now and must return by ``until`` (``time.perf_counter``).
+    def call(self, what: PluginCode, function: Callable[..., Any], /, *args: Any, **kw: Any) -> Any:
+        """Call ``function``, the code of ``what``, and watch its caller again afterwards.
+
+        Raises:
+            HookTimeout: it blocked for longer than its deadline, or ``STEP_LIMIT`` without one.
+        """
+        before = self.begin(what)
+        try:
+            return function(*args, **kw)
+        finally:
+            self.end(before)
+
+    def begin(self, what: PluginCode) -> Watched:
+        """``what`` starts now; :meth:`call` in two halves, for where a call more counts.
 
         Returns what was watched before, for :meth:`end`; hooks may call hooks.
         """
-        before = (self.running, self._until)
-        self._until = until
+        before = self.running, self._until
+        self._until = perf_counter() + (what.deadline or STEP_LIMIT)
         self.running = what
         return before
 
@@ -74,8 +96,8 @@ class Watchdog:
         if self._thread is not None:
             return
         self._target = threading.get_ident()
-        if self._uses_signal():
-            assert _SIGNAL is not None
+        in_main = threading.main_thread().ident == self._target
+        if in_main and _SIGNAL is not None and hasattr(signal, "pthread_kill"):
             self._previous = signal.signal(_SIGNAL, self._on_signal)
         self._stop.clear()
         self._thread = threading.Thread(target=self._look, name="hookline-watchdog", daemon=True)
@@ -89,19 +111,13 @@ class Watchdog:
         self._thread.join()
         self._thread = None
         if self._previous is not None and threading.get_ident() == self._target:
-            assert _SIGNAL is not None
             signal.signal(_SIGNAL, self._previous)
             self._previous = None
 
-    def _uses_signal(self) -> bool:
-        in_main = threading.main_thread().ident == self._target
-        return in_main and _SIGNAL is not None and hasattr(signal, "pthread_kill")
-
     def _look(self) -> None:
-        last: Watched = (None, 0.0)
-        looks = 0
+        last, looks = None, 0
         while not self._stop.wait(LOOK_EVERY):
-            step = (self.running, self._until)
+            step = self.running, self._until
             looks = looks + 1 if step == last else 1
             last = step
             if step[0] is not None and looks == LOOKS:
@@ -115,19 +131,17 @@ class Watchdog:
         log.warning("plugin %s blocks the event loop in %s (%s)", what.plugin, what.where, place)
 
     def _is_late(self) -> bool:
-        return self.running is not None and time.perf_counter() > self._until
+        return self.running is not None and perf_counter() > self._until
 
     def _interrupt(self) -> None:
         if self._previous is not None:
-            assert _SIGNAL is not None
             signal.pthread_kill(self._target, _SIGNAL)
         else:
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(
-                ctypes.c_ulong(self._target), ctypes.py_object(HookTimeout)
-            )
+            target, error = ctypes.c_ulong(self._target), ctypes.py_object(HookTimeout)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(target, error)
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
         # Judged again here: the hook may have returned while the signal was on its way.
         if self._is_late():
-            self._until = time.perf_counter() + LOOK_EVERY
+            self._until = perf_counter() + LOOK_EVERY
             raise HookTimeout

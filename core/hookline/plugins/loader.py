@@ -182,7 +182,7 @@ class Plugins:
                 if not is_fault(error):
                     raise
                 await self._undo(loading)
-                reason = describe(error, bus.deadline("setup"))
+                reason = describe(error, impl.deadline)
                 self._fail(loading, f"setup: {reason}", error)
         for loading in self.loadings.values():
             loading.is_set_up = loading.state == "on"
@@ -206,7 +206,7 @@ class Plugins:
                 except BaseException as error:
                     if not is_fault(error):
                         raise
-                    reason = describe(error, bus.deadline("teardown"))
+                    reason = describe(error, impl.deadline)
                     log.warning("plugin %s failed in teardown: %s", impl.plugin, reason)
         for name in names:
             await self._undo(self.loadings[name])

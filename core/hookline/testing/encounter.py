@@ -19,7 +19,7 @@ from hookline_hookspecs import (
 from hookline.bus.bus import Bus
 from hookline.bus.implementation import Implementation, describe
 from hookline.bus.shapes import listed
-from hookline.bus.watchdog import HookTimeout
+from hookline.bus.watchdog import STEP_LIMIT, HookTimeout
 from hookline.sessions.context import TurnContext
 
 from .hostile import Case, answer
@@ -62,7 +62,7 @@ async def _one(
             result = await result(given, _call_next(hook))
             return _wrong_type(result, (INSIDE[hook],), case)
     except HookTimeout:
-        seconds = bus.deadline(hook) or 30
+        seconds = implementation.deadline or STEP_LIMIT
         return f"did not return within its {seconds:g} s when it was given {case.label}"
     except (Exception, SystemExit) as error:
         return (
