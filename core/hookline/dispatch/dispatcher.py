@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from hookline_hookspecs import StoreError, Submission, crash
-from hookline_hookspecs.events import Deny, Inbound, Question, Reply, Session, Stop, Turn
+from hookline_hookspecs.events import Deny, Inbound, Question, Session, Stop, Turn
 
 from .. import clock
 from ..engine import Engine
@@ -122,22 +122,22 @@ class Dispatcher:
 
     async def _process(self, inbound: Inbound, inbox_id: str | None, mode: str) -> ActiveTurn:
         """Gate, then command or turn. One turn at a time in a chat, in the order of arrival."""
-        with self._lanes.enter(inbound) as lane:
-            async with lane.gate:
-                lobby = idle_context(self._engine, inbound.channel, inbound.chat_id)
-                await self.before_message(lobby)
-                passed = await self._engine.bus.gate("on_message", lobby, inbound)
-                immediate = isinstance(passed, Deny) or self._is_immediate(passed.text)
-                waiting = None if immediate else asyncio.ensure_future(lane.wait_for_turn())
-            if isinstance(passed, Deny):
-                return await self.close(lobby, inbound, inbox_id, "denied", passed.reason)
-            if waiting is None:
-                return await self._run_immediate(lane, lobby, passed, inbox_id)
-            await waiting
-            try:
-                return await self._retry_on_store_error(lane, passed, inbox_id, mode)
-            finally:
-                lane.turn.release()
+        lane = self._lanes.of(inbound)
+        async with lane.gate:
+            lobby = idle_context(self._engine, inbound.channel, inbound.chat_id)
+            await self.before_message(lobby)
+            passed = await self._engine.bus.gate("on_message", lobby, inbound)
+            immediate = isinstance(passed, Deny) or self._is_immediate(passed.text)
+            waiting = None if immediate else asyncio.ensure_future(lane.wait_for_turn())
+        if isinstance(passed, Deny):
+            return await self.close(lobby, inbound, inbox_id, "denied", passed.reason)
+        if waiting is None:
+            return await self._run_immediate(lane, lobby, passed, inbox_id)
+        await waiting
+        try:
+            return await self._retry_on_store_error(lane, passed, inbox_id, mode)
+        finally:
+            lane.turn.release()
 
     def _is_immediate(self, text: str) -> bool:
         found = self._commands.find(text)
@@ -246,21 +246,13 @@ class Dispatcher:
         said: str | Question,
     ) -> ActiveTurn:
         """Answer a message without a turn: the text of a command, or a refusal."""
-        asked = said if isinstance(said, Question) else None
-        text = asked.text if asked else str(said)
         turn = ActiveTurn.begin(ctx.state, inbound, inbox_id, "no")
-        turn.outcome.stop, turn.outcome.reply = stop, text
+        turn.outcome.stop = stop
         here = replace(ctx.state.record, channel=inbound.channel, chat_id=inbound.chat_id)
-        if text:
-            turn.outcome.sent = Reply(
-                here,
-                text,
-                in_reply_to=inbound.message_id,
-                id=f"{turn.id}-reply",
-                choices=asked.choices if asked else (),
-                thread=inbound.thread,
-                kind="question" if asked else "answer",
-            )
+        asked = said if isinstance(said, Question) else None
+        reply = turn.make_reply(here, asked.text if asked else str(said), asked)
+        turn.outcome.reply = reply.text
+        turn.outcome.sent = reply if reply.text else None
         journal = self._engine.journal
         await journal.close_inbound(inbox_id, here.id or None, turn.outcome.sent)
         await turn.flush()
@@ -284,8 +276,7 @@ class Dispatcher:
 
     async def active(self, inbound: Inbound) -> ActiveTurn | None:
         """The turn under way in the session that a message belongs to."""
-        lane = self._lanes.get(inbound)
-        state = lane.state if lane is not None else None
+        state = self._lanes.of(inbound).state
         if state is None and (session_id := await self._sessions.find(inbound)) is not None:
             state = self._sessions.loaded(session_id)
         return state.active if state is not None else None
@@ -309,8 +300,7 @@ class Dispatcher:
 
     def queued(self, inbound: Inbound) -> int:
         """Messages of the chat that wait for their turn."""
-        lane = self._lanes.get(inbound)
-        return lane.queued if lane is not None else 0
+        return self._lanes.of(inbound).queued
 
     # The session at hand
 

@@ -199,6 +199,18 @@ class ActiveTurn:
             iterations=self.iterations,
         )
 
+    def make_reply(self, session: Session, text: str, question: Question | None) -> Reply:
+        """The reply to the turn's message; ``question`` is the one it ends in."""
+        return Reply(
+            session,
+            text,
+            in_reply_to=self.inbound.message_id,
+            id=f"{self.id}-reply",
+            choices=question.choices if question else (),
+            thread=self.inbound.thread,
+            kind="question" if question else "answer",
+        )
+
     def append(self, message: Message) -> Entry:
         """Append a message to the turn and the history."""
         entry = self.state.append(self.id, message)

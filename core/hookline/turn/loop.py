@@ -10,7 +10,7 @@ from typing import Any
 
 from hookline_hookspecs import Block, ContextBlock, crash
 from hookline_hookspecs.errors import ProviderError
-from hookline_hookspecs.events import Failure, ModelResponse, Question, Reply, ToolResult
+from hookline_hookspecs.events import Failure, ModelResponse, Question, ToolResult
 from hookline_hookspecs.messages import Message, TextBlock, ToolCall, ToolResultBlock
 
 from .. import clock
@@ -239,15 +239,7 @@ async def _end(ctx: TurnContext) -> None:
     """Complete the history, make the reply, and store it with the end of the turn."""
     engine, turn, state, outcome = ctx.engine, ctx.active_turn, ctx.state, ctx.active_turn.outcome
     await _close_history(ctx)
-    reply = Reply(
-        state.record,
-        _reply_text(ctx),
-        in_reply_to=turn.inbound.message_id,
-        id=f"{turn.id}-reply",
-        choices=outcome.question.choices if outcome.question else (),
-        thread=turn.inbound.thread,
-        kind="question" if outcome.question else "answer",
-    )
+    reply = turn.make_reply(state.record, _reply_text(ctx), outcome.question)
     outcome.reply = reply.text
     if outcome.stop != "error":
         reply = await engine.bus.pipeline("pre_reply", ctx, reply)
