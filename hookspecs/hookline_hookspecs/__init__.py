@@ -1,9 +1,9 @@
-"""Everything a plugin author imports: the hooks, the types that cross them, and the base class.
+"""Everything a plugin author imports: the hooks, their types, and the base class.
 
 ``from hookline_hookspecs import Plugin, hookimpl, tool``
 """
 
-# One name a line would make this table six times as long.
+# With one name per line, this table would be six times as long.
 # fmt: off
 # ruff: isort: off
 from .conversations import Conversations, Submission

@@ -1,7 +1,7 @@
-"""Speaking with the agent and waiting for the answer: the service :class:`Conversations`.
+"""The service :class:`Conversations`, for sending the agent a message and awaiting the answer.
 
-``host.services[Conversations]`` is always there once plugins are set up. A channel whose replies
-core delivers uses ``host.receive`` instead.
+``host.services[Conversations]`` is always available once plugins are set up. A channel whose
+replies core delivers uses ``host.receive`` instead.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from .parts import Command
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """What a message came to.
+    """The result of a message.
 
-    ``turn`` has ended; ``question`` is the one it ended in, if any. ``unshown`` are answers of
-    interrupted turns of the session that nobody has seen yet. Await ``confirm()`` once the reply
-    and these were shown: without it they are shown again.
+    ``turn`` is complete; ``question`` is the one it ended with, if any. ``unshown`` are answers of
+    the session's interrupted turns that nobody has seen yet. Await ``confirm()`` after showing
+    these and the reply; otherwise they are shown again.
     """
 
     turn: Turn
@@ -31,46 +31,47 @@ class Submission:
 
 
 class Conversations(Protocol):
-    """Runs messages through the one path of every turn, for callers that show the reply, and
-    changes the conversations themselves, for commands.
+    """Runs turns, for callers that show the reply themselves, and changes conversations, for
+    commands.
 
-    A method that takes a ``ctx`` changes its session; call it in a slash command that is not
-    ``immediate``: no turn is under way then.
+    Methods that take a ``ctx`` change its session. Call them only in a slash command that is not
+    ``immediate``, because no turn is running then.
     """
 
     async def submit(self, inbound: Inbound, mode: Literal["ask", "yes", "no"]) -> Submission:
-        """Work on a message to its end: a command or a turn, after those before it in its chat.
+        """Process a message, a command or a turn, after earlier messages of its chat.
 
-        ``mode`` says who answers an ``Ask``: a person, nobody because it is granted, or nobody
-        because there is none. Raises ``HooklineError`` kin if the store fails.
+        ``mode`` says how an ``Ask`` is answered: by asking a person, always ``yes``, or always
+        ``no``. Raises ``HooklineError`` if the store fails.
         """
 
     async def stop(self, inbound: Inbound) -> bool:
-        """Cancel the turn under way in the session of ``inbound``; False if there is none."""
+        """Cancel the running turn in the session of ``inbound``; return False if there is none."""
 
     async def steer(self, inbound: Inbound, text: str) -> bool:
-        """Speak into the turn under way; False if there is none."""
+        """Add ``text`` to the running turn; return False if there is none."""
 
     def queued(self, inbound: Inbound) -> int:
-        """Messages of the chat that wait for their turn."""
+        """Return the number of messages of the chat that are queued."""
 
     def commands(self) -> Sequence[Command]:
-        """Every slash command once, by name."""
+        """Return every slash command once, sorted by name."""
 
     async def end(self, ctx: Context) -> None:
-        """End the session; the next message of its chat begins a new one."""
+        """End the session; the next message of its chat starts a new one."""
 
     async def reopen(self, session_id: str) -> None:
-        """Make a stored session its chat's current one again."""
+        """Make a stored session the current one of its chat again."""
 
     async def set_model(self, ctx: Context, model: str) -> None:
-        """Give the session a ``provider/model`` of its own, for good. Raises ``BadRequest``,
-        with a sentence, if there is no such provider or it cannot be made."""
+        """Set the session's own ``provider/model``, permanently. Raises ``BadRequest`` if there is
+        no such provider or it cannot be created."""
 
     async def undo(self, ctx: Context) -> str | None:
-        """Remove the last turn from the history and return the text of the message that began it.
-        None if the history does not end in a turn: it is empty, or its end was compacted."""
+        """Remove the last turn from the history and return the text of the message that started
+        it. Return None if the history does not end in a turn, because it is empty or its end was
+        compacted."""
 
     def rerun(self, ctx: Context, text: str) -> None:
-        """Run a turn with ``text`` as soon as the command at hand returns. Its reply takes the
-        place of the command's answer."""
+        """Run a turn with ``text`` as soon as the current command returns. Its reply replaces the
+        command's answer."""

@@ -24,12 +24,12 @@ _left = int(_count) if _count.isdigit() else 1
 
 
 def armed(name: str) -> bool:
-    """True if the process is to die at the point ``name``."""
+    """Return True if the process should be killed at the point ``name``."""
     return name == _wanted
 
 
 def point(name: str) -> None:
-    """Die here, by SIGKILL, if this is the wanted point's n-th passing."""
+    """Kill the process with SIGKILL if this is the n-th time it reaches the chosen point."""
     global _left
     if name != _wanted:
         return

@@ -1,6 +1,6 @@
-"""Drivers: exactly one of many is chosen by config. Model providers and stores.
+"""Drivers for model providers and stores; the config chooses exactly one of each.
 
-A driver is named by an entry point of the group ``hookline.providers`` or ``hookline.stores``.
+A driver is an entry point in the group ``hookline.providers`` or ``hookline.stores``.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ DeltaSink: TypeAlias = Callable[[Delta], None]
 
 @dataclass(frozen=True, slots=True)
 class ProviderSettings:
-    """What a provider is made from; ``options`` are the driver's own keys.
+    """The settings a provider is created with; ``options`` are the driver's own keys.
 
-    ``key_env`` is the variable that holds the key, for sentences about it; empty if unknown.
+    ``key_env`` is the environment variable that holds the key, for error messages; empty if
+    unknown.
     """
 
     name: str
@@ -33,22 +34,22 @@ class ProviderSettings:
 
 
 class Provider(Protocol):
-    """A model API. Made as ``Driver(settings: ProviderSettings)``; the class is imported when a
-    model of it is chosen, its SDK when the first request is sent.
+    """A model API. Created as ``Driver(settings: ProviderSettings)``; the class is imported when
+    one of its models is chosen, its SDK when the first request is sent.
     """
 
     name: str
     cache_price: CachePrice
-    """What its input costs where it was read from the cache or written to it."""
+    """The price of input tokens that are read from or written to the cache."""
 
     def render(self, request: ModelRequest) -> WireRequest:
-        """The request in this provider's encoding.
+        """Return the request in this provider's encoding.
 
-        Equal messages give equal bytes, so that what was sent once is sent again unchanged.
+        Equal messages must give equal bytes, so that a request repeats the previous one unchanged.
         """
 
     async def send(self, wire: WireRequest, on_delta: DeltaSink | None) -> ModelResponse:
-        """Send, and stream pieces to ``on_delta`` if there is one. Raises ``ProviderError``."""
+        """Send the request, streaming to ``on_delta`` if given. Raises ``ProviderError``."""
 
     async def aclose(self) -> None:
         """Close connections."""
@@ -58,21 +59,21 @@ Params: TypeAlias = Mapping[str, Any]
 
 
 class Connection(Protocol):
-    """A database connection inside a transaction; used on the store's own thread.
+    """A database connection in a transaction; used only on the store's thread.
 
     SQL uses ``:name`` parameters; rows are mappings.
     """
 
     def fetch(self, sql: str, params: Params = ...) -> list[Mapping[str, Any]]:
-        """The rows of a query."""
+        """Return the rows of a query."""
 
     def execute(self, sql: str, params: Params = ...) -> int:
-        """Run one statement; the number of rows it touched."""
+        """Run one statement and return the number of rows it affected."""
 
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """One forward step of a component's tables: ``number`` from 1, ``sql`` of any statements."""
+    """A migration of a component's tables: ``number`` starts at 1, ``sql`` is any statements."""
 
     number: int
     name: str
@@ -80,51 +81,52 @@ class Migration:
 
 
 class Store(Protocol):
-    """A database. Made as ``Driver(url: str, home: Path)``; nothing here is of one dialect.
+    """A database, of any dialect. Created as ``Driver(url: str, home: Path)``.
 
-    Work is given as a synchronous function of a :class:`Connection`, which runs on the store's
-    thread in one transaction and is rolled back when it raises. Raises ``StoreError`` with a
-    sentence when the database cannot be used.
+    Work is a synchronous function that takes a :class:`Connection`. It runs on the store's thread
+    in one transaction, which is rolled back if it raises. Raises ``StoreError`` if the database
+    cannot be used.
     """
 
     dialect: str
-    """Name of the folder that holds this dialect's SQL, such as ``sqlite``."""
+    """The name of the folder with this dialect's SQL, such as ``sqlite``."""
 
     async def open(self) -> None:
-        """Connect; create what is not there."""
+        """Connect, creating the database if it does not exist."""
 
     async def close(self) -> None:
-        """Finish what was asked for and disconnect."""
+        """Finish pending work and disconnect."""
 
     async def read(self, work: Callable[[Connection], T]) -> T:
-        """Run a reading function; it sees all that was written before."""
+        """Run a function that reads; it sees all earlier writes."""
 
     def write(self, work: Callable[[Connection], T], *, durable: bool = False) -> Awaitable[T]:
-        """Hand over a writing function; the order of the calls is the order of the writes.
+        """Submit a function that writes; writes are executed in the order of the calls.
 
-        Once awaited it has been committed: with ``durable`` it survives a power cut, without, the
-        death of the process."""
+        Once awaited, the write is committed: with ``durable`` it survives a power failure,
+        otherwise a crash of the process."""
 
     async def migrate(self, component: str, steps: Sequence[Migration]) -> None:
-        """Bring a component's tables up to date, one transaction a step, recorded with a
-        checksum; the database is backed up first when anything changes. Raises ``StoreError`` if
-        it is newer than ``steps`` or a recorded step has changed."""
+        """Bring a component's tables up to date, with one transaction per step, each recorded with
+        a checksum. The database is backed up first if there is anything to migrate. Raises
+        ``StoreError`` if it is newer than ``steps`` or a recorded step has changed."""
 
     def session_lock(self, session_id: str, timeout: float) -> AbstractAsyncContextManager[None]:
-        """Own a session among all processes. Raises ``StoreError`` after ``timeout`` seconds,
-        naming the holder."""
+        """Lock a session against all other processes. Raises ``StoreError``, naming the holder,
+        after ``timeout`` seconds."""
 
     def statements(self, sql: str) -> Iterable[str]:
-        """The single statements of ``sql``."""
+        """Split ``sql`` into its statements."""
 
     def search_statements(self, table: str) -> Mapping[str, str]:
-        """SQL for a full-text table: ``create put delete query``, with ``:key :text :limit``."""
+        """Return the SQL for a full-text table: ``create put delete query``, with the parameters
+        ``:key :text :limit``."""
 
     def search_text(self, text: str) -> str:
-        """``text`` as it is put into a full-text table (CJK is split into characters)."""
+        """Return ``text`` as stored in a full-text table (CJK is split into characters)."""
 
     def search_query(self, text: str) -> str:
-        """What a person typed as a valid query for every word of it; empty if it has none."""
+        """Return a valid query for every word of the text a person typed; empty if it has none."""
 
     def location(self) -> Path | str:
-        """Where the data is, for people."""
+        """Return where the data is, as shown to people."""

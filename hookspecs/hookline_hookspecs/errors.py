@@ -1,15 +1,15 @@
-"""Errors that cross between core, providers and plugins. Their text is a sentence for people."""
+"""Errors that core, providers and plugins raise to each other. Their text is shown to people."""
 
 from __future__ import annotations
 
 
 class HooklineError(Exception):
-    """Base of the errors below."""
+    """Base class of Hookline's errors."""
 
 
 class CommandError(SystemExit):
-    """Ends a command of the command line: ``hookline: TEXT`` on stderr, and the exit ``code``, by
-    default that of a wrong use."""
+    """Ends a command with ``hookline: TEXT`` on stderr and the exit ``code``, by default that of a
+    usage error."""
 
     def __init__(self, text: str, code: int = 2) -> None:
         super().__init__(code)
@@ -20,7 +20,7 @@ class ProviderError(HooklineError):
     """A model provider could not answer.
 
     ``kind`` is one of ``auth rate overloaded context bad_request network budget``;
-    ``retry_after`` is in seconds where the provider said so.
+    ``retry_after`` is in seconds, or None if the provider did not say.
     """
 
     kind = "bad_request"
@@ -31,25 +31,25 @@ class ProviderError(HooklineError):
 
 
 class AuthError(ProviderError):
-    """The key is missing, wrong or not allowed to use this model."""
+    """The API key is missing, invalid or not allowed to use this model."""
 
     kind = "auth"
 
 
 class RateLimited(ProviderError):
-    """Too many requests or tokens; ``retry_after`` says when to come back."""
+    """Too many requests or tokens; ``retry_after`` says when to retry."""
 
     kind = "rate"
 
 
 class Overloaded(ProviderError):
-    """The provider has no capacity now."""
+    """The provider has no capacity at the moment."""
 
     kind = "overloaded"
 
 
 class ContextTooLong(ProviderError):
-    """The request is larger than the model's window."""
+    """The request exceeds the model's context window."""
 
     kind = "context"
 
@@ -61,24 +61,24 @@ class BadRequest(ProviderError):
 
 
 class NetworkError(ProviderError):
-    """The provider could not be reached, or the stream broke off."""
+    """The provider could not be reached, or the stream was interrupted."""
 
     kind = "network"
 
 
 class OverBudget(ProviderError):
-    """A plugin that watches the spending has stopped the call (``around_model``)."""
+    """A plugin that limits spending stopped the call (``around_model``)."""
 
     kind = "budget"
 
 
 class ToolError(HooklineError):
-    """Raised by a tool to fail with a sentence that the model reads after ``Error: ``."""
+    """Raised by a tool to fail; the model reads the sentence after ``Error: ``."""
 
 
 class StoreError(HooklineError):
-    """The store could not read or write (disk full, corrupt, newer than this version)."""
+    """The store could not be read or written (disk full, corrupt, newer than this version)."""
 
 
 class Refused(HooklineError):
-    """A guarded service (files, addresses, a gate) said no; the text says why."""
+    """A guarded service (files, addresses, a gate) refused; the text says why."""

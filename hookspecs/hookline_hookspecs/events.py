@@ -1,7 +1,7 @@
-"""What crosses between core and plugins: frozen events, verdicts and contributions.
+"""What core and plugins exchange: frozen events, verdicts and contributions.
 
-A pipeline step answers with ``dataclasses.replace(event, …)``. New data arrives as new optional
-fields, never as new arguments.
+A pipeline hook returns ``dataclasses.replace(event, …)``. New data is added as optional fields,
+never as new arguments.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ SLOTS: tuple[Slot, ...] = get_args(Slot)
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file that came with a message, or goes with a reply.
+    """A file attached to a message or a reply.
 
-    ``size`` is in bytes, ``mime`` judged by content, ``caption`` the words shown beside it.
+    ``size`` is in bytes, ``mime`` is detected from the content, ``caption`` is the text shown with
+    the file.
     """
 
     path: Path
@@ -39,8 +40,8 @@ class Attachment:
 class Audio:
     """A voice message.
 
-    ``duration`` is in seconds, 0 where the platform does not say. ``waveform`` is its loudness
-    over time, at most 256 values from 0 to 255, for platforms that draw it.
+    ``duration`` is in seconds, 0 if the platform does not report it. ``waveform`` is the loudness
+    over time, at most 256 values from 0 to 255, for platforms that display it.
     """
 
     path: Path
@@ -58,23 +59,23 @@ class Inbound:
 
     Attributes:
         message_id: the platform's id, unique within the channel.
-        reply_to: the id of the message that this one answers.
+        reply_to: the id of the message that this one replies to.
         received: when the channel received it, Unix time in seconds.
-        session_id: a session to continue or create; None for the chat's own.
-        system: an operator's text for this one turn, never stored in the session.
-        model: ``provider/model`` for this one turn; None for the session's.
-        private: True if nobody but this person and the agent reads the chat, None where the
-            channel cannot tell.
-        addressed: False where the agent was not spoken to, in a group that it only listens to.
+        session_id: the session to continue or create; None for the chat's own.
+        system: system text from an operator for this turn only, never stored in the session.
+        model: ``provider/model`` for this turn only; None for the session's.
+        private: True if only this person and the agent can read the chat, None if the channel
+            cannot tell.
+        addressed: False if the message was not meant for the agent, in a group where it listens.
         thread: the platform's id of the thread the message is in.
         parent: the chat that the thread belongs to.
         sender: the person's display name.
-        sent: when it was sent according to the platform, Unix time in seconds; 0 if unknown.
-        quoted: the text of the message that this one answers.
+        sent: when it was sent, according to the platform, Unix time in seconds; 0 if unknown.
+        quoted: the text of the message that this one replies to.
         kind: what the person did. ``text`` is the label of a pressed button, the emoji of a
-            reaction, the new text of an edited message, the line of a ``command`` that the
-            platform sends as such.
-        target: the id of the message that a press, reaction, edit or deletion is about.
+            reaction, the new text of an edited message, or the command line of a ``command``
+            that the platform reports as one.
+        target: the id of the message that a press, reaction, edit or deletion applies to.
     """
 
     channel: str
@@ -101,7 +102,7 @@ class Inbound:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A conversation. Times are Unix seconds; ``resumed`` is true when it was taken up again."""
+    """A conversation. Times are Unix time in seconds; ``resumed`` is True if it already existed."""
 
     id: str
     channel: str
@@ -115,9 +116,9 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class CachePrice:
-    """What a token of input costs, as a multiple of a fresh one.
+    """The price of an input token as a multiple of the price of an uncached one.
 
-    The default is Anthropic's price list; ``write_1h`` is for what is kept for an hour.
+    The defaults follow Anthropic's price list; ``write_1h`` is for tokens cached for an hour.
     """
 
     read: float = 0.1
@@ -129,9 +130,9 @@ class CachePrice:
 class Usage:
     """Tokens of one or more model calls.
 
-    ``input`` includes what was read from and written to the cache; ``cache_write`` includes
-    ``cache_write_1h``, which is kept for an hour. ``input_cost`` is what the input cost in units
-    of one fresh token of input; without a cache it would be ``input``.
+    ``input`` includes tokens read from and written to the cache; ``cache_write`` includes
+    ``cache_write_1h``, the tokens cached for an hour. ``input_cost`` is the cost of the input in
+    units of one uncached input token; without a cache it would equal ``input``.
     """
 
     input: int = 0
@@ -144,11 +145,11 @@ class Usage:
 
     @property
     def fresh(self) -> int:
-        """Tokens of input that were neither read from the cache nor written to it."""
+        """Input tokens that were neither read from the cache nor written to it."""
         return self.input - self.cache_read - self.cache_write
 
     def priced(self, price: CachePrice) -> Usage:
-        """The same tokens with their ``input_cost``."""
+        """Return the same usage with ``input_cost`` computed from ``price``."""
         short = self.cache_write - self.cache_write_1h
         written = short * price.write + self.cache_write_1h * price.write_1h
         return replace(self, input_cost=self.fresh + self.cache_read * price.read + written)
@@ -164,9 +165,9 @@ Stop: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn so far: a message, what was done about it, and the reply.
+    """One turn so far: the inbound message, the work done for it, and the reply.
 
-    ``messages`` are this turn's own; ``stop`` is empty until the turn has ended.
+    ``messages`` are those of this turn only; ``stop`` is empty until the turn has ended.
     """
 
     id: str
@@ -182,9 +183,9 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool call came to.
+    """The result of a tool call.
 
-    ``text`` is what the model reads, ``notes`` are hints appended after it and never cut,
+    ``text`` is what the model reads, ``notes`` are hints appended after it and never truncated,
     ``data`` is the tool's value for programs. ``seconds`` is how long the tool ran.
     """
 
@@ -199,10 +200,10 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """What a tool returns where text alone does not say it all; core adds the call.
+    """What a tool returns when text alone is not enough; core adds the call.
 
     The fields are those of :class:`ToolResult`. ``ok=False`` tells the model and the plugins that
-    the call failed although there is something to read; ``data`` is JSON for programs.
+    the call failed even though it produced output; ``data`` is JSON for programs.
     """
 
     text: str
@@ -214,16 +215,16 @@ class ToolOutput:
 
 @dataclass(frozen=True, slots=True)
 class Deny:
-    """Verdict: no. ``reason`` is a sentence for the model and the person."""
+    """Verdict: refused. ``reason`` is a sentence for the model and the person."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Denial:
-    """A gate or a veto has ended in ``Deny`` (signal ``denied``).
+    """A gate or veto hook returned ``Deny`` (signal ``denied``).
 
-    ``plugin`` denied ``event``, the event of ``hook`` as that plugin was given it.
+    ``event`` is the event of ``hook`` as ``plugin``, which denied it, received it.
     """
 
     hook: str
@@ -234,7 +235,7 @@ class Denial:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Verdict: a person decides. ``preview`` is the literal text they must see, never cut."""
+    """Verdict: a person decides. ``preview`` is literal text they must see, never truncated."""
 
     reason: str
     preview: str = ""
@@ -242,7 +243,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Verdict: the result is already known (a cache hit, say); the tool does not run."""
+    """Verdict: the result is already known (for example, a cache hit); the tool does not run."""
 
     text: str
 
@@ -262,8 +263,8 @@ class Section:
 class ContextBlock:
     """A part of this turn's context. ``tag`` names its element; ``text`` is escaped by core.
 
-    Blocks of one tag are merged. ``items`` are ``(name, text)`` pairs that become named child
-    elements, such as ``<skill name="deploy">``; ``item_tag`` is their tag.
+    Blocks with the same tag are merged. ``items`` are ``(name, text)`` pairs that become named
+    child elements, such as ``<skill name="deploy">``; ``item_tag`` is the tag of those elements.
     """
 
     tag: str
@@ -274,7 +275,7 @@ class ContextBlock:
 
 @dataclass(frozen=True, slots=True)
 class ToolSchema:
-    """A tool as a model sees it. ``parameters`` is a JSON schema of type object."""
+    """A tool as a model sees it. ``parameters`` is a JSON schema of type ``object``."""
 
     name: str
     description: str
@@ -286,13 +287,13 @@ class ToolSchema:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """A request to a model, before any provider has rendered it.
+    """A provider-neutral request to a model, before it is rendered.
 
     ``model`` is ``provider/model``. ``context`` holds the blocks of this turn; core renders them
-    into the sidecar of the turn's user message. ``params`` are neutral settings: ``stream``
-    (bool), ``max_tokens`` (int), ``tool_choice`` (``auto`` or ``none``), ``temperature``,
-    ``schema`` (a JSON schema the answer must follow). ``ephemeral`` is system text for this call
-    alone. ``purpose`` is ``turn``, or ``auxiliary`` for a question beside the conversation.
+    into the sidecar of the turn's user message. ``params`` are provider-neutral settings:
+    ``stream`` (bool), ``max_tokens`` (int), ``tool_choice`` (``auto`` or ``none``), ``temperature``,
+    ``schema`` (a JSON schema the answer must follow). ``ephemeral`` is system text for this
+    call only. ``purpose`` is ``turn``, or ``auxiliary`` for calls outside the conversation.
     """
 
     model: str
@@ -310,18 +311,18 @@ class ModelRequest:
 
 
 class Fragment(bytes):
-    """Encoded JSON of one message (or of the system or tools part) with places for markers.
+    """The encoded JSON of one message (or of the system or tools part), with marker positions.
 
     ``cuts`` are byte offsets, one for each content block, at which ``,"cache_control":{…}`` may
     be inserted; -1 where a block may not carry a marker. ``role`` is the ``Message.speaker`` of
-    the message, empty for the tools and system parts and where the provider does not say.
+    the message; empty for the tools and system parts, or if the provider does not set it.
     """
 
     cuts: tuple[int, ...]
     role: str
 
     def __new__(cls, data: bytes, cuts: tuple[int, ...] = (), role: str = "") -> Fragment:
-        """``data`` as it goes on the wire, and the places in it."""
+        """Wrap ``data``, the bytes to send; see the class for ``cuts`` and ``role``."""
         self = super().__new__(cls, data)
         self.cuts, self.role = cuts, role
         return self
@@ -346,8 +347,8 @@ class WireRequest:
 
     ``stable`` holds the encoded ``tools`` and ``system`` parts. ``fragments`` are the messages in
     order. Replacing an old fragment is allowed and recorded as a break of the prefix; ``stable``
-    stays as it was rendered. ``ttl`` is for how many seconds the provider keeps what is sent.
-    ``purpose`` is the request's; core sets it.
+    must stay as it was rendered. ``ttl`` is how long the provider caches the request, in seconds.
+    ``purpose`` is that of the :class:`ModelRequest`; core sets it.
     """
 
     provider: str
@@ -366,11 +367,11 @@ class WireRequest:
 
 @dataclass(frozen=True, slots=True)
 class PrefixBreak:
-    """Bytes that were sent before were not sent again, so that the cache was missed.
+    """A request did not repeat bytes that were sent before, so the cache was missed.
 
-    ``tier`` is ``system``, ``tools`` or ``history``, ``plugin`` who changed it (``core`` if
-    nobody did), ``message`` the number of the message from 1 (0 in the stable tier) and
-    ``offset`` the first byte of it that differs.
+    ``tier`` is ``system``, ``tools`` or ``history``; ``plugin`` is the plugin that changed it
+    (``core`` if none did); ``message`` is the number of the message, from 1 (0 in the stable tier);
+    ``offset`` is that of the first byte that differs.
     """
 
     tier: str
@@ -387,9 +388,9 @@ ModelStop: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class ModelResponse:
-    """What a model answered. ``raw`` is the provider's own object, or None.
+    """A model's response. ``raw`` is the provider's own object, or None.
 
-    ``broken`` tells what kept the request from being a continuation of the one before.
+    ``broken`` says why the request did not continue the previous one; None if it did.
     """
 
     blocks: tuple[Block, ...]
@@ -412,7 +413,7 @@ class ModelResponse:
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """Messages ``start`` to ``stop`` (exclusive) of the history become ``messages``."""
+    """Replaces messages ``start`` to ``stop`` (exclusive) of the history with ``messages``."""
 
     start: int
     stop: int
@@ -421,7 +422,7 @@ class Rewrite:
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """A history has been shortened (signal ``compacted``); counts of messages."""
+    """A history was compacted (signal ``compacted``); the counts are of messages."""
 
     session: Session
     before: int
@@ -430,7 +431,7 @@ class Compacted:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A piece of a streamed answer (signal ``delta``)."""
+    """A chunk of a streamed answer (signal ``delta``)."""
 
     text: str
     kind: Literal["text", "thinking"] = "text"
@@ -440,21 +441,21 @@ Style: TypeAlias = Literal["", "primary", "danger"]
 
 
 class Choice(str):
-    """An answer that a person can choose: its label as a string, with an id and a style.
+    """An answer that a person can choose: the label as a string, with an id and a style.
 
-    A plain string is a choice too, whose id is its label.
+    A plain string is also a choice; its id is its label.
 
     Args:
-        id: what names the choice to programs, unique among the choices.
-        label: what the person reads; the id where it is left out.
-        style: how a button looks where the platform has styles.
+        id: identifies the choice to programs; unique among the choices.
+        label: the text shown to the person; the id by default.
+        style: the style of the button, on platforms that have styles.
     """
 
     id: str
     style: Style
 
     def __new__(cls, id: str, label: str = "", style: Style = "") -> Choice:  # noqa: A002
-        """A choice; see the class."""
+        """Create a choice; see the class."""
         self = super().__new__(cls, label or id)
         self.id, self.style = id, style
         return self
@@ -464,26 +465,27 @@ class Choice(str):
 
     @property
     def label(self) -> str:
-        """What the person reads."""
+        """The text shown to the person."""
         return str(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A text on its way to a person.
+    """A text to be sent to a person.
 
     Attributes:
-        in_reply_to: the inbound message's id.
-        id: the reply's own, the same at each attempt to deliver it.
+        in_reply_to: the id of the inbound message it answers.
+        id: the reply's own id, the same for every delivery attempt.
         choices: what the person can choose from, as text or :class:`Choice`; :attr:`buttons` has
-            every one as a :class:`Choice`.
-        repeated: True if a process died while it sent this, so that it may have arrived already.
-        delivered: the platform's ids of the messages it became, in order, in the signal
-            ``reply_sent``. An inbound message whose ``reply_to`` is one of them answers it.
+            each of them as a :class:`Choice`.
+        repeated: True if a process died while sending this, so that it may already have arrived.
+        delivered: in the signal ``reply_sent``, the platform's ids of the messages it was sent as,
+            in order. An inbound message whose ``reply_to`` is one of them answers this reply.
         thread: the platform's id of the thread it belongs to.
         audience: the user id of the only person who may see it. A channel that cannot show it to
-            them alone writes to them privately or leaves it out; it never shows it to others.
-        kind: an ``answer``, a ``notice`` beside it, or a ``question`` that waits for an answer.
+            them alone sends it to them privately or not at all; it never shows it to others.
+        kind: an ``answer``, a ``notice`` in addition to it, or a ``question`` that expects an
+            answer.
     """
 
     session: Session
@@ -500,13 +502,13 @@ class Reply:
 
     @property
     def buttons(self) -> tuple[Choice, ...]:
-        """Every one of :attr:`choices` with its id and style."""
+        """Each of :attr:`choices` as a :class:`Choice`, with its id and style."""
         return tuple(one if isinstance(one, Choice) else Choice(one) for one in self.choices)
 
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """Something that will be remembered. ``kind`` such as ``note``, ``fact``, ``skill``."""
+    """Something to be remembered. ``kind`` is, for example, ``note``, ``fact`` or ``skill``."""
 
     kind: str
     source: str
@@ -524,9 +526,9 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question on its way to a person: a choice the model offers or an approval.
+    """A question to a person: a choice the model offers, or an approval.
 
-    ``kind`` is ``clarify`` or ``approval``; an approval carries its ``call`` and its ``reason``.
+    ``kind`` is ``clarify`` or ``approval``; an approval has the ``call`` and the ``reason``.
     """
 
     text: str
@@ -539,7 +541,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Something that went wrong in a turn (hook ``on_error``).
+    """An error in a turn (hook ``on_error``).
 
     ``kind`` is a provider error's kind (``auth rate overloaded context bad_request network``) or
     ``internal``.
@@ -552,7 +554,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class PluginFailure:
-    """A plugin failed (signal ``plugin_failed``); ``off`` when it was switched off for it."""
+    """A plugin failed (signal ``plugin_failed``); ``off`` is True if that switched it off."""
 
     plugin: str
     hook: str
@@ -562,11 +564,11 @@ class PluginFailure:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of a turn that has been made, for who watches (``host.watch``).
+    """A completed step of a turn, for observers (``host.watch``).
 
     ``hook`` is the hook that ``plugin`` implements; for core's own work it is ``model`` (``event``
-    a :class:`WireRequest`, ``result`` a :class:`ModelResponse`) or ``tool`` (a call and its
-    result). ``started`` is ``time.perf_counter()``.
+    is a :class:`WireRequest`, ``result`` a :class:`ModelResponse`) or ``tool`` (a call and its
+    result). ``started`` is a value of ``time.perf_counter()``.
     """
 
     hook: str
@@ -581,7 +583,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A sentence for the person about the turn, not part of the answer (signal ``notice``)."""
+    """A sentence to the person about the turn, separate from the answer (signal ``notice``)."""
 
     plugin: str
     text: str

@@ -1,7 +1,7 @@
-"""Dicts and lists that refuse changes, for the data inside frozen events.
+"""Dicts and lists that reject changes, for the data inside frozen events.
 
-They are dicts and lists to ``isinstance``, ``==`` and ``json``; their copies, shallow or deep, are
-plain and may be changed.
+``isinstance``, ``==`` and ``json`` treat them as ordinary dicts and lists; copies, shallow or deep,
+are ordinary and mutable.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def _refuse(self: object, *_args: Any, **_kwargs: Any) -> NoReturn:
 
 
 class FrozenDict(dict[Any, Any]):
-    """A dict that refuses changes."""
+    """A dict that rejects changes."""
 
     __slots__ = ()
     __setitem__ = __delitem__ = __ior__ = _refuse
@@ -28,7 +28,7 @@ class FrozenDict(dict[Any, Any]):
 
 
 class FrozenList(list[Any]):
-    """A list that refuses changes."""
+    """A list that rejects changes."""
 
     __slots__ = ()
     __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
@@ -40,9 +40,9 @@ class FrozenList(list[Any]):
 
 
 def freeze(value: Any) -> Any:
-    """``value`` with frozen copies of its dicts and lists, at every depth; others stay as they are.
+    """Return ``value`` with its dicts and lists, at every depth, replaced by frozen copies.
 
-    A value that is frozen already is returned as it is.
+    Other values are unchanged; a value that is already frozen is returned as is.
     """
     kind = type(value)
     if kind is dict:
@@ -55,7 +55,7 @@ def freeze(value: Any) -> Any:
 
 
 def freeze_fields(event: object, *names: str) -> None:
-    """Freeze fields of a frozen dataclass, in its ``__post_init__``."""
+    """Freeze fields of a frozen dataclass; call it in ``__post_init__``."""
     for name in names:
         value = getattr(event, name)
         frozen = freeze(value)

@@ -1,4 +1,4 @@
-"""The process that runs the network channels: what it alone may do, and how others learn of it."""
+"""Services for the process that runs the network channels, and hooks into its start and stop."""
 
 from __future__ import annotations
 
@@ -7,36 +7,36 @@ from typing import Protocol
 
 
 class GatewayHost(Protocol):
-    """What core does for the one process that runs the channels; a service that core offers.
+    """What core does for the one process that runs the channels.
 
-    ``host.services[GatewayHost]`` is always there.
+    ``host.services[GatewayHost]`` is always available.
     """
 
     async def recover(self) -> None:
-        """Continue what a dead process left: unfinished turns, waiting messages and replies that
-        were not delivered. Also forgets what was finished a week ago. Call it before the channels
-        start, and now and then."""
+        """Continue the work of a process that died: unfinished turns, queued messages and
+        undelivered replies. Also deletes records of work finished a week ago. Call it before the
+        channels start, and periodically."""
 
     async def finish(self, seconds: float) -> None:
-        """Wait for the turns and replies that are under way, at most ``seconds``."""
+        """Wait at most ``seconds`` for running turns and replies to finish."""
 
     async def answer(self, session_id: str, choice: str, user_id: str) -> bool:
-        """Answer a session's open question. False if there is none, or not for this person."""
+        """Answer a session's open question. Return False if there is none for this person."""
 
 
 class GatewayWork(Protocol):
     """Work that a plugin does while a gateway runs in its process.
 
-    Offered with ``host.services.add(GatewayWork, …)``. Whoever runs the channels calls it; an error
-    is logged and stops nothing. A gateway runs without a channel where there is such work that
-    ``needs_no_channel``.
+    Offered with ``host.services.add(GatewayWork, …)`` and called by the gateway; errors are logged
+    and stop nothing. If any such work ``needs_no_channel``, the gateway also runs without
+    channels.
     """
 
     needs_no_channel: bool
 
     async def gateway_up(self, channels: Sequence[str]) -> None:
-        """Called once every channel is up, with their names, before the gateway says ``ready``."""
+        """Called with the channels' names once all are up, before the gateway reports ``ready``."""
 
     async def gateway_stopping(self) -> None:
-        """Called when the gateway stops, together with the channels' ``stop``. It is awaited as
-        long as the gateway drains."""
+        """Called when the gateway stops, together with the channels' ``stop``. It is awaited while
+        the gateway drains."""

@@ -1,6 +1,6 @@
-"""What core tells about itself: the service :class:`Inspection`, for commands that show it.
+"""The service :class:`Inspection`: information about core, for commands that display it.
 
-``host.services[Inspection]`` is always there.
+``host.services[Inspection]`` is always available.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from .events import ToolSchema
 
 @dataclass(frozen=True, slots=True)
 class StablePrompt:
-    """The stable tier of a session: what it sends first, byte for byte, until it ends.
+    """The stable tier of a session: the start of every request it sends, always the same bytes.
 
-    ``parts`` are ``(plugin, slot, text)`` in the order in which ``system`` holds them;
-    ``tools_json`` is the schemas as compact JSON, ``owners`` the plugin of each tool and
-    ``sha256`` the digests of ``system`` and ``tools_json`` in hexadecimal.
+    ``parts`` are ``(plugin, slot, text)`` in the order they appear in ``system``; ``tools_json`` is
+    the schemas as compact JSON; ``owners`` maps each tool to its plugin; ``sha256`` is the digests
+    of ``system`` and ``tools_json`` in hexadecimal.
     """
 
     system: str
@@ -30,45 +30,47 @@ class StablePrompt:
 
 
 class Inspection(Protocol):
-    """Everything there is to see; :meth:`purge` and :meth:`delete_session` remove it."""
+    """Reads core's state; :meth:`purge` and :meth:`delete_session` delete stored data."""
 
     def hooks(self) -> Mapping[str, list[str]]:
-        """Who implements each hook, in the order of the calls."""
+        """Return the plugins that implement each hook, in call order."""
 
     async def plugins(self) -> list[dict[str, Any]]:
-        """Every plugin that config names or that is installed: ``name dist version kind state
-        reason hooks errors`` and, where config names it, ``warnings``. ``errors`` are the last
-        failures, newest first, ``{hook, reason, at}``."""
+        """Return every plugin that is installed or named in the config, each with ``name dist
+        version kind state reason hooks errors`` and, if the config names it, ``warnings``.
+        ``errors`` are the latest failures, newest first, as ``{hook, reason, at}``."""
 
     def plugin_problems(self) -> list[str]:
-        """Sentences about plugins that are not on although they should be, and about settings that
+        """Return sentences about plugins that should be on but are not, and about settings that
         their plugin does not know."""
 
     def plugin_details(self, name: str) -> dict[str, Any]:
-        """``tools commands settings schema`` of a plugin that config names, else nothing.
-        ``tools`` are ``(name, JSON of the schema)``, ``settings`` the effective ones, masked."""
+        """Return ``tools commands settings schema`` of a plugin that the config names, otherwise an
+        empty dict. ``tools`` are ``(name, JSON of the schema)``; ``settings`` are the effective
+        ones, with secrets masked."""
 
     def config_problems(self) -> list[str]:
-        """What is wrong with config.yaml, .env and the providers' sections, as sentences."""
+        """Return the problems in config.yaml, .env and the providers' sections, as sentences."""
 
     def default_model(self) -> str:
-        """``provider/model`` of config or environment. Raises with a sentence if there is none."""
+        """Return the ``provider/model`` from the config or environment. Raises ``HooklineError`` if
+        there is none."""
 
     def check_model(self, model: str) -> None:
-        """Make the provider of ``model``. Raises with a sentence if it cannot be made."""
+        """Create the provider of ``model``. Raises ``HooklineError`` if that is not possible."""
 
     def store_location(self) -> str:
-        """Where the data is. Raises ``StoreError`` where the store is not installed."""
+        """Return where the data is. Raises ``StoreError`` if the store is not installed."""
 
     async def storage_used(self, plugin: str) -> Any:
-        """What a plugin keeps: ``tables`` with their rows, ``values`` and ``bytes``."""
+        """Return what a plugin stores: ``tables`` with their row counts, ``values``, ``bytes``."""
 
     async def purge(self, plugin: str) -> None:
-        """Remove everything a plugin has stored."""
+        """Delete everything a plugin has stored."""
 
     async def prompt(self, session_id: str | None) -> StablePrompt | None:
-        """The stable prompt of a stored session, None if there is none; without an id that of a
-        new session in the terminal."""
+        """Return the stable prompt of a stored session, or None if there is no such session.
+        Without an id, return that of a new session in the terminal."""
 
     async def delete_session(self, session_id: str) -> None:
-        """Delete a session and all that was said in it."""
+        """Delete a session and all of its messages."""

@@ -1,7 +1,7 @@
-"""Messages and the blocks they are made of, neutral of any provider.
+"""Provider-neutral messages and the blocks they consist of.
 
 A message is what the model reads or says. Roles are ``user`` and ``assistant``; the results of
-tool calls are blocks of a ``user`` message, one for each call of the assistant message before it.
+tool calls are blocks of a ``user`` message, one for each call of the preceding assistant message.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ Role: TypeAlias = Literal["user", "assistant"]
 
 @dataclass(frozen=True, slots=True)
 class TextBlock:
-    """Plain text, in code points."""
+    """Plain text."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class ImageBlock:
-    """A picture: ``mime`` such as ``image/png`` and ``data`` in base64 (ASCII)."""
+    """An image: ``mime``, such as ``image/png``, and ``data`` in base64 (ASCII)."""
 
     mime: str
     data: str
@@ -32,10 +32,10 @@ class ImageBlock:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingBlock:
-    """A model's reasoning, kept because providers demand it back unchanged.
+    """A model's reasoning, kept because providers require it to be sent back unchanged.
 
-    ``signature`` is the provider's seal over ``text``; ``redacted`` is opaque data that stands in
-    place of text.
+    ``signature`` is the provider's signature of ``text``; ``redacted`` is opaque data in place of
+    text.
     """
 
     text: str
@@ -45,11 +45,11 @@ class ThinkingBlock:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A tool call that the model asked for.
+    """A tool call requested by the model.
 
-    ``arguments`` is always a dict, frozen at every depth: ``copy.deepcopy`` returns one that may be
-    changed. ``error`` is a sentence where the model's own words could not be read as arguments
-    (not JSON, an empty tool name); such a call is answered with it, not run.
+    ``arguments`` is always a dict, frozen at every depth: ``copy.deepcopy`` returns a mutable one.
+    ``error`` is a sentence if what the model sent could not be parsed (not JSON, an empty tool
+    name); such a call is answered with it and not run.
     """
 
     id: str
@@ -79,7 +79,7 @@ class Message:
     """One message of a conversation.
 
     ``context`` is the turn's sidecar: the rendered ``<context>`` element that is sent after the
-    blocks of a user message. It is stored beside the message, never in it, and is no part of
+    blocks of a user message. It is stored next to the message, never in it, and is not part of
     search or export.
     """
 
@@ -87,7 +87,7 @@ class Message:
     blocks: tuple[Block, ...]
     context: str = ""
     wire: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """A provider's own cache of what this message looks like on its wire. Never stored."""
+    """A provider's own cache of this message in its encoding. Never stored."""
 
     @property
     def text(self) -> str:
@@ -96,37 +96,37 @@ class Message:
 
     @property
     def speaker(self) -> Literal["user", "assistant", "tool"]:
-        """Whose words these are: a message of role ``user`` may hold results of tool calls."""
+        """The author: a message with the role ``user`` that holds tool results is from ``tool``."""
         if self.role == "assistant":
             return "assistant"
         return "tool" if any(isinstance(b, ToolResultBlock) for b in self.blocks) else "user"
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        """The tool calls that this message asks for, in order."""
+        """The tool calls in this message, in order."""
         return tuple(b for b in self.blocks if isinstance(b, ToolCall))
 
     def to_dict(self) -> dict[str, Any]:
-        """This message as JSON-ready data, without its sidecar."""
+        """Return this message as JSON-serializable data, without its sidecar."""
         return {"role": self.role, "blocks": [_block_to_dict(b) for b in self.blocks]}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], context: str = "") -> Message:
-        """The message that :meth:`to_dict` described.
+        """Create a message from the data that :meth:`to_dict` returned.
 
         Raises:
-            ValueError: the data names a kind of block this version does not know.
+            ValueError: the data contains a block type that this version does not know.
         """
         return cls(data["role"], tuple(_block_from_dict(b) for b in data["blocks"]), context)
 
     @classmethod
     def user(cls, text: str, context: str = "") -> Message:
-        """A user message of one text block."""
+        """Create a user message of one text block."""
         return cls("user", (TextBlock(text),), context)
 
     @classmethod
     def assistant(cls, text: str) -> Message:
-        """An assistant message of one text block."""
+        """Create an assistant message of one text block."""
         return cls("assistant", (TextBlock(text),))
 
 
@@ -141,7 +141,7 @@ _TYPES = {kind: name for name, kind in _BLOCKS.items()}
 
 
 def _block_to_dict(block: Block) -> dict[str, Any]:
-    """The block's type and its fields; those without a value are left out."""
+    """Return the block's type and its fields, omitting those that are None."""
     data = {one.name: getattr(block, one.name) for one in fields(block)}
     if isinstance(block, ToolResultBlock):
         data["images"] = [asdict(image) for image in block.images] or None
@@ -150,7 +150,7 @@ def _block_to_dict(block: Block) -> dict[str, Any]:
 
 
 def _block_from_dict(data: Mapping[str, Any]) -> Block:
-    """The block that was stored; fields of a newer version are left out."""
+    """Create the block that was stored, ignoring fields of a newer version."""
     if data["type"] not in _BLOCKS:
         raise ValueError(f"a stored message holds a block of the unknown type {data['type']!r}")
     kind = _BLOCKS[data["type"]]

@@ -1,4 +1,4 @@
-"""What a plugin registers beside tools: commands, checks, jobs, routes and reviewers."""
+"""What a plugin registers besides tools: commands, checks, jobs, routes and reviewers."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ CommandRun: TypeAlias = Callable[["Context", str], "Said | Awaitable[Said]"]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A slash command, on every channel.
+    """A slash command, available on every channel.
 
-    ``run(ctx, args)`` receives the rest of the line and returns the answer, or None for silence.
-    The choices of a :class:`Question` are shown as buttons where a channel has some; its text is
-    shown as it is.
-    An ``immediate`` command is run while a turn is under way; others wait for its end.
-    ``operator_only``: for the terminal and admins.
+    ``run(ctx, args)`` receives the rest of the line and returns the answer, or None for no answer.
+    If it returns a :class:`Question`, its text is shown unchanged and its choices as buttons, on
+    channels that have them. An ``immediate`` command runs even during a turn; others wait until
+    the turn ends. ``operator_only``: for the terminal and admins only.
     """
 
     name: str
@@ -45,7 +44,7 @@ def command(
 ) -> Callable[[F], F]:
     """Make a plugin's method ``(self, ctx, args) -> str | None`` a slash command.
 
-    The first line of its docstring is its help.
+    The first line of its docstring is the help text.
     """
 
     def mark(function: F) -> F:
@@ -58,7 +57,7 @@ def command(
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """What a check found. ``fix`` tells how to mend it; a ``hint`` is no failure."""
+    """The result of a check. ``fix`` says how to fix the problem; a ``hint`` is not a failure."""
 
     ok: bool
     detail: str
@@ -68,7 +67,7 @@ class CheckResult:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A check of ``hookline doctor``. ``run`` returns a :class:`CheckResult`, soon (5 s)."""
+    """A check of ``hookline doctor``. ``run`` returns a :class:`CheckResult` within 5 seconds."""
 
     name: str
     run: Callable[[], CheckResult | Awaitable[CheckResult]]
@@ -76,8 +75,8 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Background work, run when ``every`` seconds have passed since it was begun last, by any
-    process on the home; ``at_start``: once in each process too."""
+    """Periodic background work, run ``every`` seconds after its last start in any process of this
+    home. ``at_start``: also run it once when a process starts."""
 
     name: str
     run: Callable[[], Awaitable[None]]
@@ -89,7 +88,7 @@ class Job:
 class Page:
     """A route's place in the navigation of a web interface.
 
-    ``section`` groups pages, ``order`` sorts them within it, the smallest first.
+    ``section`` groups pages; ``order`` sorts the pages of a section, smallest first.
     """
 
     title: str
@@ -102,13 +101,13 @@ class Route:
     """An HTTP route for a web server.
 
     Attributes:
-        method: such as ``GET``; ``*`` mounts an ASGI application as ``handler``.
-        path: under ``/NAME`` of the plugin, with ``{parameters}``.
+        method: an HTTP method such as ``GET``; ``*`` mounts ``handler`` as an ASGI application.
+        path: the path below the plugin's ``/NAME``, with ``{parameters}``.
         handler: a Starlette endpoint, ``handler(request)``.
-        auth: who may call it: the ``operator``, any ``person`` who is logged in, whoever has an
-            API ``key``, or ``none``, then the handler judges by itself.
+        auth: who may call it: the ``operator``, any logged-in ``person``, a client with an API
+            ``key``, or ``none`` if the handler does its own authentication.
         page: its place in the navigation, if it is a page.
-        max_bytes: the largest request body; a larger one is refused with 413.
+        max_bytes: the maximum size of the request body; a larger one is refused with status 413.
     """
 
     method: str
@@ -123,13 +122,13 @@ class Route:
 class Reviewer:
     """A part of the background review, which runs when any reviewer is due.
 
-    It is due after a turn of which ``due(ctx)`` says so. Where thresholds are given one of them
-    must be reached as well: ``turns`` messages of a person, or ``iterations`` responses that call
-    tools, since one of its ``tools`` that writes was used; or, at the end of a session, ``at_end``
-    messages that were not reviewed. When any reviewer is due, a copy of the session is asked the
-    ``instruction`` of every reviewer that has something new; it may call their ``tools``, at most
-    ``max_calls`` times. ``run(session)`` is called as well, of a reviewer that works by itself; it
-    needs no instruction.
+    A reviewer is due after a turn for which ``due(ctx)`` returns True. If thresholds are set, one
+    of them must be reached as well: ``turns`` messages from a person, or ``iterations`` responses
+    that call tools, since one of its ``tools`` that writes was last used; or, at the end of a
+    session, ``at_end`` messages that have not been reviewed. When any reviewer is due, a copy of
+    the session is given the ``instruction`` of every reviewer that has something new to review; it
+    may call their ``tools``, at most ``max_calls`` times. ``run(session)`` is called as well, for
+    a reviewer that does its own work; it needs no instruction.
     """
 
     name: str

@@ -6,7 +6,7 @@ import typing
 from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
 from pydantic import BaseModel
-from typing_extensions import TypeVar  # Python's own has defaults from 3.13 on.
+from typing_extensions import TypeVar  # typing.TypeVar has defaults only from 3.13 on.
 
 if TYPE_CHECKING:
     import logging
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
     from .host import Host
 
     class _Hooks(HookSpecs):
-        """Every hook as a typed method, for type checkers alone."""
+        """Every hook as a typed method, for type checkers only."""
 
 else:
 
     class _Hooks:
-        """Empty at run time, so that only what a plugin defines is a hook."""
+        """Empty at run time, so that a plugin has only the hooks it defines."""
 
 
 API = (2, 0)
-"""The version of this contract. The first number changes when something is taken away; a plugin for
-an earlier one still loads."""
+"""The version of this contract. The major version changes when something is removed; a plugin
+written for an earlier version still loads."""
 
 
 class NoConfig(BaseModel):
-    """The configuration of a plugin that has none."""
+    """The configuration of a plugin without settings."""
 
 
 C = TypeVar("C", bound=BaseModel, default=NoConfig)
@@ -39,15 +39,16 @@ class Plugin(_Hooks, Generic[C]):
     """A plugin: subclass it, optionally with a pydantic model of its settings.
 
     ``class Greeter(Plugin[GreeterConfig])`` finds its validated settings in ``self.config``.
-    Methods marked ``@hookimpl`` are hooks, ``@tool`` tools, ``@command`` slash commands.
+    Methods decorated with ``@hookimpl`` are hooks, with ``@tool`` tools, with ``@command`` slash
+    commands.
     """
 
     requires_api: ClassVar[tuple[int, int]] = (1, 0)
-    """The version of the contract the plugin was written for; a newer one is refused."""
+    """The contract version the plugin was written for; it is refused if that is newer than this."""
     requires: ClassVar[tuple[str, ...]] = ()
-    """Names of plugins that must be on as well."""
+    """Names of other plugins that must be on."""
     adds_to_reply_only: ClassVar[bool] = False
-    """True if ``pre_reply`` never takes words away, so that streaming may go on."""
+    """True if ``pre_reply`` never removes text, so that replies may still be streamed."""
     config_class: ClassVar[type[BaseModel]] = NoConfig
 
     config: C
@@ -62,7 +63,7 @@ class Plugin(_Hooks, Generic[C]):
                     cls.config_class = argument
 
     def __init__(self, config: C, host: Host) -> None:
-        """Core makes the plugin; ``setup`` is the place for work."""
+        """Called by core. Do any work in ``setup``."""
         self.config = config
         self.host = host
         self.log = host.log

@@ -1,4 +1,4 @@
-"""Tools: a typed function, its JSON schema and the check of its arguments.
+"""Tools: typed functions with a JSON schema and validated arguments.
 
 :meth:`Tool.from_function` is the usual way; ``@tool`` on a plugin's method does the same.
 """
@@ -25,12 +25,13 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
 
 class ToolOptions(TypedDict, total=False):
-    """What can be said of a tool beside its function; everything is optional.
+    """The optional properties of a tool.
 
-    ``read_only``: it changes nothing, so calls may run in parallel and be run again after a crash.
-    ``paged``: it bounds its own result, so that it is not cut. ``cache_ttl``: seconds for which an
-    equal call may be answered from the cache. ``approval``: a sentence why each call needs a
-    person's approval. ``main_only``: it is not offered to sub-agents and reviewers.
+    ``read_only``: it changes nothing, so calls may run in parallel and be repeated after a crash.
+    ``paged``: it limits the size of its own result, which is not truncated. ``cache_ttl``: how long
+    an equal call may be answered from the cache, in seconds. ``approval``: a sentence that says why
+    each call needs a person's approval. ``main_only``: it is not offered to sub-agents and
+    reviewers.
     """
 
     read_only: bool
@@ -45,12 +46,12 @@ class Tool:
     """A tool the model can call.
 
     Attributes:
-        name: 1 to 64 characters, letters, digits, ``_`` and ``-``, unique in a session.
+        name: a letter, then up to 63 letters, digits, ``_`` or ``-``; unique in a session.
         description: what the model reads.
         run: the function; ``def`` runs in a thread, ``async def`` on the event loop. It receives
-            the arguments by name, and ``ctx`` if it has such a parameter. It returns a string, a
-            :class:`ToolOutput` or anything JSON; it fails by raising :class:`ToolError`.
-        parameters: JSON schema of the arguments; taken from ``run``'s signature if left out.
+            the arguments by name, and ``ctx`` if it has that parameter. It returns a string, a
+            :class:`ToolOutput` or a JSON value; to fail, it raises :class:`ToolError`.
+        parameters: JSON schema of the arguments; by default derived from the signature of ``run``.
         plugin: the plugin that registered it.
 
     The other attributes are those of :class:`ToolOptions`.
@@ -80,13 +81,13 @@ class Tool:
     def from_function(
         cls, fn: Callable[..., Any], *, name: str | None = None, **options: Unpack[ToolOptions]
     ) -> Tool:
-        """A tool from a function with typed parameters and a docstring.
+        """Create a tool from a function with typed parameters and a docstring.
 
         Lines ``name: text`` under ``Args:`` in the docstring describe the parameters.
 
         Raises:
-            ValueError: the function has no docstring or a parameter that cannot be named, or there
-                is no such option.
+            ValueError: the function has no docstring, a parameter cannot be passed by name, or an
+                option does not exist.
         """
         doc = inspect.getdoc(fn)
         name = name or fn.__name__
@@ -103,7 +104,7 @@ class Tool:
 
     @cached_property
     def schema(self) -> ToolSchema:
-        """Name, description and parameters as a model sees them."""
+        """The name, description and parameters as a model sees them."""
         parameters = self.parameters
         if parameters is None:
             parameters = _compact(self._model.model_json_schema())
@@ -125,7 +126,7 @@ class Tool:
         return create_model(self.name, __config__=config, **fields)
 
     def check(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments, converted to their types; only those that were given.
+        """Validate the given arguments and return them, converted to their types.
 
         Raises:
             ToolError: an argument is missing, unknown or of the wrong type; the text names it.
@@ -182,7 +183,7 @@ def _described(doc: str) -> dict[str, str]:
 
 
 def _compact(schema: Any) -> Any:
-    """The schema without titles, without ``null`` alternatives and null defaults: fewer tokens."""
+    """Return the schema without titles, ``null`` alternatives and null defaults, to save tokens."""
     if isinstance(schema, list):
         return [_compact(item) for item in schema]
     if not isinstance(schema, dict):

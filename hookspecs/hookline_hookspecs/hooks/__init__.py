@@ -12,14 +12,14 @@ SIGNALS = (
     "delta", "notice", "reply_sent", "reply_delayed", "reply_failed", "compacted", "denied",
     "plugin_failed", "budget", "settled",
 )
-"""Signals beside those that carry a hook's name. ``settled`` carries an ``Inbound`` that needs no
-further work, whether or not there was a reply, and whether or not that was delivered. The others
-of a reply always carry a ``Reply``: ``reply_delayed`` one that will be tried again later,
-``reply_failed`` one that was given up."""
+"""Signals in addition to those named after a hook. ``settled`` carries an ``Inbound`` that needs no
+further work, whether or not there was a reply and whether or not it was delivered. The signals
+about replies carry a ``Reply``: ``reply_delayed`` one whose delivery will be retried later,
+``reply_failed`` one whose delivery was abandoned."""
 
 
 class HookSpecs(BootHooks, SessionHooks, TurnHooks, LearningHooks):
-    """Every hook, as pluggy and type checkers see it."""
+    """Every hook, for pluggy and type checkers."""
 
 
 __all__ = [

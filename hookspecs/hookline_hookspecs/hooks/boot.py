@@ -1,6 +1,6 @@
-"""Hooks of start and end, and the synchronous ``register_*`` hooks."""
+"""Startup and shutdown hooks, and the synchronous ``register_*`` hooks."""
 
-# Specs have no body; what they say stands in their docstrings.
+# Specs have no body, only a docstring.
 # mypy: disable-error-code="empty-body"
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ T = TypeVar("T")
 
 
 class OpenRuntime(Protocol):
-    """Starts Hookline from a ``def`` command; ``obj`` of the ``typer.Context`` it takes."""
+    """Starts Hookline from a ``def`` command; the ``obj`` of the command's ``typer.Context``."""
 
     def __call__(self, work: Callable[[Host], Coroutine[Any, Any, T]], **settings: object) -> T:
         """Await ``work(host)`` with the store open and the plugins set up.
 
-        ``settings`` win over config.yaml; None leaves it as it is. Raises ``CommandError`` where
+        ``settings`` override config.yaml, except those that are None. Raises ``CommandError`` if
         Hookline cannot start, the plugin is not on, or ``work`` raises a ``HooklineError``.
         """
 
@@ -34,7 +34,7 @@ class RegisterCli(Protocol):
     """Registers ``hookline NAME``: a function with typed parameters, or a Typer app."""
 
     def __call__(self, name: str, command: Any, *, help: str = "") -> None:  # noqa: A002
-        """Add a command; a space in ``name`` puts it into a group.
+        """Add a command; a space in ``name`` puts it in a group.
 
         An ``async def`` command, alone or in a Typer app, runs with the store open and the plugins
         set up. A ``def`` command runs before ``setup`` and cannot use ``host.storage``; the ``obj``
@@ -46,16 +46,17 @@ class RegisterCli(Protocol):
 
 
 class BootHooks:
-    """Hooks that are called once in a process, or when their registrations are needed.
+    """Hooks that are called once per process, or when their registrations are needed.
 
-    They send no signals.
+    They do not send signals.
     """
 
     @spec("observe", 30)
     def setup(self, host: Host) -> MaybeAwaitable[None]:
         """When the process starts, after the plugin was registered; the place for heavy imports.
 
-        If it raises, everything of the plugin is taken back, and it is ``failed`` with the reason.
+        If it raises, all of the plugin's registrations are undone and its state is ``failed``, with
+        the reason.
         """
 
     @spec("observe", 30, reverse=True)
@@ -68,39 +69,40 @@ class BootHooks:
 
     @spec("collect", 5, sync=True)
     def register_tools(self, register: Callable[[Tool], None]) -> None:
-        """At start, for tools known only at run time; ``@tool`` on a method is enough otherwise.
+        """At startup, for tools known only at run time; otherwise ``@tool`` on a method is enough.
 
-        A tool with the name of another plugin's is refused, and its plugin fails.
+        A tool whose name another plugin already uses is refused, and its plugin fails.
         """
 
     @spec("collect", 5, sync=True)
     def register_commands(self, register: Callable[[Command], None]) -> None:
-        """At start, for slash commands; ``@command`` on a method is enough otherwise."""
+        """At startup, for slash commands known only at run time; otherwise ``@command`` on a method
+        is enough."""
 
     @spec("collect", 5, sync=True)
     def register_cli(self, register: RegisterCli) -> None:
         """When the command line is built, before ``setup``: ``register(name, command)``.
 
         ``command`` is a function with typed parameters or a Typer app; a space in ``name`` puts it
-        into a group, ``plugins NAME`` into ``hookline plugins``. A name that is taken is refused,
-        and both plugins are named in a warning.
+        in a group, ``plugins NAME`` in ``hookline plugins``. A name that is already taken is
+        refused, with a warning that names both plugins.
         """
 
     @spec("collect", 5, sync=True)
     def register_channels(self, register: Callable[[Channel], None]) -> None:
-        """At start, for the channels by which people reach the agent."""
+        """At startup, for the channels through which people reach the agent."""
 
     @spec("collect", 5, sync=True, registers=Route)
     def register_routes(self, register: Callable[[Route], None]) -> None:
-        """At start, for HTTP routes that a web plugin serves."""
+        """At startup, for HTTP routes that a web plugin serves."""
 
     @spec("collect", 5, sync=True, registers=Check)
     def register_checks(self, register: Callable[[Check], None]) -> None:
-        """When ``hookline doctor`` runs."""
+        """When ``hookline doctor`` runs, for its checks."""
 
     @spec("collect", 5, sync=True, registers=Job)
     def register_jobs(self, register: Callable[[Job], None]) -> None:
-        """When the plugin ``jobs`` looks for due work, for work that repeats."""
+        """When the plugin ``jobs`` looks for due work, for periodic jobs."""
 
     @spec("collect", 5, sync=True, registers=Reviewer)
     def register_reviewers(self, register: Callable[[Reviewer], None]) -> None:

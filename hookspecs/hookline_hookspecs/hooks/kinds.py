@@ -1,4 +1,4 @@
-"""The kinds of hooks, and the table to which each spec adds its hook."""
+"""The kinds of hooks, and the table in which each spec registers its hook."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 Kind: TypeAlias = Literal["collect", "pipeline", "first", "veto", "gate", "observe", "around"]
 MaybeAwaitable: TypeAlias = T | Awaitable[T]
-"""What a hook returns that may be ``def`` or ``async def``."""
+"""The return type of a hook that may be ``def`` or ``async def``."""
 
 PROJECT = "hookline"
 hookimpl = pluggy.HookimplMarker(PROJECT)
 _hookspec = pluggy.HookspecMarker(PROJECT)
 
 GUARDS: frozenset[Kind] = frozenset({"veto", "gate"})
-"""Kinds whose implementations can refuse; one that fails counts as a refusal."""
+"""Kinds whose implementations can refuse; a failure counts as a refusal."""
 
 
 @dataclass(frozen=True, slots=True)
 class HookSpec:
-    """A hook: ``deadline`` in seconds (None = none), ``since`` the API version it came with.
+    """A hook: ``deadline`` in seconds (None for no limit), ``since`` the API version that added it.
 
-    ``event`` is the name of the last argument. ``background`` hooks run after the reply has left.
-    ``sync`` hooks must be ``def``; ``registers`` is the type of what they register, where
+    ``event`` is the name of the last argument. ``background`` hooks run after the reply was sent.
+    ``sync`` hooks must be ``def``; ``registers`` is the type of what they register, if
     ``host.registered`` lists it. ``reverse`` hooks call the last plugin first. ``asks`` hooks wait
-    for a person, so nobody is told that they take long.
+    for a person, so slow calls are not reported.
     """
 
     name: str
@@ -48,11 +48,11 @@ class HookSpec:
 
 
 HOOKS: dict[str, HookSpec] = {}
-"""Every hook by name, in the order of a turn."""
+"""Every hook by name, in the order they fire in a turn."""
 
 
 def spec(kind: Kind, deadline: float | None, **options: Any) -> Callable[[F], F]:
-    """Declare the decorated method as a hook; ``options`` are fields of :class:`HookSpec`."""
+    """Register the decorated method as a hook; ``options`` are fields of :class:`HookSpec`."""
 
     def declare(function: F) -> F:
         name, event = function.__name__, list(inspect.signature(function).parameters)[-1]

@@ -1,6 +1,6 @@
-"""Hooks of learning, reading, compaction and failure."""
+"""Hooks for learning, reading, compaction and errors."""
 
-# Specs have no body; what they say stands in their docstrings.
+# Specs have no body, only a docstring.
 # mypy: disable-error-code="empty-body"
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 class LearningHooks:
-    """The gates for what is remembered and what is read, and the hooks around them."""
+    """The gates for what is remembered and read, and the hooks for compaction and errors."""
 
     @spec("gate", 30)
     def pre_learn(self, ctx: Context, lesson: Lesson) -> MaybeAwaitable[Lesson | Deny | None]:
-        """Before anything is remembered: each note, fact, user model entry and skill, once."""
+        """Once for each note, fact, user model entry or skill, before it is remembered."""
 
     @spec("gate", 10)
     def pre_read(self, ctx: Context, excerpt: Excerpt) -> MaybeAwaitable[Excerpt | Deny | None]:
@@ -31,4 +31,4 @@ class LearningHooks:
 
     @spec("observe", 10)
     def on_error(self, ctx: Context, error: Failure) -> MaybeAwaitable[None]:
-        """When a turn fails, by a provider's error or an internal one."""
+        """When a turn fails with a provider error or an internal error."""

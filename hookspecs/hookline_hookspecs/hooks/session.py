@@ -1,6 +1,6 @@
-"""Hooks of a session, and of what comes in."""
+"""Hooks for sessions and inbound messages."""
 
-# Specs have no body; what they say stands in their docstrings.
+# Specs have no body, only a docstring.
 # mypy: disable-error-code="empty-body"
 
 from __future__ import annotations
@@ -19,36 +19,37 @@ class SessionHooks:
 
     @spec("observe", 10)
     def start_of_session(self, ctx: Context, session: Session) -> MaybeAwaitable[None]:
-        """Before a session's first turn in this process; ``session.resumed`` if it existed."""
+        """Before a session's first turn in this process; ``session.resumed`` is True if the session
+        already existed."""
 
     @spec("collect", 10)
     def system_prompt(
         self, ctx: Context, session: Session
     ) -> MaybeAwaitable[Section | list[Section] | None]:
-        """Once, when a new session's stable prompt is assembled, never again for that session.
+        """Once per session, when its stable prompt is assembled.
 
-        Return sections for the slots of the prompt. Use ``pre_prompt`` for what depends on the
-        moment: a section that changes would break every later cache read.
+        Return sections for the slots of the prompt. Use ``pre_prompt`` for anything that changes
+        over time: a section that changes would invalidate the provider's cache.
         """
 
     @spec("observe", 10)
     def end_of_session(self, ctx: Context, session: Session) -> MaybeAwaitable[None]:
-        """When a session ends: by ``/new``, or because it was idle too long or is too old."""
+        """When a session ends: by ``/new``, or because it was idle for too long or is too old."""
 
     @spec("gate", 10)
     def on_message(self, ctx: Context, inbound: Inbound) -> MaybeAwaitable[Inbound | Deny | None]:
-        """For every inbound message, stored and before its turn: access, limits, rewriting.
+        """For every inbound message, once stored and before its turn: access, limits, rewriting.
 
         Return a changed message, ``Deny`` to refuse it (the reason is the reply; an empty reason
-        refuses silently), or None.
+        refuses silently), or None to leave it unchanged.
         """
 
     @spec("first", 120)
     def on_voice(self, ctx: Context, audio: Audio) -> MaybeAwaitable[str | None]:
-        """For each voice message: return its transcript, which the turn gets as ordinary text."""
+        """For each voice message: return its transcript, which becomes the text of the message."""
 
     @spec("pipeline", 120)
     def on_attachment(
         self, ctx: Context, attachment: Attachment
     ) -> MaybeAwaitable[Attachment | None]:
-        """For each attached file, before the turn: convert it, describe it, move it."""
+        """For each attached file, before the turn: convert, describe or move it."""

@@ -1,6 +1,6 @@
-"""Hooks of a turn, from the message to the reply, in the order in which they fire."""
+"""Hooks of a turn, from the message to the reply, in the order they fire."""
 
-# Specs have no body; what they say stands in their docstrings.
+# Specs have no body, only a docstring.
 # mypy: disable-error-code="empty-body"
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ if TYPE_CHECKING:
 
 
 class TurnHooks:
-    """The same path for every turn: streamed or not, nested, resumed, scheduled, any channel."""
+    """The same for every turn: streamed or not, nested, resumed or scheduled, on any channel."""
 
     @spec("observe", 10)
     def start_of_turn(self, ctx: Context, turn: Turn) -> MaybeAwaitable[None]:
-        """When a turn begins, before anything is asked of a model."""
+        """When a turn begins, before any model call."""
 
     @spec("collect", 30)
     def pre_prompt(
         self, ctx: Context, turn: Turn
     ) -> MaybeAwaitable[ContextBlock | list[ContextBlock] | None]:
-        """Once a turn: return context for this turn's user message.
+        """Once per turn: return context for this turn's user message.
 
         It is sent after the person's own text in one ``<context>`` element, escaped, and stored
-        beside the message, not in it.
+        next to the message, not in it.
         """
 
     @spec("pipeline", 120)
@@ -54,9 +54,9 @@ class TurnHooks:
 
     @spec("pipeline", 5)
     def pre_send(self, ctx: Context, wire: WireRequest) -> MaybeAwaitable[WireRequest | None]:
-        """Before each send: change top-level fields, messages' encoded fragments, markers.
+        """Before each send: change top-level fields, encoded message fragments or cache markers.
 
-        A changed old fragment is recorded as a break of the cached prefix, with the plugin's name.
+        Changing an old fragment is recorded as a break of the cached prefix by this plugin.
         """
 
     @spec("around", None)
@@ -65,34 +65,35 @@ class TurnHooks:
     ) -> MaybeAwaitable[ModelMiddleware | None]:
         """Return ``async def mw(request, call_next)`` around rendering, ``pre_send`` and sending.
 
-        It may change the request (another ``provider/model`` too), call again, or answer itself.
+        It may change the request (including its ``provider/model``), call ``call_next`` repeatedly,
+        or answer itself.
         """
 
     @spec("observe", 10, reverse=True)
     def post_model(self, ctx: Context, response: ModelResponse) -> MaybeAwaitable[None]:
-        """After each model response, once it is journalled; the last plugin comes first."""
+        """After each model response, once it is journalled; the last plugin is called first."""
 
     @spec("veto", 5)
     def pre_tool(self, ctx: Context, call: ToolCall) -> MaybeAwaitable[Verdict | None]:
         """Before each tool call: return ``Deny``, ``Ask``, ``Answer`` or None.
 
-        All guards are asked and the strictest verdict wins. A guard that fails denies.
+        All guards are called and the strictest verdict wins. A guard that fails denies the call.
         ``ctx.tool`` is the tool.
         """
 
     @spec("around", None)
     def around_tool(self, ctx: Context, call: ToolCall) -> MaybeAwaitable[ToolMiddleware | None]:
-        """Return ``async def mw(call, call_next)`` around the run of an allowed call.
+        """Return ``async def mw(call, call_next)`` around the execution of an allowed call.
 
-        A call that you change goes through ``pre_tool`` and its approval again.
+        A changed call goes through ``pre_tool`` and approval again.
         """
 
     @spec("pipeline", 10, reverse=True)
     def post_tool(self, ctx: Context, result: ToolResult) -> MaybeAwaitable[ToolResult | None]:
-        """After each tool call, refused and failed ones included; the last plugin comes first.
+        """After each tool call, including refused and failed ones; the last plugin is called first.
 
         ``replace(result, text=…)`` changes what the model reads; ``notes`` are appended last and
-        never cut.
+        never truncated.
         """
 
     @spec("observe", None, background=True)
@@ -103,8 +104,8 @@ class TurnHooks:
     def pre_reply(self, ctx: Context, reply: Reply) -> MaybeAwaitable[Reply | None]:
         """Before the reply is stored for delivery: formatting, text to speech.
 
-        While a plugin implements it, nothing is streamed, because text that was shown is not
-        taken back. ``adds_to_reply_only = True`` declares that the plugin only adds to the text.
+        If any plugin implements it, nothing is streamed, because text that was shown cannot be
+        taken back. ``adds_to_reply_only = True`` declares that the plugin only adds text.
         """
 
     @spec("first", 300, asks=True)
@@ -112,5 +113,5 @@ class TurnHooks:
         """For a question to a person: return the answer, or None to leave it to other plugins.
 
         The choices of an approval are ``Once``, ``This session``, ``Always`` and ``Deny``; an
-        approval that nobody answers is a refusal.
+        approval that nobody answers is refused.
         """
