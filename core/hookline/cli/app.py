@@ -14,7 +14,15 @@ import typer
 
 from . import configuration, plugins
 from .plugin_commands import STORE_CLOSED, PluginCommands, invoke
-from .shared import USAGE, err, home, load_config, quiet_logging, with_runtime
+from .shared import (
+    USAGE,
+    err,
+    home,
+    load_config,
+    quiet_logging,
+    unshown_config_errors,
+    with_runtime,
+)
 
 if TYPE_CHECKING:
     from hookline.config import Loaded
@@ -62,7 +70,12 @@ def run(arguments: Sequence[str]) -> None:
     if not (own and whole) and rest != ["--version"]:
         root, commands = _with_plugins(words[0] if words else "")
         explain = commands.explain
-    raise SystemExit(invoke(root, rest, explain))
+    try:
+        code = invoke(root, rest, explain)
+    finally:
+        for error in unshown_config_errors:
+            err(f"hookline: {error}")
+    raise SystemExit(code)
 
 
 def _take_home(arguments: list[str]) -> list[str]:
@@ -95,8 +108,7 @@ def _with_plugins(name: str) -> tuple[Any, PluginCommands]:
     try:
         loaded = load(home(), os.environ)
     except ConfigError as error:
-        if not owner:  # else the command says so, once it needs the config
-            err(f"hookline: {error}")
+        unshown_config_errors.append(error)
         loaded = load(Path(__file__).parent, {})  # the defaults: there is neither config nor .env
     logging.getLogger("hookline").addHandler(logging.NullHandler())
     with suppress(OSError):  # a command that opens the home says what is wrong with it

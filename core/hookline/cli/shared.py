@@ -31,6 +31,10 @@ _LINE_ENDS = {0x2028: "\\u2028", 0x2029: "\\u2029", 0x85: "\\u0085"}
 """They end a line for some readers, and JSON allows them raw."""
 
 
+unshown_config_errors: list[Exception] = []
+"""What is wrong with the config; shown at the end, unless the command needed it and has said so."""
+
+
 def home() -> Path:
     """The home of this call."""
     return find_home()
@@ -66,6 +70,7 @@ def load_config(overrides: Mapping[str, object] | None = None) -> Loaded:
     try:
         loaded = load(home(), os.environ, overrides or {})
     except ConfigError as error:
+        unshown_config_errors.clear()
         stop(str(error))
     for warning in loaded.warnings:
         err(f"hookline: warning: {warning}")
