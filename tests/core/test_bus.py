@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 from hookline.bus.bus import Bus
-from hookline.bus.implementation import PluginRefused
-from hookline.bus.middleware import AroundFault
+from hookline.bus.implementation import AroundFault, PluginRefused
 from hookline_hookspecs import (
     HOOKS,
     Answer,

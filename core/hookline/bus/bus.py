@@ -7,28 +7,56 @@ held to its deadline, and its plugin is known.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Awaitable, Callable
 from functools import partial
+from time import perf_counter
+from types import CoroutineType
 from typing import Any, TypeAlias, TypeVar
 
-from hookline_hookspecs import HOOKS, Answer, Ask, Denial, Deny
+from hookline_hookspecs import HOOKS, Answer, Ask, Denial, Deny, PluginFailure, Step
+from hookline_hookspecs.errors import ProviderError
 from hookline_hookspecs.events import Verdict
+from hookline_hookspecs.hooks import GUARDS
 
-from ..bus.implementation import Implementation
-from ..bus.invocation import Invoker
-from ..bus.middleware import Call, Layer, middleware_of
+from ..bus.deadline import drive, finish
+from ..bus.implementation import AroundFault, Implementation, PluginRefused, describe, is_fault
+from ..bus.registration import Deadlines, Registry
 from ..bus.shapes import listed, mistake_in, wrong_type
+from ..bus.signals import SignalHub
+from ..bus.watchdog import PluginCode, Watchdog
+
+log = logging.getLogger("hookline.bus")
+MOST_FAILURES = 3
+"""Failures in a row that switch a plugin off for the session (DESIGN §3)."""
 
 E = TypeVar("E")
+Call: TypeAlias = Callable[[Any], Awaitable[E]]
 Check: TypeAlias = "Callable[[Implementation, E, E], E] | None"
 """Called as ``(implementation, before, after)``; returns what goes on."""
 Finish: TypeAlias = "Callable[[E], E] | None"
+Observer: TypeAlias = Callable[[Any, Step], None]
+"""Called as ``(ctx, step)`` after each step."""
 _STRICTNESS: dict[type, int] = {Deny: 3, Ask: 2, Answer: 1}
 _HOOK_OF = {spec.registers: name for name, spec in HOOKS.items() if spec.registers is not None}
 
 
-class Bus(Invoker):
-    """Registers plugins and calls their hooks, with one method for each kind of hook."""
+class Bus(Registry):
+    """Registers plugins and calls their hooks, with one method for each kind of hook.
+
+    Every implementation is watched, held to its deadline and isolated from the others.
+
+    Args:
+        strict: raise a plugin's errors instead of isolating them (``HOOKLINE_STRICT=1``).
+        deadlines: seconds by hook, in place of the specs' own; for tests.
+    """
+
+    def __init__(self, *, strict: bool = False, deadlines: Deadlines | None = None) -> None:
+        super().__init__(deadlines or {})
+        self.strict = strict
+        self.watchdog = Watchdog()
+        self.signals = SignalHub(self.watchdog)
+        self.observers: list[Observer] = []
 
     def implementations(self, hook: str) -> tuple[Implementation, ...]:
         """Who implements ``hook``, in the order of the calls."""
@@ -42,14 +70,14 @@ class Bus(Invoker):
     async def observe(self, hook: str, ctx: Any, event: Any) -> None:
         """Tell every implementation."""
         for impl in self._enabled(hook, ctx):
-            await self.step(impl, ctx, event)
+            await self._step(impl, ctx, event)
         self.signals.send(hook, event, ctx)
 
     async def collect(self, hook: str, ctx: Any, event: Any, kind: type[E]) -> list[tuple[str, E]]:
         """Every contribution of type ``kind`` with its plugin's name; lists are flattened."""
         found: list[tuple[str, E]] = []
         for impl in self._enabled(hook, ctx):
-            result = await self.step(impl, ctx, event, kind)
+            result = await self._step(impl, ctx, event, kind)
             items = () if result is None else listed(result)
             found += [(impl.plugin, item) for item in items if mistake_in(item, kind) is None]
         self.signals.send(hook, event, ctx)
@@ -63,7 +91,7 @@ class Bus(Invoker):
         ``finish`` makes the outcome final before the signal tells it.
         """
         for impl in self._enabled(hook, ctx):
-            result = await self.step(impl, ctx, event, type(event))
+            result = await self._step(impl, ctx, event, type(event))
             if result is not None:
                 event = result if check is None else check(impl, event, result)
         if finish is not None:
@@ -75,7 +103,7 @@ class Bus(Invoker):
         """The first answer that is not None."""
         answer = None
         for impl in self._enabled(hook, ctx):
-            answer = await self.step(impl, ctx, event, kind)
+            answer = await self._step(impl, ctx, event, kind)
             if answer is not None:
                 break
         self.signals.send(hook, event, ctx)
@@ -88,7 +116,7 @@ class Bus(Invoker):
         """
         verdict: tuple[str, Verdict] | None = None
         for impl in self._enabled(hook, ctx):
-            found = await self.step(impl, ctx, event, Deny, Ask, Answer)
+            found = await self._step(impl, ctx, event, Deny, Ask, Answer)
             if found is not None and (
                 verdict is None or _STRICTNESS[type(found)] > _STRICTNESS[type(verdict[1])]
             ):
@@ -105,7 +133,7 @@ class Bus(Invoker):
         The hook's own signal tells what has passed; the signal ``denied`` tells the rest.
         """
         for impl in self._enabled(hook, ctx):
-            result = await self.step(impl, ctx, event, type(event), Deny)
+            result = await self._step(impl, ctx, event, type(event), Deny)
             if isinstance(result, Deny):
                 self.signals.send("denied", Denial(hook, impl.plugin, event, result.reason), ctx)
                 return result
@@ -122,9 +150,9 @@ class Bus(Invoker):
         """
         call = core
         for impl in reversed(self.table[hook]):
-            middleware = await middleware_of(self, impl, ctx, event)
+            middleware = await self._middleware(impl, ctx, event)
             if middleware is not None:
-                call = Layer(self, impl, ctx, middleware, call, kind)
+                call = partial(self._enclose, impl, ctx, middleware, call, kind)
         result = await call(event)
         self.signals.send(hook, event, ctx)
         return result
@@ -133,6 +161,17 @@ class Bus(Invoker):
         """Call a synchronous ``register_*`` hook; ``register(plugin)`` gives its callable."""
         for impl in self.table[hook]:
             self.gather_one(impl, register(impl.plugin))
+
+    def gather_one(self, impl: Implementation, register: Callable[..., None]) -> None:
+        """Call one plugin's ``register_*`` hook."""
+        try:
+            self.watchdog.call(impl, impl.function, register)
+        except PluginRefused:
+            raise
+        except BaseException as error:
+            if not is_fault(error):
+                raise
+            self._record_failure(impl, None, error)
 
     def registered(self, kind: type[E]) -> list[tuple[str, E]]:
         """Everything of a type that a hook's spec ``registers``, with each plugin's name.
@@ -150,8 +189,158 @@ class Bus(Invoker):
         self.gather(_HOOK_OF[kind], lambda plugin: partial(add, plugin))
         return found
 
+    async def attempt(self, impl: Implementation, ctx: Any, event: Any) -> Any:
+        """One implementation's result, under watch and deadline. Raises what it raises."""
+        watchdog = self.watchdog
+        before = watchdog.begin(impl)
+        try:
+            result = impl.call(None if ctx is None else ctx.of(impl.plugin), event)
+            if type(result) is not CoroutineType:
+                if result is None or not hasattr(result, "__await__"):
+                    return result
+                result = _awaited(result)
+            try:
+                waiting_for = result.send(None)
+            except StopIteration as stop:
+                return stop.value
+        finally:
+            watchdog.end(before)
+        slow = None
+        if ctx is not None and not (impl.spec.asks or impl.spec.background):
+            slow = partial(ctx.notify, f"Waiting for plugin {impl.plugin} ({impl.where}).")
+        return await finish(result, waiting_for, watchdog, impl, slow)
+
+    async def run(
+        self, plugin: str, where: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any
+    ) -> Any:
+        """Call a plugin's function that is no hook, under watch, and await what it returns."""
+        work = PluginCode(plugin, where)
+        result = self.watchdog.call(work, function, *args, **kwargs)
+        if result is None or not hasattr(result, "__await__"):
+            return result
+        coroutine = result if type(result) is CoroutineType else _awaited(result)
+        return await drive(coroutine, self.watchdog, work)
+
+    def notify_observers(self, ctx: Any, step: Step) -> None:
+        """Show a step to every observer; one that fails does not harm the step."""
+        for observer in self.observers:
+            try:
+                observer(ctx, step)
+            except Exception as error:
+                log.warning("an observer of %s failed", step.hook, exc_info=error)
+
     def _enabled(self, hook: str, ctx: Any) -> tuple[Implementation, ...] | list[Implementation]:
         found = self.table[hook]
         if not found or ctx is None or not ctx.disabled:
             return found
         return [impl for impl in found if impl.plugin not in ctx.disabled]
+
+    async def _step(self, impl: Implementation, ctx: Any, event: Any, *kinds: type) -> Any:
+        """One implementation's result, or what its failure means.
+
+        The result is one of ``kinds`` or None. That of a ``collect`` hook may be a list, and
+        anything in it; a failed guard's is a ``Deny``.
+        """
+        start = perf_counter() if self.observers else 0.0
+        result: Any = None
+        failure: BaseException | None = None
+        try:
+            result = await self.attempt(impl, ctx, event)
+            if result is not None and kinds:
+                failure = self._mistake_in(impl, result, kinds)
+        except BaseException as error:
+            if not is_fault(error):
+                raise
+            result, failure = None, error
+        if failure is not None:
+            self._record_failure(impl, ctx, failure)
+            if impl.spec.kind in GUARDS:
+                reason = f"the guard {impl.plugin} failed, so the answer is no: {describe(failure)}"
+                result = Deny(reason)
+            elif impl.spec.kind != "collect":
+                result = None
+        elif ctx is not None and ctx.failures:
+            ctx.failures.pop(impl.plugin, None)
+        if start:
+            self.notify_observers(ctx, impl.step(event, result, start, failure))
+        return result
+
+    @staticmethod
+    def _mistake_in(impl: Implementation, result: Any, kinds: tuple[type, ...]) -> Exception | None:
+        items = listed(result) if impl.spec.kind == "collect" else (result,)
+        wrong = (mistake_in(item, *kinds) for item in items if item is not None)
+        return next(filter(None, wrong), None)
+
+    async def _middleware(self, impl: Implementation, ctx: Any, event: Any) -> Any:
+        """The middleware that an implementation returns, or None. Raises ``AroundFault``."""
+        try:
+            made = await self.attempt(impl, ctx, event)
+            if made is None or callable(made):
+                return made
+            raise wrong_type(made, "middleware: async def mw(event, call_next)")
+        except BaseException as error:
+            if not is_fault(error):
+                raise
+            self._record_failure(impl, ctx, error)
+            raise AroundFault(impl, error) from error
+
+    async def _enclose(
+        self, impl: Implementation, ctx: Any, middleware: Any, inner: Call[E], kind: Any, event: Any
+    ) -> Any:
+        """Run ``inner(event)`` inside a middleware. Raises ``AroundFault`` for its own fault."""
+        inner_errors: list[BaseException] = []
+
+        async def call_next(changed: Any) -> E:
+            try:
+                return await inner(changed)
+            except BaseException as error:
+                inner_errors.append(error)
+                raise
+
+        start = perf_counter()
+        result: Any = None
+        failure: BaseException | None = None
+        try:
+            where = f"{impl.where} middleware"
+            result = await self.run(impl.plugin, where, middleware, event, call_next)
+            if (wrong := mistake_in(result, kind)) is not None:
+                raise wrong
+            return result
+        except BaseException as error:
+            failure = error
+            # The same object coming out is the inner call's own failure passing through.
+            meant = isinstance(error, (AroundFault, ProviderError))
+            if meant or not is_fault(error) or any(error is one for one in inner_errors):
+                raise
+            self._record_failure(impl, ctx, error)
+            raise AroundFault(impl, error) from error
+        finally:
+            if self.observers:
+                self.notify_observers(ctx, impl.step(event, result, start, failure))
+
+    def _record_failure(self, impl: Implementation, ctx: Any, error: BaseException) -> None:
+        """Log a failure and send ``plugin_failed``; switch the plugin off after the third in a row.
+
+        A plugin that guards stays on. In strict mode ``error`` is raised.
+        """
+        if self.strict:
+            raise error
+        plugin, hook, reason = impl.plugin, impl.spec.name, describe(error, impl.deadline)
+        log.warning("plugin %s failed in %s: %s", plugin, hook, reason, exc_info=error)
+        off = False
+        if ctx is not None and impl.spec.kind != "around" and not self._is_guard(plugin):
+            failures = ctx.failures[plugin] = ctx.failures.get(plugin, 0) + 1
+            off = failures >= MOST_FAILURES
+        if off:
+            ctx.disabled.add(plugin)
+            often = f"failed {MOST_FAILURES} times in a row ({hook}: {reason})"
+            ctx.notify(f"Plugin {plugin} {often} and is off for this session.")
+        self.signals.send("plugin_failed", PluginFailure(plugin, hook, reason, off), ctx)
+
+    def _is_guard(self, plugin: str) -> bool:
+        guards = (self.table[hook] for hook, spec in HOOKS.items() if spec.kind in GUARDS)
+        return any(impl.plugin == plugin for found in guards for impl in found)
+
+
+async def _awaited(awaitable: Awaitable[Any]) -> Any:
+    return await awaitable

@@ -40,6 +40,14 @@ class Implementation(PluginCode):
         return Step(spec.name, self.plugin, spec.kind, event, result, start, seconds, error)
 
 
+class AroundFault(Exception):
+    """A middleware failed by itself, not the call that it encloses."""
+
+    def __init__(self, impl: Implementation, cause: BaseException) -> None:
+        super().__init__(f"plugin {impl.plugin} failed in {impl.spec.name}: {describe(cause)}")
+        self.plugin = impl.plugin
+
+
 def is_fault(error: BaseException) -> bool:
     """True if code that raised ``error`` has failed, whatever the kind of the error.
 

@@ -14,8 +14,7 @@ from hookline_hookspecs.events import Failure, ModelResponse, Question, ToolResu
 from hookline_hookspecs.messages import Message, TextBlock, ToolCall, ToolResultBlock
 
 from .. import clock
-from ..bus.implementation import describe
-from ..bus.middleware import AroundFault
+from ..bus.implementation import AroundFault, describe
 from ..engine import Engine
 from ..sessions.context import TurnContext
 from ..sessions.history import forget_cold_context

@@ -17,8 +17,7 @@ from hookline_hookspecs.events import Answer, Ask, Deny, Question, Step, ToolOut
 from hookline_hookspecs.messages import ToolCall
 from hookline_hookspecs.tools import Tool
 
-from ..bus.implementation import describe, is_fault
-from ..bus.middleware import AroundFault
+from ..bus.implementation import AroundFault, describe, is_fault
 from ..bus.shapes import wrong_field
 from ..sessions.context import TurnContext
 from ..text import clean
