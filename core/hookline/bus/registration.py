@@ -41,7 +41,7 @@ class Registry:
             PluginRefused: a hook is misspelt, unmarked, a wrapper or takes the wrong arguments;
                 nothing of the plugin stays behind.
         """
-        _check_hooks(name, plugin)  # all that pluggy would refuse, in other words
+        _check_hooks(name, plugin)  # refuses all that pluggy would, with what to do
         self._manager.register(plugin, name)
         for impl in self._implementations(name, plugin, rank):
             hook = impl.spec.name
@@ -80,7 +80,7 @@ def _adapt(
         return function
     if names == (spec.event,):
         return lambda _ctx, event: function(event)
-    return lambda ctx, event: function(**{n: ctx if n == "ctx" else event for n in names})
+    return lambda ctx, event: function(*(ctx if name == "ctx" else event for name in names))
 
 
 def _check_hooks(name: str, plugin: object) -> None:
