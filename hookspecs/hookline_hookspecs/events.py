@@ -291,9 +291,10 @@ class ModelRequest:
 
     ``model`` is ``provider/model``. ``context`` holds the blocks of this turn; core renders them
     into the sidecar of the turn's user message. ``params`` are provider-neutral settings:
-    ``stream`` (bool), ``max_tokens`` (int), ``tool_choice`` (``auto`` or ``none``), ``temperature``,
-    ``schema`` (a JSON schema the answer must follow). ``ephemeral`` is system text for this
-    call only. ``purpose`` is ``turn``, or ``auxiliary`` for calls outside the conversation.
+    ``stream`` (bool), ``max_tokens`` (int), ``tool_choice`` (``auto`` or ``none``),
+    ``temperature``, ``schema`` (a JSON schema the answer must follow). ``ephemeral`` is system text
+    for this call only. ``purpose`` is ``turn``, or ``auxiliary`` for a call outside the
+    conversation.
     """
 
     model: str
