@@ -6,15 +6,14 @@ pytest finds the fixtures ``harness``, ``clock`` and ``store`` once Hookline is 
         h = harness(Greeter, config={"greeting": "Hi"}, model=["hello"])
         assert h.send("hey").text == "hello"
 
-and a plugin takes over the tests that every plugin must pass by subclassing one class::
+To run the tests that every plugin must pass, subclass one class::
 
     from hookline.testing import PluginContract
 
     class TestGreeterContract(PluginContract):
         plugin = Greeter
 
-Names are imported when they are first used, so that a test run which uses none of them pays
-nothing for them.
+Names are imported on first use, so that a test run that uses none of them does not pay for them.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ _HOMES = {
     "calls": "model",
     "open_store": "store",
 }
-"""Which module holds which name."""
+"""The module that defines each name."""
 
 __all__ = [
     "Clock",

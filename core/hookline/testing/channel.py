@@ -1,4 +1,4 @@
-"""A channel that a test speaks through."""
+"""A channel for tests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hookline_hookspecs import Inbound, Reply
 
 
 class FakeChannel:
-    """Says messages into the runtime and collects the replies. ``fail`` makes sends fail first."""
+    """Sends messages to the runtime and collects the replies. The next ``fail`` sends fail."""
 
     name = "fake"
     edits = False
@@ -26,13 +26,13 @@ class FakeChannel:
         """Nothing to connect."""
 
     async def wait(self) -> None:
-        """Nothing more comes by itself."""
+        """Return at once: nothing is received on its own."""
 
     async def stop(self) -> None:
         """Nothing to disconnect."""
 
     async def send(self, reply: Reply) -> str:
-        """Collect a reply."""
+        """Collect a reply, or raise ``ConnectionError`` while ``fail`` is not 0."""
         if self.fail:
             self.fail -= 1
             raise ConnectionError("the fake platform is away")
@@ -50,10 +50,10 @@ class FakeChannel:
         reply_to: str | None = None,
         **more: Any,
     ) -> bool:
-        """A person writes; True if the message was taken, False if it was there already.
+        """Send a message as a person; return False if it had already been received.
 
-        ``reply_to="delivered-N"`` answers the N-th reply, as a press of one of its buttons does;
-        ``more`` are further fields of the ``Inbound``, such as ``private=True``.
+        ``reply_to="delivered-N"`` answers the N-th reply, as pressing one of its buttons does;
+        ``more`` are other fields of the ``Inbound``, such as ``private=True``.
         """
         self._number += 1
         id_ = message_id or f"m{self._number}"
@@ -62,7 +62,7 @@ class FakeChannel:
         return taken
 
     async def replies(self, count: int, seconds: float = 60.0) -> list[Reply]:
-        """Wait until ``count`` replies have arrived in all."""
+        """Wait until a total of ``count`` replies have arrived, and return them all."""
         async with asyncio.timeout(seconds):
             while len(self.sent) < count:
                 self._arrived.clear()

@@ -1,4 +1,4 @@
-"""The runtime's clock in a test, for what expires, is due or has been idle."""
+"""The runtime's clock in a test, for anything that expires, becomes due or goes idle."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import time
 
 
 class Clock:
-    """Runs with the machine's clock until it is set ahead or stopped; the fixture ``clock``.
+    """Follows the machine's clock until it is moved ahead or stopped; the fixture ``clock``.
 
-    Real time goes on: deadlines and waits do not follow it.
+    Real time is not affected: deadlines and waits do not use it.
     """
 
     def __init__(self) -> None:
@@ -16,13 +16,13 @@ class Clock:
         self._stopped: float | None = None
 
     def now(self) -> float:
-        """What ``host.now()`` says: Unix time in seconds."""
+        """Return what ``host.now()`` returns: Unix time in seconds."""
         return time.time() + self._ahead if self._stopped is None else self._stopped
 
     def ahead(self, seconds: float) -> None:
-        """Run ``seconds`` ahead of the machine's clock, whatever was set before."""
+        """Run ``seconds`` ahead of the machine's clock, replacing any earlier setting."""
         self._ahead, self._stopped = seconds, None
 
     def stop(self, at: float) -> None:
-        """Stand still at a Unix time in seconds."""
+        """Stop at a Unix time in seconds."""
         self._stopped = at

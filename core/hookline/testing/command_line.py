@@ -1,4 +1,4 @@
-"""The plugins' commands of the command line, run in a test as the program runs them."""
+"""Runs the plugins' command-line commands in a test as the program does."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hookline.store.absent import AbsentStore
 
 @dataclass(frozen=True, slots=True)
 class CliResult:
-    """What a command line came to."""
+    """The result of a command line."""
 
     exit_code: int
     stdout: str
@@ -35,7 +35,7 @@ def run_command(
     """Run ``hookline ARGUMENTS`` with the text ``given`` on standard input.
 
     Args:
-        make_runtime: makes a runtime with this store, not opened, that knows the plugins.
+        make_runtime: creates a runtime with the given store, not opened, and the plugins.
         in_runtime: see ``PluginCommands``.
     """
     options = {"help_option_names": ["-h", "--help"]}
@@ -52,7 +52,7 @@ def run_command(
             code = ended.code
         finally:
             sys.stdin = stdin
-    if isinstance(code, str):  # as Python itself ends
+    if isinstance(code, str):  # as Python itself does
         errors.write(f"{code}\n")
         code = 1
     return CliResult(code or 0, out.getvalue(), errors.getvalue())

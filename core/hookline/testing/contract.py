@@ -25,50 +25,50 @@ from .leaks import Belongings, tasks
 
 Make = Callable[..., Harness]
 ANSWERS = ["Very well."] * 500
-"""What the model says, more often than any hook asks it in one test."""
+"""The model's answers; more than any hook requests in one test."""
 INJECTED = "the contract lets setup fail at its end"
 
 
 class PluginContract:
-    """What every plugin keeps. Subclass it in a test file and name the plugin::
+    """The contract of every plugin. Subclass it in a test file and set ``plugin``::
 
         class TestGreeterContract(PluginContract):
             plugin = Greeter
             config = {"greeting": "Hi"}
 
-    Each test is about one promise; a failure is a sentence that says what to change. The plugin
-    runs in the real core (see ``Harness``) in strict mode, with no network and a model that says
-    ``Very well.``; give it settings with which it starts under such conditions.
+    Each test checks one rule; its failure message says what to change. The plugin runs in the
+    real core (see ``Harness``) in strict mode, without a network and with a model that answers
+    ``Very well.``; give it settings with which it can start under these conditions.
     """
 
     plugin: ClassVar[type[Plugin[Any]]]
     """The class to test."""
     config: ClassVar[Mapping[str, Any]] = {}
-    """Settings with which it starts, as they stand under its name in ``config.yaml``. A setting
-    without a default must be among them: that is how the plugin says that it knows of it."""
+    """Settings with which it can start, as under its name in ``config.yaml``. Must include every
+    setting without a default, to confirm that it is required on purpose."""
     core: ClassVar[Mapping[str, Any]] = {}
-    """Core settings it runs under, by dotted key, such as ``{"paths.allowed_roots": ["/srv"]}``."""
+    """Core settings by dotted key, such as ``{"paths.allowed_roots": ["/srv"]}``."""
     needs: ClassVar[Sequence[type[Plugin[Any]]]] = ()
-    """Plugin classes that are on beside it. A name in its ``requires`` that none of them has is
-    filled by a plugin that does nothing."""
+    """Other plugin classes that are on. A name in its ``requires`` that none of them has is
+    provided by a plugin that does nothing."""
     services: ClassVar[Mapping[type, Any]] = {}
-    """What it finds in ``host.services``: a stand-in for each protocol that a sibling offers."""
+    """What ``host.services`` offers: a fake for each protocol that another plugin would offer."""
     heavy_allowed: ClassVar[Sequence[str]] = ()
-    """Heavy packages that its entry-point module may import after all; say why beside it."""
+    """Heavy packages that its entry-point module may import; say why in a comment."""
     not_secret: ClassVar[Sequence[str]] = ()
-    """Settings that are named like a secret and hold none, such as ``page_token``."""
+    """Settings that are named like a secret but are not one, such as ``page_token``."""
 
-    # What it costs before it is used
+    # Import
 
     def test_its_import_brings_no_heavy_module(self) -> None:
-        """A plugin that is on and not used costs no SDK's import time."""
+        """An enabled plugin that is not used must not cost the import time of an SDK."""
         module = self._module()
         if module == type(self).__module__:
-            pytest.skip(f"{self.plugin.__name__} stands in its test file, which no user imports")
+            pytest.skip(f"{self.plugin.__name__} is defined in a test file, which no user imports")
         try:
             found = heavy_imports(module, frozenset(self.heavy_allowed))
         except NotImportable:
-            pytest.skip(f"{module} is on nobody's path but that of this test run")
+            pytest.skip(f"{module} can only be imported in this test run")
         except ImportError as error:
             _fail(f"importing {module} in a fresh interpreter failed:\n{error}")
         if found:
@@ -79,7 +79,7 @@ class PluginContract:
             )
 
     def test_its_entry_point_leads_to_it(self) -> None:
-        """The name under ``plugins:`` finds this class, and no other dist's."""
+        """The name under ``plugins:`` refers to this class and to no other dist's."""
         package = self.plugin.__module__.partition(".")[0]
         points = list(entry_points(group=GROUP))
         own = [p for p in points if p.module.partition(".")[0] == package]
@@ -99,7 +99,7 @@ class PluginContract:
     # Its settings
 
     def test_its_required_settings_are_known(self) -> None:
-        """A setting has a default, or the contract gives it one."""
+        """Every setting has a default or a value in the contract's ``config``."""
         missing = [name for name in settings.required(self._model()) if name not in self.config]
         if missing:
             _fail(
@@ -109,7 +109,7 @@ class PluginContract:
             )
 
     def test_its_settings_go_there_and_back(self) -> None:
-        """Dumped and validated again, the settings are equal."""
+        """Settings that are dumped and validated again are equal."""
         made = self._settings()
         dumped = made.model_dump(by_alias=True)
         try:
@@ -126,7 +126,7 @@ class PluginContract:
             )
 
     def test_its_settings_have_a_json_schema(self) -> None:
-        """``hookline config schema`` and forms can describe the settings."""
+        """``hookline config schema`` and web forms can describe the settings."""
         try:
             json.dumps(self._model().model_json_schema())
         except Exception as error:
@@ -136,7 +136,7 @@ class PluginContract:
             )
 
     def test_its_secrets_are_masked(self) -> None:
-        """No token appears when settings are shown, logged or dumped."""
+        """No secret appears when settings are shown, logged or dumped."""
         plain = [n for n in settings.plain_secrets(self._model()) if n not in self.not_secret]
         if plain:
             _fail(
@@ -157,18 +157,18 @@ class PluginContract:
     # Its hooks
 
     def test_its_hooks_are_valid(self, harness: Make) -> None:
-        """Every hook is spelt right, takes what it is given, and is marked."""
+        """Every hook is spelled correctly, accepts its arguments, and is marked."""
         h = self._open(harness)
         try:
             h.run(h.aopen())
         except PluginRefused as error:
             _fail(f"{self.plugin.__name__} cannot be registered: {error}.")
-        except Exception:  # of its setup, say; taking a turn words it
+        except Exception:  # for example, from setup; the turn below reports it
             h.close()
         self._turn(h)
 
     def test_it_survives_hostile_events(self, harness: Make, tmp_path: Path) -> None:
-        """Every hook takes empty, huge and malformed events, and changes none of them."""
+        """Every hook handles empty, huge and malformed events, and modifies none of them."""
         h = self._open(harness)
         folder = tmp_path / "files"
         folder.mkdir()
@@ -182,10 +182,10 @@ class PluginContract:
         if complaints:
             _fail("\n".join(complaints))
 
-    # Coming and going
+    # Setup and teardown
 
     def test_it_can_be_set_up_twice(self, harness: Make, tmp_path: Path) -> None:
-        """A second start in one process, on the same home, is like the first."""
+        """A second start in the same process, with the same home, is like the first."""
         found = []
         for _ in range(2):
             h = self._open(harness, home=tmp_path / "again")
@@ -216,7 +216,7 @@ class PluginContract:
             )
 
     def test_a_failing_setup_leaves_nothing(self, harness: Make) -> None:
-        """When ``setup`` raises at its end, it is as if the plugin were not there."""
+        """If ``setup`` raises at its end, nothing of the plugin remains."""
         bare = self._bare(harness)
         self._turn(bare)
         broken = _with_failing_setup(self.plugin)
@@ -234,7 +234,7 @@ class PluginContract:
             )
 
     def test_it_costs_no_token_when_off(self, harness: Make, tmp_path: Path) -> None:
-        """Switched off, it adds no byte to what a model is sent."""
+        """When it is off, it adds nothing to what is sent to a model."""
         sent = []
         for h in (self._bare(harness, tmp_path), self._open(harness, on=False, at=tmp_path)):
             self._turn(h)
@@ -248,7 +248,7 @@ class PluginContract:
                 f"bytes more than without the plugin. Nothing of it may act at import."
             )
 
-    # How a harness is made
+    # Creating harnesses
 
     def _open(
         self,
@@ -259,7 +259,7 @@ class PluginContract:
         at: Path | None = None,
         **options: Any,
     ) -> Harness:
-        """A harness with the plugin (``on``: in config as a mapping, else as ``false``)."""
+        """Create a harness with the plugin, which is switched off unless ``on``."""
         entry = dict(self.config) if on else False
         if at is not None:
             options["workspace"] = at / "workspace"
@@ -273,21 +273,21 @@ class PluginContract:
         )
 
     def _bare(self, harness: Make, at: Path | None = None) -> Harness:
-        """A harness without the plugin."""
+        """Create a harness without the plugin."""
         options = {"workspace": at / "workspace"} if at is not None else {}
         company = self._company()
         config: dict[str, Any] = {plugin_name(kind): {} for kind in company}
         return harness(*company, config=config, core=self.core, model=ANSWERS, **options)
 
     def _company(self) -> list[type[Plugin[Any]]]:
-        """The plugins that are on beside it; those it needs come first."""
+        """Return the other plugins that are on; those it needs come first."""
         named = [*self.needs, _Probe]
         taken = {plugin_name(kind) for kind in named}
         stubs = [type(name, (Plugin,), {}) for name in self.plugin.requires if name not in taken]
         return [_offering(self.services), *stubs, *named]
 
     def _turn(self, h: Harness) -> TurnContext:
-        """Take a turn without a person; its context, or an idle one if a guard refused it."""
+        """Run a turn without a person; return its context, or an idle one if a guard refused it."""
         try:
             h.send("Hello.", approve="no")
         except Exception as error:
@@ -298,7 +298,7 @@ class PluginContract:
         seen = h.plugin(_Probe).seen
         return seen[-1] if seen else idle_context(h.runtime.engine)
 
-    # What is known of the plugin
+    # About the plugin
 
     def _name(self) -> str:
         return plugin_name(self.plugin)
@@ -313,7 +313,7 @@ class PluginContract:
             _fail(f"the contract's `config` is refused by {self._model().__name__}: {error}")
 
     def _module(self) -> str:
-        """The module its entry point names, or the one it stands in."""
+        """Return the module in its entry point, or the one it is defined in."""
         for point in entry_points(group=GROUP, name=self._name()):
             if point.module.partition(".")[0] == self.plugin.__module__.partition(".")[0]:
                 return point.module
@@ -332,7 +332,7 @@ class PluginContract:
 
 
 class _Probe(Plugin[NoConfig]):
-    """Keeps the contexts of the turns that begin."""
+    """Records the context of each turn that begins."""
 
     def __init__(self, config: NoConfig, host: Host) -> None:
         super().__init__(config, host)
@@ -344,7 +344,7 @@ class _Probe(Plugin[NoConfig]):
 
 
 def _offering(services: Mapping[type, Any]) -> type[Plugin[Any]]:
-    """A plugin that offers ``services``."""
+    """Create a plugin that offers ``services``."""
 
     class Offers(Plugin[NoConfig]):
         @hookimpl(tryfirst=True)
@@ -356,7 +356,7 @@ def _offering(services: Mapping[type, Any]) -> type[Plugin[Any]]:
 
 
 def _with_failing_setup(kind: type[Plugin[Any]]) -> type[Plugin[Any]]:
-    """A subclass under the same name whose ``setup`` does its work and then raises."""
+    """Create a subclass of the same name whose ``setup`` does its work and then raises."""
 
     async def setup(self: Any, host: Host) -> None:
         original = getattr(kind, "setup", None)
@@ -372,9 +372,9 @@ def _with_failing_setup(kind: type[Plugin[Any]]) -> type[Plugin[Any]]:
 
 
 def _registered(h: Harness) -> set[str]:
-    """Everything that plugins have registered with a running core."""
+    """Describe everything that plugins have registered with a running core."""
     runtime = h.runtime
-    h.hooks.close()  # Otherwise every signal of a hook is listened to.
+    h.hooks.close()  # Otherwise every hook's signal has a listener.
     has_receivers = runtime.bus.signals.has_receivers
     return {
         *(f"tool {name}" for name in runtime.engine.tools),

@@ -1,4 +1,4 @@
-"""A plugin's hooks meet events, and what is wrong with how they take them, in sentences."""
+"""Calls a plugin's hooks with events and describes what goes wrong, in sentences."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from hookline.sessions.context import TurnContext
 from .hostile import Case, answer
 
 MOST = 3
-"""Complaints about one hook; the rest is likely to be the same again."""
+"""The maximum number of complaints about one hook; more are likely to be the same."""
 CONTRIBUTIONS: dict[str, type] = {"system_prompt": Section, "pre_prompt": ContextBlock}
 INSIDE: dict[str, type] = {"around_tool": ToolResult, "around_model": ModelResponse}
 
@@ -33,7 +33,7 @@ INSIDE: dict[str, type] = {"around_tool": ToolResult, "around_model": ModelRespo
 async def meet(
     bus: Bus, implementation: Implementation, ctx: TurnContext, cases: Iterable[Case]
 ) -> list[str]:
-    """Give every event to one hook of a plugin; a sentence for each that it takes badly."""
+    """Call one hook of a plugin with every event; return a sentence for each problem."""
     complaints: list[str] = []
     for case in cases:
         given, untouched = case.make(), case.make()
@@ -80,7 +80,7 @@ def _call_next(hook: str) -> Any:
 
 
 def _judged(hook: str, result: Any, given: Any, case: Case) -> str | None:
-    """What is wrong with the type of an answer, by the hook's kind."""
+    """Return what is wrong with the type of a result, given the hook's kind."""
     kind = HOOKS[hook].kind
     if result is None or kind == "observe":
         return None
@@ -108,7 +108,7 @@ def _wrong_type(result: Any, wanted: tuple[type, ...], case: Case) -> str | None
 
 
 def _place(error: BaseException) -> str:
-    """File and line of the innermost frame."""
+    """Return the file and line of the innermost frame."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

@@ -1,4 +1,4 @@
-"""What importing a module brings along, seen in a fresh interpreter."""
+"""Finds what importing a module imports in turn, in a fresh interpreter."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ except ModuleNotFoundError as error:
 new = {name.partition(".")[0] for name in set(sys.modules) - before}
 print(json.dumps([missing, {name: blame[name] for name in sorted(new & set(blame))}]))
 """
-"""Reports which of the heavy packages came, and the line that first asked for each. A package that
-a plugin merely looks for (``find_spec``) is not imported and not reported."""
+"""Reports the heavy packages that were imported and the line that first imported each. A package
+that a plugin only looks up (``find_spec``) is not imported and not reported."""
 
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """A heavy package, and the first line that asked for it."""
+    """A heavy package and the line that first imported it."""
 
     package: str
     file: str
@@ -51,11 +51,11 @@ class Import:
 
 
 class NotImportable(Exception):
-    """The module is nowhere on the path of a fresh interpreter."""
+    """A fresh interpreter cannot find the module."""
 
 
 def heavy_packages() -> frozenset[str]:
-    """The import names in ``heavy.yaml``."""
+    """Return the import names in ``heavy.yaml``."""
     import yaml
 
     text = (files(__package__) / "heavy.yaml").read_text("utf-8")
@@ -64,10 +64,10 @@ def heavy_packages() -> frozenset[str]:
 
 
 def heavy_imports(module: str, allowed: frozenset[str] = frozenset()) -> list[Import]:
-    """The heavy packages that importing ``module`` brings, beside those that are ``allowed``.
+    """Return the heavy packages that importing ``module`` imports, except those ``allowed``.
 
     Raises:
-        NotImportable: there is no such module outside this process (a test file, say).
+        NotImportable: the module does not exist outside this process (for example, a test file).
         ImportError: importing it failed; the text is the traceback.
     """
     order = json.dumps([module, sorted(heavy_packages() - allowed)])
@@ -84,6 +84,6 @@ def heavy_imports(module: str, allowed: frozenset[str] = frozenset()) -> list[Im
 
 
 def _read(output: str) -> tuple[str, dict[str, Any]]:
-    """The probe's last line; a module may print something of its own before."""
+    """Parse the probe's last line; the module may have printed something before it."""
     missing, found = json.loads(output.strip().splitlines()[-1])
     return missing, found

@@ -1,4 +1,4 @@
-"""The real core around the plugins of a test."""
+"""Runs the plugins of a test in the real core."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ MODEL = "test/model"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a message came to."""
+    """The result of a message."""
 
     text: str
     stop: str
@@ -64,19 +64,19 @@ class Outcome:
 
 
 class Harness:
-    """Core with the given plugins and nothing else but, where it is installed, ``commands``.
+    """Core with only the given plugins and, if it is installed, ``commands``.
 
     Args:
         plugins: plugin classes, outermost first.
-        config: the settings of the only plugin, or of each by name; by name, ``False`` stands
-            for a plugin that is switched off.
+        config: the settings of the only plugin, or of each by name; by name, ``False`` switches
+            a plugin off.
         model: what the model answers, in order, or a ``ScriptedModel``.
-        core: settings of core, such as ``{"max_iterations": 3}``; dotted keys.
-        strict: raise plugins' errors; ``False`` to test isolation.
-        home: the home folder; kept between harnesses that share it.
+        core: core settings by dotted key, such as ``{"max_iterations": 3}``.
+        strict: raise errors of plugins; ``False`` to test isolation.
+        home: the home folder; harnesses may share one.
         workspace: where tools work; a folder in the home by default.
-        deadlines: seconds by hook, in place of the specs'.
-        answers: what the person answers to questions, in order.
+        deadlines: seconds by hook, overriding those of the specs.
+        answers: the person's answers to questions, in order.
     """
 
     def __init__(
@@ -108,10 +108,10 @@ class Harness:
         self._hooks: HookRecorder | None = None
         self._channel: FakeChannel | None = None
 
-    # Asking
+    # Sending messages
 
     def send(self, text: str, **options: Any) -> Outcome:
-        """A person says ``text``; the whole turn is run, background hooks included."""
+        """Send ``text`` as a person and run the whole turn, including background hooks."""
         return self.run(self.asend(text, **options))
 
     async def asend(
@@ -124,7 +124,7 @@ class Harness:
         system: str | None = None,
         message_id: str | None = None,
     ) -> Outcome:
-        """As :meth:`send`, in a running event loop."""
+        """Like :meth:`send`, in a running event loop."""
         runtime = await self.aopen()
         heard = len(self.notices)
         inbound = Inbound(
@@ -144,7 +144,7 @@ class Harness:
         return Outcome(turn.reply, turn.stop, turn, tuple(self.notices[heard:]))
 
     def cli(self, arguments: str, input: str = "") -> CliResult:  # noqa: A002
-        """Run ``hookline ARGUMENTS``, a command of the plugins, as the program does.
+        """Run ``hookline ARGUMENTS``, a command that a plugin adds, as the program does.
 
         Args:
             arguments: what follows ``hookline``, quoted as in a shell.
@@ -168,11 +168,11 @@ class Harness:
             self._runner = asyncio.Runner()
         return self._runner.run(work)
 
-    # What there is to look at
+    # Inspecting
 
     @property
     def runtime(self) -> Runtime:
-        """The running core, opened if need be."""
+        """The running core, opened if necessary."""
         if self._opened is None:
             self.run(self.aopen())
         assert self._opened is not None
@@ -180,27 +180,27 @@ class Harness:
 
     @property
     def hooks(self) -> HookRecorder:
-        """What the bus did: ``h.hooks["pre_tool"]``."""
+        """The recorded calls of hooks: ``h.hooks["pre_tool"]``."""
         self.runtime  # noqa: B018
         assert self._hooks is not None
         return self._hooks
 
     @property
     def channel(self) -> FakeChannel:
-        """A network channel named ``fake``, for tests of delivery."""
+        """A network channel named ``fake``, for testing delivery."""
         self.runtime  # noqa: B018
         assert self._channel is not None
         return self._channel
 
     def plugin(self, kind: type[T]) -> T:
-        """The instance of a plugin class."""
+        """Return the instance of a plugin class. Raises ``KeyError`` if it is not on."""
         for loading in self.runtime.plugins.loadings.values():
             if isinstance(loading.plugin, kind):
                 return loading.plugin
         raise KeyError(f"{kind.__name__} is not on: {self.states()}")
 
     def states(self) -> dict[str, tuple[str, str]]:
-        """State and reason of each plugin."""
+        """Return the state and reason of each plugin."""
         found = self.runtime.plugins.loadings
         return {n: (one.state, one.reason) for n, one in found.items() if n in self._classes}
 
@@ -216,7 +216,7 @@ class Harness:
     def _runtime(self, store: Any = None) -> Runtime:
         overrides = {"model": MODEL, "workspace": str(self.workspace), **self._core}
         loaded = load(self.home, {}, overrides)
-        # Found by its entry point, so that every conversation has /new, /stop and so on.
+        # Loaded through its entry point, so that every conversation has /new, /stop and so on.
         entries = {"commands": PluginEntry("commands")}
         entries |= {name: _entry(name, self._settings.get(name, {})) for name in self._classes}
         person = _person(self)
@@ -246,7 +246,7 @@ class Harness:
         return runtime
 
     def checks(self) -> list[tuple[str, Check]]:
-        """The plugins' checks for `hookline doctor`, each with its plugin's name."""
+        """Return the plugins' checks for `hookline doctor`, each with its plugin's name."""
         found: list[tuple[str, Check]] = []
         self.runtime.bus.gather(
             "register_checks", lambda plugin: lambda check: found.append((plugin, check))
@@ -257,13 +257,13 @@ class Harness:
         self.notices.append(event)
 
     async def aclose(self) -> None:
-        """Close the runtime; the home stays."""
+        """Close the runtime; the home is kept."""
         if self._opened is not None:
             runtime, self._opened = self._opened, None
             await runtime.__aexit__(None, None, None)
 
     def close(self) -> None:
-        """Close from synchronous code."""
+        """Close the runtime from synchronous code."""
         if self._runner is not None:
             self._runner.run(self.aclose())
             self._runner.close()
@@ -273,10 +273,10 @@ class Harness:
 
 
 def plugin_name(kind: type[Plugin[Any]]) -> str:
-    """The name a class is registered under in tests.
+    """Return the name a class is registered under in tests.
 
-    It is the name of the entry point that leads to the class, where its dist is installed;
-    otherwise it is made of the class's: ``PromptCache`` → ``prompt-cache``.
+    This is the name of the entry point that refers to the class, if its dist is installed;
+    otherwise it is derived from the class name: ``PromptCache`` → ``prompt-cache``.
     """
     package = kind.__module__.partition(".")[0]
     for name, values in installed().items():
@@ -300,7 +300,7 @@ def _entry(name: str, settings: Any) -> PluginEntry:
 
 
 def _person(harness: Harness) -> type[Plugin[Any]]:
-    """The person at the terminal: answers questions from ``harness.answers``."""
+    """Create the person at the terminal, who answers questions from ``harness.answers``."""
 
     class Person(Plugin[NoConfig]):
         @hookimpl(trylast=True)

@@ -1,7 +1,7 @@
-"""Events as a hook meets them on a bad day: empty, huge, malformed, half missing.
+"""Hostile events for hooks: empty, huge, malformed or incomplete.
 
-:func:`events` makes them for one hook. Each is made anew for every use, so that a hook which
-changes what it was given can be told from one that does not.
+:func:`events` creates them for one hook. Each is created anew for every use, so that it can be
+detected when a hook modifies its event.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from hookline_hookspecs import (
 )
 
 DEPTH = 300
-"""How deep arguments are nested: far beyond what a person writes, within what ``json`` reads."""
+"""How deep arguments are nested: far deeper than a person writes, within the limit of ``json``."""
 
 TEXTS: dict[str, str] = {
     "an empty text": "",
@@ -54,7 +54,7 @@ TEXTS: dict[str, str] = {
     "many lines": "line \n" * 50_000,
     "a million characters": "A" * 1_000_000,
 }
-"""What a text may be, by what it is called in a failure's sentence."""
+"""Hostile texts by their description in failure messages."""
 
 COMMON_TOOLS: dict[str, tuple[str, ...]] = {
     "bash": ("command", "timeout", "workdir"),
@@ -66,12 +66,12 @@ COMMON_TOOLS: dict[str, tuple[str, ...]] = {
     "skill_manage": ("action", "name", "content", "file"),
     "delegate": ("task", "context", "tools"),
 }
-"""Tools that plugins of the standard set bring and guards look at, with their parameters."""
+"""Tools of the standard plugins that guards examine, with their parameters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One event: what it is called, how it is made, and the tool that ``ctx.tool`` is to be."""
+    """One event: its description, how to create it, and the tool for ``ctx.tool``."""
 
     label: str
     make: Callable[[], Any]
@@ -79,12 +79,12 @@ class Case:
 
 
 def events(hook: str, folder: Path, tools: Iterable[Tool]) -> Iterator[Case]:
-    """The events for a hook that takes one of a turn; none for hooks of start and end.
+    """Yield the events for a hook of a turn; none for startup and shutdown hooks.
 
     Args:
         hook: its name.
-        folder: an empty one, in which files of attachments are made.
-        tools: those that are registered.
+        folder: an empty folder for the files of attachments.
+        tools: the registered tools.
     """
     if hook in ("pre_tool", "around_tool", "post_tool"):
         for case in _calls(tools):
@@ -100,7 +100,7 @@ def events(hook: str, folder: Path, tools: Iterable[Tool]) -> Iterator[Case]:
 
 
 def answer(hook: str, event: Any) -> Any:
-    """What lies inside a middleware of ``hook``: a tool's result or a model's response."""
+    """Return what ``call_next`` gives a middleware of ``hook``: a tool result or model response."""
     if hook == "around_tool":
         return ToolResult(event, TEXTS["lone surrogates"], ok=False)
     return ModelResponse((TextBlock(TEXTS["markup and placeholders"]),), "end")
@@ -177,7 +177,7 @@ def _no_work(**arguments: Any) -> str:
 
 
 def _result(case: Case) -> Case:
-    """The result of a case's call, with a text as odd as its arguments."""
+    """Create the result of a case's call, with a text as hostile as its arguments."""
 
     def make() -> ToolResult:
         call: ToolCall = case.make()
@@ -239,7 +239,7 @@ def _question(text: str) -> Question:
 
 
 _FAULT = ValueError("the contract's own")
-"""One object, because exceptions are equal only to themselves."""
+"""A single object, because exceptions are equal only to themselves."""
 _MAKERS: dict[str, Callable[[str], Any]] = {
     **dict.fromkeys(("start_of_session", "system_prompt", "end_of_session"), _session),
     "pre_compact": _session,

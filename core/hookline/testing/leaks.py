@@ -1,4 +1,4 @@
-"""What a piece of work has left behind: threads, open files, tasks."""
+"""Detects leaked threads, open files and tasks."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from dataclasses import dataclass
 from pathlib import Path
 
 OPEN_FILES = Path("/proc/self/fd")
-"""Where the system lists this process's open files; there is none on every system."""
+"""The system's list of this process's open files; does not exist on every system."""
 GRACE = 5.0
-"""Seconds that a thread which has been told to end may take to do so."""
+"""Seconds that a thread may take to end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Belongings:
-    """The threads that live and the files that are open, with how often each."""
+    """The live threads and the open files, with the number of times each is open."""
 
     threads: frozenset[threading.Thread]
     files: Counter[str]
 
     @classmethod
     def now(cls) -> Belongings:
-        """Those of this process."""
+        """Return those of this process."""
         gc.collect()
         return cls(frozenset(threading.enumerate()), _open_files())
 
     def left(self) -> list[str]:
-        """What is there now and was not then, described; threads have a moment to end."""
+        """Describe what exists now but did not then, after giving threads time to end."""
         until = time.monotonic() + GRACE
         while (left := self._left()) and time.monotonic() < until:
             time.sleep(0.02)
@@ -48,15 +48,15 @@ def _open_files() -> Counter[str]:
         for entry in OPEN_FILES.iterdir():
             try:
                 name = str(entry.readlink())
-            except OSError:  # the one that listing the folder itself had opened
+            except OSError:  # the descriptor opened to list the folder itself
                 continue
-            # Numbers of sockets and pipes differ every time; only how many there are counts.
+            # The numbers of sockets and pipes always differ; only their count is compared.
             found[name.partition(":")[0] if ":[" in name else name] += 1
     return found
 
 
 def tasks() -> list[str]:
-    """The tasks of the running event loop beside the current one, described."""
+    """Describe the tasks of the running event loop, except the current one."""
     current = asyncio.current_task()
     return sorted(_told(t) for t in asyncio.all_tasks() if t is not current and not t.done())
 

@@ -1,4 +1,4 @@
-"""A model that answers what the test says, and remembers what it was sent."""
+"""A model that gives scripted answers and records its requests."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ Step: TypeAlias = (
 
 
 def calls(name: str, /, **arguments: Any) -> ToolCall:
-    """A tool call for a script; its id is filled in when it is played."""
+    """Create a tool call for a script; its id is set when it is played."""
     return ToolCall("", name, arguments)
 
 
 class ScriptedModel:
-    """Plays ``steps`` in order and keeps what it was sent; past the end it fails with a sentence.
+    """Plays ``steps`` in order and records each request; raises ``AssertionError`` past the end.
 
-    What there is to assert on, a request an entry:
+    These attributes, with one entry per request, are for assertions:
 
     - ``requests``: the neutral ``ModelRequest``, as ``pre_model`` left it.
     - ``wires``: the ``WireRequest``, as ``pre_send`` left it; ``wires[n].stable["system"]``,
@@ -56,7 +56,7 @@ class ScriptedModel:
         self._count = 0
 
     def render(self, request: ModelRequest) -> WireRequest:
-        """The request as one JSON fragment for each message; equal messages give equal bytes."""
+        """Encode each message as one JSON fragment; equal messages give equal bytes."""
         self._asked = request
         return WireRequest(
             provider=self.name,
@@ -68,8 +68,8 @@ class ScriptedModel:
         )
 
     async def send(self, wire: WireRequest, on_delta: DeltaSink | None) -> ModelResponse:
-        """Play the next step."""
-        # Requests of several sessions may be rendered before the first of them is sent.
+        """Record the request and play the next step."""
+        # Several sessions may render requests before the first one is sent.
         stable = wire.stable
         request = stable.request if isinstance(stable, _Rendered) else self._asked
         assert request is not None
@@ -104,7 +104,7 @@ class ScriptedModel:
 
     @property
     def last(self) -> ModelRequest:
-        """The newest request."""
+        """The latest request."""
         return self.requests[-1]
 
     @property
@@ -114,7 +114,7 @@ class ScriptedModel:
 
 
 class _Rendered(FrozenDict):
-    """The stable parts of a request in bytes, and the request that they are of."""
+    """The encoded stable parts of a request, and the request itself."""
 
     def __init__(self, request: ModelRequest) -> None:
         super().__init__(

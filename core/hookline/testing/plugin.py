@@ -1,6 +1,6 @@
-"""The pytest plugin: the fixtures ``harness``, ``clock``, ``store`` and its parts, and an option.
+"""The pytest plugin: the fixtures ``harness``, ``clock`` and ``store``, and an option.
 
-It imports nothing of Hookline until a test asks for a fixture.
+It does not import Hookline until a test requests a fixture.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--hookline-store``: the store that the fixture ``store`` opens."""
+    """Add ``--hookline-store``: the store that the fixture ``store`` opens."""
     parser.getgroup("hookline").addoption(
         "--hookline-store",
         default="sqlite",
@@ -28,7 +28,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture
 def harness(tmp_path: Path) -> Iterator[Callable[..., Harness]]:
-    """Make harnesses: ``harness(MyPlugin, config={…}, model=["hi"])``; see ``Harness``."""
+    """A factory of harnesses: ``harness(MyPlugin, config={…}, model=["hi"])``; see ``Harness``."""
     from .harness import Harness
 
     made: list[Harness] = []
@@ -55,21 +55,21 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.fixture
 def store_url(request: pytest.FixtureRequest) -> str:
-    """What ``store`` opens: ``--hookline-store``, or what a conftest makes of this fixture."""
+    """What ``store`` opens: ``--hookline-store``. A conftest may override this fixture."""
     return str(request.config.getoption("--hookline-store"))
 
 
 @pytest.fixture
 def store_home(tmp_path: Path) -> Path:
-    """The home of the fixture ``store``; not there before it is opened."""
+    """The home of the fixture ``store``; created when the store is opened."""
     return tmp_path / "home"
 
 
 @pytest.fixture
 async def store(store_home: Path, store_url: str) -> AsyncIterator[Any]:
-    """A real store, open in ``store_home``; for tests that are coroutines.
+    """A real store, open in ``store_home``, for tests that are coroutines.
 
-    It needs pytest-asyncio in auto mode. Elsewhere: ``async with open_store(home) as store``.
+    It needs pytest-asyncio in auto mode. Otherwise use ``async with open_store(home) as store``.
     """
     from .store import open_store
 

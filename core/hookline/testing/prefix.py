@@ -1,4 +1,4 @@
-"""``assert_prompt_stable``: what a session has sent, it sends again, byte for byte."""
+"""``assert_prompt_stable``: each request of a session repeats the previous one byte for byte."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from .harness import Harness
 
 AROUND = 24
-"""Bytes shown before and after the first one that differs."""
+"""The number of bytes shown before and after the first difference."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Break:
-    """Where a request stops repeating the one before it. ``at`` is an offset in bytes."""
+    """Where a request first differs from the previous one. ``at`` is an offset in bytes."""
 
     tier: str
     message: int | None
@@ -28,19 +28,19 @@ class _Break:
 
 
 def assert_prompt_stable(sent: Harness | Sequence[WireRequest]) -> None:
-    """Every request of a session repeats the one before it, so that a provider's cache holds.
+    """Assert that every request of a session repeats the previous one, so that caching works.
 
-    The system prompt and the tools are the same bytes in each, and the encoded messages of one
-    are the first messages of the next. Cache markers, which move, are no part of this. Sessions
-    are told apart by ``session_id``, and models by their name, as each has a cache of its own.
+    The system prompt and the tools must be the same bytes in each, and the encoded messages of one
+    must be the first messages of the next. Cache markers, which move, are ignored. Requests are
+    grouped by ``session_id`` and by model, because each model has its own cache.
 
     Args:
-        sent: a harness, whose model's requests for turns are compared (requests for an
+        sent: a harness, whose model's requests for turns are compared (those made by
             ``ask_model`` are not), or the ``WireRequest`` objects of any provider, in order.
 
     Raises:
         AssertionError: a sentence with the tier, the message, the first differing byte and, for a
-            harness, the plugin that changed it; or there are not two requests to compare.
+            harness, the plugin that changed it; or if there are no two requests to compare.
     """
     __tracebackhide__ = True
     wires, steps = _sent(sent)
@@ -60,7 +60,7 @@ def assert_prompt_stable(sent: Harness | Sequence[WireRequest]) -> None:
 
 
 def _sent(sent: Any) -> tuple[list[WireRequest], Sequence[Any]]:
-    """The requests, and the steps of plugins where they are known."""
+    """Return the requests, and the plugins' steps if they are known."""
     if not hasattr(sent, "model"):
         return list(sent), ()
     pairs = zip(sent.model.wires, sent.model.requests, strict=True)
@@ -93,7 +93,7 @@ def _offset(old: bytes, new: bytes) -> int:
 
 
 def _culprit(found: _Break, session: str, steps: Sequence[Any]) -> str | None:
-    """The plugin whose step put one of the two in place of what it was given."""
+    """Return the plugin whose step produced one of the two differing versions."""
     for step in reversed(steps):
         result = step.result
         if step.error is not None or result is None or result.session_id != session:
@@ -106,7 +106,7 @@ def _culprit(found: _Break, session: str, steps: Sequence[Any]) -> str | None:
 
 
 def _part(found: _Break, event: Any) -> Any:
-    """The part of a wire or of a neutral request that a break is about."""
+    """Return the part of a wire or provider-neutral request in which the break is."""
     parts = event.fragments if isinstance(event, WireRequest) else event.messages
     if found.message is not None:
         return parts[found.message] if found.message < len(parts) else b""

@@ -1,4 +1,4 @@
-"""Records what the bus did: which hook, which plugin, in which order, the result, the time."""
+"""Records the calls of the bus: hook, plugin, order, result and time."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from hookline_hookspecs import HOOKS, Step
 from hookline.bus.bus import Bus
 
 CORE_STEPS = ("model", "tool")
-"""Steps that core itself makes: a model call, and the run of a tool."""
+"""Steps of core itself: model calls and tool runs."""
 SHOWN = 60
-"""Characters of an event or a result in :meth:`HookRecorder.table`."""
+"""The maximum length of an event or a result in :meth:`HookRecorder.table`."""
 
 
 @dataclass(frozen=True, slots=True)
 class HookCall:
-    """One implementation's call.
+    """One call of a hook implementation.
 
-    ``event`` is what it was given beside ``ctx``, ``result`` what it returned (a guard that fails
-    has returned a ``Deny``), ``error`` what it raised. ``started`` and ``seconds`` are of
+    ``event`` is the argument besides ``ctx``, ``result`` what it returned (``Deny`` for a guard
+    that failed), ``error`` what it raised. ``started`` and ``seconds`` are measured with
     ``time.perf_counter``. ``kind`` is the hook's.
     """
 
@@ -36,12 +36,12 @@ class HookCall:
 
 
 class HookRecorder:
-    """What every implementation was given and what it answered, in the order of the calls.
+    """The arguments and result of every implementation, in call order.
 
     ``recorder["pre_tool"]`` lists the calls of a hook, ``recorder["model"]`` and
     ``recorder["tool"]`` core's own model calls and tool runs; ``calls`` is all of them. ``fired``
-    holds name and event of each hook's signal, also where no plugin implements it. ``setup``,
-    ``teardown`` and the ``register_*`` hooks come before and after a turn and are not recorded.
+    holds the name and event of each hook's signal, even if no plugin implements the hook.
+    ``setup``, ``teardown`` and the ``register_*`` hooks are called outside turns and not recorded.
     """
 
     def __init__(self, bus: Bus) -> None:
@@ -54,7 +54,7 @@ class HookRecorder:
             bus.signals.connect(hook, listen)
 
     def close(self) -> None:
-        """Record no more, and take every subscription back."""
+        """Stop recording and remove every subscription."""
         if self._step in self._bus.observers:
             self._bus.observers.remove(self._step)
         for hook, listen in self._listeners.items():
@@ -86,11 +86,11 @@ class HookRecorder:
         return [call for call in self.calls if call.hook == hook]
 
     def order(self) -> list[str]:
-        """The hooks in the order in which they fired."""
+        """Return the hooks in the order they fired."""
         return [hook for hook, _ in self.fired]
 
     def table(self) -> str:
-        """A line for each call, for reading: number, hook, plugin, milliseconds, event, answer."""
+        """Return a readable line per call: number, hook, plugin, milliseconds, event, result."""
         return "\n".join(
             f"{number}. {call.hook} of {call.plugin}, {call.seconds * 1000:.1f} ms: "
             f"{_short(call.event)} -> {_short(call.error or call.result)}"

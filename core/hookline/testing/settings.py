@@ -1,4 +1,4 @@
-"""What the contract asks of a plugin's settings: required ones, secrets, the way there and back."""
+"""Inspects a plugin's settings for the contract: required ones and secrets."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from pydantic import BaseModel, SecretBytes, SecretStr, ValidationError
 SECRET_NAME = re.compile(
     r"(?:^|_)(?:token|secret|password|passwd|api_?key|private_key|credentials?|webhook_secret)$"
 )
-"""Names of settings that hold a secret; ``max_tokens`` and ``token_env`` do not."""
+"""Matches names of settings that hold a secret; not ``max_tokens`` or ``token_env``."""
 CANARY = "canary-6f1d2c"
-"""A secret that can be searched for."""
+"""A recognizable secret to search for."""
 
 
 def required(model: type[BaseModel]) -> list[str]:
-    """The settings without a default, as they are written in ``config.yaml``."""
+    """Return the settings without a default, as named in ``config.yaml``."""
     fields = model.model_fields.items()
     return [field.alias or name for name, field in fields if field.is_required()]
 
 
 def plain_secrets(model: type[BaseModel], where: str = "") -> Iterator[str]:
-    """The settings whose name says that they are secret and whose type is plain text."""
+    """Yield the settings that are named like a secret but are plain text."""
     for name, field in model.model_fields.items():
         kinds = set(_kinds(field.annotation))
         if SECRET_NAME.search(name.lower()) and str in kinds and SecretStr not in kinds:
@@ -34,7 +34,7 @@ def plain_secrets(model: type[BaseModel], where: str = "") -> Iterator[str]:
 
 
 def _kinds(annotation: Any) -> Iterator[Any]:
-    """The types in an annotation such as ``SecretStr | None``."""
+    """Yield the types in an annotation such as ``SecretStr | None``."""
     arguments = getattr(annotation, "__args__", ())
     if not arguments:
         yield annotation
@@ -43,7 +43,7 @@ def _kinds(annotation: Any) -> Iterator[Any]:
 
 
 def with_canaries(model: type[BaseModel], settings: Mapping[str, Any]) -> BaseModel:
-    """The settings with a known secret in every one that takes it and is not given."""
+    """Return the settings with ``CANARY`` in every unset secret that accepts it."""
     filled = dict(settings)
     for name, field in model.model_fields.items():
         key = field.alias or name
@@ -51,13 +51,13 @@ def with_canaries(model: type[BaseModel], settings: Mapping[str, Any]) -> BaseMo
             filled[key] = CANARY
             try:
                 model.model_validate(filled)
-            except ValidationError:  # it wants a secret of a certain shape
+            except ValidationError:  # it requires a secret of a certain format
                 del filled[key]
     return model.model_validate(filled)
 
 
 def secrets(value: Any) -> Iterator[str]:
-    """Every secret inside validated settings, in plain text."""
+    """Yield every secret in validated settings, in plain text."""
     if isinstance(value, SecretStr):
         yield value.get_secret_value()
     elif isinstance(value, SecretBytes):

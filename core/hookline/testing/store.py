@@ -1,4 +1,4 @@
-"""A real store, found as core finds it: by the entry point group ``hookline.stores``."""
+"""Opens a real store, found like core finds it, in the entry points ``hookline.stores``."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from hookline.engine import find_driver
 
 @asynccontextmanager
 async def open_store(home: Path, url: str = "sqlite") -> AsyncIterator[Any]:
-    """A store driver (protocol ``Store``), open while the block runs.
+    """Open a store driver (protocol ``Store``) for the duration of the block.
 
     Args:
-        home: the folder that becomes its home.
-        url: what ``store:`` says in ``config.yaml``: a driver's name, or a URL whose scheme names
-            it.
+        home: the folder to use as its home.
+        url: a value of ``store:`` in ``config.yaml``: a driver's name, or a URL whose scheme is the
+            name.
 
     Raises:
-        LookupError: no installed dist has that driver.
+        LookupError: no installed dist provides that driver.
     """
     name = url.split(":", 1)[0]
     driver = find_driver("hookline.stores", name)
