@@ -1,8 +1,8 @@
 """The event bus: the one place where core calls plugins.
 
-pluggy holds the contract and checks registrations, blinker tells listeners afterwards, and this
-package walks the implementations itself, so that each may be a coroutine, is isolated, timed and
-held to its deadline, and its plugin is known.
+pluggy defines the hooks and checks registrations, and blinker notifies listeners afterwards. This
+package calls the implementations itself, so that each may be a coroutine, is isolated, timed and
+limited by its deadline, and errors can be attributed to its plugin.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from ..bus.watchdog import PluginCode, Watchdog
 
 log = logging.getLogger("hookline.bus")
 MOST_FAILURES = 3
-"""Failures in a row that switch a plugin off for the session (DESIGN §3)."""
+"""Consecutive failures after which a plugin is off for the session (DESIGN §3)."""
 
 E = TypeVar("E")
 Call: TypeAlias = Callable[[Any], Awaitable[E]]
 Check: TypeAlias = "Callable[[Implementation, E, E], E] | None"
-"""Called as ``(implementation, before, after)``; returns what goes on."""
+"""Called as ``(implementation, before, after)``; returns the event to continue with."""
 Finish: TypeAlias = "Callable[[E], E] | None"
 Observer: TypeAlias = Callable[[Any, Step], None]
 """Called as ``(ctx, step)`` after each step."""
@@ -44,11 +44,11 @@ _HOOK_OF = {spec.registers: name for name, spec in HOOKS.items() if spec.registe
 class Bus(Registry):
     """Registers plugins and calls their hooks, with one method for each kind of hook.
 
-    Every implementation is watched, held to its deadline and isolated from the others.
+    Every implementation is watched, limited by its deadline and isolated from the others.
 
     Args:
         strict: raise a plugin's errors instead of isolating them (``HOOKLINE_STRICT=1``).
-        deadlines: seconds by hook, in place of the specs' own; for tests.
+        deadlines: seconds by hook, overriding those of the specs; for tests.
     """
 
     def __init__(self, *, strict: bool = False, deadlines: Deadlines | None = None) -> None:
@@ -59,22 +59,22 @@ class Bus(Registry):
         self.observers: list[Observer] = []
 
     def implementations(self, hook: str) -> tuple[Implementation, ...]:
-        """Who implements ``hook``, in the order of the calls."""
+        """Return the implementations of ``hook`` in call order."""
         return self.table[hook]
 
     def withholds_deltas(self) -> bool:
-        """True if a plugin may change a reply, so that no part of it is shown before."""
+        """Return True if a plugin may change a reply, so that it must not be streamed."""
         plugins = [getattr(impl.function, "__self__", None) for impl in self.table["pre_reply"]]
         return not all(getattr(plugin, "adds_to_reply_only", False) for plugin in plugins)
 
     async def observe(self, hook: str, ctx: Any, event: Any) -> None:
-        """Tell every implementation."""
+        """Call every implementation, then send the signal."""
         for impl in self._enabled(hook, ctx):
             await self._step(impl, ctx, event)
         self.signals.send(hook, event, ctx)
 
     async def collect(self, hook: str, ctx: Any, event: Any, kind: type[E]) -> list[tuple[str, E]]:
-        """Every contribution of type ``kind`` with its plugin's name; lists are flattened."""
+        """Return each contribution of type ``kind`` with its plugin's name; lists are flattened."""
         found: list[tuple[str, E]] = []
         for impl in self._enabled(hook, ctx):
             result = await self._step(impl, ctx, event, kind)
@@ -86,9 +86,9 @@ class Bus(Registry):
     async def pipeline(
         self, hook: str, ctx: Any, event: E, check: Check[E] = None, finish: Finish[E] = None
     ) -> E:
-        """Pass ``event`` through every step; ``check`` sees each change and may undo it.
+        """Pass ``event`` through every implementation; ``check`` may undo each change.
 
-        ``finish`` makes the outcome final before the signal tells it.
+        ``finish`` is applied to the result before the signal is sent.
         """
         for impl in self._enabled(hook, ctx):
             result = await self._step(impl, ctx, event, type(event))
@@ -100,7 +100,7 @@ class Bus(Registry):
         return event
 
     async def first(self, hook: str, ctx: Any, event: Any, kind: type[E]) -> E | None:
-        """The first answer that is not None."""
+        """Return the first result that is not None."""
         answer = None
         for impl in self._enabled(hook, ctx):
             answer = await self._step(impl, ctx, event, kind)
@@ -110,9 +110,9 @@ class Bus(Registry):
         return answer
 
     async def veto(self, hook: str, ctx: Any, event: Any) -> tuple[str, Verdict] | None:
-        """The strictest verdict and its plugin: Deny > Ask > Answer > None.
+        """Return the strictest verdict and its plugin: Deny > Ask > Answer > None.
 
-        The signal ``denied`` follows the hook's own where it is a ``Deny``.
+        If it is a ``Deny``, the signal ``denied`` is sent after the hook's own.
         """
         verdict: tuple[str, Verdict] | None = None
         for impl in self._enabled(hook, ctx):
@@ -128,9 +128,9 @@ class Bus(Registry):
         return verdict
 
     async def gate(self, hook: str, ctx: Any, event: E) -> E | Deny:
-        """Pass ``event`` through every step; the first ``Deny`` ends it.
+        """Pass ``event`` through every implementation, stopping at the first ``Deny``.
 
-        The hook's own signal tells what has passed; the signal ``denied`` tells the rest.
+        Sends the hook's own signal if the event passed, otherwise the signal ``denied``.
         """
         for impl in self._enabled(hook, ctx):
             result = await self._step(impl, ctx, event, type(event), Deny)
@@ -146,7 +146,7 @@ class Bus(Registry):
         """Run ``core(event)`` inside every middleware, the first plugin outermost.
 
         Raises:
-            AroundFault: a middleware failed by itself or returned something else.
+            AroundFault: a middleware itself failed or returned the wrong type.
         """
         call = core
         for impl in reversed(self.table[hook]):
@@ -158,7 +158,7 @@ class Bus(Registry):
         return result
 
     def gather(self, hook: str, register: Callable[[str], Callable[..., None]]) -> None:
-        """Call a synchronous ``register_*`` hook; ``register(plugin)`` gives its callable."""
+        """Call a synchronous ``register_*`` hook; ``register(plugin)`` returns its argument."""
         for impl in self.table[hook]:
             self.gather_one(impl, register(impl.plugin))
 
@@ -174,7 +174,7 @@ class Bus(Registry):
             self._record_failure(impl, None, error)
 
     def registered(self, kind: type[E]) -> list[tuple[str, E]]:
-        """Everything of a type that a hook's spec ``registers``, with each plugin's name.
+        """Return everything of a type that a hook's spec ``registers``, with each plugin's name.
 
         Raises:
             KeyError: no hook registers this type.
@@ -190,7 +190,7 @@ class Bus(Registry):
         return found
 
     async def attempt(self, impl: Implementation, ctx: Any, event: Any) -> Any:
-        """One implementation's result, under watch and deadline. Raises what it raises."""
+        """Return one implementation's result, within its deadline. Raises what it raises."""
         watchdog = self.watchdog
         before = watchdog.begin(impl)
         try:
@@ -213,7 +213,7 @@ class Bus(Registry):
     async def run(
         self, plugin: str, where: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any
     ) -> Any:
-        """Call a plugin's function that is no hook, under watch, and await what it returns."""
+        """Call and await a function of a plugin that is not a hook, watched by the watchdog."""
         work = PluginCode(plugin, where)
         result = self.watchdog.call(work, function, *args, **kwargs)
         if result is None or not hasattr(result, "__await__"):
@@ -222,7 +222,7 @@ class Bus(Registry):
         return await drive(coroutine, self.watchdog, work)
 
     def notify_observers(self, ctx: Any, step: Step) -> None:
-        """Show a step to every observer; one that fails does not harm the step."""
+        """Call every observer with a step; if one fails, the step is not affected."""
         for observer in self.observers:
             try:
                 observer(ctx, step)
@@ -236,10 +236,10 @@ class Bus(Registry):
         return [impl for impl in found if impl.plugin not in ctx.disabled]
 
     async def _step(self, impl: Implementation, ctx: Any, event: Any, *kinds: type) -> Any:
-        """One implementation's result, or what its failure means.
+        """Return one implementation's result, or the result that its failure counts as.
 
-        The result is one of ``kinds`` or None. That of a ``collect`` hook may be a list, and
-        anything in it; a failed guard's is a ``Deny``.
+        The result is one of ``kinds`` or None; for a ``collect`` hook it may also be a list, with
+        any items. For a guard that failed it is a ``Deny``.
         """
         start = perf_counter() if self.observers else 0.0
         result: Any = None
@@ -272,7 +272,7 @@ class Bus(Registry):
         return next(filter(None, wrong), None)
 
     async def _middleware(self, impl: Implementation, ctx: Any, event: Any) -> Any:
-        """The middleware that an implementation returns, or None. Raises ``AroundFault``."""
+        """Return the middleware of an implementation, or None. Raises ``AroundFault``."""
         try:
             made = await self.attempt(impl, ctx, event)
             if made is None or callable(made):
@@ -287,7 +287,7 @@ class Bus(Registry):
     async def _enclose(
         self, impl: Implementation, ctx: Any, middleware: Any, inner: Call[E], kind: Any, event: Any
     ) -> Any:
-        """Run ``inner(event)`` inside a middleware. Raises ``AroundFault`` for its own fault."""
+        """Run ``inner(event)`` inside a middleware. Raises ``AroundFault`` if that itself fails."""
         inner_errors: list[BaseException] = []
 
         async def call_next(changed: Any) -> E:
@@ -308,7 +308,7 @@ class Bus(Registry):
             return result
         except BaseException as error:
             failure = error
-            # The same object coming out is the inner call's own failure passing through.
+            # If it is the same object, the inner call failed, not the middleware.
             meant = isinstance(error, (AroundFault, ProviderError))
             if meant or not is_fault(error) or any(error is one for one in inner_errors):
                 raise
@@ -319,9 +319,9 @@ class Bus(Registry):
                 self.notify_observers(ctx, impl.step(event, result, start, failure))
 
     def _record_failure(self, impl: Implementation, ctx: Any, error: BaseException) -> None:
-        """Log a failure and send ``plugin_failed``; switch the plugin off after the third in a row.
+        """Log a failure and send ``plugin_failed``; switch the plugin off after three in a row.
 
-        A plugin that guards stays on. In strict mode ``error`` is raised.
+        A plugin with guard hooks stays on. In strict mode, ``error`` is raised.
         """
         if self.strict:
             raise error

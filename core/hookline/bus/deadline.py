@@ -1,8 +1,8 @@
-"""Runs plugins' coroutines step by step: watched, within a deadline, and ended if they cling.
+"""Runs plugins' coroutines step by step, within a deadline, and closes those that do not stop.
 
 Most hooks return without waiting for anything. ``asyncio.timeout`` around each of them would cost
-more than the hook (28 µs against 4 µs for ten, measured); so the caller takes the first step by
-hand, and a deadline is armed only when the coroutine really suspends.
+more than the hook itself (28 µs instead of 4 µs for ten, measured), so the caller runs the first
+step directly, and a deadline is set only if the coroutine suspends.
 
 A coroutine stays in the task that started it, because timeouts and task groups inside it belong to
 that task.
@@ -22,21 +22,21 @@ from ..bus.watchdog import HookTimeout, PluginCode, Watchdog
 
 log = logging.getLogger("hookline.bus")
 GRACE = 3.0
-"""Seconds a cancelled hook or background task may take to clean up before it is ended."""
+"""Seconds a cancelled hook or background task has to clean up before it is closed."""
 SLOW = 3.0
-"""Seconds after which the person is told who is waited for."""
+"""Seconds after which the person is shown which plugin is slow."""
 _NOT_STARTED: Any = object()
 Slow: TypeAlias = "Callable[[], None] | None"
 """Called once, after ``SLOW`` seconds."""
 
 
 class Deadline:
-    """Cancels the current task after ``seconds``, and ends a coroutine that goes on all the same.
+    """Cancels the current task after ``seconds``, and again if the coroutine does not stop.
 
-    A cancellation by this deadline or from outside leaves the coroutine ``GRACE`` seconds; then
-    :attr:`is_over` is true and the task is cancelled once more. A timeout inside the coroutine
-    cancels the task too, and takes that back when it has been handled; it does not count. ``slow``
-    is called once, after ``SLOW`` seconds.
+    After a cancellation by this deadline or from outside, the coroutine has ``GRACE`` seconds; then
+    :attr:`is_over` is set and the task is cancelled again. A timeout inside the coroutine also
+    cancels the task, but undoes it once handled; it does not count. ``slow`` is called once, after
+    ``SLOW`` seconds.
     """
 
     def __init__(self, seconds: float | None, slow: Slow = None) -> None:
@@ -44,7 +44,7 @@ class Deadline:
         self._loop = asyncio.get_running_loop()
         self._before = self._task.cancelling()
         self.cancels = 0
-        """How often this deadline has cancelled the task."""
+        """How many times this deadline has cancelled the task."""
         self.is_over = False
         self._timers: list[asyncio.TimerHandle] = []
         self._grace: asyncio.TimerHandle | None = None
@@ -62,18 +62,18 @@ class Deadline:
         self._cancel()
 
     def begin_grace(self) -> None:
-        """The coroutine is about to be told that its task was cancelled."""
+        """Start the grace period; called before ``CancelledError`` is thrown into the coroutine."""
         if self._grace is None and self._task.cancelling() > self._before:
             self._grace = self._loop.call_later(GRACE, self._end)
 
     def check_grace(self) -> None:
-        """The coroutine has made a step; a cancellation that was its own may be taken back."""
+        """Stop the grace period if a step of the coroutine has undone its own cancellation."""
         if self._grace is not None and self._task.cancelling() <= self._before:
             self._grace.cancel()
             self._grace = None
 
     def close(self) -> None:
-        """Disarm, and take back the cancellations that were not asked for from outside."""
+        """Stop the timers and undo this deadline's own cancellations."""
         for timer in (*self._timers, self._grace):
             if timer is not None:
                 timer.cancel()
@@ -82,18 +82,18 @@ class Deadline:
 
     @property
     def cancelled_outside(self) -> bool:
-        """True if something else has cancelled the task meanwhile; for after :meth:`close`."""
+        """True if something else has cancelled the task; valid after :meth:`close`."""
         return self._task.cancelling() > self._before
 
 
 async def finish(
     coroutine: Any, waiting_for: Any, watchdog: Watchdog, what: PluginCode, slow: Slow = None
 ) -> Any:
-    """The result of a coroutine whose first step waits for ``waiting_for``.
+    """Return the result of a coroutine whose first step waits for ``waiting_for``.
 
     Raises:
         HookTimeout: it took longer than the deadline of ``what``.
-        CancelledError: the task was cancelled, whatever the coroutine made of that.
+        CancelledError: the task was cancelled, even if the coroutine suppressed it.
     """
     deadline, failure = Deadline(what.deadline, slow), None
     try:
@@ -117,9 +117,9 @@ def drive(
     deadline: Deadline | None = None,
     waiting_for: Any = _NOT_STARTED,
 ) -> Generator[Any, Any, Any]:
-    """The result of a coroutine, each of whose steps is watched.
+    """Return the result of a coroutine, watching each of its steps.
 
-    Passes what it waits for to the event loop, and what comes back to the coroutine.
+    Passes what it waits for to the event loop, and the result back to the coroutine.
     """
     step, argument = coroutine.send, None
     while True:
@@ -150,13 +150,13 @@ def _close(coroutine: Any, what: PluginCode) -> None:
 def plugin_task(
     coroutine: Coroutine[Any, Any, Any], watchdog: Watchdog, what: PluginCode, **options: Any
 ) -> asyncio.Task[Any]:
-    """A task of a plugin's own: watched, ended if it clings, and unable to exit the process."""
+    """Create a task for a plugin, closed if it does not stop and unable to exit the process."""
     if not asyncio.iscoroutine(coroutine):
         raise TypeError(f"a coroutine was expected, got {coroutine!r}")
     work = _contained(coroutine, watchdog, what)
     work.__name__ = getattr(coroutine, "__name__", "work")  # type: ignore[attr-defined]
     task = asyncio.Task(work, loop=asyncio.get_running_loop(), **options)
-    task.add_done_callback(lambda _: coroutine.close())  # it may never have been started
+    task.add_done_callback(lambda _: coroutine.close())  # it may not have been started
     return task
 
 
@@ -169,12 +169,12 @@ async def _contained(coroutine: Any, watchdog: Watchdog, what: PluginCode) -> An
 
 
 class CoreTask(asyncio.Task[Any]):
-    """A task of core, which a plugin's code cannot cancel while it runs in it."""
+    """A task of core that plugin code running in it cannot cancel."""
 
     watchdog: Watchdog
 
     def cancel(self, msg: Any = None) -> bool:
-        """Cancel the task. Raises ``RuntimeError`` for a plugin that it runs at the moment."""
+        """Cancel the task. Raises ``RuntimeError`` if called by the plugin that it is running."""
         if self.watchdog.running is not None and asyncio.current_task(self.get_loop()) is self:
             caller = str(sys._getframe(1).f_globals.get("__name__")).partition(".")[0]
             if caller not in ("asyncio", "hookline"):

@@ -1,4 +1,4 @@
-"""One plugin's implementation of one hook, and its errors in words."""
+"""One plugin's implementation of one hook, and the description of its errors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..bus.watchdog import HookTimeout, PluginCode
 from ..text import clean
 
 LONGEST_REASON = 500
-"""Characters of an error that are shown; the log has the rest."""
+"""The maximum number of characters shown of an error; the log has all of it."""
 
 
 class PluginRefused(Exception):
@@ -25,8 +25,8 @@ class PluginRefused(Exception):
 class Implementation(PluginCode):
     """One plugin's implementation of one hook.
 
-    ``function`` is the plugin's own method, ``call(ctx, event)`` calls it with the arguments that
-    it takes, and ``place`` sorts the implementations of a hook in the order of the calls.
+    ``function`` is the plugin's method, ``call(ctx, event)`` calls it with the arguments it takes,
+    and ``place`` is the sort key for the call order of a hook's implementations.
     """
 
     spec: HookSpec
@@ -35,13 +35,13 @@ class Implementation(PluginCode):
     place: tuple[int, int]
 
     def step(self, event: Any, result: Any, start: float, error: BaseException | None) -> Step:
-        """What observers see of a call that began at ``start`` (``time.perf_counter``)."""
+        """Return the step that observers see; ``start`` is a value of ``time.perf_counter()``."""
         spec, seconds = self.spec, perf_counter() - start
         return Step(spec.name, self.plugin, spec.kind, event, result, start, seconds, error)
 
 
 class AroundFault(Exception):
-    """A middleware failed by itself, not the call that it encloses."""
+    """A middleware itself failed, not the call it wraps."""
 
     def __init__(self, impl: Implementation, cause: BaseException) -> None:
         super().__init__(f"plugin {impl.plugin} failed in {impl.spec.name}: {describe(cause)}")
@@ -49,9 +49,9 @@ class AroundFault(Exception):
 
 
 def is_fault(error: BaseException) -> bool:
-    """True if code that raised ``error`` has failed, whatever the kind of the error.
+    """Return True if ``error`` is a failure of the code that raised it.
 
-    False for what must propagate: Ctrl-C, and a cancellation that somebody has asked for.
+    False for errors that must propagate: Ctrl-C, and a cancellation that was requested.
     """
     if isinstance(error, asyncio.CancelledError):
         try:
@@ -63,7 +63,7 @@ def is_fault(error: BaseException) -> bool:
 
 
 def words(error: BaseException) -> str:
-    """``str(error)``, fit to be stored; empty if ``str`` fails."""
+    """Return ``str(error)``, cleaned for storage; empty if ``str`` fails."""
     try:
         return clean(str(error))
     except Exception:
@@ -71,7 +71,7 @@ def words(error: BaseException) -> str:
 
 
 def describe(error: BaseException, deadline: float | None = None) -> str:
-    """An error as one line for people."""
+    """Describe an error in one line for people."""
     if isinstance(error, HookTimeout):
         return f"no answer within {deadline:g} s" if deadline else "it ran too long"
     text = words(error).strip().split("\n")[0][:LONGEST_REASON]
@@ -79,7 +79,7 @@ def describe(error: BaseException, deadline: float | None = None) -> str:
 
 
 def place_of(error: BaseException) -> str:
-    """`` (FILE:LINE)``, the innermost that is neither core's nor the import system's, or empty."""
+    """Return `` (FILE:LINE)`` of the innermost frame outside core and the import system, if any."""
     found, trace = "", error.__traceback__
     while trace is not None:
         frame = trace.tb_frame

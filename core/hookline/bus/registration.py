@@ -1,4 +1,4 @@
-"""Registers plugins: checks their hooks and keeps who implements which, in the order of calls."""
+"""Registers plugins: checks their hooks and stores the implementations in call order."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hookline_hookspecs.hooks import PROJECT
 from ..bus.implementation import Implementation, PluginRefused
 
 Deadlines: TypeAlias = Mapping[str, float | None]
-"""Seconds by hook (None = no deadline), in place of those in the hooks' specs."""
+"""Seconds by hook (None for no deadline), overriding those of the specs."""
 
 
 class _Manager(pluggy.PluginManager):
-    """Examines only what is marked; pluggy's look at every attribute costs 1 ms a plugin."""
+    """Examines only marked methods; pluggy examines every attribute, at 1 ms per plugin."""
 
     def parse_hookimpl_opts(self, plugin: Any, name: str) -> Any:
         """The options of an implementation; None for any other attribute."""
@@ -26,7 +26,7 @@ class _Manager(pluggy.PluginManager):
 
 
 class Registry:
-    """The registered plugins' implementations by hook, in the order of the calls."""
+    """The registered plugins' implementations by hook, in call order."""
 
     def __init__(self, deadlines: Deadlines) -> None:
         self._deadlines = deadlines
@@ -35,20 +35,20 @@ class Registry:
         self.table: dict[str, tuple[Implementation, ...]] = dict.fromkeys(HOOKS, ())
 
     def register(self, name: str, plugin: object, rank: int) -> None:
-        """Add a plugin; a lower ``rank`` is further outside.
+        """Add a plugin; a lower ``rank`` is further out.
 
         Raises:
-            PluginRefused: a hook is misspelt, unmarked, a wrapper or takes the wrong arguments;
-                nothing of the plugin stays behind.
+            PluginRefused: a hook is misspelled, unmarked, a wrapper or takes the wrong arguments;
+                nothing of the plugin remains registered.
         """
-        _check_hooks(name, plugin)  # refuses all that pluggy would, with what to do
+        _check_hooks(name, plugin)  # rejects all that pluggy would, with advice
         self._manager.register(plugin, name)
         for impl in self._implementations(name, plugin, rank):
             hook = impl.spec.name
             self.table[hook] = tuple(sorted((*self.table[hook], impl), key=lambda i: i.place))
 
     def unregister(self, name: str) -> None:
-        """Remove a plugin and its implementations at once."""
+        """Remove a plugin and its implementations."""
         if self._manager.has_plugin(name):
             self._manager.unregister(name=name)
             for hook, found in self.table.items():
@@ -84,7 +84,7 @@ def _adapt(
 
 
 def _check_hooks(name: str, plugin: object) -> None:
-    """Raise ``PluginRefused`` for a hook that could not be called as its author expects."""
+    """Raise ``PluginRefused`` for a hook that cannot be called as its author expects."""
     for attribute in dir(type(plugin)):
         options = _mark(plugin, attribute)
         if options is not None:

@@ -12,18 +12,18 @@ Fits: TypeAlias = Callable[[Any], bool]
 
 
 def wrong_type(value: object, *wanted: Any) -> TypeError:
-    """The error for a ``value`` that is none of ``wanted``, which are types or descriptions."""
+    """Return the error for a ``value`` that is none of ``wanted``, types or descriptions."""
     names = " or ".join(getattr(kind, "__name__", str(kind)) for kind in wanted)
     return TypeError(f"it returned {type(value).__name__} where {names} or None is wanted")
 
 
 def mistake_in(value: object, *kinds: type) -> TypeError | None:
-    """The error for a ``value`` that is none of ``kinds``, or has a wrong field."""
+    """Return the error for a ``value`` that is none of ``kinds`` or has a wrong field, or None."""
     return wrong_field(value) if isinstance(value, kinds) else wrong_type(value, *kinds)
 
 
 def wrong_field(value: object) -> TypeError | None:
-    """The error for the first field of a dataclass that does not hold what its type says."""
+    """Return the error for the first field of a dataclass whose value has the wrong type."""
     kind: Any = type(value)
     if hasattr(kind, "__dataclass_fields__"):
         for name, fits in _checks(kind):
@@ -35,7 +35,7 @@ def wrong_field(value: object) -> TypeError | None:
 
 
 def listed(result: Any) -> Sequence[Any]:
-    """One contribution, or several, as a sequence."""
+    """Return one or several contributions as a sequence."""
     return result if isinstance(result, (list, tuple)) else (result,)
 
 
@@ -46,7 +46,7 @@ def _checks(kind: Any) -> tuple[tuple[str, Fits], ...]:
 
 
 def _fits(hint: Any) -> Fits:
-    """A check for one annotation; items of tuples are checked, values of mappings are not."""
+    """Return a check for an annotation. Checks items of tuples but not values of mappings."""
     origin, arguments = get_origin(hint) or hint, get_args(hint)
     if origin is Any:
         return lambda _: True

@@ -1,4 +1,4 @@
-"""Telling, afterwards: blinker signals whose receivers are isolated from each other."""
+"""Signals: notifications through blinker, with receivers isolated from each other."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ log = logging.getLogger("hookline.signals")
 class SignalHub:
     """Signals by name. A receiver is called as ``receiver(event, ctx=ctx)``.
 
-    A receiver with an attribute ``plugin`` belongs to that plugin, another one to core.
+    A receiver with an attribute ``plugin`` belongs to that plugin, any other to core.
     """
 
     def __init__(self, watchdog: Watchdog) -> None:
@@ -31,22 +31,22 @@ class SignalHub:
         self._recursive: set[Any] = set()
 
     def connect(self, name: str, receiver: Callable[..., Any]) -> None:
-        """Subscribe; the hub keeps the receiver alive."""
+        """Subscribe a receiver; the hub keeps a strong reference to it."""
         self._space.signal(name).connect(receiver, weak=False)
 
     def disconnect(self, name: str, receiver: Callable[..., Any]) -> None:
-        """Unsubscribe."""
+        """Unsubscribe a receiver."""
         self._recursive.discard(receiver)
         self._space.signal(name).disconnect(receiver)
 
     def has_receivers(self, name: str) -> bool:
-        """True if anybody listens."""
+        """Return True if the signal has receivers."""
         return bool(self._space.signal(name).receivers)
 
     def send(self, name: str, event: object, ctx: Any = None) -> None:
         """Call every receiver; one that raises is logged and the others are still called.
 
-        A receiver does not receive the signal again that it sends itself, directly or not.
+        A receiver is not called for a signal that it sends itself, directly or indirectly.
         """
         found = self._space.get(name)
         if found is None or not found.receivers:
@@ -71,7 +71,7 @@ class SignalHub:
                 self._calling.discard(receiver)
 
     async def aclose(self) -> None:
-        """Cancel what asynchronous receivers still do."""
+        """Cancel asynchronous receivers that are still running."""
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
@@ -84,7 +84,7 @@ class SignalHub:
             self._tasks.discard(finished)
             if not finished.cancelled():
                 error = finished.exception()
-            else:  # without being asked to, it is a failure
+            else:  # a cancellation that nobody requested is a failure
                 error = None if finished.cancelling() else asyncio.CancelledError()
             if error is not None:
                 log.warning("%s failed: %s", work, describe(error))

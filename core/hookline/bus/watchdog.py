@@ -1,6 +1,6 @@
-"""Interrupts a plugin's code that blocks the event loop, and names it while it does.
+"""Logs and interrupts plugin code that blocks the event loop.
 
-The bus marks what it is running; a daemon thread looks twice a second. Code that has not returned
+The bus marks what it is running; a daemon thread checks twice a second. Code that has not returned
 for a second is logged with its plugin. Past its deadline, :class:`HookTimeout` is raised in the
 thread that runs the event loop: in the main thread by a signal, which also ends a blocking system
 call; elsewhere as an asynchronous exception, which the interpreter delivers at its next bytecode.
@@ -21,24 +21,24 @@ from typing import Any, TypeAlias
 
 log = logging.getLogger("hookline.bus")
 STEP_LIMIT = 30.0
-"""Seconds one step may block the event loop where there is no deadline."""
+"""Seconds one step may block the event loop if there is no deadline."""
 LOOK_EVERY = 0.5
-"""Seconds between looks."""
+"""Seconds between checks."""
 LOOKS = 3
-"""Looks at one and the same step after which it is logged that it blocks the event loop."""
+"""Consecutive checks of the same step after which it is logged as blocking the event loop."""
 _SIGNAL: Any = getattr(signal, "SIGURG", None)
-"""Ignored by default and hardly used, so nobody else's handler is taken away."""
+"""Ignored by default and rarely used, so it is unlikely to replace another handler."""
 
 
 class HookTimeout(BaseException):
-    """A hook ran past its deadline. No `Exception`, so that a hook cannot swallow it unawares."""
+    """A hook exceeded its deadline. Not an `Exception`, so hooks do not catch it by accident."""
 
 
 @dataclass(slots=True, eq=False)
 class PluginCode:
     """A plugin's code that can be watched.
 
-    ``where`` tells which, such as ``tool greet``; ``deadline`` is in seconds (None = none).
+    ``where`` identifies it, such as ``tool greet``; ``deadline`` is in seconds, or None.
     """
 
     plugin: str
@@ -53,20 +53,20 @@ Watched: TypeAlias = "tuple[PluginCode | None, float]"
 
 
 class Watchdog:
-    """Watches one event loop's thread. ``begin`` and ``end`` are cheap: two attribute stores."""
+    """Watches the thread of an event loop. ``begin`` and ``end`` only set two attributes."""
 
     def __init__(self) -> None:
         self.running: PluginCode | None = None
-        """The plugin's code that runs now, if any."""
+        """The plugin code that is running, if any."""
         self._until = 0.0
-        """When it must have returned, as ``time.perf_counter`` tells it."""
+        """When it must have returned, in the time of ``time.perf_counter``."""
         self._target = 0
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._previous: Any = None
 
     def call(self, what: PluginCode, function: Callable[..., Any], /, *args: Any, **kw: Any) -> Any:
-        """Call ``function``, the code of ``what``, and watch its caller again afterwards.
+        """Call ``function``, the code of ``what``, then resume watching the caller.
 
         Raises:
             HookTimeout: it blocked for longer than its deadline, or ``STEP_LIMIT`` without one.
@@ -78,9 +78,9 @@ class Watchdog:
             self.end(before)
 
     def begin(self, what: PluginCode) -> Watched:
-        """``what`` starts now; :meth:`call` in two halves, for where a call more counts.
+        """Start watching ``what``; with :meth:`end`, a :meth:`call` without the extra call.
 
-        Returns what was watched before, for :meth:`end`; hooks may call hooks.
+        Returns what was watched before, to pass to :meth:`end`; hooks may call hooks.
         """
         before = self.running, self._until
         self._until = perf_counter() + (what.deadline or STEP_LIMIT)
@@ -88,11 +88,11 @@ class Watchdog:
         return before
 
     def end(self, before: Watched) -> None:
-        """What was running has returned; its caller is watched again."""
+        """Stop watching what was running and resume watching its caller."""
         self.running, self._until = before
 
     def start(self) -> None:
-        """Watch the calling thread. Does nothing when already started."""
+        """Watch the calling thread. Does nothing if already started."""
         if self._thread is not None:
             return
         self._target = threading.get_ident()
@@ -104,7 +104,7 @@ class Watchdog:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop watching and put the signal's handler back."""
+        """Stop watching and restore the signal's handler."""
         if self._thread is None:
             return
         self._stop.set()
@@ -141,7 +141,7 @@ class Watchdog:
             ctypes.pythonapi.PyThreadState_SetAsyncExc(target, error)
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
-        # Judged again here: the hook may have returned while the signal was on its way.
+        # Check again: the hook may have returned before the signal was delivered.
         if self._is_late():
             self._until = perf_counter() + LOOK_EVERY
             raise HookTimeout

@@ -1,1 +1,1 @@
-"""The command line: one module for each group of commands; each imports what it needs to run."""
+"""The command line: one module per group of commands, each importing only what it needs."""

@@ -1,4 +1,4 @@
-"""Builds the command line and turns its ends into exit codes."""
+"""Builds the command line and turns results into exit codes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def start(
     ctx: typer.Context,
     version: Annotated[bool, typer.Option("--version", "-V", help="Show the version.")] = False,
 ) -> None:
-    """Chat on a terminal, else help."""
+    """Chat on a terminal; otherwise show this help."""
     if version:
         from hookline import __version__
 
@@ -79,7 +79,7 @@ def run(arguments: Sequence[str]) -> None:
 
 
 def _take_home(arguments: list[str]) -> list[str]:
-    """``--home DIR`` may stand anywhere before ``--``."""
+    """Remove ``--home DIR``, which may be anywhere before ``--``, and apply it."""
     end = arguments.index("--") if "--" in arguments else len(arguments)
     rest, words = [], iter(arguments[:end])
     for word in words:
@@ -96,10 +96,10 @@ def _take_home(arguments: list[str]) -> list[str]:
 
 
 def _with_plugins(name: str) -> tuple[Any, PluginCommands]:
-    """The command line with the plugins' commands.
+    """Return the command line with the plugins' commands.
 
-    For a command ``name`` that one of Hookline's own plugins brings, no other plugin is imported.
-    Where config cannot be used, the standard set's commands are there.
+    For a command ``name`` that one of Hookline's own plugins provides, no other plugin is imported.
+    If the config is invalid, the commands of the standard set are available.
     """
     from hookline.config import ConfigError, load, plugin_commands
 
@@ -109,9 +109,9 @@ def _with_plugins(name: str) -> tuple[Any, PluginCommands]:
         loaded = load(home(), os.environ)
     except ConfigError as error:
         unshown_config_errors.append(error)
-        loaded = load(Path(__file__).parent, {})  # the defaults: there is neither config nor .env
+        loaded = load(Path(__file__).parent, {})  # the defaults: this folder has no config or .env
     logging.getLogger("hookline").addHandler(logging.NullHandler())
-    with suppress(OSError):  # a command that opens the home says what is wrong with it
+    with suppress(OSError):  # a command that opens the home reports the error
         if home().exists():
             quiet_logging()
     if owner:
@@ -124,7 +124,7 @@ def _with_plugins(name: str) -> tuple[Any, PluginCommands]:
 
 
 def _registered(loaded: Loaded, leave: Set[str]) -> tuple[Any, PluginCommands]:
-    """The command line with the commands of plugins that are not in ``leave``."""
+    """Return the command line with the commands of the plugins that are not in ``leave``."""
     from hookline.runtime import Runtime
     from hookline.store.absent import AbsentStore
 

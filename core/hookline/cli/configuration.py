@@ -14,7 +14,7 @@ from .shared import USAGE, Json, err, home, load_config, out, out_json, set_conf
 if TYPE_CHECKING:
     from hookline.config import Loaded
 
-app = typer.Typer(help="See, check and change the configuration.", no_args_is_help=True)
+app = typer.Typer(help="Show, check and change the configuration.", no_args_is_help=True)
 
 
 @app.command()
@@ -25,7 +25,7 @@ def path() -> None:
 
 @app.command()
 def show(json: Json = False) -> None:
-    """Print the effective config, secrets masked."""
+    """Print the effective config with secrets masked."""
     from hookline.config import effective
 
     found = effective(load_config())
@@ -60,7 +60,7 @@ def check() -> None:
 
 
 def _absent_drivers(loaded: Loaded) -> Iterator[str]:
-    """A sentence for each provider in the config whose driver is not installed."""
+    """Yield a sentence for each provider in the config whose driver is not installed."""
     from hookline.config import provider_settings, split_model
     from hookline.config.problems import nearest, sentence
 

@@ -1,4 +1,4 @@
-"""The commands that plugins add with ``register_cli``, and what is said where one is missing."""
+"""The commands that plugins add with ``register_cli``, and the errors for missing ones."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("hookline.cli")
 InRuntime: TypeAlias = Callable[[Callable[["Runtime"], Coroutine[Any, Any, Any]], Any], Any]
-"""Opens a runtime, whose config the second argument changes, and runs the first."""
+"""Opens a runtime and runs the first argument in it; the second overrides its config."""
 BACKGROUND_SECONDS = 60.0
-"""How long background work is waited for after a command."""
+"""How long to wait for background work after a command."""
 OPEN_GROUPS = ("plugins",)
 """Core's groups that plugins may add commands to."""
 STORE_CLOSED = (
@@ -40,8 +40,8 @@ class PluginCommands:
 
     Args:
         root: the Click group ``hookline``.
-        runtime: one whose plugins are loaded and not set up; ``def`` commands run in it.
-        in_runtime: runs what an ``async def`` command does in a runtime that is open.
+        runtime: a runtime whose plugins are loaded but not set up; ``def`` commands run in it.
+        in_runtime: runs the work of an ``async def`` command in an open runtime.
     """
 
     def __init__(self, root: Any, runtime: Runtime, in_runtime: Callable[..., Any]) -> None:
@@ -71,10 +71,10 @@ class PluginCommands:
         self._owners[" ".join(words)] = plugin
 
     def _runnable(self, plugin: str, words: Sequence[str], command: Any) -> Any:
-        """``command``, with every callback in it run as its kind needs."""
+        """Wrap every callback of ``command`` according to its kind and return ``command``."""
         for name, inner in getattr(command, "commands", {}).items():
             self._runnable(plugin, [*words, name], inner)
-        written = getattr(command.callback, "__wrapped__", None)  # Typer wraps what it was given
+        written = getattr(command.callback, "__wrapped__", None)  # Typer wraps the function
         if inspect.iscoroutinefunction(written):
             command.callback = partial(self._run_coroutine, plugin, words)
         elif written is not None:
@@ -97,9 +97,9 @@ class PluginCommands:
             stop(f"plugin {plugin} failed in `hookline {name}`: {describe(error)}; {hint}", FAILED)
 
     def _run_coroutine(self, plugin: str, words: Sequence[str], /, **options: Any) -> Any:
-        """Run what the plugin registers under this name once it is set up.
+        """Run what the plugin registers under this name after setup.
 
-        An option ``model`` is the config's ``model`` for this call.
+        An option ``model`` overrides the config's ``model`` for this call.
         """
 
         async def work(runtime: Runtime) -> Any:
@@ -118,7 +118,7 @@ class PluginCommands:
     def _set_up(
         self, plugin: str, work: Callable[[Runtime], Awaitable[Any]], settings: dict[str, Any]
     ) -> Any:
-        """Await ``work`` in an open runtime where the plugin is set up."""
+        """Await ``work`` in an open runtime in which the plugin is set up."""
 
         async def checked(runtime: Runtime) -> Any:
             loading = runtime.plugins.loadings[plugin]
@@ -129,7 +129,7 @@ class PluginCommands:
         return self._in_runtime(checked, settings)
 
     def explain(self, name: str) -> None:
-        """Say which plugin that is not on brings, or may bring, the missing command ``name``."""
+        """Print which plugin that is off provides, or may provide, the missing command ``name``."""
         brought = plugin_commands()
         for plugin in [one for one, names in brought.items() if name in names]:
             err(f"hookline: `hookline {name}` comes with plugin {plugin}, {self._fate(plugin)}")
@@ -155,7 +155,7 @@ def invoke(root: Any, words: Sequence[str], explain: Callable[[str], None] | Non
         err(f"hookline: {error.text}")
         raise
     except Exception as error:
-        # Typer brings a Click of its own, and a plugin may use the other: known by their methods.
+        # Typer bundles its own Click, and a plugin may use the other: check for methods, not types.
         show = getattr(error, "show", None)
         if callable(show):
             show()
@@ -169,7 +169,7 @@ def invoke(root: Any, words: Sequence[str], explain: Callable[[str], None] | Non
 
 
 def _missing(error: Any) -> str:
-    """The full name of the command that does not exist, if this is the error."""
+    """Return the full name of the missing command, if that is the error, or an empty string."""
     found = re.match(r"No such command '([^']+)'", error.format_message())
     return f"{error.ctx.command_path} {found[1]}".removeprefix("hookline ") if found else ""
 
@@ -180,7 +180,7 @@ def _warn(event: PluginFailure, **_rest: Any) -> None:
 
 
 def _build(name: str, command: Any, help_: str) -> Any:
-    """The Click command for a function or a Typer app."""
+    """Create the Click command for a function or a Typer app."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     options: dict[str, Any] = {"help": help_} if help_ else {}
     if isinstance(command, typer.Typer):
@@ -198,7 +198,7 @@ def _empty_group(name: str) -> Any:
 
 
 def _registered(runtime: Runtime, plugin: str, words: Sequence[str]) -> Any:
-    """What a plugin that is set up registers under these words."""
+    """Return what a plugin that is set up registers under these words."""
     found: dict[str, Any] = {}
     for impl in runtime.bus.implementations("register_cli"):
         if impl.plugin == plugin:

@@ -1,4 +1,4 @@
-"""``hookline plugins list``, ``enable`` and ``disable``; plugins add the rest of the group."""
+"""``hookline plugins list``, ``enable`` and ``disable``; plugins add the other commands."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .shared import Json, err, load_config, out, out_json, set_config, stop, tab
 if TYPE_CHECKING:
     from hookline.runtime import Runtime
 
-app = typer.Typer(help="See plugins and switch them.", no_args_is_help=True)
+app = typer.Typer(help="List plugins and switch them on or off.", no_args_is_help=True)
 FIELDS = ("name", "dist", "version", "kind", "state", "reason", "hooks")
 
 
 @app.command("list")
 def list_(json: Json = False) -> None:
-    """Every plugin that config names or that is installed, with its state and the reason."""
+    """List every plugin that is installed or in the config, with its state and the reason."""
 
     async def work(runtime: Runtime) -> list[dict[str, Any]]:
         found = await runtime.engine.services[Inspection].plugins()
@@ -48,7 +48,7 @@ def enable(name: str) -> None:
 
 @app.command()
 def disable(name: str) -> None:
-    """Switch a plugin off in config.yaml; its settings stay."""
+    """Switch a plugin off in config.yaml, keeping its settings."""
     _switch(name, False)
 
 

@@ -1,4 +1,4 @@
-"""What the commands share: the home, errors as sentences, output, an open runtime."""
+"""Shared by the commands: the home, error messages, output, opening a runtime."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
 
 _LINE_ENDS = {0x2028: "\\u2028", 0x2029: "\\u2029", 0x85: "\\u0085"}
-"""They end a line for some readers, and JSON allows them raw."""
+"""Line terminators for some readers, which JSON allows unescaped."""
 
 
 unshown_config_errors: list[Exception] = []
@@ -36,35 +36,35 @@ unshown_config_errors: list[Exception] = []
 
 
 def home() -> Path:
-    """The home of this call."""
+    """Return the home folder of this invocation."""
     return find_home()
 
 
 def out(text: str) -> None:
-    """A line to stdout."""
+    """Write a line to stdout."""
     sys.stdout.write(text if text.endswith("\n") else text + "\n")
     sys.stdout.flush()
 
 
 def err(text: str) -> None:
-    """A line to stderr."""
+    """Write a line to stderr."""
     sys.stderr.write(text if text.endswith("\n") else text + "\n")
     sys.stderr.flush()
 
 
 def out_json(value: object) -> None:
-    """A JSON value on one line of stdout."""
+    """Write a JSON value to stdout, on one line."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     out(text.translate(_LINE_ENDS))
 
 
 def stop(text: str, code: int = USAGE) -> NoReturn:
-    """End the command with a sentence on stderr."""
+    """Exit the command with a sentence on stderr."""
     raise CommandError(text, code)
 
 
 def load_config(overrides: Mapping[str, object] | None = None) -> Loaded:
-    """The config; warnings go to stderr, an error ends with exit code 2."""
+    """Return the config. Warnings go to stderr; an error exits with code 2."""
     from hookline.config import ConfigError, load
 
     try:
@@ -78,9 +78,9 @@ def load_config(overrides: Mapping[str, object] | None = None) -> Loaded:
 
 
 def set_config(key: str, value: str) -> Path:
-    """Set a dotted key of config.yaml to a value in YAML; return the file's path.
+    """Set a dotted key of config.yaml to a YAML value and return the file's path.
 
-    Warnings go to stderr, an error ends with exit code 2.
+    Warnings go to stderr; an error exits with code 2.
     """
     from hookline.config import ConfigError, set_value
 
@@ -95,7 +95,7 @@ def set_config(key: str, value: str) -> Path:
 
 
 def with_runtime(work: Callable[[Runtime], Awaitable[T]], loaded: Loaded | None = None) -> T:
-    """Open a runtime, do the work, close it. A store or config error ends with a sentence."""
+    """Run ``work`` in an open runtime and return its result. Exits on a store or config error."""
     from hookline.config import ConfigError
     from hookline.runtime import Runtime
 
@@ -104,7 +104,7 @@ def with_runtime(work: Callable[[Runtime], Awaitable[T]], loaded: Loaded | None 
 
     async def main() -> T:
         async with Runtime(config, home()) as runtime:
-            gc.freeze()  # what a start has made stays; the collector need not look at it again
+            gc.freeze()  # objects made at startup are kept, so the collector can skip them
             gc.enable()
             return await asyncio.ensure_future(work(runtime))  # a task no plugin can cancel
 
@@ -119,7 +119,7 @@ def with_runtime(work: Callable[[Runtime], Awaitable[T]], loaded: Loaded | None 
 
 
 def ready_home() -> None:
-    """The home with its log, made if need be; ends with a sentence if it cannot be."""
+    """Create the home and its log if necessary; exits with an error if that fails."""
     try:
         quiet_logging()
     except OSError as error:
@@ -127,7 +127,7 @@ def ready_home() -> None:
 
 
 def quiet_logging() -> None:
-    """Log to ``logs/hookline.log`` in the home, mode 0600; nothing to the screen."""
+    """Log to ``logs/hookline.log`` in the home (mode 0600), and not to the screen."""
     import logging
     from logging.handlers import RotatingFileHandler
 
@@ -145,7 +145,7 @@ def quiet_logging() -> None:
         backupCount=3,
         delay=True,
         encoding="utf-8",
-        errors="backslashreplace",  # a plugin's error may hold what UTF-8 cannot
+        errors="backslashreplace",  # errors of plugins may contain lone surrogates
     )
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger("hookline")
@@ -154,7 +154,7 @@ def quiet_logging() -> None:
 
 
 def table(rows: list[list[Any]]) -> str:
-    """Rows as text in columns."""
+    """Format rows as text in aligned columns."""
     texts = [["" if cell is None else str(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     line = "  ".join(f"{{:{width}}}" for width in widths)

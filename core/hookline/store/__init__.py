@@ -1,1 +1,1 @@
-"""Stores: where sessions, the journal and the plugins' tables live. The default is SQLite."""
+"""Stores sessions, the journal and the plugins' tables. The default store is SQLite."""

@@ -1,4 +1,4 @@
-"""What stands in where there is no store: plugins can be listed and switched, nothing kept."""
+"""A placeholder where there is no store: plugins can be listed and switched, but store nothing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hookline_hookspecs import StoreError
 
 
 class AbsentStore:
-    """Opens and closes, and refuses everything else with the sentence ``reason``."""
+    """Can be opened and closed; everything else raises ``StoreError`` with ``reason``."""
 
     dialect = "none"
 

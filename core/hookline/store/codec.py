@@ -14,28 +14,28 @@ from hookline_hookspecs import Attachment, Audio, Choice, Inbound, Question, Rep
 from ..text import dump
 
 _NOT_STORED = {
-    Inbound: ("system",),  # the system text of one turn
+    Inbound: ("system",),  # system text for a single turn
     Reply: ("session", "id", "repeated", "delivered"),  # columns of the outbox
 }
 
 
 def inbound_to_json(inbound: Inbound) -> str:
-    """The message as compact JSON; attachments by path."""
+    """Return the message as compact JSON, with attachments by path."""
     return _to_json(inbound)
 
 
 def inbound_from_json(text: str) -> Inbound:
-    """The message that :func:`inbound_to_json` wrote."""
+    """Return the message that :func:`inbound_to_json` encoded."""
     return Inbound(**_from_json(Inbound, text))
 
 
 def reply_to_json(reply: Reply) -> str:
-    """The reply as compact JSON, without its session."""
+    """Return the reply as compact JSON, without its session."""
     return _to_json(reply)
 
 
 def reply_from_json(text: str, session: Session, reply_id: str) -> Reply:
-    """The reply that :func:`reply_to_json` wrote."""
+    """Return the reply that :func:`reply_to_json` encoded."""
     return Reply(session, id=reply_id, **_from_json(Reply, text))
 
 
@@ -54,7 +54,7 @@ def _to_json(item: Inbound | Reply) -> str:
 
 
 def _from_json(kind: type[Inbound | Reply], text: str) -> dict[str, Any]:
-    """The fields that were stored; those of a newer version are left out."""
+    """Return the stored fields, ignoring those of a newer version."""
     known = {field.name for field in fields(kind)}
     data = {name: value for name, value in json.loads(text).items() if name in known}
     if "attachments" in data:
@@ -65,7 +65,7 @@ def _from_json(kind: type[Inbound | Reply], text: str) -> dict[str, Any]:
 
 
 def question_to_json(question: Question | None) -> str | None:
-    """An open question for the store."""
+    """Return an open question as compact JSON, or None."""
     if question is None:
         return None
     choices = [_choice_to_json(choice) for choice in question.choices]
@@ -73,7 +73,7 @@ def question_to_json(question: Question | None) -> str | None:
 
 
 def question_from_json(text: str | None) -> Question | None:
-    """The question that :func:`question_to_json` wrote."""
+    """Return the question that :func:`question_to_json` encoded."""
     data = json.loads(text or "null")
     if not data:
         return None
