@@ -202,5 +202,5 @@ def test_a_tool_that_is_gone_says_what_the_page_says(harness: MakeHarness) -> No
     before.close()
     h = harness(Late, config={"late": False}, home=before.home, model=[calls("later"), "two"])
     (result,) = h.send("hello").tool_calls
-    shown = sentences(section("Sessions that are under way"))[-1]
+    shown = sentences(section("Running sessions"))[-1]
     assert result.text == shown.replace("NAME", "later")
