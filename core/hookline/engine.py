@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
@@ -17,6 +16,7 @@ from hookline_hookspecs.tools import Tool
 
 from .bus.bus import Bus
 from .config import Config, ConfigError, Loaded, choose_model, provider_settings, split_model
+from .config.choose import no_driver
 from .store.absent import AbsentStore
 from .store.journal import Journal
 from .tasks import BackgroundTasks
@@ -90,12 +90,7 @@ class Providers:
         wanted, settings = provider_settings(self._loaded, name)
         driver = find_driver("hookline.providers", wanted)
         if driver is None:
-            near = difflib.get_close_matches(name, self._loaded.presets, 1)
-            hint = f"Did you mean {near[0]}? Else install" if near else "Install"
-            raise ConfigError(
-                f"No provider {wanted!r} is installed. {hint} its package, "
-                f"hookline-{wanted}, or choose another `model:` in config.yaml."
-            )
+            raise ConfigError(no_driver(self._loaded, wanted))
         made: Provider = driver(settings)
         return made
 

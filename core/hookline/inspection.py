@@ -1,18 +1,22 @@
-"""What core tells about itself (service ``Inspection``)."""
+"""What core tells about itself (services ``Inspection`` and ``Configuration``)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any
 
 from hookline_hookspecs import HOOKS, StoreError
 from hookline_hookspecs.inspection import StablePrompt
 
 from .bus.implementation import describe
-from .config import effective
+from .config import ConfigFile, effective, load
+from .config.choose import absent_drivers
+from .config.document import Document
 from .engine import Engine
 from .plugins.discovery import GROUP, hooks_of
 from .plugins.loader import Loading, Plugins
@@ -70,12 +74,8 @@ class CoreInspection:
 
     def plugin_problems(self) -> list[str]:
         """Plugins that are not on although they should be, and settings nobody knows."""
-        lines = []
-        for name, loading in self._plugins.loadings.items():
-            if loading.state in ("failed", "missing"):
-                lines.append(f"plugin {name} is not on: {loading.reason}")
-            lines += loading.warnings
-        return lines
+        off, warnings = _problems(self._plugins)
+        return off + warnings
 
     def plugin_details(self, name: str) -> dict[str, Any]:
         """What a plugin brings and its settings."""
@@ -122,6 +122,43 @@ class CoreInspection:
         """Delete a session and all that was said in it."""
         async with self._sessions.own(session_id):
             await self._journal.delete_session(session_id)
+
+
+class CoreConfiguration:
+    """Implements ``Configuration``; ``make_runtime`` makes a runtime of a config and a home."""
+
+    def __init__(self, home: Path, make_runtime: Callable[..., Any]) -> None:
+        self._home = home
+        self._make_runtime = make_runtime
+
+    def parse(self, text: str, key: tuple[str, ...] = ()) -> Any:
+        """The values in a text."""
+        return Document(".".join(key) or self._home / "config.yaml", text, key).values
+
+    def check(self, text: str | None = None) -> tuple[list[str], list[str]]:
+        """What is off because of the config, and warnings."""
+        loaded = load(self._home, os.environ, text=text)
+        plugins = self._make_runtime(loaded, self._home, strict=False).plugins
+        plugins.load(() if text is None else loaded.plugins)
+        off, warnings = _problems(plugins)
+        absent = [*loaded.provider_errors.values(), *absent_drivers(loaded)]
+        return absent + off, [*loaded.warnings, *warnings]
+
+    def effective(self) -> dict[str, Any]:
+        """The config in effect, masked."""
+        return effective(load(self._home, os.environ))
+
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of the file."""
+        return ConfigFile.model_json_schema()
+
+
+def _problems(plugins: Plugins) -> tuple[list[str], list[str]]:
+    """Sentences about plugins that are not on although they should be, and their warnings."""
+    loadings = plugins.loadings.values()
+    failed = [one for one in loadings if one.state in ("failed", "missing")]
+    off = [f"plugin {one.entry.name} is not on: {one.reason}" for one in failed]
+    return off, [warning for one in loadings for warning in one.warnings]
 
 
 def _schema(kind: Any) -> dict[str, Any]:

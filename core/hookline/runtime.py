@@ -14,7 +14,7 @@ from hookline_hookspecs.drivers import Store
 from hookline_hookspecs.errors import HooklineError
 from hookline_hookspecs.events import PluginFailure
 from hookline_hookspecs.gateway import GatewayHost
-from hookline_hookspecs.inspection import Inspection
+from hookline_hookspecs.inspection import Configuration, Inspection
 
 from .bus.bus import Bus
 from .bus.deadline import CoreTask, plugin_task
@@ -27,7 +27,7 @@ from .dispatch.outbox import Channels, Outbox
 from .dispatch.recovery import Recovery
 from .engine import Engine
 from .home import make_home
-from .inspection import CoreInspection
+from .inspection import CoreConfiguration, CoreInspection
 from .plugins.config_watch import ConfigWatch
 from .plugins.host import PluginHost
 from .plugins.loader import Plugins
@@ -75,6 +75,7 @@ class Runtime:
         self.plugins = Plugins(engine, self.commands, self.channels, make_host, classes or {})
         self.dispatcher.before_message = ConfigWatch(loaded, self.plugins).check
         self._failures = FailureLog(engine)
+        engine.services[Configuration] = CoreConfiguration(home, Runtime)
 
     async def __aenter__(self) -> Runtime:
         engine = self.engine

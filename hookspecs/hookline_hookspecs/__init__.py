@@ -24,7 +24,7 @@ from .host import (
     Access, ArtifactKeeper, Channel, Context, Feature, Hit, Host, Http, HttpResponse, Paths,
     Reacting, Stash, Storage, Threading, Transaction, features, message_ids,
 )
-from .inspection import Inspection, StablePrompt
+from .inspection import Configuration, Inspection, StablePrompt
 from .messages import (
     Block, ImageBlock, Message, TextBlock, ThinkingBlock, ToolCall, ToolResultBlock,
 )
@@ -35,19 +35,19 @@ from .plugin import API, NoConfig, Plugin
 from .tools import Tool, tool
 
 __all__ = [
-    "API", "HOOKS", "SIGNALS", "SLOTS", "Access", "Answer", "ArtifactKeeper", "Ask",
-    "Attachment", "Audio", "AuthError", "BadRequest", "Block", "CachePrice", "Channel", "Check",
-    "CheckResult", "Choice", "Command", "CommandError", "Compacted", "Connection", "Context",
+    "API", "HOOKS", "SIGNALS", "SLOTS", "Access", "Answer", "ArtifactKeeper", "Ask", "Attachment",
+    "Audio", "AuthError", "BadRequest", "Block", "CachePrice", "Channel", "Check", "CheckResult",
+    "Choice", "Command", "CommandError", "Compacted", "Configuration", "Connection", "Context",
     "ContextBlock", "ContextTooLong", "Conversations", "Delta", "DeltaSink", "Denial", "Deny",
     "Excerpt", "Failure", "Feature", "Fragment", "GatewayHost", "GatewayWork", "Hit", "HookSpec",
     "HookSpecs", "HooklineError", "Host", "Http", "HttpResponse", "ImageBlock", "Inbound",
     "Inspection", "Job", "Kind", "Lesson", "Marker", "MaybeAwaitable", "Message", "Migration",
     "ModelRequest", "ModelResponse", "NetworkError", "NoConfig", "Notice", "OverBudget",
     "Overloaded", "Page", "Paths", "Plugin", "PluginFailure", "PrefixBreak", "Provider",
-    "ProviderError", "ProviderSettings", "Question", "RateLimited", "Reacting", "Refused",
-    "Reply", "Reviewer", "Rewrite", "Route", "Section", "Session", "StablePrompt", "Stash",
-    "Step", "Storage", "Store", "StoreError", "Submission", "TextBlock", "ThinkingBlock",
-    "Threading", "Tool", "ToolCall", "ToolError", "ToolOutput", "ToolResult", "ToolResultBlock",
-    "ToolSchema", "Transaction", "Turn", "Usage", "Verdict", "WireRequest", "command",
-    "features", "hookimpl", "message_ids", "tool",
+    "ProviderError", "ProviderSettings", "Question", "RateLimited", "Reacting", "Refused", "Reply",
+    "Reviewer", "Rewrite", "Route", "Section", "Session", "StablePrompt", "Stash", "Step",
+    "Storage", "Store", "StoreError", "Submission", "TextBlock", "ThinkingBlock", "Threading",
+    "Tool", "ToolCall", "ToolError", "ToolOutput", "ToolResult", "ToolResultBlock", "ToolSchema",
+    "Transaction", "Turn", "Usage", "Verdict", "WireRequest", "command", "features", "hookimpl",
+    "message_ids", "tool",
 ]

@@ -1,6 +1,7 @@
-"""The service :class:`Inspection`: information about core, for commands that display it.
+"""The services :class:`Inspection` and :class:`Configuration`: information for commands.
 
-``host.services[Inspection]`` is always available.
+``host.services[Inspection]`` is available from ``setup`` on, ``host.services[Configuration]`` also
+in ``register_cli`` and in ``def`` commands, which run without the store.
 """
 
 from __future__ import annotations
@@ -74,3 +75,27 @@ class Inspection(Protocol):
 
     async def delete_session(self, session_id: str) -> None:
         """Delete a session and all of its messages."""
+
+
+class Configuration(Protocol):
+    """The home's config as it would apply to a start now; each call reads it again.
+
+    Available even if config.yaml prevents a start. Methods raise ``HooklineError``, one sentence
+    per line for each problem, if the config cannot be used.
+    """
+
+    def parse(self, text: str, key: tuple[str, ...] = ()) -> Any:
+        """Return the values in the YAML ``text`` of a config, or of the value at ``key``."""
+
+    def check(self, text: str | None = None) -> tuple[list[str], list[str]]:
+        """Return sentences about plugins and providers that the config keeps off, and warnings.
+
+        Imports every enabled plugin and validates its settings. With ``text``, which replaces the
+        content of config.yaml, no plugin is imported.
+        """
+
+    def effective(self) -> dict[str, Any]:
+        """Return the effective config as plain values, with secrets masked."""
+
+    def schema(self) -> dict[str, Any]:
+        """Return the JSON schema of config.yaml."""

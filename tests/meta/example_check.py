@@ -21,11 +21,11 @@ from meta.tree import ROOT, Dist, normal
 
 EXAMPLE = Dist(ROOT / "examples" / "hookline-standup")
 NEEDED = (
-    *("hookline", "hookline-commands", "hookline-guards", "hookline-inspect", "hookline-run"),
-    *("hookline-scripted", "hookline-sqlite", "hookline-storage"),
+    *("hookline", "hookline-commands", "hookline-configure", "hookline-guards", "hookline-inspect"),
+    *("hookline-run", "hookline-scripted", "hookline-sqlite", "hookline-storage"),
 )
-"""Core and what this path cannot do without: ``/new``, guards, ``plugins info``, ``hookline run``,
-a model, a database and the storage of plugins."""
+"""Core and what this path cannot do without: ``/new``, ``plugins enable``, guards,
+``plugins info``, ``hookline run``, a model, a database and the storage of plugins."""
 SCENARIO = "scenario.yaml"
 STEPS = [
     {

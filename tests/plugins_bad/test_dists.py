@@ -328,6 +328,18 @@ def test_a_ctrl_c_from_an_import_ends_the_command_as_a_ctrl_c(machine: Machine, 
     assert machine.run("run", "hi").out == "hello\n"
 
 
+def test_what_ends_the_process_at_its_import_can_be_switched_off(
+    machine: Machine, site: Site
+) -> None:
+    site.dist("bad", "bad", plugin(before="import os; os._exit(9)"))
+    path = machine.config("plugins: {bad: true}\n")
+    assert machine.run("config", "check").code == 9, "it does end the process"
+    assert machine.run("config", "set", "trace", "true").code == 0
+    off = machine.run("plugins", "disable", "bad")
+    assert (off.code, off.out, off.err) == (0, f"bad is off in {path}\n", "")
+    assert machine.run("run", "hi").out == "hello\n"
+
+
 CLI = {
     "takes a name of core": "register('run', lambda: None)",
     "registers no command": "register('worse', 7)",
@@ -409,8 +421,8 @@ def test_a_missing_command_is_explained(machine: Machine, site: Site) -> None:
     machine.config("plugins: {installer: false, skills: {most: [nonsense]}}\n")
     (off,) = machine.run("plugins", "install").err.splitlines()[-1:]
     assert off == (
-        "hookline: `hookline plugins install` comes with plugin installer, which is off: hookline "
-        "plugins enable installer"
+        "hookline: `hookline plugins install` comes with plugin installer, which is off; write "
+        "`installer: true` below `plugins:` in config.yaml"
     )
 
 

@@ -12,17 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import configuration, plugins
+from . import plugins
 from .plugin_commands import STORE_CLOSED, PluginCommands, invoke
-from .shared import (
-    USAGE,
-    err,
-    home,
-    load_config,
-    quiet_logging,
-    unshown_config_errors,
-    with_runtime,
-)
+from .shared import USAGE, err, home, quiet_logging, unshown_config_errors, with_runtime
 
 if TYPE_CHECKING:
     from hookline.config import Loaded
@@ -54,7 +46,6 @@ def start(
 
 
 app.add_typer(plugins.app, name="plugins")
-app.add_typer(configuration.app, name="config")
 
 
 def run(arguments: Sequence[str]) -> None:
@@ -64,11 +55,9 @@ def run(arguments: Sequence[str]) -> None:
         rest = ["chat"]
     root: Any = typer.main.get_command(app)
     words = [word for word in rest if not word.startswith("-")]
-    own = words[:1] and words[0] in root.commands
-    whole = words[:1] != ["plugins"] or set(words[1:2]) & set(root.commands["plugins"].commands)
     explain = None
-    if not (own and whole) and rest != ["--version"]:
-        root, commands = _with_plugins(words[0] if words else "")
+    if not _has_command(root, words) and rest != ["--version"]:
+        root, commands = _with_plugins(words)
         explain = commands.explain
     try:
         code = invoke(root, rest, explain)
@@ -76,6 +65,13 @@ def run(arguments: Sequence[str]) -> None:
         for error in unshown_config_errors:
             err(f"hookline: {error}")
     raise SystemExit(code)
+
+
+def _has_command(root: Any, words: Sequence[str]) -> bool:
+    """Return whether ``words`` begin with a command of ``root`` or of one of its groups."""
+    for word in words:
+        root = getattr(root, "commands", {word: root}).get(word)
+    return root is not None and not hasattr(root, "commands")
 
 
 def _take_home(arguments: list[str]) -> list[str]:
@@ -95,20 +91,22 @@ def _take_home(arguments: list[str]) -> list[str]:
     return rest + arguments[end:]
 
 
-def _with_plugins(name: str) -> tuple[Any, PluginCommands]:
+def _with_plugins(words: Sequence[str]) -> tuple[Any, PluginCommands]:
     """Return the command line with the plugins' commands.
 
-    For a command ``name`` that one of Hookline's own plugins provides, no other plugin is imported.
-    If the config is invalid, the commands of the standard set are available.
+    For a command that one of Hookline's own plugins provides, no other plugin is imported. If the
+    config is invalid, the commands of the standard set are available.
     """
     from hookline.config import ConfigError, load, plugin_commands
 
     standard = plugin_commands()
-    owner = {plugin for plugin, names in standard.items() if name in names}
+    named = {*words[:1], " ".join(words[:2])}
+    owner = {plugin for plugin, names in standard.items() if named & set(names)}
     try:
         loaded = load(home(), os.environ)
     except ConfigError as error:
-        unshown_config_errors.append(error)
+        if owner != {"configure"}:  # its commands report the error themselves, or correct it
+            unshown_config_errors.append(error)
         loaded = load(Path(__file__).parent, {})  # the defaults: this folder has no config or .env
     logging.getLogger("hookline").addHandler(logging.NullHandler())
     with suppress(OSError):  # a command that opens the home reports the error
@@ -116,8 +114,7 @@ def _with_plugins(name: str) -> tuple[Any, PluginCommands]:
             quiet_logging()
     if owner:
         root, commands = _registered(loaded, set(loaded.plugins) - owner)
-        found = root.commands.get(name)
-        if found is not None and not hasattr(found, "commands"):
+        if _has_command(root, words):
             return root, commands
     unasked = {plugin for plugin, entry in loaded.plugins.items() if entry.standard}
     return _registered(loaded, unasked - set(standard))
@@ -131,8 +128,4 @@ def _registered(loaded: Loaded, leave: Set[str]) -> tuple[Any, PluginCommands]:
     root: Any = typer.main.get_command(app)
     runtime = Runtime(loaded, home(), store=AbsentStore(STORE_CLOSED))
     runtime.plugins.load(leave)
-
-    def in_runtime(work: Any, settings: Any) -> Any:
-        return with_runtime(work, load_config(settings))
-
-    return root, PluginCommands(root, runtime, in_runtime)
+    return root, PluginCommands(root, runtime, with_runtime)

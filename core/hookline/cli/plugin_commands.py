@@ -144,7 +144,7 @@ class PluginCommands:
             return f"which is not on: {loading.reason}"
         if loading is not None and loading.entry.enabled:
             return f"which is not installed: pip install hookline-{plugin}"
-        return f"which is off: hookline plugins enable {plugin}"
+        return f"which is off; write `{plugin}: true` below `plugins:` in config.yaml"
 
 
 def invoke(root: Any, words: Sequence[str], explain: Callable[[str], None] | None = None) -> int:

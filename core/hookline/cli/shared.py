@@ -18,7 +18,6 @@ from hookline_hookspecs import CommandError, HooklineError
 from hookline.home import find_home, make_home
 
 if TYPE_CHECKING:
-    from hookline.config import Loaded
     from hookline.runtime import Runtime
 
 T = TypeVar("T")
@@ -63,54 +62,30 @@ def stop(text: str, code: int = USAGE) -> NoReturn:
     raise CommandError(text, code)
 
 
-def load_config(overrides: Mapping[str, object] | None = None) -> Loaded:
-    """Return the config. Warnings go to stderr; an error exits with code 2."""
-    from hookline.config import ConfigError, load
+def with_runtime(
+    work: Callable[[Runtime], Awaitable[T]], overrides: Mapping[str, object] | None = None
+) -> T:
+    """Run ``work`` in an open runtime and return its result. Exits on a store or config error.
 
-    try:
-        loaded = load(home(), os.environ, overrides or {})
-    except ConfigError as error:
-        unshown_config_errors.clear()
-        stop(str(error))
-    for warning in loaded.warnings:
-        err(f"hookline: warning: {warning}")
-    return loaded
-
-
-def set_config(key: str, value: str) -> Path:
-    """Set a dotted key of config.yaml to a YAML value and return the file's path.
-
-    Warnings go to stderr; an error exits with code 2.
+    ``overrides`` replace config values. Warnings about the config go to stderr.
     """
-    from hookline.config import ConfigError, set_value
-
-    ready_home()
-    path = home() / "config.yaml"
-    try:
-        for warning in set_value(path, key, value, os.environ):
-            err(f"hookline: warning: {warning}")
-    except ConfigError as error:
-        stop(str(error))
-    return path
-
-
-def with_runtime(work: Callable[[Runtime], Awaitable[T]], loaded: Loaded | None = None) -> T:
-    """Run ``work`` in an open runtime and return its result. Exits on a store or config error."""
-    from hookline.config import ConfigError
+    from hookline.config import ConfigError, load
     from hookline.runtime import Runtime
 
-    config = loaded or load_config()
-    ready_home()
-
     async def main() -> T:
-        async with Runtime(config, home()) as runtime:
+        async with Runtime(loaded, home()) as runtime:
             gc.freeze()  # objects made at startup are kept, so the collector can skip them
             gc.enable()
             return await asyncio.ensure_future(work(runtime))  # a task no plugin can cancel
 
     try:
+        loaded = load(home(), os.environ, overrides or {})
+        for warning in loaded.warnings:
+            err(f"hookline: warning: {warning}")
+        _make_home()
         return asyncio.run(main())
     except ConfigError as error:
+        unshown_config_errors.clear()
         stop(str(error))
     except HooklineError as error:
         stop(str(error), FAILED)
@@ -118,7 +93,7 @@ def with_runtime(work: Callable[[Runtime], Awaitable[T]], loaded: Loaded | None 
         raise SystemExit(INTERRUPTED) from None
 
 
-def ready_home() -> None:
+def _make_home() -> None:
     """Create the home and its log if necessary; exits with an error if that fails."""
     try:
         quiet_logging()

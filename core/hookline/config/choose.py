@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from importlib.metadata import entry_points
 from typing import NamedTuple
 
 from hookline_hookspecs import ProviderSettings
 
 from .load import Loaded
 from .model import ProviderConfig
-from .problems import NO_KEY, ConfigError, NoModel
+from .problems import NO_KEY, ConfigError, Key, NoModel, nearest, sentence
 
 
 class ModelChoice(NamedTuple):
@@ -73,3 +75,24 @@ def provider_settings(loaded: Loaded, provider: str) -> tuple[str, ProviderSetti
         options=section.model_extra or {},
         key_env=(preset and preset.key_env) or "",
     )
+
+
+def absent_drivers(loaded: Loaded) -> Iterator[str]:
+    """A sentence for each provider in the config whose driver is not installed."""
+    config = loaded.config
+    models = {config.model: "model", config.auxiliary_model: "auxiliary_model"}
+    models |= dict.fromkeys(config.fallback_models, "fallback_models")
+    keys: dict[str, Key] = {split_model(m).provider: (key,) for m, key in models.items() if m}
+    keys |= {name: ("providers", name, "driver") for name in config.providers}
+    for name in keys.keys() - loaded.provider_errors:
+        driver, _ = provider_settings(loaded, name)
+        if driver not in entry_points(group="hookline.providers").names:
+            yield sentence(loaded.path, loaded.lines, keys[name], no_driver(loaded, driver))
+
+
+def no_driver(loaded: Loaded, name: str) -> str:
+    """What is wrong with the driver `name`, which is not installed, and what to do."""
+    installed = entry_points(group="hookline.providers").names
+    near = nearest(name, {*installed, *loaded.presets} - {name})
+    hint = f"did you mean {near}?" if near else f"pip install hookline-{name}"
+    return f"no provider {name!r} is installed; {hint}"

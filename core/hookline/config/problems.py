@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from hookline_hookspecs import HooklineError
+
 Key: TypeAlias = tuple[str, ...]
 Lines: TypeAlias = Mapping[Key, int | str]
 
@@ -22,7 +24,7 @@ SECRET_NAME = re.compile(r"(api[-_]?keys?|tokens?|secret|password|authorization|
 _URL_PASSWORD = re.compile(r"(://[^/\s:@]*:)[^/\s]+(?=@)")
 
 
-class ConfigError(Exception):
+class ConfigError(HooklineError):
     """The config cannot be used; a command ends with exit code 2.
 
     The text is one or more sentences, one per line; `problems` holds them one by one.

@@ -1,0 +1,189 @@
+"""``config set`` and ``plugins enable|disable`` keep what people wrote."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from .conftest import WRITTEN, Line
+
+COMMENTS = re.findall(r"(?m)(?:^|\s)(# .*?)$", WRITTEN.replace("# b", "@ b"))
+KEYS = {
+    "model": st.sampled_from(["a/b", "null", "'c/d'"]),
+    "trace": st.sampled_from(["true", "false"]),
+    "session": st.sampled_from(["{idle_hours: 3}", "null", "{}"]),
+    "session.idle_hours": st.integers(1, 99).map(str),
+    "session.max_days": st.floats(1, 99).map(str),
+    "providers.openai.api_key": st.sampled_from(["x", "${KEY}", "'#'"]),
+    "providers.new.base_url": st.just("http://h"),
+    "plugins.memory": st.sampled_from(["true", "false", "{a: 1}", "null"]),
+    "plugins.memory.notes_max_chars": st.integers().map(str),
+    "plugins.memory.a.b": st.text(alphabet="ab#\u00e9: ", max_size=9).map(json.dumps),
+    "plugins.titles": st.sampled_from(["true", "{x: [1, 2]}"]),
+    "plugins.titles.x": st.sampled_from(["012", "no", "'1'", "2020-01-01", "'a: b'"]),
+    "plugins.telegram.admins": st.just("[]"),
+    "plugins.my-own": st.just("true"),
+    "operator_message": st.text(alphabet="ab #:\\n'\"{}é", max_size=30).map(json.dumps),
+}
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    edits=st.lists(
+        st.sampled_from(sorted(KEYS)).flatmap(lambda key: st.tuples(st.just(key), KEYS[key])),
+        min_size=1,
+        max_size=3,
+    )
+)
+def test_every_comment_and_the_order_stay(
+    line: Line, path: Path, edits: list[tuple[str, str]]
+) -> None:
+    path.write_text(WRITTEN)
+    for key, value in edits:
+        before = path.read_text()
+        done = line("config", "set", "--", key, value)
+        if done.exit_code:
+            # Only a value that takes others' place can be refused.
+            assert value in ("null", "[]")
+            assert done.stderr.endswith("its comments would be lost; edit the file by hand.\n")
+            assert path.read_text() == before
+    text = path.read_text()
+    assert [comment for comment in COMMENTS if text.count(comment) != 1] == []
+    top = re.findall(r"(?m)^(\w+):", text)
+    assert [key for key in top if key in ("model", "session", "providers", "plugins")] == [
+        "model",
+        "session",
+        "providers",
+        "plugins",
+    ]
+
+
+def test_a_value_is_read_back_as_it_was_set(line: Line, path: Path) -> None:
+    for key, value in (
+        ("plugins.memory.notes_max_chars", "3000"),
+        ("plugins.memory.code", "012"),
+        ("session.idle_hours", "1.5"),
+        ("plugins.prompt-cache.ttl", "5m"),
+    ):
+        done = line("config", "set", key, value)
+        assert (done.stdout, done.stderr) == (f"{key} is set in {path}\n", "")
+    shown = json.loads(line("config", "show", "--json").stdout)
+    assert shown["plugins"]["memory"] == {"notes_max_chars": 3000, "code": "012"}
+    assert shown["plugins"]["prompt-cache"] == {"ttl": "5m"}
+    assert shown["session"]["idle_hours"] == 1.5
+    assert "${KEY}" in path.read_text()
+
+
+def test_a_file_is_made_where_there_is_none(line: Line, path: Path) -> None:
+    path.unlink()
+    line("config", "set", "model", "openai/b")
+    assert path.read_text() == "model: openai/b\n"
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.write_text("# only\n# comments\n")
+    line("plugins", "disable", "titles")
+    assert path.read_text() == "# only\n# comments\nplugins:\n  titles: false\n"
+
+
+def test_a_link_stays_a_link(line: Line, path: Path, tmp_path: Path) -> None:
+    target = path.rename(tmp_path / "elsewhere.yaml")
+    path.symlink_to(target)
+    assert line("config", "set", "trace", "true").exit_code == 0
+    assert path.is_symlink()
+    assert "trace: true" in target.read_text()
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("max_iterations", "many", "wanted a whole number"),
+        ("max_iterations", "012", "without leading zeros"),
+        ("model", "no-slash", "provider/model"),
+        ("model", "[a", "not YAML"),
+        ("model", "{a: 1, a: 2}", "written twice"),
+        ("network", "3", "wanted a mapping"),
+        ("workspace", "${UNSET}", "UNSET is not set"),
+        ("session", "null", "edit the file by hand"),
+        ("a..b", "1", "not a key"),
+    ],
+)
+def test_what_would_not_load_is_not_written(
+    line: Line, path: Path, key: str, value: str, words: str
+) -> None:
+    done = line("config", "set", key, value)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert words in done.stderr
+    assert path.read_text() == WRITTEN
+    assert [file.name for file in path.parent.glob("*config*")] == ["config.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ("plugins:\n  a: &x {n: {v: 1}}\n  b: *x\n", "no *alias"),
+        ("trace: true\ntrace: false\n", "written twice"),
+        ("trace: [\n", "not YAML"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_not_edited(
+    process: Line, path: Path, written: str, words: str
+) -> None:
+    path.write_text(written)
+    for command in (["set", "plugins.b.n.v", "2"], ["unset", "trace"]):
+        done = process("config", *command)
+        assert (done.exit_code, done.stdout) == (2, "")
+        assert words in done.stderr
+        assert path.read_text() == written
+
+
+def test_an_undecodable_file_is_told_of_with_its_line(process: Line, path: Path) -> None:
+    path.write_bytes(b"trace: true\nmodel: \xff\n")
+    done = process("config", "set", "trace", "false")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == f"hookline: {path}:2: not UTF-8; save the file as UTF-8.\n"
+
+
+def test_an_unknown_key_is_written_with_a_warning(line: Line, path: Path) -> None:
+    warning = line("config", "set", "max_iteration", "5").stderr
+    assert warning.startswith("hookline: warning: ")
+    assert "did you mean max_iterations?" in warning
+    assert "max_iteration: 5" in path.read_text()
+
+
+def test_what_switches_a_plugin_off_is_written_with_a_warning(line: Line, path: Path) -> None:
+    warning = line("config", "set", "plugins.web", "12").stderr
+    assert "wanted true, false or a mapping" in warning
+    assert "web: 12" in path.read_text()
+
+
+def test_a_mapping_is_merged(line: Line, path: Path) -> None:
+    line("config", "set", "session", "{idle_hours: 3}")
+    assert json.loads(line("config", "get", "session", "--json").stdout) == {
+        "idle_hours": 3,
+        "max_days": 30,
+    }
+
+
+def test_switching_a_plugin_off_and_on_keeps_its_settings(line: Line, path: Path) -> None:
+    off = line("plugins", "disable", "memory")
+    assert (off.exit_code, off.stdout) == (0, f"memory is off in {path}\n")
+    assert line("config", "get", "plugins.memory").stdout == "false\n"
+    for name in ("memory", "titles", "web-ui"):
+        on = line("plugins", "enable", name)
+        assert (on.exit_code, on.stdout) == (0, f"{name} is on in {path}\n")
+    assert on.stderr == "web-ui is not installed yet: pip install hookline-web-ui\n"
+    text = path.read_text()
+    assert line("config", "get", "plugins.memory.notes_max_chars").stdout == "2200\n"
+    assert re.search(r"titles: true +# dull", text)
+    assert "web-ui: true" in text
+
+
+def test_only_a_known_plugin_can_be_switched_off(line: Line, path: Path) -> None:
+    done = line("plugins", "disable", "memmory")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "there is no plugin memmory" in done.stderr
+    assert path.read_text() == WRITTEN
