@@ -14,9 +14,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from .frozen import freeze_fields
 from .messages import Block, ImageBlock, Message, ToolCall
 
-Slot: TypeAlias = Literal[
-    "identity", "guidance", "operator", "memory", "user", "skills", "context", "date", "channel"
-]
+Slot: TypeAlias = Literal["identity", "guidance", "operator", "memory", "user", "skills", "context", "date", "channel"]
 SLOTS: tuple[Slot, ...] = get_args(Slot)
 """The slots of the stable prompt, in the order in which they are sent."""
 
@@ -158,9 +156,7 @@ class Usage:
         return Usage(*[getattr(self, name) + getattr(other, name) for name in self.__slots__])
 
 
-Stop: TypeAlias = Literal[
-    "", "done", "question", "command", "denied", "max_iterations", "stopped", "error", "budget"
-]
+Stop: TypeAlias = Literal["", "done", "question", "command", "denied", "max_iterations", "stopped", "error", "budget"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,9 +378,7 @@ class PrefixBreak:
     model: str
 
 
-ModelStop: TypeAlias = Literal[
-    "end", "tools", "length", "refusal", "pause", "context", "incomplete"
-]
+ModelStop: TypeAlias = Literal["end", "tools", "length", "refusal", "pause", "context", "incomplete"]
 
 
 @dataclass(frozen=True, slots=True)

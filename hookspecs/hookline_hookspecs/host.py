@@ -143,9 +143,7 @@ class Http(Protocol):
     async def request(self, method: str, url: str, **options: Any) -> HttpResponse:
         """Like :meth:`get`, with any method."""
 
-    def stream(
-        self, method: str, url: str, **options: Any
-    ) -> AbstractAsyncContextManager[HttpResponse]:
+    def stream(self, method: str, url: str, **options: Any) -> AbstractAsyncContextManager[HttpResponse]:
         """Like :meth:`request`, but the ``async with`` block reads the body through ``chunks``."""
 
 
@@ -296,13 +294,7 @@ class Host(Protocol):
         """Run ``coro`` in the background; it is cancelled when the plugin is torn down."""
 
     async def read(
-        self,
-        text: str,
-        source: str,
-        kind: str = "file",
-        *,
-        ctx: Context | None = None,
-        session_id: str | None = None,
+        self, text: str, source: str, kind: str = "file", *, ctx: Context | None = None, session_id: str | None = None
     ) -> str:
         """Return ``text`` as the gate ``pre_read`` passed it, for background work. Where you have a
         context, use :meth:`Context.read`.
@@ -312,13 +304,7 @@ class Host(Protocol):
         """
 
     async def learn(
-        self,
-        text: str,
-        source: str,
-        kind: str,
-        *,
-        ctx: Context | None = None,
-        session_id: str | None = None,
+        self, text: str, source: str, kind: str, *, ctx: Context | None = None, session_id: str | None = None
     ) -> str:
         """Return ``text`` as the gate ``pre_learn`` passed it, for background work. Where you have
         a context, use :meth:`Context.learn`.
@@ -520,9 +506,7 @@ class ArtifactKeeper(Protocol):
         Raises ``StoreError``."""
 
 
-Feature: TypeAlias = Literal[
-    "edits", "threads", "reactions", "ephemeral", "voice", "files", "typing"
-]
+Feature: TypeAlias = Literal["edits", "threads", "reactions", "ephemeral", "voice", "files", "typing"]
 """A capability of a platform; see :class:`Channel`."""
 
 

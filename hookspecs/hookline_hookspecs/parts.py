@@ -36,11 +36,7 @@ class Command:
 
 
 def command(
-    name: str,
-    *,
-    aliases: tuple[str, ...] = (),
-    immediate: bool = False,
-    operator_only: bool = False,
+    name: str, *, aliases: tuple[str, ...] = (), immediate: bool = False, operator_only: bool = False
 ) -> Callable[[F], F]:
     """Make a plugin's method ``(self, ctx, args) -> str | None`` a slash command.
 

@@ -78,9 +78,7 @@ class Tool:
         self.is_async = inspect.iscoroutinefunction(inspect.unwrap(self.run))
 
     @classmethod
-    def from_function(
-        cls, fn: Callable[..., Any], *, name: str | None = None, **options: Unpack[ToolOptions]
-    ) -> Tool:
+    def from_function(cls, fn: Callable[..., Any], *, name: str | None = None, **options: Unpack[ToolOptions]) -> Tool:
         """Create a tool from a function with typed parameters and a docstring.
 
         Lines ``name: text`` under ``Args:`` in the docstring describe the parameters.

@@ -83,9 +83,7 @@ class Bus(Registry):
         self.signals.send(hook, event, ctx)
         return found
 
-    async def pipeline(
-        self, hook: str, ctx: Any, event: E, check: Check[E] = None, finish: Finish[E] = None
-    ) -> E:
+    async def pipeline(self, hook: str, ctx: Any, event: E, check: Check[E] = None, finish: Finish[E] = None) -> E:
         """Pass ``event`` through every implementation; ``check`` may undo each change.
 
         ``finish`` is applied to the result before the signal is sent.
@@ -117,9 +115,7 @@ class Bus(Registry):
         verdict: tuple[str, Verdict] | None = None
         for impl in self._enabled(hook, ctx):
             found = await self._step(impl, ctx, event, Deny, Ask, Answer)
-            if found is not None and (
-                verdict is None or _STRICTNESS[type(found)] > _STRICTNESS[type(verdict[1])]
-            ):
+            if found is not None and (verdict is None or _STRICTNESS[type(found)] > _STRICTNESS[type(verdict[1])]):
                 verdict = (impl.plugin, found)
         self.signals.send(hook, event, ctx)
         if verdict is not None and isinstance(verdict[1], Deny):
@@ -210,9 +206,7 @@ class Bus(Registry):
             slow = partial(ctx.notify, f"Waiting for plugin {impl.plugin} ({impl.where}).")
         return await finish(result, waiting_for, watchdog, impl, slow)
 
-    async def run(
-        self, plugin: str, where: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any
-    ) -> Any:
+    async def run(self, plugin: str, where: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         """Call and await a function of a plugin that is not a hook, watched by the watchdog."""
         work = PluginCode(plugin, where)
         result = self.watchdog.call(work, function, *args, **kwargs)

@@ -86,9 +86,7 @@ class Deadline:
         return self._task.cancelling() > self._before
 
 
-async def finish(
-    coroutine: Any, waiting_for: Any, watchdog: Watchdog, what: PluginCode, slow: Slow = None
-) -> Any:
+async def finish(coroutine: Any, waiting_for: Any, watchdog: Watchdog, what: PluginCode, slow: Slow = None) -> Any:
     """Return the result of a coroutine whose first step waits for ``waiting_for``.
 
     Raises:

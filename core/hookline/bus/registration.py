@@ -71,9 +71,7 @@ def _mark(plugin: object, attribute: str) -> Any:
     return getattr(getattr(type(plugin), attribute, None), f"{PROJECT}_impl", None)
 
 
-def _adapt(
-    function: Callable[..., Any], argnames: tuple[str, ...], spec: HookSpec
-) -> Callable[[Any, Any], Any]:
+def _adapt(function: Callable[..., Any], argnames: tuple[str, ...], spec: HookSpec) -> Callable[[Any, Any], Any]:
     """``function`` as a call of ``(ctx, event)``: implementations may take fewer arguments."""
     names = tuple(argnames)
     if names == ("ctx", spec.event):
@@ -104,16 +102,14 @@ def _check_hook(name: str, plugin: object, attribute: str, options: dict[str, An
         raise PluginRefused(f"{name} implements {hook}, which is no hook; {hint}")
     if options.get("wrapper") or options.get("hookwrapper"):
         raise PluginRefused(
-            f"{name} implements {hook} as a pluggy wrapper; use around_model or around_tool, "
-            f"which return middleware"
+            f"{name} implements {hook} as a pluggy wrapper; use around_model or around_tool, which return middleware"
         )
     function = getattr(plugin, attribute)
     taken = inspect.signature(function).parameters.values()
     required = [one.name for one in taken if one.default is one.empty]
     if odd := [one for one in required if one not in ("ctx", HOOKS[hook].event)]:
         raise PluginRefused(
-            f"{name}: {hook} is called with ctx and {HOOKS[hook].event}, so it cannot take "
-            f"{odd[0]}; the names count"
+            f"{name}: {hook} is called with ctx and {HOOKS[hook].event}, so it cannot take {odd[0]}; the names count"
         )
     if HOOKS[hook].sync and inspect.iscoroutinefunction(function):
         raise PluginRefused(f"{name}: {hook} is called synchronously; write `def`")

@@ -32,8 +32,7 @@ app = typer.Typer(
 
 @app.callback(invoke_without_command=True)
 def start(
-    ctx: typer.Context,
-    version: Annotated[bool, typer.Option("--version", "-V", help="Show the version.")] = False,
+    ctx: typer.Context, version: Annotated[bool, typer.Option("--version", "-V", help="Show the version.")] = False
 ) -> None:
     """Chat on a terminal; otherwise show this help."""
     if version:

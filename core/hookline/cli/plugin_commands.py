@@ -115,9 +115,7 @@ class PluginCommands:
         """Implements ``OpenRuntime`` for a plugin."""
         return self._set_up(plugin, lambda runtime: work(runtime.plugins.host(plugin)), settings)
 
-    def _set_up(
-        self, plugin: str, work: Callable[[Runtime], Awaitable[Any]], settings: dict[str, Any]
-    ) -> Any:
+    def _set_up(self, plugin: str, work: Callable[[Runtime], Awaitable[Any]], settings: dict[str, Any]) -> Any:
         """Await ``work`` in an open runtime in which the plugin is set up."""
 
         async def checked(runtime: Runtime) -> Any:

@@ -62,9 +62,7 @@ def stop(text: str, code: int = USAGE) -> NoReturn:
     raise CommandError(text, code)
 
 
-def with_runtime(
-    work: Callable[[Runtime], Awaitable[T]], overrides: Mapping[str, object] | None = None
-) -> T:
+def with_runtime(work: Callable[[Runtime], Awaitable[T]], overrides: Mapping[str, object] | None = None) -> T:
     """Run ``work`` in an open runtime and return its result. Exits on a store or config error.
 
     ``overrides`` replace config values. Warnings about the config go to stderr.

@@ -47,9 +47,7 @@ class Loaded:
     provider_errors: dict[str, str]
 
 
-def load(
-    home: Path, env: Mapping[str, str], flags: Mapping[str, object] = {}, text: str | None = None
-) -> Loaded:
+def load(home: Path, env: Mapping[str, str], flags: Mapping[str, object] = {}, text: str | None = None) -> Loaded:
     """Load the config of `home`; the defaults if config.yaml is absent or empty.
 
     `env` is the process environment. `flags` are command-line options by dotted key; those that are
@@ -79,8 +77,7 @@ def load(
         config=config,
         path=path,
         plugins={
-            name: _entry(("plugins", name), plugins, faults, document)
-            for name in dict.fromkeys([*standard, *plugins])
+            name: _entry(("plugins", name), plugins, faults, document) for name in dict.fromkeys([*standard, *plugins])
         },
         warnings=(*warnings, *unknown),
         presets=presets,
@@ -126,9 +123,7 @@ def plugin_commands() -> Mapping[str, list[str]]:
     return _defaults()[2]
 
 
-def _entry(
-    key: Key, plugins: dict[str, Any], faults: dict[Key, str], document: Document
-) -> PluginEntry:
+def _entry(key: Key, plugins: dict[str, Any], faults: dict[Key, str], document: Document) -> PluginEntry:
     """The entry of the plugin at `key`. `faults` are sentences by key, of any plugin."""
     value = plugins.get(key[1])
     settings = dict(value) if isinstance(value, dict) else {"enabled": value}

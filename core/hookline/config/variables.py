@@ -11,9 +11,7 @@ from .model import ConfigFile
 from .problems import NO_KEY, ConfigError, Key, is_secret, map_scalars, sentence
 
 PREFIX = "HOOKLINE_"
-_ASSIGNMENT = re.compile(
-    r"""(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(?:(['"])(.*?)\2|([^'"\s#].*?)?)(?:\s+#.*)?""", re.A
-)
+_ASSIGNMENT = re.compile(r"""(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(?:(['"])(.*?)\2|([^'"\s#].*?)?)(?:\s+#.*)?""", re.A)
 _REFERENCE = re.compile(r"\$?\$\{([^}:]*)(?::-([^}]*))?\}?")
 
 

@@ -51,9 +51,7 @@ def is_command(text: str) -> bool:
     return first.startswith("/") and first[1:2].isalpha() and "/" not in first[1:]
 
 
-async def run_command(
-    ctx: TurnContext, plugin: str, command: Command, args: str, inbound: Inbound
-) -> str | Question:
+async def run_command(ctx: TurnContext, plugin: str, command: Command, args: str, inbound: Inbound) -> str | Question:
     """The command's answer; a plugin's fault becomes a sentence."""
     ctx = TurnContext(ctx.engine, ctx.state, ctx.active, command=inbound)
     if command.operator_only and not ctx.operator:

@@ -44,9 +44,7 @@ class Dispatcher:
     recover: Callable[[SessionState, str], Awaitable[None]] = staticmethod(_nothing)
     before_message: Callable[[TurnContext], Awaitable[None]] = staticmethod(_nothing)
 
-    def __init__(
-        self, engine: Engine, sessions: Sessions, commands: Commands, outbox: Outbox
-    ) -> None:
+    def __init__(self, engine: Engine, sessions: Sessions, commands: Commands, outbox: Outbox) -> None:
         self._engine, self._sessions = engine, sessions
         self._commands, self._outbox = commands, outbox
         self.commands, self.reopen = commands.all, sessions.reopen
@@ -114,9 +112,7 @@ class Dispatcher:
         channel, chat_id = row["channel"], row["chat_id"]
         active = await self._engine.journal.active_session(channel, chat_id)
         chosen = None if active == session_id else session_id
-        return await self.receive(
-            Inbound(channel, chat_id, user_id, new_id(), choice, session_id=chosen)
-        )
+        return await self.receive(Inbound(channel, chat_id, user_id, new_id(), choice, session_id=chosen))
 
     # Through
 
@@ -156,9 +152,7 @@ class Dispatcher:
         said = await run_command(ctx, *found, inbound)
         return await self.close(ctx, inbound, inbox_id, "command", said)
 
-    async def _retry_on_store_error(
-        self, lane: Lane, inbound: Inbound, inbox_id: str | None, mode: str
-    ) -> ActiveTurn:
+    async def _retry_on_store_error(self, lane: Lane, inbound: Inbound, inbox_id: str | None, mode: str) -> ActiveTurn:
         """Work on a network channel's message until the store works; the chat's others wait."""
         again = False
         while True:
@@ -205,9 +199,7 @@ class Dispatcher:
         crash.point("after-commit")
         return inbox_id
 
-    async def work(
-        self, state: SessionState, inbound: Inbound, inbox_id: str | None, mode: str
-    ) -> ActiveTurn:
+    async def work(self, state: SessionState, inbound: Inbound, inbox_id: str | None, mode: str) -> ActiveTurn:
         """Run a message in a session that the caller owns: a command or a turn."""
         if not is_command(inbound.text):
             return await self._run(ActiveTurn.begin(state, inbound, inbox_id, mode))
@@ -238,12 +230,7 @@ class Dispatcher:
         return turn
 
     async def close(
-        self,
-        ctx: TurnContext,
-        inbound: Inbound,
-        inbox_id: str | None,
-        stop: Stop,
-        said: str | Question,
+        self, ctx: TurnContext, inbound: Inbound, inbox_id: str | None, stop: Stop, said: str | Question
     ) -> ActiveTurn:
         """Answer a message without a turn: the text of a command, or a refusal."""
         turn = ActiveTurn.begin(ctx.state, inbound, inbox_id, "no")
@@ -369,12 +356,7 @@ class Dispatcher:
         return turn.snapshot()
 
     async def _run_prompt(
-        self,
-        state: SessionState,
-        prompt: str,
-        mode: str,
-        system: str | None = None,
-        max_calls: int = 0,
+        self, state: SessionState, prompt: str, mode: str, system: str | None = None, max_calls: int = 0
     ) -> ActiveTurn:
         chat = (state.record.channel, state.record.chat_id)
         inbound = Inbound(*chat, "", new_id(), prompt, system=system, session_id=state.record.id)

@@ -63,9 +63,7 @@ class Outbox:
 
     engine: Engine
     channels: Channels
-    _locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = field(
-        default_factory=WeakValueDictionary
-    )
+    _locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = field(default_factory=WeakValueDictionary)
     _retrying: set[tuple[str, str]] = field(default_factory=set)
 
     async def deliver_all(self, channel: str) -> None:

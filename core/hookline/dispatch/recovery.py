@@ -105,9 +105,7 @@ class Recovery:
         state.flags.recovered = True
         await self.sessions.keep(state)
 
-    async def _answer_left_over(
-        self, state: SessionState, inbound: Inbound, inbox_id: str, mode: str
-    ) -> None:
+    async def _answer_left_over(self, state: SessionState, inbound: Inbound, inbox_id: str, mode: str) -> None:
         lobby = idle_context(self.engine, inbound.channel, inbound.chat_id)
         try:
             passed = await self.engine.bus.gate("on_message", lobby, inbound)

@@ -62,8 +62,7 @@ def _changed(before: Loaded, now: Loaded) -> list[str]:
     keys = [
         key
         for key in type(now.config).model_fields
-        if getattr(before.config, key) != getattr(now.config, key)
-        and before.lines.get((key,)) != "the command line"
+        if getattr(before.config, key) != getattr(now.config, key) and before.lines.get((key,)) != "the command line"
     ]
     for name in {**before.plugins, **now.plugins}:
         off = PluginEntry(name, enabled=False)

@@ -32,9 +32,7 @@ def find_class(name: str) -> Any:
         return None
     if len(values) > 1:
         dists = sorted({_dist(ep) for ep in entry_points(group=GROUP, name=name)})
-        raise PluginRefused(
-            f"{' and '.join(dists)} both bring a plugin {name}; uninstall one of them"
-        )
+        raise PluginRefused(f"{' and '.join(dists)} both bring a plugin {name}; uninstall one of them")
     errors: list[BaseException] = []
     start = perf_counter()
     manager: NamedExtensionManager[Any] = NamedExtensionManager(

@@ -39,9 +39,7 @@ class PluginSignals:
     _hub: SignalHub
     _plugin: str
     _cleanup: ExitStack
-    _connected: list[tuple[str, Callable[..., Any], Callable[..., Any]]] = field(
-        default_factory=list
-    )
+    _connected: list[tuple[str, Callable[..., Any], Callable[..., Any]]] = field(default_factory=list)
 
     def connect(self, name: str, receiver: Callable[..., Any]) -> None:
         """Subscribe to ``name``; ``receiver(event, ctx=…)``."""
@@ -109,9 +107,7 @@ def _name(protocol: object) -> str:
 class PluginHost:
     """Core as one plugin sees it (protocol ``Host``)."""
 
-    def __init__(
-        self, engine: Engine, sessions: Sessions, recovery: Recovery, plugin: str, package: str
-    ) -> None:
+    def __init__(self, engine: Engine, sessions: Sessions, recovery: Recovery, plugin: str, package: str) -> None:
         self._engine, self._sessions, self._package = engine, sessions, package
         self._dispatcher = dispatcher = recovery.dispatcher
         self._channels = recovery.outbox.channels
@@ -156,16 +152,12 @@ class PluginHost:
         base = await self._base(options.pop("ctx", None), options.pop("session_id", None))
         return await self._engine.ask_model(base, prompt, **options)
 
-    async def read(
-        self, text: str, source: str, kind: str = "file", *, ctx: Any = None, session_id: Any = None
-    ) -> str:
+    async def read(self, text: str, source: str, kind: str = "file", *, ctx: Any = None, session_id: Any = None) -> str:
         """``text`` after the gate ``pre_read``. Raises ``Refused``."""
         base = await self._base(ctx, session_id)
         return await base.pass_gate("pre_read", Excerpt(kind, source, text))
 
-    async def learn(
-        self, text: str, source: str, kind: str, *, ctx: Any = None, session_id: Any = None
-    ) -> str:
+    async def learn(self, text: str, source: str, kind: str, *, ctx: Any = None, session_id: Any = None) -> str:
         """``text`` after the gate ``pre_learn``. Raises ``Refused``."""
         base = await self._base(ctx, session_id)
         return await base.pass_gate("pre_learn", Lesson(kind, source, text))

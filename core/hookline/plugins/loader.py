@@ -98,9 +98,7 @@ class Plugins:
     def _make(self, loading: Loading, found: type[Plugin[Any]]) -> Plugin[Any]:
         name, config = loading.entry.name, self.engine.loaded
         check_class(found)
-        settings, loading.warnings = validate_settings(
-            found.config_class, loading.entry, config.path, config.lines
-        )
+        settings, loading.warnings = validate_settings(found.config_class, loading.entry, config.path, config.lines)
         host: Any = self.make_host(name, found.__module__.split(".")[0])
         loading.host = self.engine.hosts[name] = host
         return found(settings, host)
@@ -189,10 +187,7 @@ class Plugins:
         for loading, reason in self._lacking():
             await self.teardown([loading.entry.name])
             self._fail(loading, reason, None)
-        bus.gather(
-            "register_channels",
-            lambda plugin: lambda channel: self.channels.register(channel, plugin),
-        )
+        bus.gather("register_channels", lambda plugin: lambda channel: self.channels.register(channel, plugin))
 
     async def teardown(self, only: Iterable[str] | None = None) -> None:
         """Call ``teardown`` where ``setup`` succeeded, then undo what the plugins left."""

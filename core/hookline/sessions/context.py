@@ -12,17 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hookline_hookspecs.errors import Refused
-from hookline_hookspecs.events import (
-    Deny,
-    Excerpt,
-    Inbound,
-    Lesson,
-    Notice,
-    Question,
-    Rewrite,
-    Session,
-    Turn,
-)
+from hookline_hookspecs.events import Deny, Excerpt, Inbound, Lesson, Notice, Question, Rewrite, Session, Turn
 from hookline_hookspecs.host import Access, Host, Paths, Stash
 from hookline_hookspecs.messages import Message
 from hookline_hookspecs.tools import Tool

@@ -59,11 +59,7 @@ def _forget_context(state: SessionState, but_turn: str) -> None:
 
 
 async def rewrite(
-    engine: Engine,
-    state: SessionState,
-    turn: ActiveTurn | None,
-    changes: Sequence[Rewrite],
-    ctx: object,
+    engine: Engine, state: SessionState, turn: ActiveTurn | None, changes: Sequence[Rewrite], ctx: object
 ) -> tuple[Message, ...]:
     """Replace parts of the history for good (see ``Context.rewrite``); hooks receive ``ctx``.
 

@@ -226,11 +226,7 @@ class Sessions:
 
     async def _begin(self, state: SessionState) -> None:
         state.pending.creating = self._engine.journal.new_session(
-            state.record,
-            state.stable,
-            model=state.model,
-            workspace=str(state.workspace),
-            summary=state.summary,
+            state.record, state.stable, model=state.model, workspace=str(state.workspace), summary=state.summary
         )
         await self.keep(state)
 
@@ -309,14 +305,10 @@ class Sessions:
     async def preview(self) -> StablePrompt:
         """The stable prompt of a new session in the terminal; nothing is stored."""
         record = Session("preview", TERMINAL, "default", None, clock.now())
-        return await assembled(
-            self._engine, SessionState(record, EMPTY, "", self.workspace(record))
-        )
+        return await assembled(self._engine, SessionState(record, EMPTY, "", self.workspace(record)))
 
 
-async def assembled(
-    engine: Engine, state: SessionState, tools: Sequence[str] | None = None
-) -> StablePrompt:
+async def assembled(engine: Engine, state: SessionState, tools: Sequence[str] | None = None) -> StablePrompt:
     """The stable prompt of a new session, made of core's sections and the plugins'."""
     record = state.record
     own = core_sections(record, str(state.workspace), engine.config.operator_message)

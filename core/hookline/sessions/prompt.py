@@ -26,9 +26,7 @@ GUIDANCE = (
 _TAG = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
 
-def stable_prompt(
-    system: str, tools: tuple[ToolSchema, ...], parts: tuple[tuple[str, str, str], ...]
-) -> StablePrompt:
+def stable_prompt(system: str, tools: tuple[ToolSchema, ...], parts: tuple[tuple[str, str, str], ...]) -> StablePrompt:
     """The stable tier of ``(plugin, slot, text)`` parts, with its digests."""
     encoded = "[" + ",".join([tool_json(tool) for tool in tools]) + "]"
     return StablePrompt(system, tools, encoded, parts, {}, (_sha256(system), _sha256(encoded)))
@@ -66,18 +64,14 @@ def core_sections(session: Session, workspace: str, operator: str | None) -> lis
     return sections
 
 
-def assemble(
-    own: Iterable[Section], given: Sequence[tuple[str, Section]], tools: Iterable[ToolSchema]
-) -> StablePrompt:
+def assemble(own: Iterable[Section], given: Sequence[tuple[str, Section]], tools: Iterable[ToolSchema]) -> StablePrompt:
     """The stable prompt from core's own and the plugins' sections.
 
     A plugin's ``identity`` replaces core's; in the other slots texts follow each other.
     """
     identified = any(section.slot == "identity" and section.text for _, section in given)
     parts: list[tuple[str, Slot, str]] = [
-        ("core", section.slot, section.text)
-        for section in own
-        if not (identified and section.slot == "identity")
+        ("core", section.slot, section.text) for section in own if not (identified and section.slot == "identity")
     ]
     parts += [
         (plugin, section.slot, section.text.strip())
@@ -98,10 +92,7 @@ def envelope(blocks: Iterable[ContextBlock]) -> str:
         body = bodies.setdefault(tag, [])
         if block.text:
             body.append(escape(block.text, quote=False))
-        body += [
-            f'<{item} name="{escape(name)}">{escape(text, quote=False)}</{item}>'
-            for name, text in block.items
-        ]
+        body += [f'<{item} name="{escape(name)}">{escape(text, quote=False)}</{item}>' for name, text in block.items]
     filled = [f"<{tag}>{_lines(body)}</{tag}>" for tag, body in bodies.items() if body]
     return f"<context>\n{_lines(filled)}\n</context>" if filled else ""
 

@@ -172,9 +172,7 @@ class ActiveTurn:
     _lost: BaseException | None = None
 
     @classmethod
-    def begin(
-        cls, state: SessionState, inbound: Inbound, inbox_id: str | None, mode: str
-    ) -> ActiveTurn:
+    def begin(cls, state: SessionState, inbound: Inbound, inbox_id: str | None, mode: str) -> ActiveTurn:
         """A turn about to begin; it waits for the writes under way in its session."""
         turn = cls(new_id(), state, inbound, inbox_id, mode, inbound.model or state.model)
         turn._writes, state.pending.writes = state.pending.writes, []

@@ -32,9 +32,7 @@ def queries() -> Mapping[str, str]:
     """Core's SQL by name."""
     import aiosql
 
-    found = aiosql.from_path(
-        str(files("hookline.store") / "sql"), "sqlite3", mandatory_parameters=False
-    )
+    found = aiosql.from_path(str(files("hookline.store") / "sql"), "sqlite3", mandatory_parameters=False)
     return {name: getattr(found, name).sql for name in found.available_queries}
 
 
@@ -94,9 +92,7 @@ class Journal:
         """Claim a message that no turn has begun with."""
         return self._claim("claim_inbox", inbox_id, previous)
 
-    def close_inbound(
-        self, inbox_id: str | None, session_id: str | None, reply: Reply | None
-    ) -> Awaitable[int]:
+    def close_inbound(self, inbox_id: str | None, session_id: str | None, reply: Reply | None) -> Awaitable[int]:
         """Mark an inbound message as done and put its reply, if any, into the outbox."""
         done = {"id": inbox_id, "state": "done", "session_id": session_id}
         statements: list[Statement] = [("set_inbox", done)] if inbox_id is not None else []
@@ -116,9 +112,7 @@ class Journal:
     # Sessions
 
     @staticmethod
-    def new_session(
-        session: Session, stable: StablePrompt, *, model: str, workspace: str, summary: Any
-    ) -> Statement:
+    def new_session(session: Session, stable: StablePrompt, *, model: str, workspace: str, summary: Any) -> Statement:
         """The statement that stores a session; it is run with the session's first write."""
         row = {name: getattr(session, name) for name in _SESSION}
         row |= {"model": model, "workspace": workspace, "summary": summary}
@@ -133,9 +127,7 @@ class Journal:
         rows = await self._rows("session", id=session_id)
         return rows[0] if rows else None
 
-    async def session_for_owner(
-        self, session_id: str, name: str, inbound: Inbound
-    ) -> Mapping[str, Any]:
+    async def session_for_owner(self, session_id: str, name: str, inbound: Inbound) -> Mapping[str, Any]:
         """A session's row with ``left_over`` and ``known`` (see the query)."""
         asked = {"channel": inbound.channel, "message_id": inbound.message_id}
         return (await self._rows("session_for_owner", id=session_id, named=name, **asked))[0]
@@ -210,9 +202,7 @@ class Journal:
         """Replace the sidecar of a message."""
         return self._all([_sidecar(session_id, seq, text)])
 
-    def append_message(
-        self, session_id: str, turn_id: str, seq: int, message: Message
-    ) -> Awaitable[int]:
+    def append_message(self, session_id: str, turn_id: str, seq: int, message: Message) -> Awaitable[int]:
         """Append a message to the history."""
         return self._all([_message(session_id, turn_id, seq, message)])
 
@@ -234,9 +224,7 @@ class Journal:
         statements.append(_usage(session_id, turn_id, "turn", response))
         return self._all(statements)
 
-    def record_usage(
-        self, session_id: str, turn_id: str, purpose: str, response: ModelResponse
-    ) -> Awaitable[int]:
+    def record_usage(self, session_id: str, turn_id: str, purpose: str, response: ModelResponse) -> Awaitable[int]:
         """Store the usage of a model call that is not part of the history."""
         return self._all([_usage(session_id, turn_id, purpose, response)])
 
@@ -244,9 +232,7 @@ class Journal:
         """Record that a tool which may change something is about to run."""
         return self._do("start_step", turn_id=turn_id, call_id=call_id, now=clock.now())
 
-    def finish_step(
-        self, turn_id: str, session_id: str, result: ToolResult, question: str | None
-    ) -> Awaitable[int]:
+    def finish_step(self, turn_id: str, session_id: str, result: ToolResult, question: str | None) -> Awaitable[int]:
         """Store a call's result, and the ``question`` it leaves open in the session, if any."""
         row = {"turn_id": turn_id, "call_id": result.call.id, "ok": int(result.ok)}
         row |= {"result": result.text, "seconds": result.seconds}
@@ -266,10 +252,7 @@ class Journal:
         """
         session = {"id": turn["session_id"], "warm_until": turn["warm_until"]}
         done = {"id": turn["inbox_id"], "state": "done", "session_id": None}
-        statements: list[Statement] = [
-            ("end_turn", {**turn, "now": clock.now()}),
-            ("set_warm", session),
-        ]
+        statements: list[Statement] = [("end_turn", {**turn, "now": clock.now()}), ("set_warm", session)]
         statements += [("set_inbox", done)] if turn["inbox_id"] else []
         owner = None if resumed else self.node
         statements += [_reply(reply, turn["id"], owner)] if reply is not None else []
@@ -308,9 +291,7 @@ class Journal:
         """The replacements made in a history, oldest first."""
         return await self._rows("rewrites", session_id=session_id)
 
-    def rewrite(
-        self, session_id: str, rows: Iterable[Mapping[str, Any]], turn_id: str
-    ) -> Awaitable[int]:
+    def rewrite(self, session_id: str, rows: Iterable[Mapping[str, Any]], turn_id: str) -> Awaitable[int]:
         """Replace parts of a history; only the sidecars of ``turn_id`` are kept."""
         where = {"session_id": session_id}
         statements: list[Statement] = [("drop_sidecars", {**where, "turn_id": turn_id})]
@@ -336,9 +317,7 @@ class Journal:
         """An attempt failed; the next is ``due`` then, by this process if ``keep``."""
         return self._do("postpone_outbox", id=reply_id, due=due, owner=self.node if keep else None)
 
-    def close_reply(
-        self, reply_id: str, state: str, delivered_id: str | None = None
-    ) -> Awaitable[int]:
+    def close_reply(self, reply_id: str, state: str, delivered_id: str | None = None) -> Awaitable[int]:
         """Mark a reply as ``sent`` or ``failed``; nobody sends it again."""
         return self._do("close_outbox", id=reply_id, state=state, delivered_id=delivered_id)
 

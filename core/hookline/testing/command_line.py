@@ -27,10 +27,7 @@ class CliResult:
 
 
 def run_command(
-    arguments: str,
-    given: str,
-    make_runtime: Callable[[Any], Runtime],
-    in_runtime: Callable[..., Any],
+    arguments: str, given: str, make_runtime: Callable[[Any], Runtime], in_runtime: Callable[..., Any]
 ) -> CliResult:
     """Run ``hookline ARGUMENTS`` with the text ``given`` on standard input.
 

@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from hookline_hookspecs import (
-    HOOKS,
-    Answer,
-    Ask,
-    ContextBlock,
-    Deny,
-    ModelResponse,
-    Section,
-    ToolResult,
-)
+from hookline_hookspecs import HOOKS, Answer, Ask, ContextBlock, Deny, ModelResponse, Section, ToolResult
 
 from hookline.bus.bus import Bus
 from hookline.bus.implementation import Implementation, describe
@@ -30,9 +21,7 @@ CONTRIBUTIONS: dict[str, type] = {"system_prompt": Section, "pre_prompt": Contex
 INSIDE: dict[str, type] = {"around_tool": ToolResult, "around_model": ModelResponse}
 
 
-async def meet(
-    bus: Bus, implementation: Implementation, ctx: TurnContext, cases: Iterable[Case]
-) -> list[str]:
+async def meet(bus: Bus, implementation: Implementation, ctx: TurnContext, cases: Iterable[Case]) -> list[str]:
     """Call one hook of a plugin with every event; return a sentence for each problem."""
     complaints: list[str] = []
     for case in cases:
@@ -52,9 +41,7 @@ async def meet(
     return complaints
 
 
-async def _one(
-    bus: Bus, implementation: Implementation, ctx: TurnContext, case: Case, given: Any
-) -> str | None:
+async def _one(bus: Bus, implementation: Implementation, ctx: TurnContext, case: Case, given: Any) -> str | None:
     hook = implementation.spec.name
     try:
         result = await bus.attempt(implementation, ctx, given)

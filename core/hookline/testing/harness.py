@@ -248,9 +248,7 @@ class Harness:
     def checks(self) -> list[tuple[str, Check]]:
         """Return the plugins' checks for `hookline doctor`, each with its plugin's name."""
         found: list[tuple[str, Check]] = []
-        self.runtime.bus.gather(
-            "register_checks", lambda plugin: lambda check: found.append((plugin, check))
-        )
+        self.runtime.bus.gather("register_checks", lambda plugin: lambda check: found.append((plugin, check)))
         return found
 
     def _notice(self, event: Notice, ctx: TurnContext | None = None) -> None:

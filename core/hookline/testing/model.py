@@ -22,9 +22,7 @@ from hookline_hookspecs import (
 )
 from hookline_hookspecs.frozen import FrozenDict
 
-Step: TypeAlias = (
-    "str | ToolCall | list[Any] | ModelResponse | BaseException | Callable[[ModelRequest], Any]"
-)
+Step: TypeAlias = "str | ToolCall | list[Any] | ModelResponse | BaseException | Callable[[ModelRequest], Any]"
 """An answer: text, tool calls (with text among them), a response, an error, or a function."""
 
 
@@ -117,9 +115,7 @@ class _Rendered(FrozenDict):
     """The encoded stable parts of a request, and the request itself."""
 
     def __init__(self, request: ModelRequest) -> None:
-        super().__init__(
-            system=_encoded(request.system), tools=_encoded([asdict(t) for t in request.tools])
-        )
+        super().__init__(system=_encoded(request.system), tools=_encoded([asdict(t) for t in request.tools]))
         self.request = request
 
 
@@ -139,8 +135,6 @@ def _fragment(message: Message) -> Fragment:
     known = message.wire.get("test")
     if known is None:
         data = {**message.to_dict(), "context": message.context}
-        known = message.wire["test"] = Fragment(
-            _encoded(data, sort_keys=True), role=message.speaker
-        )
+        known = message.wire["test"] = Fragment(_encoded(data, sort_keys=True), role=message.speaker)
     assert isinstance(known, Fragment)
     return known

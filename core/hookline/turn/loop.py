@@ -150,9 +150,7 @@ async def _ask(ctx: TurnContext, request: Any) -> ModelResponse:
             return replace(response, blocks=(TextBlock("The model refused to answer."),))
         session = ctx.state.record.id
         turn.track_write(ctx.engine.journal.record_usage(session, turn.id, "turn", response))
-    raise EmptyAnswer(
-        f"{request.model} returned an empty answer twice; try again, or choose another model"
-    )
+    raise EmptyAnswer(f"{request.model} returned an empty answer twice; try again, or choose another model")
 
 
 def _unique_call_ids(response: ModelResponse, used: set[str]) -> ModelResponse:
@@ -179,16 +177,12 @@ def _message_to_store(response: ModelResponse, calls: Sequence[ToolCall]) -> Mes
     return Message("assistant", text or (TextBlock("(no answer)"),))
 
 
-async def _record(
-    ctx: TurnContext, message: Message, calls: Sequence[ToolCall], response: ModelResponse
-) -> None:
+async def _record(ctx: TurnContext, message: Message, calls: Sequence[ToolCall], response: ModelResponse) -> None:
     engine, turn, session = ctx.engine, ctx.active_turn, ctx.state.record.id
     await turn.flush()  # usually done already; nothing may follow a message that was not stored
     entry = turn.append(message)
     steps = [(call, engine.tools.is_read_only(call.name)) for call in calls]
-    turn.track_write(
-        engine.journal.record_response(session, turn.id, entry.seq, message, steps, response)
-    )
+    turn.track_write(engine.journal.record_response(session, turn.id, entry.seq, message, steps, response))
     # What only reads may be run again, so it need not wait until its call is stored.
     if not all(read_only for _, read_only in steps):
         await turn.flush()

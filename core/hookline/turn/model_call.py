@@ -75,9 +75,7 @@ def _sink(ctx: TurnContext) -> DeltaSink | None:
     return show if shown or crash.armed("mid-stream") else None
 
 
-async def _place_context(
-    ctx: TurnContext, given: ModelRequest, request: ModelRequest
-) -> ModelRequest:
+async def _place_context(ctx: TurnContext, given: ModelRequest, request: ModelRequest) -> ModelRequest:
     """Where ``pre_model`` changed the turn's context blocks, render them into its message."""
     turn = ctx.active
     if request.context is given.context or turn is None or request.purpose != "turn":

@@ -14,14 +14,10 @@ from ..sessions.state import ActiveTurn, SessionState
 from ..store.codec import inbound_from_json
 from .loop import answer_calls, carry_out
 
-UNKNOWN = (
-    "Interrupted: the process died while this ran; the outcome is unknown, check before you go on"
-)
+UNKNOWN = "Interrupted: the process died while this ran; the outcome is unknown, check before you go on"
 
 
-async def resume_turn(
-    engine: Engine, state: SessionState, row: Mapping[str, Any], mode: str
-) -> ActiveTurn:
+async def resume_turn(engine: Engine, state: SessionState, row: Mapping[str, Any], mode: str) -> ActiveTurn:
     """Go on with a turn that never ended; ``row`` is from ``Journal.open_turns``.
 
     Finished calls keep their results. Started ones are reported as interrupted, or run again if

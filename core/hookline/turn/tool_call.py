@@ -181,9 +181,7 @@ async def _execute(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResult:
     return replace(result, seconds=seconds)
 
 
-async def _outcome(
-    ctx: TurnContext, tool: Tool, call: ToolCall, arguments: dict[str, Any]
-) -> ToolResult:
+async def _outcome(ctx: TurnContext, tool: Tool, call: ToolCall, arguments: dict[str, Any]) -> ToolResult:
     try:
         if tool.is_async:
             bus = ctx.engine.bus

@@ -23,9 +23,7 @@ class SessionHooks:
         already existed."""
 
     @spec("collect", 10)
-    def system_prompt(
-        self, ctx: Context, session: Session
-    ) -> MaybeAwaitable[Section | list[Section] | None]:
+    def system_prompt(self, ctx: Context, session: Session) -> MaybeAwaitable[Section | list[Section] | None]:
         """Once per session, when its stable prompt is assembled.
 
         Return sections for the slots of the prompt. Use ``pre_prompt`` for anything that changes
@@ -49,7 +47,5 @@ class SessionHooks:
         """For each voice message: return its transcript, which becomes the text of the message."""
 
     @spec("pipeline", 120)
-    def on_attachment(
-        self, ctx: Context, attachment: Attachment
-    ) -> MaybeAwaitable[Attachment | None]:
+    def on_attachment(self, ctx: Context, attachment: Attachment) -> MaybeAwaitable[Attachment | None]:
         """For each attached file, before the turn: convert, describe or move it."""
