@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
@@ -134,13 +135,14 @@ class Node:
         self.id = new_id()
         self._store = store
         self._held = AsyncExitStack()
-        self._joined = False
+        self._joining, self._joined = asyncio.Lock(), False
 
     async def join(self) -> None:
         """Take the node's lock, once; before the first row that names this node."""
-        if not self._joined:
-            self._joined = True
-            await self._held.enter_async_context(self._lock(self.id))
+        async with self._joining:
+            if not self._joined:
+                await self._held.enter_async_context(self._lock(self.id))
+                self._joined = True
 
     async def leave(self) -> None:
         """Release the lock: what this node leaves open may be claimed."""
