@@ -179,6 +179,7 @@ def test_a_death_in_the_middle_of_an_answer_leaves_one_answer(house: House, api:
     assert f"telegram:{BOSS}" in who
 
 
+@pytest.mark.slow
 def test_a_death_in_a_tool_leaves_one_answer_and_one_run(house: House, api: Any) -> None:
     before = len(api.texts(BOSS))
     api.say(BOSS, "work")

@@ -490,6 +490,7 @@ def has_a_mind() -> bool:
         return False
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not has_a_mind(), reason=f"needs the plugins {', '.join(MIND)}")
 def test_what_was_learnt_makes_the_next_release_quicker(newcomer: Newcomer) -> None:
     shown = newcomer.demo("learning")
