@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,16 @@ from typing import Any
 import pytest
 from hookline.testing import calls
 from hookline_commands import Commands
-from hookline_hookspecs import Overloaded, Plugin, Section, Session, command, hookimpl, tool
+from hookline_hookspecs import (
+    Inbound,
+    Overloaded,
+    Plugin,
+    Section,
+    Session,
+    command,
+    hookimpl,
+    tool,
+)
 
 Make = Callable[..., Any]
 
@@ -213,13 +223,22 @@ def test_steer_tells_the_running_turn(harness: Make) -> None:
     assert any("mind the gap" in text for text in said(h))
 
 
+async def answer(h: Any, text: str, number: str) -> str:
+    """What a command answers while a turn is running, which nobody waits for here."""
+    inbound = Inbound("terminal", "default", "tester", f"q{number}", text)
+    submission = await h.runtime.dispatcher.submit(inbound, "ask")
+    await submission.confirm()
+    return str(submission.turn.reply)
+
+
 def test_queue_counts_what_waits_and_adds_to_it(harness: Make) -> None:
     async def go() -> None:
         turn = await begin(h)
-        assert (await h.asend("/queue", session=None)).text == "0 messages wait."
-        assert (await h.asend("/queue later", session=None)).text == "Queued."
-        while (await h.asend("/queue", session=None)).text != "1 messages wait.":
-            await asyncio.sleep(0)
+        assert await answer(h, "/queue", "1") == "0 messages wait."
+        assert await answer(h, "/queue later", "2") == "Queued."
+        for number in itertools.count(3):
+            if await answer(h, "/queue", str(number)) == "1 messages wait.":
+                break
         h.plugin(Slow).free.set()
         await turn
         await h.runtime.finish_background(30.0)
