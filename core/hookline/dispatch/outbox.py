@@ -115,7 +115,7 @@ class Outbox:
         if channel.network and row["attempts"] and due > 0 and not again:
             return due
         if not await journal.claim_reply(row["id"], row["owner"]):
-            return None
+            return 1.0  # another process has just claimed it: the chat's later replies wait
         reply = replace(_reply(row), repeated=row["state"] == "sending")
         try:
             ids = message_ids(await channel.send(reply))
