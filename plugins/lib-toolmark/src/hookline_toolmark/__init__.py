@@ -1,0 +1,75 @@
+"""The brand of processes that tools start: :func:`branding` puts it on, :func:`branded` reads it.
+
+It is two things. A variable of the environment (:data:`MARK`) names the command; a child can unset
+it. So the hard limit on POSIX message queues, which next to nothing uses, is lowered to
+:data:`LIMIT` as well: children inherit it, and only ``CAP_SYS_RESOURCE`` raises it again
+(getrlimit(2), capabilities(7)). Where a system has no such limit (macOS), the mark is all there is.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+
+__all__ = ["LIMIT", "MARK", "branded", "branding", "hard_limit", "is_lowered", "lower"]
+
+MARK = "SHELL_COMMAND_ID"
+"""A variable in the environment of every command of a tool; its value names the command."""
+LIMIT = 819_191
+"""Bytes. Linux gives every process 819,200 (``MQ_BYTES_MAX``, include/uapi/linux/mqueue.h); a hard
+limit of this or less was lowered by a tool, or by a process below one that tried to hide it."""
+_BY_BASH = 'ulimit -q "$0" && exec "$@"'
+_BY_PYTHON = (
+    "import os,resource,sys; n=int(sys.argv[1]);"
+    " resource.setrlimit(resource.RLIMIT_MSGQUEUE,(n,n)); os.execvp(sys.argv[2],sys.argv[2:])"
+)
+
+
+def branded(environment: Mapping[str, str] | None = None) -> bool:
+    """True if a tool started this process, or one of its ancestors.
+
+    ``environment`` stands in for this process's own.
+    """
+    names = os.environ if environment is None else environment
+    return MARK in names or is_lowered()
+
+
+def is_lowered() -> bool:
+    """True if this process has the brand's lower half, the limit."""
+    return 0 <= hard_limit() <= LIMIT
+
+
+def lower() -> None:
+    """Put the limit on this process, and so on all that it will start; nothing off Linux."""
+    if sys.platform == "linux" and not is_lowered():
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_MSGQUEUE, (LIMIT, LIMIT))
+
+
+def hard_limit() -> int:
+    """This process's hard limit in bytes; -1 where there is none."""
+    try:
+        import resource
+
+        found = resource.getrlimit(resource.RLIMIT_MSGQUEUE)[1]
+    except (ImportError, AttributeError, OSError, ValueError):
+        return -1
+    return -1 if found == resource.RLIM_INFINITY else found
+
+
+def branding(argv: Sequence[str]) -> list[str]:
+    """The command line that lowers the limit and becomes ``argv``; ``argv`` itself off Linux.
+
+    A limit that is lower already stays as it is. The mark is for the caller to put into the
+    environment. The program's own process is the one that is started: nothing waits in between.
+    """
+    if sys.platform != "linux" or is_lowered():
+        return list(argv)
+    if bash := shutil.which("bash"):
+        return [bash, "--norc", "-c", _BY_BASH, str(LIMIT), *argv]
+    if prlimit := shutil.which("prlimit"):
+        return [prlimit, f"--msgqueue={LIMIT}:{LIMIT}", *argv]
+    return [sys.executable, "-I", "-S", "-c", _BY_PYTHON, str(LIMIT), *argv]

@@ -1,0 +1,125 @@
+"""What a process does before it runs turns: it keeps its secrets and brands what it starts.
+
+Reached by the entry point ``process`` of ``hookline.services``.
+
+- The values of secrets leave the environment, and the kernel's copy of it that ``ps eww`` and
+  ``/proc/PID/environ`` show is overwritten. They remain in this process's memory, where config
+  has them.
+- On Linux the process is no longer dumpable (prctl(2), ``PR_SET_DUMPABLE``): no other process of
+  the account may trace it or read its memory, environment and open files, and it leaves no core
+  dump. Its children lose the capabilities to do so all the same (``CAP_SYS_PTRACE``) and to raise
+  limits (``CAP_SYS_RESOURCE``), which matters only where it runs as root.
+- The brand is put on (see :mod:`hookline_toolmark`), so that all that it starts carries it.
+
+macOS and Windows know none of this but the environment's own variables: there a neighbour of the
+same account may read the environment that the process was started with.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Container, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from . import lower
+from .gate import refusal
+
+__all__ = ["OwnProcess"]
+
+_PR_SET_DUMPABLE, _PR_CAPBSET_DROP = 4, 24
+_CAP_SYS_PTRACE, _CAP_SYS_RESOURCE = 19, 24
+_SECRET_NAME = re.compile(
+    r"(?:keys?|key_id|tokens?|secrets?|password|passwd|passphrase|pwd|_pat|dsn|credentials?"
+    r"|_auth|cookie|webhook|webhook_url)\Z",
+    re.IGNORECASE,
+)
+_PASSWORD_IN_URL = re.compile(r"://[^/\s:@]*:[^/\s@]+@")
+_REFERENCE = re.compile(r"(?<!\$)\$\{([A-Za-z_]\w*)")
+_KEPT = re.compile(
+    r"(?:PATH|HOME|USER|LOGNAME|SHELL|PWD|OLDPWD|TERM|COLORTERM|TZ|LANG|LANGUAGE|HOSTNAME|DISPLAY"
+    r"|TMPDIR|TEMP|TMP|SSH_AUTH_SOCK|VIRTUAL_ENV|HOOKLINE_HOME|LC_.*|XDG_.*|SSL_CERT_.*|PYTHON.*"
+    r"|.*_proxy)\Z",
+    re.IGNORECASE,
+)
+"""What programs need in order to run, whatever config says of it; a proxy's password among it."""
+
+
+class OwnProcess:
+    """This process, seen as something to be kept from what it starts."""
+
+    _is_enclosed = False
+
+    @staticmethod
+    def admit(arguments: Sequence[str]) -> None:
+        """End this process with exit code 2 if ``hookline ARGUMENTS`` may not run in it."""
+        if sentence := refusal(arguments):
+            sys.stderr.write(f"hookline: {sentence}\n")
+            raise SystemExit(2)
+
+    @classmethod
+    def enclose(cls, config: Path, secrets: Container[str]) -> dict[str, str]:
+        """Enclose this process; return the variables that left its environment.
+
+        Those leave that ``config`` refers to, those whose value is among ``secrets``, and those
+        that look like a secret. A process that a tool started ends with exit code 2.
+        """
+        if not cls._is_enclosed:
+            cls.admit(["run"])
+            cls._is_enclosed = True
+            _hide()
+            lower()
+        return _taken(config, secrets)
+
+
+def _taken(config: Path, secrets: Container[str]) -> dict[str, str]:
+    text = ""
+    with suppress(OSError):
+        text = config.read_text("utf-8", "replace")
+    referred = set(_REFERENCE.findall(text))
+    taken = {
+        name: value
+        for name, value in os.environ.items()
+        if not _KEPT.match(name)
+        and (name in referred or value in secrets or _looks_secret(name, value))
+    }
+    if sys.platform == "linux":
+        with suppress(OSError, ValueError):
+            _overwrite({os.fsencode(name): os.fsencode(value) for name, value in taken.items()})
+    for name in taken:
+        del os.environ[name]
+    return taken
+
+
+def _looks_secret(name: str, value: str) -> bool:
+    return bool(_SECRET_NAME.search(name) or _PASSWORD_IN_URL.search(value))
+
+
+def _overwrite(variables: Mapping[bytes, bytes]) -> None:
+    """Overwrite the values in the memory from which the kernel shows the environment."""
+    import ctypes
+
+    fields = Path("/proc/self/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+    start, end = int(fields[47]), int(fields[48])  # env_start, env_end: 50 and 51 of proc(5)
+    if not 0 < start < end:
+        return
+    at = start
+    for entry in ctypes.string_at(start, end - start).split(b"\0"):
+        name, _, value = entry.partition(b"=")
+        if value and name in variables:
+            ctypes.memset(at + len(name) + 1, 0, len(value))
+        at += len(entry) + 1
+
+
+def _hide() -> None:
+    if sys.platform != "linux":
+        return
+    import ctypes
+
+    with suppress(OSError, AttributeError):
+        prctl = ctypes.CDLL(None).prctl
+        prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+        for capability in (_CAP_SYS_PTRACE, _CAP_SYS_RESOURCE):
+            prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)

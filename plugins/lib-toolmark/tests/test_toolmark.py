@@ -1,0 +1,93 @@
+"""The brand, put on real processes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hookline_toolmark import LIMIT, MARK, branded, branding
+
+linux_only = pytest.mark.skipif(sys.platform != "linux", reason="no such limit elsewhere")
+ASK = "from hookline_toolmark import branded; print(branded())"
+
+
+def clean() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name != MARK}
+
+
+def said(argv: list[str], environment: dict[str, str] | None = None) -> str:
+    environment = clean() if environment is None else environment
+    done = subprocess.run(argv, capture_output=True, text=True, check=True, env=environment)
+    return done.stdout.strip()
+
+
+def test_a_process_of_a_person_is_not_branded() -> None:
+    if branded(clean()):
+        pytest.skip("these tests are run by a tool themselves")
+    assert said([sys.executable, "-c", ASK]) == "False"
+
+
+def test_the_mark_in_the_environment_is_read() -> None:
+    assert branded({MARK: "one"})
+    assert said([sys.executable, "-c", ASK], {**clean(), MARK: ""}) == "True"
+
+
+@linux_only
+def test_a_branded_process_is_found_without_the_mark() -> None:
+    assert said(branding([sys.executable, "-c", ASK])) == "True"
+
+
+@linux_only
+@pytest.mark.parametrize(
+    "shed",
+    [
+        "exec {ask}",
+        "env -i PATH=$PATH {ask}",
+        "ulimit -q 819200; {ask}",
+        "ulimit -q unlimited; {ask}",
+        "ulimit -q 4096; {ask}",
+        "ulimit -q 0; {ask}",
+        "(setsid {ask})",
+        "setsid nohup {ask} </dev/null 2>/dev/null & wait",
+    ],
+)
+def test_a_child_cannot_shed_it(shed: str) -> None:
+    ask = f"{sys.executable} -c '{ASK}'"
+    if ("819200" in shed or "unlimited" in shed) and _may_raise():
+        pytest.skip("this account may raise limits (CAP_SYS_RESOURCE)")
+    line = ["/bin/bash", "-c", shed.format(ask=ask) + " 2>/dev/null"]
+    assert said(branding(line)) == "True"
+
+
+def _may_raise() -> bool:
+    status = Path("/proc/self/status").read_text("utf-8")
+    effective = next(line for line in status.splitlines() if line.startswith("CapEff"))
+    return bool(int(effective.split()[1], 16) & 1 << 24)
+
+
+@linux_only
+@pytest.mark.parametrize("program", ["bash", "prlimit", None])
+def test_every_way_of_putting_it_on_works(
+    program: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if program is not None:
+        where = shutil.which(program)
+        if where is None:
+            pytest.skip(f"no {program} here")
+        (tmp_path / program).symlink_to(where)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    script = (
+        "import resource, sys; print(resource.getrlimit(resource.RLIMIT_MSGQUEUE), sys.argv[1:])"
+    )
+    argv = branding([sys.executable, "-c", script, "two words", "$x"])
+    assert said(argv) == f"({LIMIT}, {LIMIT}) ['two words', '$x']"
+
+
+@linux_only
+def test_it_is_put_on_once() -> None:
+    nested = "from hookline_toolmark import branding; print(branding(['ls']))"
+    assert said(branding([sys.executable, "-c", nested])) == "['ls']"
