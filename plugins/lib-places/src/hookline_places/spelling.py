@@ -1,0 +1,69 @@
+"""The spellings under which a file system may find one and the same name."""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+_SEPARATORS = re.compile(r"[/\\]+")
+
+
+def load(name: str) -> Any:
+    """The data file ``name`` of this package."""
+    file = Path(__file__).parent / "data" / name
+    return yaml.safe_load(file.read_text(encoding="utf-8"))
+
+
+@functools.cache
+def _known() -> dict[str, re.Pattern[str]]:
+    return {key: re.compile(text) for key, text in load("spelling.yaml").items()}
+
+
+def fold(text: str) -> str:
+    """The spelling under which the most forgiving file system would find the name.
+
+    Unicode's NFKC_Casefold (UAX #31, section 5): HFS+, APFS and NTFS each apply a part of it.
+    """
+    if text.isascii():
+        return text.lower()
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    return _known()["ignorable"].sub("", folded)
+
+
+def components(path: str) -> list[str]:
+    """The folded components of a path; both slashes separate, as they do on Windows."""
+    return _SEPARATORS.split(fold(path))
+
+
+def forms(part: str) -> set[str]:
+    """What one folded component may also be called.
+
+    Win32 drops trailing dots and spaces; what follows a colon names a stream of the same file.
+    """
+    return {form.rstrip(". ") for form in (part, part.partition(":")[0])} | {part}
+
+
+def without_copy_ending(part: str) -> str:
+    """A component without the endings of backups: ``.env`` of ``.env.bak~``."""
+    return _known()["copy_endings"].sub("", part)
+
+
+def short_name(name: str) -> str:
+    """How the 8.3 alias of ``name`` on FAT and NTFS begins: ``git-cr`` of ``.git-credentials``.
+
+    Empty for a name that has none: a dot at the front or a ninth letter forces one.
+    """
+    stem = re.split(r"[.*?]", name.removeprefix("."))[0][:6]
+    return stem if name.startswith(".") or (len(name) > 8 and name.isidentifier()) else ""
+
+
+def globs(patterns: Sequence[str]) -> str:
+    """One regular expression for globs whose ``*`` and ``?`` stay within a component."""
+    bodies = (re.escape(p).replace(r"\*", "[^/]*").replace(r"\?", "[^/]") for p in patterns)
+    return "(?:" + "|".join(bodies) + ")"

@@ -1,0 +1,105 @@
+"""Looks paths up by the names of their components. A component is analysed once and remembered."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .spelling import components, forms, globs, short_name, without_copy_ending
+
+REMEMBERED = 16_384
+"""Components whose analysis a table keeps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A place that is known by its name.
+
+    name: the component, or run of components, that was recognised; folded.
+    what: what it is, completing a sentence that begins with the name: ``runs when …``.
+    """
+
+    name: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """The components that have to follow the first one, and what it is then."""
+
+    rest: tuple[re.Pattern[str], ...]
+    what: str
+
+
+class Table:
+    """The groups of one data file.
+
+    copies: whether a copy, such as ``.env.bak``, is like the original.
+    """
+
+    def __init__(self, data: dict[str, Any], *, copies: bool) -> None:
+        self._copies = copies
+        self._exceptions = frozenset(data.get("exceptions", ()))
+        self._literal: dict[str, list[_Run]] = {}
+        self._wild: list[tuple[re.Pattern[str], _Run]] = []
+        short: dict[str, str] = {}
+        for group in data["groups"]:
+            for path in group["paths"]:
+                self._add(path, group["what"])
+                if "/" not in path and (stem := short_name(path)):
+                    short.setdefault(stem, group["what"])
+        stems = globs(sorted(short, key=len, reverse=True))
+        self._short = (re.compile(f"({stems})" + r"~[0-9]+(?:\.[^.]{0,3})?"), short)
+        self._of = functools.lru_cache(REMEMBERED)(self._analyse)
+
+    def find(self, path: str) -> Known | None:
+        """What the first known component of ``path``, or run of them, is; None if none is known."""
+        return self.find_among(components(path))
+
+    def find_among(self, parts: Sequence[str]) -> Known | None:
+        """The same for a path that has been split and folded (`components`)."""
+        for index, part in enumerate(parts):
+            for run in self._of(part):
+                following = parts[index + 1 : index + 1 + len(run.rest)]
+                if _follows(run, following):
+                    return Known("/".join((part, *following)), run.what)
+        return None
+
+    def _add(self, path: str, what: str) -> None:
+        first, *others = path.split("/")
+        run = _Run(tuple(re.compile(globs([name])) for name in others), what)
+        if "*" in first or "?" in first:
+            self._wild.append((re.compile(globs([first])), run))
+        else:
+            self._literal.setdefault(first, []).append(run)
+
+    def _analyse(self, part: str) -> tuple[_Run, ...]:
+        """What may begin with this component; mostly nothing."""
+        if part in ("", ".", "..") or part in self._exceptions:
+            return ()
+        found: list[_Run] = []
+        pattern, short = self._short
+        for form in self._forms(part):
+            found += self._literal.get(form, ())
+            found += (run for wild, run in self._wild if wild.fullmatch(form))
+            if match := pattern.fullmatch(form):
+                found.append(_Run((), short[match[1]]))
+        return tuple(sorted(set(found), key=lambda run: len(run.rest)))
+
+    def _forms(self, part: str) -> Iterable[str]:
+        names = forms(part)
+        if self._copies:
+            names |= {without_copy_ending(name) for name in names}
+        return sorted(names - {"", ".", ".."})
+
+
+def _follows(run: _Run, parts: Sequence[str]) -> bool:
+    if len(parts) < len(run.rest):
+        return False
+    return all(
+        any(pattern.fullmatch(form) for form in {*forms(part), without_copy_ending(part)})
+        for pattern, part in zip(run.rest, parts, strict=False)
+    )

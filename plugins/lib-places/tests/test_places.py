@@ -1,0 +1,80 @@
+"""The lists as data, and what of a changed file runs."""
+
+import json
+from pathlib import Path
+
+import hookline_places
+import pytest
+import yaml
+from hookline_places import caution, changed, credentials, later
+
+DATA = Path(hookline_places.__file__).parent / "data"
+TABLES = {
+    "credentials.yaml": lambda path: credentials().find(path),
+    "caution.yaml": caution,
+    "later.yaml": later,
+}
+ENTRIES = [
+    (name, group["what"], path)
+    for name in TABLES
+    for group in yaml.safe_load((DATA / name).read_text(encoding="utf-8"))["groups"]
+    for path in group["paths"]
+]
+
+
+def test_every_entry_is_written_once_in_lower_case_and_found():
+    for name, what, path in ENTRIES:
+        assert path == path.lower()
+        known = TABLES[name]("a/" + path.replace("*", "x").replace("?", "x"))
+        assert known is not None, path
+        assert what[0].islower()
+        assert what[-1] != "."
+    assert len({(name, path) for name, _, path in ENTRIES}) == len(ENTRIES)
+
+
+def test_a_run_of_components_is_needed_whole():
+    assert credentials().find("x/.config/gh/hosts.yml").name == ".config/gh"
+    assert credentials().find("x/.config/ghostty") is None
+    assert credentials().find(".config/x/gh") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after", "expected"),
+    [
+        ("package.json", {}, {"scripts": {"postinstall": "x"}}, ("scripts.postinstall of ", True)),
+        ("package.json", {"scripts": {"x": "a"}}, {"scripts": {"x": "b"}}, ("scripts ", False)),
+        ("package.json", {"version": "1"}, {"version": "2", "description": "d"}, None),
+        ("package.json", {"bin": "x"}, {"bin": "x", "x": 1}, None),
+        ("package.json", {"scripts": {"prepare": "x"}}, {}, None),
+        ("a/PACKAGE.JSON", {}, {"scripts": {"Prepare": "x"}}, ("scripts.prepare", True)),
+        ("composer.json", {}, {"scripts": {"post-install-cmd": "x"}}, ("post-install-cmd", True)),
+    ],
+)  # fmt: skip
+def test_of_a_manifest_only_what_runs_counts(name, before, after, expected):
+    known, at_once = changed(name, json.dumps(before), json.dumps(after))
+    if expected is None:
+        assert (known, at_once) == (None, False)
+    else:
+        assert expected[0] in known.name
+        assert at_once is expected[1]
+
+
+def test_a_backend_of_its_own_runs_at_installation():
+    old = '[build-system]\nbuild-backend = "hatchling.build"\n[project]\nname = "a"\n'
+    new = old.replace('hatchling.build"', 'own"\nbackend-path = ["."]')
+    assert changed("pyproject.toml", old, new)[1] is True
+    assert changed("pyproject.toml", old, old + 'version = "1"\n') == (None, False)
+    assert changed("pyproject.toml", "", old)[1] is False
+
+
+def test_what_cannot_be_parsed_hides_nothing():
+    hook = json.dumps({"scripts": {"install": "x"}})
+    assert changed("package.json", "{", hook)[1] is True
+    assert changed("package.json", hook, "{")[0] is not None
+    assert changed("package.json", "[]", hook)[1] is True
+
+
+def test_other_files_run_whole():
+    assert changed("Makefile", "a", "b") == (later("Makefile"), False)
+    assert changed("src/app.py", "a", "b") == (None, False)
+    assert changed("node_modules/x/package.json", "{}", "{}")[0].name == "node_modules"
