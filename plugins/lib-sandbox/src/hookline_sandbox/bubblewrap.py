@@ -1,0 +1,156 @@
+"""The command line of bubblewrap (bwrap(1)): a mount namespace with nothing but a view in it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from .inside import filters
+from .limits import Limits
+from .starting import needed, started
+from .tables import tables
+from .view import View, within
+
+_SMALL = 65_536
+_MEMORY_FOLDER = 268_435_456
+"""Bytes that each folder in memory (``/run``, ``/dev/shm``) holds at most."""
+PROXY = Path("/run/hookline-proxy")
+"""Where the proxy's socket is, inside."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Mount:
+    """Something at ``target``. Parents are mounted before what is in them."""
+
+    target: str
+    words: tuple[str, ...]
+    read_only: bool = False
+    """Sealed at the end, when all mount points within are made."""
+
+
+def probe() -> list[str]:
+    """A command line that succeeds where bubblewrap works."""
+    words = [*_isolated(), *(word for mount in _system() for word in mount.words)]
+    return [_program(), *words, "--", "/bin/sh", "-c", ":"]
+
+
+def wrapped(argv: Sequence[str], folder: Path, view: View, limits: Limits) -> list[str]:
+    """The command line that runs ``argv`` in ``folder``, seeing ``view``, under ``limits``.
+
+    ``argv[0]`` is an absolute path.
+    """
+    mounts = sorted(_mounts(view), key=lambda mount: mount.target.rstrip("/").count("/"))
+    sealed = [mount.target for mount in mounts if mount.read_only]
+    inner = started(argv, limits, PROXY if view.proxy else None)
+    return [
+        *_filtered(view.private),
+        *_isolated(),
+        *(word for mount in mounts for word in mount.words),
+        *(word for target in reversed(sealed) for word in ("--remount-ro", target)),
+        *("--remount-ro", "/", "--chdir", str(folder), "--", *inner),
+    ]
+
+
+def _filtered(folder: Path) -> list[str]:
+    """bubblewrap with a filter of system calls, which it reads from a descriptor.
+
+    Without bash to open one, or on a machine that no filter is known for, there is none.
+    """
+    bash = shutil.which("bash", path="/usr/bin:/bin")
+    file = folder / "filter"
+    try:
+        if not file.exists():
+            file.write_bytes(filters.held_sockets())
+    except OSError:
+        return [_program()]
+    if bash is None:
+        return [_program()]
+    line = 'exec "$@" 9<"$0"'
+    return [bash, "--norc", "-c", line, str(file), _program(), "--seccomp", "9"]
+
+
+def _program() -> str:
+    return shutil.which("bwrap") or "bwrap"
+
+
+def _isolated() -> Iterator[str]:
+    yield from ("--unshare-all", "--cap-drop", "ALL", "--hostname", "sandbox")
+    yield from ("--proc", "/proc", "--dev", "/dev")
+    yield from ("--size", str(_MEMORY_FOLDER), "--tmpfs", "/dev/shm", "--remount-ro", "/dev")  # noqa: S108
+
+
+def _mounts(view: View) -> Iterator[_Mount]:
+    yield from _system()
+    private = view.private
+    for source, target in ((private / "tmp", "/tmp"), (private / "home", str(Path.home()))):  # noqa: S108
+        yield _bound("--bind", source, target)
+    for kind, places in (("--ro-bind", view.read_only), ("--bind", view.writable)):
+        for place in places:
+            if os.path.exists(place):  # noqa: PTH110 - False where it may not be looked at
+                yield _bound(kind, place, place)
+    yield _bound("--bind", view.workspace, view.workspace)
+    yield from _within(view)
+    if view.proxy is not None:
+        yield _bound("--ro-bind", view.proxy, PROXY)
+        for name in needed():
+            yield _bound("--ro-bind", name, name)
+
+
+def _within(view: View) -> Iterator[_Mount]:
+    """What is kept from the program in the places that it sees."""
+    if within(view.home, view.visible()):
+        yield from _covered(view.home)
+    for path in view.findings.pinned:
+        yield _bound("--bind", path, path)
+    for path in view.findings.frozen:
+        yield _bound("--ro-bind", path, path)
+    for path in view.findings.hidden:
+        if Path(path) != view.home:
+            yield from _covered(Path(path))
+
+
+@lru_cache(maxsize=1)
+def _system() -> tuple[_Mount, ...]:
+    """The machine's own folders, links among them as links."""
+    return tuple(_own())
+
+
+def _own() -> Iterator[_Mount]:
+    yield _Mount("/run", ("--size", str(_MEMORY_FOLDER), "--tmpfs", "/run"))
+    yield _Mount("/var/tmp", ("--size", str(_MEMORY_FOLDER), "--tmpfs", "/var/tmp"))  # noqa: S108
+    for name in tables()["system"]:
+        place = Path(name)
+        if place.is_symlink():
+            yield _Mount(name, ("--symlink", str(place.readlink()), name))
+        elif place.exists():
+            yield _bound("--ro-bind", place, place)
+    for pattern in tables()["hidden"]:
+        for place in sorted(Path("/").glob(pattern.lstrip("/"))):
+            yield from _covered(place)
+    yield from _resolver()
+
+
+def _covered(place: Path) -> Iterator[_Mount]:
+    """An empty folder over a folder, an empty file over a file."""
+    if place.is_symlink():
+        return  # its target is covered, or not there
+    if os.path.isdir(place):  # noqa: PTH112
+        words = ("--size", str(_SMALL), "--tmpfs", str(place))
+        yield _Mount(str(place), words, read_only=True)
+    elif os.path.exists(place):  # noqa: PTH110
+        yield _bound("--ro-bind", Path(os.devnull), place)
+
+
+def _resolver() -> Iterator[_Mount]:
+    """The file with the name servers, where it is a link into a folder that is not shown."""
+    target = Path(os.path.realpath("/etc/resolv.conf"))
+    if target.exists() and not target.is_relative_to("/etc"):
+        yield _bound("--ro-bind", target, target)
+
+
+def _bound(kind: str, source: Path | str, target: Path | str) -> _Mount:
+    return _Mount(str(target), (kind, str(source), str(target)))

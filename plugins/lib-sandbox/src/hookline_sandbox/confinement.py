@@ -1,0 +1,79 @@
+"""Landlock's rules for a view (landlock(7)): what is not granted is refused.
+
+Rights of a folder hold for all below it and cannot be taken away there. So where something within
+is hidden or frozen, the folder itself is only listed, and its entries are granted one by one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from .limits import Limits
+from .starting import by_python, inside, interpreter, needed
+from .tables import tables
+from .view import View, within
+
+
+def probe() -> list[str]:
+    """A command line that succeeds where Landlock and seccomp work."""
+    return [str(interpreter()), "-I", "-S", "-c", inside("landlock.probe()")]
+
+
+def wrapped(argv: Sequence[str], view: View, limits: Limits) -> list[str]:
+    """The command line that runs ``argv``, seeing ``view``, under ``limits``, without network."""
+    return by_python(argv, limits, landlock=rules(view))
+
+
+def rules(view: View) -> dict[str, list[str]]:
+    """Paths by what is granted: ``write`` everything, ``read`` and run, ``list`` names."""
+    granted: dict[str, list[str]] = {
+        "write": [str(view.private / "tmp"), str(view.private / "home"), *tables()["devices"]],
+        "read": [*_system(), *tables()["machine"], *map(str, needed())],
+        "list": [],
+    }
+    barred = {*view.findings.hidden, *view.findings.frozen, str(view.home)}
+    for kind, places in (("read", view.read_only), ("write", view.writable)):
+        for place in places:
+            _grant(granted, kind, str(place), {str(view.home)})
+    granted["read"] += view.findings.frozen
+    _grant(granted, "write", str(view.workspace), barred)
+    return granted
+
+
+def _grant(granted: dict[str, list[str]], kind: str, place: str, barred: set[str]) -> None:
+    if place in barred:
+        return
+    inside = [path for path in barred if within(path, [Path(place)])]
+    if not inside:
+        granted[kind].append(place)
+        return
+    granted["list"].append(place)
+    for entry in _entries(place):
+        _grant(granted, kind, entry, barred)
+
+
+def _entries(place: str) -> list[str]:
+    try:
+        with os.scandir(place) as found:
+            return [entry.path for entry in found if not entry.is_symlink()]
+    except OSError:
+        return []
+
+
+@lru_cache(maxsize=1)
+def _system() -> tuple[str, ...]:
+    """The machine's own folders, without what is hidden in them."""
+    return tuple(_own())
+
+
+def _own() -> Iterator[str]:
+    root = Path("/")
+    hidden = {str(p) for pattern in tables()["hidden"] for p in root.glob(pattern.lstrip("/"))}
+    for name in tables()["system"]:
+        if not Path(name).is_symlink() and Path(name).exists():
+            granted: dict[str, list[str]] = {"read": [], "list": []}
+            _grant(granted, "read", name, hidden)
+            yield from granted["read"]

@@ -1,0 +1,76 @@
+"""The environment of programs that are started for a model: what ``environment.yaml`` names.
+
+A list of what to leave out misses the next ``DATABASE_URL``; this one lists what is passed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+SHORTEST_SECRET = 8
+"""Characters from which a secret's value is looked for in other variables; shorter ones (``1``,
+``true``) would be found everywhere."""
+_SECRET_NAME = re.compile(
+    r"KEY|TOKEN|SECRET|PASS(?:W|PHRASE|\Z|_)|PWD\Z|CREDENTIAL|COOKIE|AUTH|_PAT\Z|WEBHOOK|_DSN\Z",
+    re.IGNORECASE,
+)
+_LOGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s@]+@", re.IGNORECASE)
+
+
+@cache
+def _allowed() -> re.Pattern[str]:
+    import yaml
+
+    lists = yaml.safe_load(files(__package__).joinpath("environment.yaml").read_text("utf-8"))
+    names = [re.escape(name).replace(r"\*", ".*") for found in lists.values() for name in found]
+    return re.compile("|".join(names))
+
+
+def secrets_in(environment: Mapping[str, str]) -> set[str]:
+    """The values of variables whose names are those of secrets.
+
+    Short values are left out, and paths of what exists (``TOKEN_DIR=/usr/bin``): those say where a
+    secret lies, and ``PATH``, for one, may well name the same folder.
+    """
+    return {
+        value
+        for name, value in environment.items()
+        if len(value) >= SHORTEST_SECRET
+        and _SECRET_NAME.search(name)
+        and not _allowed().fullmatch(name)
+        and not _is_path(value)
+    }
+
+
+def _is_path(value: str) -> bool:
+    try:
+        return value.startswith("/") and Path(value).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def allowed(
+    environment: Mapping[str, str], allow: Iterable[str] = (), secrets: Iterable[str] = ()
+) -> dict[str, str]:
+    """The part of ``environment`` that a program started for a model gets.
+
+    The variables of ``environment.yaml``, without those whose value holds a login, one of
+    ``secrets`` (values) or the value of a variable that is secret by its name; and what ``allow``
+    names, as it is. ``PATH`` is passed whatever it holds: without it no program is found.
+    """
+    named = {"PATH", *allow}
+    hidden = {value for value in secrets if len(value) >= SHORTEST_SECRET}
+    hidden |= secrets_in({n: v for n, v in environment.items() if n not in named})
+    return {
+        name: value
+        for name, value in environment.items()
+        if name in named or (_allowed().fullmatch(name) and not _holds(value, hidden))
+    }
+
+
+def _holds(value: str, secrets: set[str]) -> bool:
+    return bool(_LOGIN.search(value)) or any(secret in value for secret in secrets)

@@ -1,0 +1,111 @@
+"""Landlock and seccomp for this process and all that it starts (landlock(7), seccomp(2)).
+
+Three system calls and a filter of a few lines, by ctypes: of the libraries on PyPI, ``landlock`` is
+a development release and ``py-landlock`` a first one.
+"""
+
+import ctypes
+import os
+import stat
+import struct
+
+from . import filters
+
+CREATE, ADD, RESTRICT = 444, 445, 446
+"""The system calls' numbers, the same on every machine (include/uapi/asm-generic/unistd.h)."""
+# include/uapi/linux/landlock.h
+EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
+TRUNCATE, IOCTL_DEV = 1 << 14, 1 << 15
+_ALL = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}
+_ON_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
+READING = EXECUTE | READ_FILE | READ_DIR
+LISTING = READ_DIR
+_NET = 0b11
+_SCOPES = 0b11  # abstract Unix sockets, signals
+_PATH_BENEATH = 1
+_SET_NO_NEW_PRIVS, _SET_SECCOMP, _FILTER = 38, 22, 2
+
+LEAST_ABI = 4
+"""From here on TCP and truncation are refused; what else is missing, the filter refuses."""
+_CAPABILITIES = 0x2008_0522  # version 3 (capset(2))
+_DROP_FROM_BOUNDS, _MOST_CAPABILITIES = 24, 64
+
+
+def abi() -> int:
+    """The version of Landlock's interface here; 0 where there is none."""
+    found: int = _libc().syscall(CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(1))
+    return max(found, 0)
+
+
+def probe() -> None:
+    """End with a sentence unless what is needed is here. Restricts this process."""
+    if abi() < LEAST_ABI:
+        raise SystemExit(f"its version is {abi()}, and {LEAST_ABI} is the least (Linux 6.7)")
+    restrict({"write": [], "read": ["/"], "list": []})
+
+
+def restrict(settings: dict[str, list[str]]) -> None:
+    """Leave this process nothing but ``write``, ``read`` and ``list``; no sockets, no ptrace.
+
+    Raises:
+        OSError: it cannot be done here.
+    """
+    libc, version = _libc(), abi()
+    everything = next(_ALL[v] for v in sorted(_ALL, reverse=True) if v <= version)
+    rules = _made(libc, everything, version)
+    for name, rights in (("write", everything), ("read", READING), ("list", LISTING)):
+        for path in settings[name]:
+            _allow(libc, rules, path, rights & everything)
+    _checked(libc.prctl(_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+    _checked(libc.syscall(RESTRICT, rules, ctypes.c_uint32(0)), "landlock_restrict_self")
+    os.close(rules)
+    _powerless(libc)
+    _filter(libc)
+
+
+def _made(libc: ctypes.CDLL, files: int, version: int) -> int:
+    words = [files, _NET if version >= 4 else 0, _SCOPES if version >= 6 else 0]
+    given = struct.pack("=3Q", *words)[: 24 if version >= 6 else 16 if version >= 4 else 8]
+    made = libc.syscall(CREATE, given, ctypes.c_size_t(len(given)), ctypes.c_uint32(0))
+    return _checked(made, "landlock_create_ruleset")
+
+
+def _allow(libc: ctypes.CDLL, rules: int, path: str, rights: int) -> None:
+    try:
+        place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except OSError:
+        return  # gone since; what is not there needs no right
+    try:
+        if not stat.S_ISDIR(os.fstat(place).st_mode):
+            rights &= _ON_FILES
+        rule = struct.pack("=Qi", rights, place)
+        done = libc.syscall(ADD, rules, _PATH_BENEATH, rule, ctypes.c_uint32(0))
+        _checked(done, f"landlock_add_rule for {path}")
+    finally:
+        os.close(place)
+
+
+def _powerless(libc: ctypes.CDLL) -> None:
+    """Drop every capability for good: root could otherwise restart the machine."""
+    for number in range(_MOST_CAPABILITIES):
+        libc.prctl(_DROP_FROM_BOUNDS, number, 0, 0, 0)  # fails where there is no such one
+    header = struct.pack("=Ii", _CAPABILITIES, 0)
+    _checked(libc.capset(header, bytes(24)), "capset")
+
+
+def _filter(libc: ctypes.CDLL) -> None:
+    lines = filters.no_sockets()
+    held = ctypes.create_string_buffer(lines)
+    given = struct.pack("@HP", len(lines) // filters.LINE, ctypes.addressof(held))
+    _checked(libc.prctl(_SET_SECCOMP, _FILTER, given, 0, 0), "seccomp")
+
+
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _checked(result: int, what: str) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+    return result

@@ -1,0 +1,51 @@
+"""Folders of installed programs outside the system's: what ``PATH`` and their managers name."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from .tables import tables
+from .view import within
+
+
+def programs(environment: Mapping[str, str], workspace: Path, home: Path) -> tuple[Path, ...]:
+    """Folders of ``PATH``, of managers of programs and of this Python, to be shown read-only.
+
+    Left out: what the system's folders hold, what is in the workspace, and a folder that holds
+    the workspace, the person's home or Hookline's ``home``.
+    """
+    named = tuple(environment.get(name, "") for name in tables()["tool_variables"])
+    return _shown(environment.get("PATH", ""), named, workspace, home, Path.home())
+
+
+@lru_cache(maxsize=64)
+def _shown(
+    path: str, named: tuple[str, ...], workspace: Path, home: Path, person: Path
+) -> tuple[Path, ...]:
+    system = [Path(name) for name in tables()["system"]]
+    found: list[Path] = []
+    for folder in sorted(set(_wanted(path, named)), key=lambda place: len(place.parts)):
+        if within(folder, [*system, workspace, home, *found]) or not _is_folder(folder):
+            continue
+        if not any(within(place, [folder]) for place in (workspace, home, person)):
+            found.append(folder)
+    return tuple(found)
+
+
+def _is_folder(place: Path) -> bool:
+    return os.path.isdir(place)  # noqa: PTH112 - False where it may not be looked at
+
+
+def _wanted(path: str, named: tuple[str, ...]) -> Iterator[Path]:
+    """Real paths of what might be shown."""
+    entries = [Path(entry) for entry in path.split(os.pathsep)]
+    around = [entry.parent for entry in entries if entry.name == "shims"]
+    tools = [Path(entry).expanduser() for entry in tables()["tools"]]
+    own = [Path(sys.prefix), Path(sys.base_prefix)]
+    for folder in (*entries, *around, *map(Path, named), *tools, *own):
+        if folder.is_absolute():
+            yield Path(os.path.realpath(folder))

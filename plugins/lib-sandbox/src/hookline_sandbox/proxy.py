@@ -1,0 +1,182 @@
+"""The only way from a sandbox to a network: an HTTP proxy on a Unix socket.
+
+Every connection is opened by the guarded client, which judges the name, looks it up once, judges
+the addresses and dials one of these (:class:`Dialer`). Names are never looked up inside.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import socket
+import tempfile
+from asyncio import StreamReader, StreamWriter
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from hookline_hookspecs import HooklineError, Refused
+
+_HEAD = 65_536
+"""Bytes of a request's header."""
+_HEAD_SECONDS = 30
+_CHUNK = 65_536
+_MOST = 64
+"""Connections at once."""
+_LINE = re.compile(r"([A-Z]{3,10}) (\S{1,8000}) HTTP/1\.[01]")
+_DROPPED = re.compile(rb"(?i)(proxy-[\w-]+|connection|keep-alive):")
+
+
+class Dialer(Protocol):
+    """Opens vetted connections; ``host.http`` is one."""
+
+    async def connect(self, host: str, port: int) -> tuple[StreamReader, StreamWriter]:
+        """A connection. Raises ``Refused`` and other ``HooklineError`` with sentences."""
+
+
+class Proxy:
+    """Serves one program. ``reached`` are the addresses it got through to, as it asked for them.
+
+    ``socket`` is where it listens while the ``async with`` block runs.
+    """
+
+    def __init__(self, dialer: Dialer) -> None:
+        self._dialer = dialer
+        self._folder = tempfile.TemporaryDirectory(prefix="hookline-proxy-")
+        self.socket = Path(self._folder.name) / "socket"
+        self.reached: list[str] = []
+        self.refused: list[str] = []
+        self._open: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> Proxy:
+        bound = _bound(self.socket)
+        self._server = await asyncio.start_unix_server(self._serve, sock=bound, limit=_HEAD)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        for task in tuple(self._open):
+            task.cancel()
+        await asyncio.gather(*self._open, return_exceptions=True)
+        self._folder.cleanup()
+
+    async def _serve(self, reader: StreamReader, writer: StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._open.add(task)
+        try:
+            if len(self._open) > _MOST:
+                await _answer(writer, "503 Service Unavailable", "Too many connections at once.")
+                return
+            await self._handle(reader, writer)
+        except (OSError, EOFError, TimeoutError, asyncio.LimitOverrunError):
+            pass
+        finally:
+            self._open.discard(task)
+            await _close(writer)
+
+    async def _handle(self, reader: StreamReader, writer: StreamWriter) -> None:
+        head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), _HEAD_SECONDS)
+        first, _, fields = head.partition(b"\r\n")
+        line = _LINE.fullmatch(first.decode("latin-1"))
+        where = _target(line) if line else None
+        if line is None or where is None:
+            await _answer(writer, "400 Bad Request", "Ask for CONNECT host:port or http://….")
+            return
+        host, port, path, shown = where
+        try:
+            there = await self._dialer.connect(host, port)
+        except Refused as refusal:
+            self.refused.append(shown)
+            await _answer(writer, "403 Forbidden", str(refusal))
+            return
+        except HooklineError as failure:
+            await _answer(writer, "502 Bad Gateway", str(failure))
+            return
+        self._note(shown)
+        if line[1] == "CONNECT":
+            writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        else:
+            there[1].write(f"{line[1]} {path} HTTP/1.1\r\n".encode("latin-1") + _kept(fields))
+        await _join(reader, writer, *there)
+
+    def _note(self, shown: str) -> None:
+        if shown not in self.reached:
+            self.reached.append(shown)
+
+
+def _bound(path: Path) -> socket.socket:
+    """A socket at ``path``, by its folder's descriptor: an address has 107 bytes (unix(7))."""
+    made = socket.socket(socket.AF_UNIX)
+    folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)
+    try:
+        made.bind(f"/proc/self/fd/{folder}/{path.name}")
+    finally:
+        os.close(folder)
+    return made
+
+
+def _target(line: re.Match[str]) -> tuple[str, int, str, str] | None:
+    """Host, port, path and what a person is shown; None for what is not understood."""
+    method, asked = line[1], line[2]
+    try:
+        parts = urlsplit(f"//{asked}" if method == "CONNECT" else asked)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return None
+    if not host or parts.username is not None:
+        return None
+    if method == "CONNECT":
+        shown = f"https://{parts.netloc.removesuffix(':443')}"
+        return (host, port, "", shown) if port else None
+    if parts.scheme != "http":
+        return None
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    return host, port or 80, path, f"http://{parts.netloc}{parts.path}"
+
+
+def _kept(fields: bytes) -> bytes:
+    """The header without what is the proxy's; one request a connection, so that each is judged."""
+    lines = [line for line in fields.split(b"\r\n") if line and not _DROPPED.match(line)]
+    return b"\r\n".join([*lines, b"Connection: close", b"", b""])
+
+
+async def _join(
+    reader: StreamReader, writer: StreamWriter, theirs: StreamReader, there: StreamWriter
+) -> None:
+    """Pass bytes on in both directions until one side has ended and the other has been told."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(_pass(reader, there))
+            group.create_task(_pass(theirs, writer))
+    except* OSError:
+        pass
+    finally:
+        await _close(there)
+
+
+async def _pass(source: StreamReader, target: StreamWriter) -> None:
+    while data := await source.read(_CHUNK):
+        target.write(data)
+        await target.drain()
+    if target.can_write_eof():
+        with contextlib.suppress(OSError):
+            target.write_eof()
+
+
+async def _answer(writer: StreamWriter, status: str, sentence: str) -> None:
+    body = f"Hookline's sandbox: {sentence}\n".encode()
+    writer.write(
+        f"HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\n"
+        f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode()
+        + body
+    )
+    await writer.drain()
+
+
+async def _close(writer: StreamWriter) -> None:
+    with contextlib.suppress(OSError):
+        writer.close()
+        await writer.wait_closed()
