@@ -26,6 +26,7 @@ DATA = Path(__file__).parent.parent / "plugins" / "shell" / "tests" / "data"
 LIMIT = 1.0
 """Milliseconds that are wanted."""
 ROUNDS = 5
+HOSTILE = ("hostile.yaml", "redteam.yaml", "hostile.classes.yaml")
 HEAD = ("corpus", "commands", "median ms", "p99 ms", "worst ms", "at most 1 ms", "worst command")
 SHOWN = 60
 
@@ -39,7 +40,8 @@ def corpora() -> Mapping[str, list[str]]:
 
     ordinary = [*filter(None, (DATA / "ordinary.txt").read_text("utf-8").splitlines())]
     ordinary += read("ordinary.more.yaml")
-    tables = (read(name) for name in ("hostile.yaml", "redteam.yaml"))
+    ordinary += [command for part in read("everyday.classes.yaml").values() for command in part]
+    tables = (read(name) for name in HOSTILE)
     hostile = [command for table in tables for part in table.values() for command in part]
     return {"ordinary": [*dict.fromkeys(ordinary)], "hostile": [*dict.fromkeys(hostile)]}
 

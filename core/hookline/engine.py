@@ -16,12 +16,13 @@ from hookline_hookspecs.host import Host, Http, Paths
 from hookline_hookspecs.tools import Tool
 
 from .bus.bus import Bus
+from .bus.implementation import PluginRefused
 from .config import Config, ConfigError, Loaded, choose_model, provider_settings, split_model
 from .config.choose import no_driver
 from .store.absent import AbsentStore
 from .store.journal import Journal
 from .tasks import BackgroundTasks
-from .text import new_id
+from .text import filter_secrets, new_id
 
 WINDOW = 128_000
 """Tokens assumed for the window of an unknown model (FEATURES, compaction)."""
@@ -106,9 +107,10 @@ class ToolRegistry(dict[str, Tool]):
     """Every tool that can be called now, by name, in the order of registration."""
 
     def register(self, tool: Tool, plugin: str) -> None:
-        """Add a plugin's tool. Raises ``ValueError`` if its name is taken, naming the plugin."""
+        """Add a plugin's tool. Raises ``PluginRefused`` if its name is taken, naming the plugin."""
         if (other := self.get(tool.name)) is not None:
-            raise ValueError(f"its tool {tool.name} has the name of one of plugin {other.plugin}")
+            told = f"its tool {tool.name} has the name of one of plugin {other.plugin}"
+            raise PluginRefused(f"{told}; switch one of them off")
         tool.plugin = plugin
         self[tool.name] = tool
 
@@ -176,6 +178,8 @@ class Engine:
         bus: the event bus; a new one if left out.
     """
 
+    chat: Callable[[], str]
+    """Names the chat that the running task works for; empty if it works for none."""
     ask_model: AskModel
     """``(ctx, prompt, *, system, schema, max_tokens)``: see ``turn.model_call.ask_auxiliary``."""
 
@@ -193,6 +197,9 @@ class Engine:
         self.strict = os.environ.get("HOOKLINE_STRICT") == "1" if strict is None else strict
         self.config: Config = loaded.config
         self.bus = bus or Bus(strict=self.strict)
+        make_filter = find_driver("hookline.services", "secrets")
+        self._secrets = make_filter() if make_filter is not None else None
+        self.hide_secrets(loaded.secrets)
         self.providers = Providers(loaded)
         self.tools = ToolRegistry()
         self.services: dict[Any, Any] = {}
@@ -202,6 +209,11 @@ class Engine:
         self.node = Node(lambda: self.store)
         self.closing = False
         self._given_store = store
+
+    def hide_secrets(self, *found: Any) -> None:
+        """Keep the secrets in texts and settings out of logs and of what ``redacted`` returns."""
+        if self._secrets is not None:
+            filter_secrets(self._secrets.hide(*found))
 
     @cached_property
     def store(self) -> Store:
@@ -216,7 +228,7 @@ class Engine:
     @cached_property
     def http(self) -> Http:
         """The guarded client (service ``http``). Raises ``Refused`` if it is not installed."""
-        made: Http = self._service("http", "guards")(**self.config.network.model_dump())
+        made: Http = self._service("http", "guards")(**self.config.network.model_dump(), chat=self.chat)
         return made
 
     @cached_property

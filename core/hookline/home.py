@@ -5,11 +5,18 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+removed: dict[str, str] = {}
+"""Variables with secrets that this process has removed from its environment."""
 
-def find_home(option: str | None = None) -> Path:
-    """``--home``, else ``HOOKLINE_HOME``, else ``~/.hookline``."""
-    chosen = option or os.environ.get("HOOKLINE_HOME") or "~/.hookline"
-    return Path(chosen).expanduser().absolute()
+
+def environment() -> dict[str, str]:
+    """The environment that this process was started with."""
+    return {**removed, **os.environ}
+
+
+def find_home() -> Path:
+    """``HOOKLINE_HOME``, which ``--home`` sets, else ``~/.hookline``."""
+    return Path(os.environ.get("HOOKLINE_HOME") or "~/.hookline").expanduser().absolute()
 
 
 def make_home(home: Path) -> None:

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import replace
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-from hookline_hookspecs import HOOKS, StoreError
+from hookline_hookspecs import HOOKS, PluginFailure
 from hookline_hookspecs.inspection import StablePrompt
 
+from . import clock
 from .bus.implementation import describe
 from .config import ConfigFile, effective, load
 from .config.choose import absent_drivers
 from .config.document import Document
 from .engine import Engine
-from .plugins.discovery import GROUP, hooks_of
-from .plugins.loader import Loading, Plugins
+from .home import environment
+from .plugins.discovery import hooks_of
+from .plugins.loader import Plugins
 from .sessions.manager import Sessions
 from .sessions.prompt import tool_json
+
+MOST_FAILURES = 1000
+"""Different failures of plugins that one process keeps."""
 
 
 class CoreInspection:
@@ -34,6 +36,13 @@ class CoreInspection:
         self._journal = engine.journal
         self.default_model = engine.providers.default_model
         self.check_model = engine.providers.check
+        self._failures: dict[PluginFailure, float] = {}
+        self.failures = self._failures.copy
+        engine.bus.signals.connect("plugin_failed", self._note)
+
+    def _note(self, event: PluginFailure, **_rest: Any) -> None:
+        if event in self._failures or len(self._failures) < MOST_FAILURES:
+            self._failures[event] = clock.now()
 
     def hooks(self) -> Mapping[str, list[str]]:
         """Who implements each hook."""
@@ -41,36 +50,19 @@ class CoreInspection:
         return {name: [impl.plugin for impl in bus.implementations(name)] for name in HOOKS}
 
     async def plugins(self) -> list[dict[str, Any]]:
-        """Every plugin that config names or that is installed."""
-        errors: dict[str, list[Mapping[str, Any]]] = {}
-        with suppress(StoreError):  # no store is installed, so nothing was kept
-            for row in await self._journal.plugin_errors():
-                errors.setdefault(row["plugin"], []).append(row)
-        dists = {ep.name: ep.dist for ep in entry_points(group=GROUP)}
-        loadings = self._plugins.loadings
-        known = [n for n, one in loadings.items() if n in dists or one.entry.named]
-        names = dict.fromkeys([*known, *sorted(dists)])
-        rows = [self._row(name, loadings.get(name), dists.get(name)) for name in names]
-        for row in rows:
-            row["errors"] = errors.get(row["name"], [])
-            if row["errors"] and not row["reason"]:
-                last = row["errors"][0]
-                row["reason"] = f"last failure: {last['hook']}: {last['reason']}"
-        return rows
-
-    def _row(self, name: str, loading: Loading | None, dist: Any) -> dict[str, Any]:
-        meta = dist.metadata if dist else {}  # each look at it parses the file again
-        row = {"name": name, "dist": meta.get("Name"), "version": meta.get("Version")}
-        if loading is None:
-            reason = "installed, not named in config.yaml"
-            return {**row, "kind": "third-party", "state": "off", "reason": reason, "hooks": []}
-        return row | {
-            "kind": "standard" if loading.entry.standard else "third-party",
-            "state": loading.state,
-            "reason": loading.reason,
-            "hooks": hooks_of(loading.plugin) if loading.plugin else [],
-            "warnings": loading.warnings,
-        }
+        """Every plugin that config names, and those of the standard set that are installed."""
+        return [
+            {
+                "name": name,
+                "kind": "standard" if one.entry.standard else "third-party",
+                "state": one.state,
+                "reason": one.reason,
+                "hooks": hooks_of(one.plugin) if one.plugin else [],
+                "warnings": one.warnings,
+            }
+            for name, one in self._plugins.loadings.items()
+            if one.entry.named or one.state != "off" or one.reason
+        ]
 
     def plugin_problems(self) -> list[str]:
         """Plugins that are not on although they should be, and settings nobody knows."""
@@ -127,9 +119,10 @@ class CoreInspection:
 class CoreConfiguration:
     """Implements ``Configuration``; ``make_runtime`` makes a runtime of a config and a home."""
 
-    def __init__(self, home: Path, make_runtime: Callable[..., Any]) -> None:
+    def __init__(self, home: Path, plugins: Plugins, make_runtime: Callable[..., Any]) -> None:
         self._home = home
         self._make_runtime = make_runtime
+        self.switch_off = plugins.switch_off
 
     def parse(self, text: str, key: tuple[str, ...] = ()) -> Any:
         """The values in a text."""
@@ -137,16 +130,16 @@ class CoreConfiguration:
 
     def check(self, text: str | None = None) -> tuple[list[str], list[str]]:
         """What is off because of the config, and warnings."""
-        loaded = load(self._home, os.environ, text=text)
+        loaded = load(self._home, environment(), text=text)
         plugins = self._make_runtime(loaded, self._home, strict=False).plugins
         plugins.load(() if text is None else loaded.plugins)
         off, warnings = _problems(plugins)
         absent = [*loaded.provider_errors.values(), *absent_drivers(loaded)]
         return absent + off, [*loaded.warnings, *warnings]
 
-    def effective(self) -> dict[str, Any]:
+    def effective(self, text: str | None = None) -> dict[str, Any]:
         """The config in effect, masked."""
-        return effective(load(self._home, os.environ))
+        return effective(load(self._home, environment(), text=text))
 
     def schema(self) -> dict[str, Any]:
         """The JSON schema of the file."""

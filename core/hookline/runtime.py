@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from hookline_hookspecs.conversations import Conversations
 from hookline_hookspecs.drivers import Store
-from hookline_hookspecs.errors import HooklineError
-from hookline_hookspecs.events import PluginFailure
 from hookline_hookspecs.gateway import GatewayHost
 from hookline_hookspecs.inspection import Configuration, Inspection
 
@@ -25,19 +22,17 @@ from .dispatch.commands import Commands
 from .dispatch.dispatcher import Dispatcher
 from .dispatch.outbox import Channels, Outbox
 from .dispatch.recovery import Recovery
-from .engine import Engine
+from .engine import Engine, find_driver
 from .home import make_home
 from .inspection import CoreConfiguration, CoreInspection
-from .plugins.config_watch import ConfigWatch
 from .plugins.host import PluginHost
 from .plugins.loader import Plugins
+from .sessions.context import current_chat
 from .sessions.manager import Sessions
 from .store.journal import core_migrations
 from .turn.model_call import ask_auxiliary
 
 OWN_CODE = str(Path(__file__).parent)
-MOST_FAILURES = 1000
-"""Different failures of plugins that one process stores."""
 
 
 class Runtime:
@@ -63,7 +58,7 @@ class Runtime:
         classes: Mapping[str, Any] | None = None,
     ) -> None:
         engine = self.engine = Engine(loaded, home, store=store, strict=strict, bus=bus)
-        engine.ask_model = ask_auxiliary
+        engine.ask_model, engine.chat = ask_auxiliary, current_chat
         self.bus = engine.bus
         self.commands = Commands()
         self.channels = Channels()
@@ -73,21 +68,20 @@ class Runtime:
         self.recovery = Recovery(engine, self.sessions, self.dispatcher, self.outbox)
         make_host = partial(PluginHost, engine, self.sessions, self.recovery)
         self.plugins = Plugins(engine, self.commands, self.channels, make_host, classes or {})
-        self.dispatcher.before_message = ConfigWatch(loaded, self.plugins).check
-        self._failures = FailureLog(engine)
-        engine.services[Configuration] = CoreConfiguration(home, Runtime)
+        self.finish_background = engine.background.finish
+        engine.services[Configuration] = CoreConfiguration(home, self.plugins, Runtime)
 
     async def __aenter__(self) -> Runtime:
         engine = self.engine
         make_home(engine.home)
         await engine.store.open()
         await engine.store.migrate("core", core_migrations(engine.store.dialect))
-        engine.bus.watchdog.start()
+        watch = find_driver("hookline.services", "watchdog")
+        self._end_watch = watch(engine.bus.watchdog) if watch is not None else lambda: None
         asyncio.get_running_loop().set_task_factory(self._make_task)
         engine.services[Conversations] = self.dispatcher
         engine.services[GatewayHost] = self.recovery
         engine.services[Inspection] = CoreInspection(engine, self.sessions, self.plugins)
-        engine.bus.signals.connect("plugin_failed", self._failures.add)
         self.plugins.load()
         await asyncio.create_task(self.plugins.setup())  # of its own, so no plugin can cancel it
         return self
@@ -98,9 +92,8 @@ class Runtime:
         await engine.background.cancel()
         await self.plugins.teardown()
         await engine.aclose()
-        await self._failures.store()
         await engine.node.leave()
-        engine.bus.watchdog.stop()
+        self._end_watch()
         await engine.store.close()
         asyncio.get_running_loop().set_task_factory(None)
 
@@ -118,33 +111,3 @@ class Runtime:
         made = CoreTask(work, loop=loop, **options)
         made.watchdog = watchdog
         return made
-
-    async def finish_background(self, seconds: float) -> None:
-        """Wait for background work, at most ``seconds``."""
-        await self.engine.background.finish(seconds)
-
-
-class FailureLog:
-    """Stores plugins' failures, each once in a process, for ``hookline plugins list``."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self._seen: set[PluginFailure] = set()
-        self._new: list[PluginFailure] = []
-
-    def add(self, event: PluginFailure, **_rest: Any) -> None:
-        """Store a failure soon (receiver of ``plugin_failed``)."""
-        if event in self._seen or len(self._seen) >= MOST_FAILURES:
-            return
-        self._seen.add(event)
-        self._new.append(event)
-        with suppress(RuntimeError):  # no event loop: stored at the end
-            asyncio.get_running_loop()
-            self._engine.background.start(self.store())
-
-    async def store(self) -> None:
-        """Store the failures that are not stored yet."""
-        events, self._new = self._new, []
-        for event in events:
-            with suppress(HooklineError):  # a store that is absent, broken or full
-                await self._engine.journal.record_failure(event.plugin, event.hook, event.reason)

@@ -19,15 +19,15 @@ class BackgroundTasks:
 
     def start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Run ``work`` until it ends or :meth:`cancel` is called."""
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._done)
+        task = self.keep(asyncio.get_running_loop().create_task(work))
+        task.add_done_callback(_log_failure)
         return task
 
-    def _done(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("background work failed: %s", error, exc_info=error)
+    def keep(self, task: asyncio.Task[Any]) -> asyncio.Task[Any]:
+        """Keep a task until it ends or :meth:`cancel` is called; its failure is the caller's."""
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
 
     async def finish(self, seconds: float) -> None:
         """Wait until nothing is running, at most ``seconds``."""
@@ -36,10 +36,16 @@ class BackgroundTasks:
             await asyncio.wait(list(self._tasks), timeout=left)
 
     async def cancel(self) -> None:
-        """Cancel every task and wait for it."""
-        for task in list(self._tasks):
+        """Cancel every task but the running one, and wait for them."""
+        tasks = self._tasks - {asyncio.current_task()}
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _log_failure(task: asyncio.Task[Any]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.error("background work failed: %s", error, exc_info=error)
 
 
 async def finish_despite_cancel(work: Coroutine[Any, Any, None]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from typing import Any
 
 from hookline_hookspecs import Question
@@ -19,21 +20,40 @@ def dump(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def clean(text: str) -> str:
-    """``text`` with surrogate pairs joined and lone ones, which UTF-8 cannot hold, replaced."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+_filters: list[Callable[[str], str]] = []
+
+
+def filter_secrets(replace: Callable[[str], str]) -> None:
+    """Pass every later :func:`redacted` text through ``replace`` too."""
+    _filters.extend([replace] if replace not in _filters else [])
+
+
+def redacted(text: str) -> str:
+    """``text`` without the secrets of the configuration, for a person, a model or the store."""
+    for replace in _filters:
+        text = replace(text)
     return text
 
 
-def clean_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Tool arguments whose strings can be stored and sent."""
-    text = json.dumps(arguments, ensure_ascii=False, default=str)
-    cleaned = clean(text)
-    made: dict[str, Any] = arguments if cleaned is text else json.loads(cleaned)
-    return made
+def clean(text: str) -> str:
+    """``text`` with surrogate pairs joined; lone ones, which UTF-8 cannot hold, and NULs, which
+    databases cannot, are replaced by U+FFFD."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text.replace("\0", "\ufffd") if "\0" in text else text
+
+
+def clean_json(value: Any, depth: int = 64) -> Any:
+    """A JSON value whose strings and keys can be stored and sent. Raises ``ValueError`` below ``depth``."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, (dict, list)) and not depth:
+        raise ValueError("are nested too deep")
+    if isinstance(value, dict):
+        return {clean(str(key)): clean_json(inner, depth - 1) for key, inner in value.items()}
+    return [clean_json(inner, depth - 1) for inner in value] if isinstance(value, list) else value
 
 
 def numbered(question: Question) -> str:

@@ -28,6 +28,7 @@ from .inspection import Configuration, Inspection, StablePrompt
 from .messages import (
     Block, ImageBlock, Message, TextBlock, ThinkingBlock, ToolCall, ToolResultBlock,
 )
+from .origins import Effect, EffectKind, Origin, OriginKind, merge_origins, origins_from_json, origins_to_json
 from .parts import (
     Check, CheckResult, Command, Job, Page, Reviewer, Route, command,
 )
@@ -39,15 +40,16 @@ __all__ = [
     "Audio", "AuthError", "BadRequest", "Block", "CachePrice", "Channel", "Check", "CheckResult",
     "Choice", "Command", "CommandError", "Compacted", "Configuration", "Connection", "Context",
     "ContextBlock", "ContextTooLong", "Conversations", "Delta", "DeltaSink", "Denial", "Deny",
-    "Excerpt", "Failure", "Feature", "Fragment", "GatewayHost", "GatewayWork", "Hit", "HookSpec",
-    "HookSpecs", "HooklineError", "Host", "Http", "HttpResponse", "ImageBlock", "Inbound",
-    "Inspection", "Job", "Kind", "Lesson", "Marker", "MaybeAwaitable", "Message", "Migration",
-    "ModelRequest", "ModelResponse", "NetworkError", "NoConfig", "Notice", "OverBudget",
-    "Overloaded", "Page", "Paths", "Plugin", "PluginFailure", "PrefixBreak", "Provider",
-    "ProviderError", "ProviderSettings", "Question", "RateLimited", "Reacting", "Refused", "Reply",
-    "Reviewer", "Rewrite", "Route", "Section", "Session", "StablePrompt", "Stash", "Step",
-    "Storage", "Store", "StoreError", "Submission", "TextBlock", "ThinkingBlock", "Threading",
-    "Tool", "ToolCall", "ToolError", "ToolOutput", "ToolResult", "ToolResultBlock", "ToolSchema",
-    "Transaction", "Turn", "Usage", "Verdict", "WireRequest", "command", "features", "hookimpl",
-    "message_ids", "tool",
+    "Effect", "EffectKind", "Excerpt", "Failure", "Feature", "Fragment", "GatewayHost",
+    "GatewayWork", "Hit", "HookSpec", "HookSpecs", "HooklineError", "Host", "Http", "HttpResponse",
+    "ImageBlock", "Inbound", "Inspection", "Job", "Kind", "Lesson", "Marker", "MaybeAwaitable",
+    "Message", "Migration", "ModelRequest", "ModelResponse", "NetworkError", "NoConfig", "Notice",
+    "Origin", "OriginKind", "OverBudget", "Overloaded", "Page", "Paths", "Plugin", "PluginFailure",
+    "PrefixBreak", "Provider", "ProviderError", "ProviderSettings", "Question", "RateLimited",
+    "Reacting", "Refused", "Reply", "Reviewer", "Rewrite", "Route", "Section", "Session",
+    "StablePrompt", "Stash", "Step", "Storage", "Store", "StoreError", "Submission", "TextBlock",
+    "ThinkingBlock", "Threading", "Tool", "ToolCall", "ToolError", "ToolOutput", "ToolResult",
+    "ToolResultBlock", "ToolSchema", "Transaction", "Turn", "Usage", "Verdict", "WireRequest",
+    "command", "features", "hookimpl", "merge_origins", "message_ids", "origins_from_json",
+    "origins_to_json", "tool",
 ]

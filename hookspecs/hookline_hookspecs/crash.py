@@ -1,24 +1,15 @@
-"""Named points of a turn at which a test can kill the process (``HOOKLINE_CRASH_AT``)."""
+"""Named points of a turn at which a test can kill the process (``HOOKLINE_CRASH_AT``).
+
+In the order in which a turn passes them: ``after-receive``, ``after-commit``, ``before-model``,
+``mid-stream``, ``after-model``, ``before-tool``, ``mid-tool``, ``after-tool``, ``before-reply`` and
+``after-send``; beside them ``mid-compaction`` and ``mid-migration``.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
 
-POINTS = (
-    "after-receive",
-    "after-commit",
-    "before-model",
-    "mid-stream",
-    "after-model",
-    "before-tool",
-    "mid-tool",
-    "after-tool",
-    "before-reply",
-    "after-send",
-    "mid-compaction",
-    "mid-migration",
-)
 _wanted, _, _count = os.environ.get("HOOKLINE_CRASH_AT", "").partition(":")
 _left = int(_count) if _count.isdigit() else 1
 

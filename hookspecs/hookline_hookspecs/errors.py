@@ -20,10 +20,12 @@ class ProviderError(HooklineError):
     """A model provider could not answer.
 
     ``kind`` is one of ``auth rate overloaded context bad_request network budget``;
-    ``retry_after`` is in seconds, or None if the provider did not say.
+    ``retry_after`` is in seconds, or None if the provider did not say. ``partial`` is the text of
+    an answer that broke off, which may have been shown; empty if nothing had come.
     """
 
     kind = "bad_request"
+    partial = ""
 
     def __init__(self, text: str, *, retry_after: float | None = None) -> None:
         super().__init__(text)

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from .frozen import freeze_fields
 from .messages import Block, ImageBlock, Message, ToolCall
+from .origins import Origin
 
 Slot: TypeAlias = Literal["identity", "guidance", "operator", "memory", "user", "skills", "context", "date", "channel"]
 SLOTS: tuple[Slot, ...] = get_args(Slot)
@@ -74,6 +75,8 @@ class Inbound:
             reaction, the new text of an edited message, or the command line of a ``command``
             that the platform reports as one.
         target: the id of the message that a press, reaction, edit or deletion applies to.
+        forwarded: from whom the text was forwarded; empty if the person wrote it.
+        origins: where the text came from besides the person.
     """
 
     channel: str
@@ -96,6 +99,8 @@ class Inbound:
     quoted: str = ""
     kind: InboundKind = "message"
     target: str | None = None
+    forwarded: str = ""
+    origins: tuple[Origin, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +129,18 @@ class CachePrice:
     write_1h: float = 2.0
 
 
+MOST_TOKENS = 10**12
+"""More than any count of tokens; what a server says beyond it is taken for it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Tokens of one or more model calls.
 
     ``input`` includes tokens read from and written to the cache; ``cache_write`` includes
     ``cache_write_1h``, the tokens cached for an hour. ``input_cost`` is the cost of the input in
-    units of one uncached input token; without a cache it would equal ``input``.
+    units of one uncached input token; without a cache it would equal ``input``. A count outside 0
+    to :data:`MOST_TOKENS`, or that is no number, is set to the nearest of them, or to 0.
     """
 
     input: int = 0
@@ -141,10 +151,16 @@ class Usage:
     cache_write_1h: int = 0
     input_cost: float = 0.0
 
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            value: Any = getattr(self, name)
+            known = value if type(value) in (int, float) and value > 0 else 0
+            object.__setattr__(self, name, min(known, MOST_TOKENS))
+
     @property
     def fresh(self) -> int:
         """Input tokens that were neither read from the cache nor written to it."""
-        return self.input - self.cache_read - self.cache_write
+        return max(0, self.input - self.cache_read - self.cache_write)
 
     def priced(self, price: CachePrice) -> Usage:
         """Return the same usage with ``input_cost`` computed from ``price``."""
@@ -182,7 +198,8 @@ class ToolResult:
     """The result of a tool call.
 
     ``text`` is what the model reads, ``notes`` are hints appended after it and never truncated,
-    ``data`` is the tool's value for programs. ``seconds`` is how long the tool ran.
+    ``data`` is the tool's value for programs. ``seconds`` is how long the tool ran. ``origins`` say
+    where the text came from; a ``post_tool`` step may add to them.
     """
 
     call: ToolCall
@@ -192,6 +209,7 @@ class ToolResult:
     data: Any = None
     images: tuple[ImageBlock, ...] = ()
     seconds: float = 0.0
+    origins: tuple[Origin, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +217,8 @@ class ToolOutput:
     """What a tool returns when text alone is not enough; core adds the call.
 
     The fields are those of :class:`ToolResult`. ``ok=False`` tells the model and the plugins that
-    the call failed even though it produced output; ``data`` is JSON for programs.
+    the call failed even though it produced output; ``data`` is JSON for programs. Without
+    ``origins``, those that the tool declares hold.
     """
 
     text: str
@@ -207,6 +226,7 @@ class ToolOutput:
     notes: tuple[str, ...] = field(default=(), kw_only=True)
     data: Any = field(default=None, kw_only=True)
     images: tuple[ImageBlock, ...] = field(default=(), kw_only=True)
+    origins: tuple[Origin, ...] = field(default=(), kw_only=True, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,17 +251,25 @@ class Denial:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Verdict: a person decides. ``preview`` is literal text they must see, never truncated."""
+    """Verdict: a person decides. ``preview`` is literal text they must see, never truncated.
+
+    With ``once`` the answer holds for this call alone: no grant covers it, and none can be given.
+    """
 
     reason: str
     preview: str = ""
+    once: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Verdict: the result is already known (for example, a cache hit); the tool does not run."""
+    """Verdict: the result is already known (for example, a cache hit); the tool does not run.
+
+    Without ``origins``, those that the tool declares hold.
+    """
 
     text: str
+    origins: tuple[Origin, ...] = field(default=(), compare=False)
 
 
 Verdict: TypeAlias = Deny | Ask | Answer
@@ -261,12 +289,14 @@ class ContextBlock:
 
     Blocks with the same tag are merged. ``items`` are ``(name, text)`` pairs that become named
     child elements, such as ``<skill name="deploy">``; ``item_tag`` is the tag of those elements.
+    ``origins`` say where the texts came from.
     """
 
     tag: str
     text: str = ""
     items: tuple[tuple[str, str], ...] = ()
     item_tag: str = "item"
+    origins: tuple[Origin, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -503,11 +533,15 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """Something to be remembered. ``kind`` is, for example, ``note``, ``fact`` or ``skill``."""
+    """Something to be remembered. ``kind`` is, for example, ``note``, ``fact`` or ``skill``.
+
+    ``origins`` are those of the session that it was learnt in.
+    """
 
     kind: str
     source: str
     text: str
+    origins: tuple[Origin, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Protocol, TypeAlias, TypeVar
 
 from .events import Inbound, Question, Reply, Rewrite, Session, Step, Turn
+from .origins import Effect, Origin
 
 if TYPE_CHECKING:
     import asyncio
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from .drivers import ProviderSettings
-    from .messages import Message
+    from .messages import Message, ToolCall
     from .tools import Tool
 
 T = TypeVar("T")
@@ -146,6 +147,9 @@ class Http(Protocol):
     def stream(self, method: str, url: str, **options: Any) -> AbstractAsyncContextManager[HttpResponse]:
         """Like :meth:`request`, but the ``async with`` block reads the body through ``chunks``."""
 
+    async def connect(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Open a TCP connection to ``host``, for a proxy or another protocol. Raises like :meth:`get`."""
+
 
 class Paths(Protocol):
     """Guarded file access: inside the workspace or an allowed root, with symbolic links resolved,
@@ -159,6 +163,10 @@ class Paths(Protocol):
 
     def judge(self, path: str) -> str | None:
         """Return why ``path`` would be refused, or None."""
+
+    def caution(self, path: str) -> str | None:
+        """Return why a person should approve writing to ``path``, or None: programs run it or
+        agents follow it by themselves."""
 
     def open_read(self, path: Path) -> BinaryIO:
         """Open a regular file for reading, with no race between :meth:`resolve` and opening."""
@@ -304,10 +312,17 @@ class Host(Protocol):
         """
 
     async def learn(
-        self, text: str, source: str, kind: str, *, ctx: Context | None = None, session_id: str | None = None
+        self,
+        text: str,
+        source: str,
+        kind: str,
+        *,
+        ctx: Context | None = None,
+        session_id: str | None = None,
+        origins: Sequence[Origin] | None = None,
     ) -> str:
         """Return ``text`` as the gate ``pre_learn`` passed it, for background work. Where you have
-        a context, use :meth:`Context.learn`.
+        a context, use :meth:`Context.learn`, which explains ``origins``.
 
         Guards see the session of ``ctx``, or the stored session ``session_id``. Raises ``Refused``
         with the reason, and ``LookupError`` if there is no such session.
@@ -439,8 +454,15 @@ class Context(Protocol):
     operator: bool
     """True in the terminal, and wherever the plugin that offers :class:`Access` says so."""
 
+    origins: tuple[Origin, ...]
+    """Where everything came from that the session's history and this turn hold so far."""
+
     interactive: bool
     """True if a person can be asked in this turn."""
+
+    approval: Literal["ask", "yes", "no"]
+    """How an ``Ask`` is answered in this turn: by a person, ``yes`` without asking (they said so
+    beforehand, with ``--yes``), or ``no`` because nobody is there."""
 
     paths: Paths
     """Guarded access to files of this session's workspace."""
@@ -450,6 +472,10 @@ class Context(Protocol):
 
     def notify(self, text: str) -> None:
         """Show the person a sentence in addition to the answer."""
+
+    def effects(self, call: ToolCall) -> tuple[Effect, ...]:
+        """Return what a tool call may do; ``unknown`` for a tool that is not read-only and does not
+        declare it, or cannot tell."""
 
     async def ask_model(
         self,
@@ -473,10 +499,11 @@ class Context(Protocol):
         reason.
         """
 
-    async def learn(self, text: str, source: str, kind: str) -> str:
+    async def learn(self, text: str, source: str, kind: str, *, origins: Sequence[Origin] | None = None) -> str:
         """Pass ``text`` through the gate ``pre_learn``, before it is remembered; return the result.
 
-        Raises ``Refused`` with the reason.
+        ``origins`` are those of the texts it was made from; without them, :attr:`origins`. Raises
+        ``Refused`` with the reason.
         """
 
     def window(self, model: str | None = None) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from .events import ToolSchema
+from .events import PluginFailure, ToolSchema
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,12 @@ class Inspection(Protocol):
         """Return the plugins that implement each hook, in call order."""
 
     async def plugins(self) -> list[dict[str, Any]]:
-        """Return every plugin that is installed or named in the config, each with ``name dist
-        version kind state reason hooks errors`` and, if the config names it, ``warnings``.
-        ``errors`` are the latest failures, newest first, as ``{hook, reason, at}``."""
+        """Return every plugin that the config names and those of the standard set that are
+        installed, each with ``name kind state reason hooks warnings``."""
+
+    def failures(self) -> Mapping[PluginFailure, float]:
+        """Return the failures of plugins in this process, at most 1,000 different ones, each with
+        the Unix time in seconds at which it last occurred."""
 
     def plugin_problems(self) -> list[str]:
         """Return sentences about plugins that should be on but are not, and about settings that
@@ -94,8 +97,13 @@ class Configuration(Protocol):
         content of config.yaml, no plugin is imported.
         """
 
-    def effective(self) -> dict[str, Any]:
-        """Return the effective config as plain values, with secrets masked."""
+    def effective(self, text: str | None = None) -> dict[str, Any]:
+        """Return the effective config as plain values, with secrets masked; ``text`` replaces the
+        content of config.yaml."""
+
+    async def switch_off(self, name: str) -> bool:
+        """Tear down a plugin of this process now; return False if it is not on. Sessions under way
+        keep the names of its tools, which answer that they are gone."""
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON schema of config.yaml."""

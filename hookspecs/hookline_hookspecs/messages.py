@@ -7,19 +7,21 @@ tool calls are blocks of a ``user`` message, one for each call of the preceding 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeAlias
 
 from .frozen import freeze_fields
+from .origins import Origin, merge_origins, origins_from_json, origins_to_json
 
 Role: TypeAlias = Literal["user", "assistant"]
 
 
 @dataclass(frozen=True, slots=True)
 class TextBlock:
-    """Plain text."""
+    """Plain text. ``origins`` say where it came from; empty if the agent itself wrote it."""
 
     text: str
+    origins: tuple[Origin, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,7 @@ class ImageBlock:
 
     mime: str
     data: str
+    origins: tuple[Origin, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,7 @@ class ToolResultBlock:
     text: str
     ok: bool = True
     images: tuple[ImageBlock, ...] = ()
+    origins: tuple[Origin, ...] = field(default=(), compare=False)
 
 
 Block: TypeAlias = TextBlock | ImageBlock | ThinkingBlock | ToolCall | ToolResultBlock
@@ -80,12 +84,14 @@ class Message:
 
     ``context`` is the turn's sidecar: the rendered ``<context>`` element that is sent after the
     blocks of a user message. It is stored next to the message, never in it, and is not part of
-    search or export.
+    search or export. ``carried`` are the origins of that context, and of the messages that this one
+    replaces.
     """
 
     role: Role
     blocks: tuple[Block, ...]
     context: str = ""
+    carried: tuple[Origin, ...] = field(default=(), compare=False)
     wire: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     """A provider's own cache of this message in its encoding. Never stored."""
 
@@ -106,9 +112,15 @@ class Message:
         """The tool calls in this message, in order."""
         return tuple(b for b in self.blocks if isinstance(b, ToolCall))
 
+    @property
+    def origins(self) -> tuple[Origin, ...]:
+        """Where the blocks came from, and what is :attr:`carried`."""
+        return merge_origins(self.carried, *[getattr(block, "origins", ()) for block in self.blocks])
+
     def to_dict(self) -> dict[str, Any]:
         """Return this message as JSON-serializable data, without its sidecar."""
-        return {"role": self.role, "blocks": [_block_to_dict(b) for b in self.blocks]}
+        data = {"role": self.role, "blocks": [_block_to_dict(b) for b in self.blocks]}
+        return data | ({"carried": origins_to_json(self.carried)} if self.carried else {})
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], context: str = "") -> Message:
@@ -117,7 +129,8 @@ class Message:
         Raises:
             ValueError: the data contains a block type that this version does not know.
         """
-        return cls(data["role"], tuple(_block_from_dict(b) for b in data["blocks"]), context)
+        carried = origins_from_json(data.get("carried"))
+        return cls(data["role"], tuple(_block_from_dict(b) for b in data["blocks"]), context, carried)
 
     @classmethod
     def user(cls, text: str, context: str = "") -> Message:
@@ -141,10 +154,12 @@ _TYPES = {kind: name for name, kind in _BLOCKS.items()}
 
 
 def _block_to_dict(block: Block) -> dict[str, Any]:
-    """Return the block's type and its fields, omitting those that are None."""
+    """Return the block's type and its fields, omitting those that are None and empty origins."""
     data = {one.name: getattr(block, one.name) for one in fields(block)}
+    if "origins" in data:
+        data["origins"] = origins_to_json(data["origins"]) or None
     if isinstance(block, ToolResultBlock):
-        data["images"] = [asdict(image) for image in block.images] or None
+        data["images"] = [{"mime": image.mime, "data": image.data} for image in block.images] or None
     present = {name: value for name, value in data.items() if value is not None}
     return {"type": _TYPES[type(block)], **present}
 
@@ -155,6 +170,8 @@ def _block_from_dict(data: Mapping[str, Any]) -> Block:
         raise ValueError(f"a stored message holds a block of the unknown type {data['type']!r}")
     kind = _BLOCKS[data["type"]]
     known = {one.name: data[one.name] for one in fields(kind) if one.name in data}
+    if "origins" in known:
+        known["origins"] = origins_from_json(known["origins"])
     if "images" in known:
         known["images"] = tuple(ImageBlock(**image) for image in known["images"])
     return kind(**known)

@@ -9,15 +9,16 @@ import difflib
 import inspect
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
-from typing import Any, TypedDict, TypeVar, Unpack, overload
+from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from .errors import ToolError
 from .events import ToolSchema
+from .origins import Effect, Origin
 
 F = TypeVar("F", bound=Callable[..., Any])
 TOOL_MARK = "hookline_tool"
@@ -31,7 +32,10 @@ class ToolOptions(TypedDict, total=False):
     ``paged``: it limits the size of its own result, which is not truncated. ``cache_ttl``: how long
     an equal call may be answered from the cache, in seconds. ``approval``: a sentence that says why
     each call needs a person's approval. ``main_only``: it is not offered to sub-agents and
-    reviewers.
+    reviewers. ``origin``: where its results come from, ``outside`` for
+    whatever others can write, ``workspace``, the default, for this machine's own data. ``effects``: a function of the
+    context and the call that returns what the call may do; without it, a tool that is not
+    ``read_only`` may do anything.
     """
 
     read_only: bool
@@ -39,6 +43,8 @@ class ToolOptions(TypedDict, total=False):
     cache_ttl: float | None
     approval: str | None
     main_only: bool
+    origin: Literal["outside", "workspace"] | None
+    effects: Callable[..., Sequence[Effect]] | None
 
 
 @dataclass(eq=False)
@@ -67,6 +73,8 @@ class Tool:
     cache_ttl: float | None = None
     approval: str | None = None
     main_only: bool = False
+    origin: Literal["outside", "workspace"] | None = None
+    effects: Callable[..., Sequence[Effect]] | None = None
     plugin: str = field(default="", init=False)
 
     def __post_init__(self) -> None:
@@ -123,6 +131,11 @@ class Tool:
         config = ConfigDict(extra="forbid", protected_namespaces=())
         return create_model(self.name, __config__=config, **fields)
 
+    @property
+    def origins(self) -> tuple[Origin, ...]:
+        """Where a result comes from that does not say so itself."""
+        return (Origin(self.origin or "workspace", f"tool {self.name}"),)
+
     def check(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Validate the given arguments and return them, converted to their types.
 
@@ -162,7 +175,10 @@ def tool(fn: F) -> F: ...
 @overload
 def tool(*, name: str | None = None, **options: Unpack[ToolOptions]) -> Callable[[F], F]: ...
 def tool(fn: F | None = None, **options: Any) -> F | Callable[[F], F]:
-    """Make a plugin's method a tool; the options are those of :meth:`Tool.from_function`."""
+    """Make a plugin's method a tool; the options are those of :meth:`Tool.from_function`.
+
+    ``effects`` is here another method of the plugin.
+    """
 
     def mark(function: F) -> F:
         setattr(function, TOOL_MARK, options)

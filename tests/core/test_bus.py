@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hookline.bus.bus import Bus
 from hookline.bus.implementation import AroundFault, PluginRefused
+from hookline_guards.watchdog import watch
 from hookline_hookspecs import (
     HOOKS,
     Answer,
@@ -112,16 +113,16 @@ def bus() -> Bus:
 @pytest.fixture
 def watched() -> Iterator[Callable[..., Bus]]:
     """A bus with small deadlines whose watchdog looks."""
-    made: list[Bus] = []
+    ends: list[Callable[[], None]] = []
 
     def make(**deadlines: float) -> Bus:
-        made.append(Bus(deadlines=dict(deadlines)))
-        made[-1].watchdog.start()
-        return made[-1]
+        made = Bus(deadlines=dict(deadlines))
+        ends.append(watch(made.watchdog))
+        return made
 
     yield make
-    for one in made:
-        one.watchdog.stop()
+    for end in ends:
+        end()
 
 
 # Kinds
@@ -194,7 +195,18 @@ def test_veto_asks_all_and_the_strictest_wins(verdicts: list[Any]) -> None:
     if strictest is None:
         assert found is None
     else:
-        assert found == (f"p{verdicts.index(strictest)}", strictest)
+        plugin, verdict = found or ("", None)
+        assert plugin == f"p{verdicts.index(strictest)}"
+        assert type(verdict) is type(strictest)
+
+
+async def test_several_asks_become_one_with_every_reason_and_preview(bus: Bus) -> None:
+    asks = [Ask("it deletes files.", "rm -r x"), Ask("a page asked for it", "https://x", once=True)]
+    for rank, ask in enumerate([*asks, Answer("cached"), Ask("again", "rm -r x")]):
+        bus.register(f"p{rank}", implementing("pre_tool", lambda ask=ask: ask), rank)
+    plugin, verdict = await bus.veto("pre_tool", Ctx(), CALL) or ("", None)  # type: ignore[arg-type]
+    reasons = "it deletes files; a page asked for it; again"
+    assert (plugin, verdict) == ("p0", Ask(reasons, "rm -r x\n\nhttps://x", once=True))
 
 
 async def test_gate_passes_on_changes_and_ends_at_the_first_deny(bus: Bus) -> None:
@@ -514,13 +526,13 @@ def test_a_hook_that_spins_is_ended_outside_of_the_main_thread_too() -> None:
 
     async def work() -> None:
         bus = Bus(deadlines={"pre_prompt": 0.05})
-        bus.watchdog.start()
+        end = watch(bus.watchdog)
         try:
             bus.register("late", implementing("pre_prompt", _spins), 0)
             bus.signals.connect("plugin_failed", lambda event, ctx: heard.append(event))
             await bus.collect("pre_prompt", Ctx(), TURN, ContextBlock)
         finally:
-            bus.watchdog.stop()
+            end()
 
     thread = threading.Thread(target=lambda: asyncio.run(work()))
     thread.start()

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hookline.store.codec import inbound_from_json, inbound_to_json, reply_from_json, reply_to_json
+from hookline.store.codec import inbound_from_json, reply_from_json, to_json
 from hookline_hookspecs import (
     Attachment,
     Audio,
     Choice,
     Inbound,
+    Origin,
     Plugin,
     Question,
     Reply,
@@ -62,6 +63,13 @@ INBOUND = {
     "quoted": TEXT,
     "kind": st.sampled_from(["message", "press", "reaction", "edit", "delete", "command"]),
     "target": MAYBE,
+    "forwarded": TEXT,
+    "origins": st.lists(
+        st.builds(
+            Origin, st.sampled_from(["operator", "admin", "person", "workspace", "outside"]), TEXT
+        ),
+        max_size=3,
+    ).map(tuple),
 }
 REPLY = {
     "session": st.just(SESSION),
@@ -78,12 +86,12 @@ REPLY = {
 
 @given(st.builds(Inbound, **INBOUND))
 def test_a_message_comes_back_as_it_was_taken(inbound: Inbound) -> None:
-    assert inbound_from_json(inbound_to_json(inbound)) == inbound
+    assert inbound_from_json(to_json(inbound)) == inbound
 
 
 @given(st.builds(Reply, **REPLY))
 def test_a_reply_comes_back_as_it_was_made(reply: Reply) -> None:
-    again = reply_from_json(reply_to_json(reply), SESSION, "r")
+    again = reply_from_json(to_json(reply), SESSION, "r")
     assert again == reply
     assert [(b.id, b.label, b.style) for b in again.buttons] == [
         (b.id, b.label, b.style) for b in reply.buttons
@@ -97,12 +105,12 @@ def test_the_properties_above_draw_every_field_that_is_stored() -> None:
 
 def test_the_system_text_of_one_turn_is_not_stored() -> None:
     inbound = Inbound("fake", "c", "u", "m", "hello", system="be brief")
-    assert "be brief" not in inbound_to_json(inbound)
+    assert "be brief" not in to_json(inbound)
 
 
 def test_what_a_newer_version_stored_is_read_without_what_is_not_known() -> None:
     inbound = Inbound("fake", "c", "u", "m", "hello")
-    newer = inbound_to_json(inbound)[:-1] + ',"mood":"good"}'
+    newer = to_json(inbound)[:-1] + ',"mood":"good"}'
     assert inbound_from_json(newer) == inbound
 
 

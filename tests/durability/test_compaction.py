@@ -215,7 +215,7 @@ class World:
         text = f"steering {self._random.random()}"
         state = self.harness.runtime.sessions.loaded("test")
         if state is not None and state.active is not None:
-            state.pending.steering.append(text)
+            state.pending.steering.append(TextBlock(text))
             self.harness.model.steps.insert(0, lambda request: self._steered(request, text))
 
     def _steered(self, request: ModelRequest, text: str) -> Any:

@@ -22,9 +22,10 @@ from meta.tree import ROOT, Dist, normal
 EXAMPLE = Dist(ROOT / "examples" / "hookline-standup")
 NEEDED = (
     *("hookline", "hookline-commands", "hookline-configure", "hookline-guards", "hookline-inspect"),
+    *("hookline-origins", "hookline-places", "hookline-secretfilter"),
     *("hookline-run", "hookline-scripted", "hookline-sqlite", "hookline-storage"),
 )
-"""Core and what this path cannot do without: ``/new``, ``plugins enable``, guards,
+"""Core and what this path cannot do without: ``/new``, ``plugins enable``, guards, libraries,
 ``plugins info``, ``hookline run``, a model, a database and the storage of plugins."""
 SCENARIO = "scenario.yaml"
 STEPS = [
@@ -109,7 +110,8 @@ def run(place: Place, prompt: str, *before: str) -> str:
 
 def expect_state(place: Place, wanted: str) -> None:
     """Raise CheckFailed unless ``plugins list`` shows the example in this state."""
-    state = place.states().get("standup", "").partition(" ")[0]
+    rows = json.loads(place.hookline("plugins", "list", "--json"))
+    state = {row["name"]: row["state"] for row in rows}.get("standup")
     expect(found=state, wanted=wanted, what="state of standup")
 
 

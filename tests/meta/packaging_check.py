@@ -30,6 +30,21 @@ LOAD = (
     "[p.load() for p in distribution(sys.argv[1]).entry_points if p.group[:9] == 'hookline.']"
 )
 
+STATES = """
+import asyncio, json, os
+from hookline.config import load
+from hookline.home import find_home
+from hookline.runtime import Runtime
+from hookline_hookspecs import Inspection
+
+async def main():
+    async with Runtime(load(find_home(), os.environ), find_home()) as runtime:
+        print(json.dumps(await runtime.engine.services[Inspection].plugins(), default=str))
+
+asyncio.run(main())
+"""
+"""``hookline plugins list`` needs the plugin inspect; this asks core itself."""
+
 
 class CheckFailed(Exception):
     """A step did not work; the text says which and what it printed."""
@@ -77,9 +92,18 @@ class Place:
         """What the environment's ``hookline`` prints."""
         return self.run(self.bin / "hookline", *arguments)
 
+    def refused(self, *arguments: str) -> str:
+        """What the environment's ``hookline`` says where it ends with a usage error."""
+        try:
+            self.hookline(*arguments)
+        except CheckFailed as error:
+            expect(found="exit code 2" in str(error), wanted=True, what=f"exit code: {error}")
+            return str(error)
+        raise CheckFailed(f"hookline {' '.join(arguments)} ended without an error")
+
     def states(self) -> dict[str, str]:
-        """``hookline plugins list``: each name with its state, and its reason if it has one."""
-        rows = json.loads(self.hookline("plugins", "list", "--json"))
+        """Each plugin's name with its state, and its reason if it has one."""
+        rows = json.loads(self.python("-c", STATES))
         return {row["name"]: " ".join(filter(None, (row["state"], row["reason"]))) for row in rows}
 
 
@@ -102,12 +126,14 @@ def build(folder: Path) -> dict[str, Path]:
 
 
 def check_core(place: Place, wheels: dict[str, Path]) -> None:
-    """The core wheel alone starts, says its version and knows its commands."""
+    """The core wheel alone starts, says its version and with which plugin a command comes."""
     place.install_wheels(wheels["hookline"])
     place.python("-c", LOAD, "hookline")
     version = wheels["hookline"].name.split("-")[1]
     expect(found=version in place.hookline("--version"), wanted=True, what=f"version {version}")
-    expect(found="plugins" in place.hookline("--help"), wanted=True, what="help names plugins")
+    expect(found="--version" in place.hookline("--help"), wanted=True, what="help of core alone")
+    told = place.refused("plugins", "list")
+    expect(found="pip install hookline-inspect" in told, wanted=True, what=f"core alone: {told}")
     expect(found=set(place.states().values()) & {"on"}, wanted=set(), what="plugins of core alone")
 
 

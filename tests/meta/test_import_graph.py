@@ -18,7 +18,7 @@ ROOMS = (
     "sessions/ state prompt history context manager",
     "turn/ prefix model_call tool_call loop resume",
     "dispatch/ content commands outbox lanes dispatcher recovery",
-    "plugins/ discovery host loader config_watch",
+    "plugins/ discovery host loader",
     "inspection runtime",
     "cli/",
     "testing/",

@@ -252,14 +252,14 @@ def test_a_change_of_the_stable_prompt_is_listed_as_a_failure(harness: Make) -> 
     h = company(harness, Bad, model=["one", "two", "three"])
     for text in ("first", "second", "third"):
         h.send(text)
-    listed = h.run(h.runtime.engine.services[Inspection].plugins())
-    (row,) = [row for row in listed if row["name"] == "bad"]
+    core = h.runtime.engine.services[Inspection]
+    (row,) = [row for row in h.run(core.plugins()) if row["name"] == "bad"]
     assert row["state"] == "on"
-    assert row["reason"] == (
-        "last failure: pre_model: it tried to change the system prompt in the middle of the "
-        "session; the change was not sent"
+    (failure,) = core.failures()
+    assert (failure.plugin, failure.hook) == ("bad", "pre_model")
+    assert failure.reason == (
+        "it tried to change the system prompt in the middle of the session; the change was not sent"
     )
-    assert len(row["errors"]) == 1
 
 
 def test_a_tool_that_empties_its_arguments_leaves_history_as_it_was(harness: Make) -> None:

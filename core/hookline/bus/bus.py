@@ -14,7 +14,7 @@ from time import perf_counter
 from types import CoroutineType
 from typing import Any, TypeAlias, TypeVar
 
-from hookline_hookspecs import HOOKS, Answer, Ask, Denial, Deny, PluginFailure, Step
+from hookline_hookspecs import HOOKS, Answer, Ask, Denial, Deny, Step
 from hookline_hookspecs.errors import ProviderError
 from hookline_hookspecs.events import Verdict
 from hookline_hookspecs.hooks import GUARDS
@@ -110,12 +110,15 @@ class Bus(Registry):
     async def veto(self, hook: str, ctx: Any, event: Any) -> tuple[str, Verdict] | None:
         """Return the strictest verdict and its plugin: Deny > Ask > Answer > None.
 
+        Several ``Ask`` become one, with every reason and preview.
         If it is a ``Deny``, the signal ``denied`` is sent after the hook's own.
         """
         verdict: tuple[str, Verdict] | None = None
         for impl in self._enabled(hook, ctx):
             found = await self._step(impl, ctx, event, Deny, Ask, Answer)
-            if found is not None and (verdict is None or _STRICTNESS[type(found)] > _STRICTNESS[type(verdict[1])]):
+            if verdict is not None and isinstance(verdict[1], Ask) and isinstance(found, Ask):
+                verdict = (verdict[0], _both(verdict[1], found))
+            elif found is not None and (verdict is None or _STRICTNESS[type(found)] > _STRICTNESS[type(verdict[1])]):
                 verdict = (impl.plugin, found)
         self.signals.send(hook, event, ctx)
         if verdict is not None and isinstance(verdict[1], Deny):
@@ -126,9 +129,12 @@ class Bus(Registry):
     async def gate(self, hook: str, ctx: Any, event: E) -> E | Deny:
         """Pass ``event`` through every implementation, stopping at the first ``Deny``.
 
-        Sends the hook's own signal if the event passed, otherwise the signal ``denied``.
+        A plugin that an earlier one switches off is not asked any more. Sends the hook's own signal
+        if the event passed, otherwise the signal ``denied``.
         """
         for impl in self._enabled(hook, ctx):
+            if impl not in self.table[hook]:
+                continue
             result = await self._step(impl, ctx, event, type(event), Deny)
             if isinstance(result, Deny):
                 self.signals.send("denied", Denial(hook, impl.plugin, event, result.reason), ctx)
@@ -153,21 +159,22 @@ class Bus(Registry):
         self.signals.send(hook, event, ctx)
         return result
 
-    def gather(self, hook: str, register: Callable[[str], Callable[..., None]]) -> None:
-        """Call a synchronous ``register_*`` hook; ``register(plugin)`` returns its argument."""
-        for impl in self.table[hook]:
-            self.gather_one(impl, register(impl.plugin))
+    def gather(self, hook: str, register: Callable[[str], Callable[..., None]], only: str | None = None) -> None:
+        """Call a synchronous ``register_*`` hook, of the plugin ``only`` or of every one.
 
-    def gather_one(self, impl: Implementation, register: Callable[..., None]) -> None:
-        """Call one plugin's ``register_*`` hook."""
-        try:
-            self.watchdog.call(impl, impl.function, register)
-        except PluginRefused:
-            raise
-        except BaseException as error:
-            if not is_fault(error):
+        ``register(plugin)`` returns the hook's argument.
+        """
+        for impl in self.table[hook]:
+            if only not in (None, impl.plugin):
+                continue
+            try:
+                self.watchdog.call(impl, impl.function, register(impl.plugin))
+            except PluginRefused:
                 raise
-            self._record_failure(impl, None, error)
+            except BaseException as error:
+                if not is_fault(error):
+                    raise
+                self._record_failure(impl, None, error)
 
     def registered(self, kind: type[E]) -> list[tuple[str, E]]:
         """Return everything of a type that a hook's spec ``registers``, with each plugin's name.
@@ -329,7 +336,7 @@ class Bus(Registry):
             ctx.disabled.add(plugin)
             often = f"failed {MOST_FAILURES} times in a row ({hook}: {reason})"
             ctx.notify(f"Plugin {plugin} {often} and is off for this session.")
-        self.signals.send("plugin_failed", PluginFailure(plugin, hook, reason, off), ctx)
+        self.signals.send_failure(plugin, hook, reason, ctx=ctx, off=off)
 
     def _is_guard(self, plugin: str) -> bool:
         guards = (self.table[hook] for hook, spec in HOOKS.items() if spec.kind in GUARDS)
@@ -338,3 +345,9 @@ class Bus(Registry):
 
 async def _awaited(awaitable: Awaitable[Any]) -> Any:
     return await awaitable
+
+
+def _both(one: Ask, other: Ask) -> Ask:
+    new = other.preview if other.preview not in one.preview else ""
+    preview = "\n\n".join(filter(None, (one.preview, new)))
+    return Ask(f"{one.reason.rstrip('.')}; {other.reason}", preview, one.once or other.once)

@@ -11,7 +11,7 @@ from typing import Any
 from hookline_hookspecs import HookSpec, Step
 
 from ..bus.watchdog import HookTimeout, PluginCode
-from ..text import clean
+from ..text import clean, redacted
 
 LONGEST_REASON = 500
 """The maximum number of characters shown of an error; the log has all of it."""
@@ -63,9 +63,9 @@ def is_fault(error: BaseException) -> bool:
 
 
 def words(error: BaseException) -> str:
-    """Return ``str(error)``, cleaned for storage; empty if ``str`` fails."""
+    """Return ``str(error)``, cleaned for storage, without secrets; empty if ``str`` fails."""
     try:
-        return clean(str(error))
+        return redacted(clean(str(error)))
     except Exception:
         return ""
 

@@ -6,13 +6,16 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import blinker
+from hookline_hookspecs import PluginFailure
 
 from ..bus.deadline import plugin_task
 from ..bus.implementation import describe, is_fault
 from ..bus.watchdog import PluginCode, Watchdog
+from ..tasks import BackgroundTasks
 
 log = logging.getLogger("hookline.signals")
 
@@ -26,7 +29,8 @@ class SignalHub:
     def __init__(self, watchdog: Watchdog) -> None:
         self._watchdog = watchdog
         self._space = blinker.Namespace()
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._tasks = BackgroundTasks()
+        self.aclose = self._tasks.cancel
         self._calling: set[Any] = set()
         self._recursive: set[Any] = set()
 
@@ -42,6 +46,10 @@ class SignalHub:
     def has_receivers(self, name: str) -> bool:
         """Return True if the signal has receivers."""
         return bool(self._space.signal(name).receivers)
+
+    def send_failure(self, plugin: str, hook: str, reason: str, *, ctx: Any = None, off: bool = False) -> None:
+        """Send ``plugin_failed``."""
+        self.send("plugin_failed", PluginFailure(plugin, hook, reason, off), ctx)
 
     def send(self, name: str, event: object, ctx: Any = None) -> None:
         """Call every receiver; one that raises is logged and the others are still called.
@@ -62,31 +70,23 @@ class SignalHub:
             try:
                 result = self._watchdog.call(work, receiver, event, ctx=ctx)
                 if inspect.iscoroutine(result):
-                    self._keep(work, plugin_task(result, self._watchdog, work))
+                    task = plugin_task(result, self._watchdog, work)
+                    self._tasks.keep(task).add_done_callback(partial(_done, work))
             except BaseException as error:
                 if not is_fault(error):
                     raise
-                log.warning("%s failed: %s", work, describe(error))
+                _warn(work, error)
             finally:
                 self._calling.discard(receiver)
 
-    async def aclose(self) -> None:
-        """Cancel asynchronous receivers that are still running."""
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _keep(self, work: PluginCode, task: asyncio.Task[Any]) -> None:
-        self._tasks.add(task)
+def _done(work: PluginCode, task: asyncio.Task[Any]) -> None:
+    if task.cancelled():
+        if not task.cancelling():  # nobody requested it, so it is a failure
+            _warn(work, asyncio.CancelledError())
+    elif (error := task.exception()) is not None:
+        _warn(work, error)
 
-        def done(finished: asyncio.Task[Any]) -> None:
-            self._tasks.discard(finished)
-            if not finished.cancelled():
-                error = finished.exception()
-            else:  # a cancellation that nobody requested is a failure
-                error = None if finished.cancelling() else asyncio.CancelledError()
-            if error is not None:
-                log.warning("%s failed: %s", work, describe(error))
 
-        task.add_done_callback(done)
+def _warn(work: PluginCode, error: BaseException) -> None:
+    log.warning("%s failed: %s", work, describe(error))

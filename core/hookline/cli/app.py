@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import plugins
-from .plugin_commands import STORE_CLOSED, PluginCommands, invoke
-from .shared import USAGE, err, home, quiet_logging, unshown_config_errors, with_runtime
+from hookline.home import find_home
+
+from .plugin_commands import STORE_CLOSED, Explain, PluginCommands, invoke
+from .shared import USAGE, err, own_process, quiet_logging, unshown_config_errors, with_runtime
 
 if TYPE_CHECKING:
     from hookline.config import Loaded
@@ -44,20 +45,16 @@ def start(
         typer.echo(ctx.get_help())
 
 
-app.add_typer(plugins.app, name="plugins")
-
-
 def run(arguments: Sequence[str]) -> None:
     """Run ``hookline`` with these arguments and exit."""
     rest = _take_home(list(arguments))
     if not rest and sys.stdin.isatty() and sys.stdout.isatty():
         rest = ["chat"]
-    root: Any = typer.main.get_command(app)
-    words = [word for word in rest if not word.startswith("-")]
-    explain = None
-    if not _has_command(root, words) and rest != ["--version"]:
-        root, commands = _with_plugins(words)
-        explain = commands.explain
+    own_process("admit", rest)
+    if rest == ["--version"]:
+        root, explain = typer.main.get_command(app), None
+    else:
+        root, explain = _with_plugins([word for word in rest if not word.startswith("-")])
     try:
         code = invoke(root, rest, explain)
     finally:
@@ -90,8 +87,8 @@ def _take_home(arguments: list[str]) -> list[str]:
     return rest + arguments[end:]
 
 
-def _with_plugins(words: Sequence[str]) -> tuple[Any, PluginCommands]:
-    """Return the command line with the plugins' commands.
+def _with_plugins(words: Sequence[str]) -> tuple[Any, Explain]:
+    """Return the command line with the plugins' commands, and what explains a missing one.
 
     For a command that one of Hookline's own plugins provides, no other plugin is imported. If the
     config is invalid, the commands of the standard set are available.
@@ -102,29 +99,29 @@ def _with_plugins(words: Sequence[str]) -> tuple[Any, PluginCommands]:
     named = {*words[:1], " ".join(words[:2])}
     owner = {plugin for plugin, names in standard.items() if named & set(names)}
     try:
-        loaded = load(home(), os.environ)
+        loaded = load(find_home(), os.environ)
     except ConfigError as error:
         if owner != {"configure"}:  # its commands report the error themselves, or correct it
             unshown_config_errors.append(error)
         loaded = load(Path(__file__).parent, {})  # the defaults: this folder has no config or .env
     logging.getLogger("hookline").addHandler(logging.NullHandler())
     with suppress(OSError):  # a command that opens the home reports the error
-        if home().exists():
+        if find_home().exists():
             quiet_logging()
     if owner:
-        root, commands = _registered(loaded, set(loaded.plugins) - owner)
+        root, explain = _registered(loaded, set(loaded.plugins) - owner)
         if _has_command(root, words):
-            return root, commands
+            return root, explain
     unasked = {plugin for plugin, entry in loaded.plugins.items() if entry.standard}
     return _registered(loaded, unasked - set(standard))
 
 
-def _registered(loaded: Loaded, leave: Set[str]) -> tuple[Any, PluginCommands]:
+def _registered(loaded: Loaded, leave: Set[str]) -> tuple[Any, Explain]:
     """Return the command line with the commands of the plugins that are not in ``leave``."""
     from hookline.runtime import Runtime
     from hookline.store.absent import AbsentStore
 
     root: Any = typer.main.get_command(app)
-    runtime = Runtime(loaded, home(), store=AbsentStore(STORE_CLOSED))
+    runtime = Runtime(loaded, find_home(), store=AbsentStore(STORE_CLOSED))
     runtime.plugins.load(leave)
-    return root, PluginCommands(root, runtime, with_runtime)
+    return root, PluginCommands(root, runtime, with_runtime).explain

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 import re
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -21,12 +21,10 @@ if TYPE_CHECKING:
     from hookline.runtime import Runtime
 
 log = logging.getLogger("hookline.cli")
-InRuntime: TypeAlias = Callable[[Callable[["Runtime"], Coroutine[Any, Any, Any]], Any], Any]
-"""Opens a runtime and runs the first argument in it; the second overrides its config."""
+Explain: TypeAlias = "Callable[[set[str]], None] | None"
+"""Called with the names that a missing command may have: what is missing, and two words of it."""
 BACKGROUND_SECONDS = 60.0
 """How long to wait for background work after a command."""
-OPEN_GROUPS = ("plugins",)
-"""Core's groups that plugins may add commands to."""
 STORE_CLOSED = (
     "host.storage can be used only in a command that is a coroutine: write `async def` and await "
     "the storage, without asyncio.run"
@@ -41,21 +39,20 @@ class PluginCommands:
     Args:
         root: the Click group ``hookline``.
         runtime: a runtime whose plugins are loaded but not set up; ``def`` commands run in it.
-        in_runtime: runs the work of an ``async def`` command in an open runtime.
+        in_runtime: opens a runtime and runs its first argument in it; the second overrides the
+            config.
     """
 
     def __init__(self, root: Any, runtime: Runtime, in_runtime: Callable[..., Any]) -> None:
         self._root = root
         self._runtime = runtime
         self._in_runtime = in_runtime
-        self._owners = dict.fromkeys(root.commands, "core")
+        self._owners: dict[str, str] = {}
         runtime.bus.signals.connect("plugin_failed", _warn)
         runtime.bus.gather("register_cli", lambda plugin: partial(self._add, plugin))
 
     def _add(self, plugin: str, name: str, command: Any, *, help: str = "") -> None:  # noqa: A002
         *groups, last = words = str(name).split()
-        if groups and self._owners.get(groups[0]) == "core" and groups[0] not in OPEN_GROUPS:
-            raise ValueError(f"`hookline {groups[0]}` takes no command of a plugin")
         parent = self._root
         for depth, word in enumerate(groups, 1):
             if word not in parent.commands:
@@ -126,10 +123,10 @@ class PluginCommands:
 
         return self._in_runtime(checked, settings)
 
-    def explain(self, name: str) -> None:
-        """Print which plugin that is off provides, or may provide, the missing command ``name``."""
+    def explain(self, missing: set[str]) -> None:
+        """Print which plugin that is off provides, or may provide, the command named in ``missing``."""
         brought = plugin_commands()
-        for plugin in [one for one, names in brought.items() if name in names]:
+        for plugin, name in [(one, name) for one, names in brought.items() for name in names if name in missing]:
             err(f"hookline: `hookline {name}` comes with plugin {plugin}, {self._fate(plugin)}")
             return
         for plugin, loading in self._runtime.plugins.loadings.items():
@@ -145,7 +142,7 @@ class PluginCommands:
         return f"which is off; write `{plugin}: true` below `plugins:` in config.yaml"
 
 
-def invoke(root: Any, words: Sequence[str], explain: Callable[[str], None] | None = None) -> int:
+def invoke(root: Any, words: Sequence[str], explain: Explain = None) -> int:
     """Run the command line ``words`` and return the exit code; usage errors are shown."""
     try:
         code = root.main(list(words), prog_name="hookline", standalone_mode=False)
@@ -158,7 +155,8 @@ def invoke(root: Any, words: Sequence[str], explain: Callable[[str], None] | Non
         if callable(show):
             show()
             if explain is not None and (name := _missing(error)):
-                explain(name)
+                plain = [word for word in words if not word.startswith("-")]
+                explain({name, " ".join(plain[:2])})
             return int(getattr(error, "exit_code", USAGE))
         if type(error).__name__ == "Abort":
             return INTERRUPTED
@@ -198,9 +196,11 @@ def _empty_group(name: str) -> Any:
 def _registered(runtime: Runtime, plugin: str, words: Sequence[str]) -> Any:
     """Return what a plugin that is set up registers under these words."""
     found: dict[str, Any] = {}
-    for impl in runtime.bus.implementations("register_cli"):
-        if impl.plugin == plugin:
-            runtime.bus.gather_one(impl, lambda name, command, **_: found.update({name: command}))
+
+    def note(name: str, command: Any, **_help: str) -> None:
+        found[name] = command
+
+    runtime.bus.gather("register_cli", lambda _: note, plugin)
     depth = next(n for n in range(len(words), 0, -1) if " ".join(words[:n]) in found)
     command = _build(words[depth - 1], found[" ".join(words[:depth])], "")
     for word in words[depth:]:

@@ -17,7 +17,18 @@ import yaml
 
 from .document import Document, read_text
 from .model import Config, ConfigFile, PluginEntry, Preset
-from .problems import MASK, SECRET_NAME, ConfigError, Key, map_scalars, masked, quoted, sentence
+from .problems import (
+    MASK,
+    SECRET_NAME,
+    SPACE_AROUND,
+    ConfigError,
+    Key,
+    fault_of_secret,
+    map_scalars,
+    masked,
+    quoted,
+    sentence,
+)
 from .settings import check_values
 from .variables import expand, overlay_variables, read_dotenv
 
@@ -62,9 +73,16 @@ def load(home: Path, env: Mapping[str, str], flags: Mapping[str, object] = {}, t
     for key, value in flags.items():
         if value is not None:
             document.overlay(tuple(key.split(".")), value, "the command line")
-    faults, secrets = expand(document, env)
+    faults, secrets, short = expand(document, env)
     # Shorter ones, or a switch among the variables, would be masked inside ordinary words.
     secrets |= {text for name, text in env.items() if len(text) >= 8 and SECRET_NAME.search(name)}
+    for name in {*filter(SECRET_NAME.search, dotenv), *(p.key_env or "" for p in presets.values())} & env.keys():
+        place = path.parent / ".env" if env[name] == dotenv.get(name) else "the environment"
+        if env[name] != env[name].strip():
+            warnings.append(f"{place}: {name}: {SPACE_AROUND}")
+            env[name] = env[name].strip()
+        if fault := fault_of_secret(env[name], (name,)):
+            faults[name, ""] = f"{place}: {name}: {fault}"
     stopping = [faults[key] for key in faults if key[0] not in _LOCAL or len(key) == 1]
     if stopping:
         raise ConfigError(*stopping)
@@ -79,7 +97,7 @@ def load(home: Path, env: Mapping[str, str], flags: Mapping[str, object] = {}, t
         plugins={
             name: _entry(("plugins", name), plugins, faults, document) for name in dict.fromkeys([*standard, *plugins])
         },
-        warnings=(*warnings, *unknown),
+        warnings=(*warnings, *short, *unknown),
         presets=presets,
         secrets=frozenset(secrets),
         env=env,

@@ -20,8 +20,13 @@ Lines: TypeAlias = Mapping[Key, int | str]
 
 MASK = "********"
 NO_KEY = "none"
-SECRET_NAME = re.compile(r"(api[-_]?keys?|tokens?|secret|password|authorization|_key)$", re.I)
-_URL_PASSWORD = re.compile(r"(://[^/\s:@]*:)[^/\s]+(?=@)")
+PRIVATE_KEY = "-----BEGIN "
+SPACE_AROUND = "begins or ends with a space or the end of a line, which is left out."
+SHORTEST_SECRET = 6
+SECRET_NAME = re.compile(
+    r"(api[-_]?keys?|tokens?|secrets?|passwor[dt]|passwd|passphrase|credentials?|authorization|_key)$", re.I
+)
+URL_PASSWORD = re.compile(r"://[^/\s:@]*:([^/\s]+)(?=@)")
 
 
 class ConfigError(HooklineError):
@@ -56,9 +61,17 @@ def is_secret(key: Key) -> bool:
     return any(map(SECRET_NAME.search, key))
 
 
+def fault_of_secret(text: str, key: Key) -> str | None:
+    """Why a secret cannot be used as it is written, or None; what is said does not repeat it."""
+    line = text.replace("\n", "") if text.startswith(PRIVATE_KEY) else text
+    if line.isprintable() and not ("headers" in key and max(line, default="") > "\xff"):
+        return None
+    return "holds a control character, or a letter that an HTTP header cannot carry; write it without."
+
+
 def masked(text: str, key: Key) -> str:
     """The `text` at `key` with a mask for passwords in URLs, or for all of it if it is a secret."""
-    return MASK if is_secret(key) else _URL_PASSWORD.sub(rf"\1{MASK}", text)
+    return MASK if is_secret(key) else URL_PASSWORD.sub(lambda found: found[0].removesuffix(found[1]) + MASK, text)
 
 
 def map_scalars(value: Any, key: Key, change: Callable[[Any, Key], Any]) -> Any:

@@ -4,11 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from .document import MAX_DEPTH, Document, read_text
 from .model import ConfigFile
-from .problems import NO_KEY, ConfigError, Key, is_secret, map_scalars, sentence
+from .problems import (
+    NO_KEY,
+    PRIVATE_KEY,
+    SHORTEST_SECRET,
+    SPACE_AROUND,
+    URL_PASSWORD,
+    ConfigError,
+    Key,
+    fault_of_secret,
+    is_secret,
+    map_scalars,
+    sentence,
+)
 
 PREFIX = "HOOKLINE_"
 _ASSIGNMENT = re.compile(r"""(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(?:(['"])(.*?)\2|([^'"\s#].*?)?)(?:\s+#.*)?""", re.A)
@@ -61,13 +74,14 @@ def _key(values: object, parts: list[str]) -> Key:
     return key
 
 
-def expand(document: Document, env: Mapping[str, str]) -> tuple[dict[Key, str], set[str]]:
+def expand(document: Document, env: Mapping[str, str]) -> tuple[dict[Key, str], set[str], list[str]]:
     """Replace `${VAR}` and `${VAR:-default}` in all text.
 
-    Returns a sentence for each key with a variable that is not set, and the values of keys that
-    are named like secrets.
+    Returns a sentence for each key with a variable that is not set or a secret that cannot be used,
+    the values of keys that are named like secrets and passwords in addresses, and warnings.
     """
     faults: dict[Key, str] = {}
+    warnings: list[str] = []
     secrets: set[str] = set()
 
     def replaced(match: re.Match[str], key: Key) -> str:
@@ -82,9 +96,20 @@ def expand(document: Document, env: Mapping[str, str]) -> tuple[dict[Key, str], 
     def expanded(value: object, key: Key) -> object:
         if isinstance(value, str):
             value = _REFERENCE.sub(lambda match: replaced(match, key), value)
-            # Shorter ones would be masked inside ordinary words.
-            secrets.update([value] if len(value) >= 4 and is_secret(key) else [])
+            if is_secret(key) or "headers" in key:
+                place = partial(sentence, document.origin, document.lines, key)
+                if value != value.strip() and not value.startswith(PRIVATE_KEY):
+                    warnings.append(place(SPACE_AROUND))
+                    value = value.strip()
+                if (fault := fault_of_secret(value, key)) is not None:
+                    faults.setdefault(key, place(fault))
+            if is_secret(key):
+                if 0 < len(value) < SHORTEST_SECRET and value.lower() not in (NO_KEY, "empty"):
+                    warnings.append(place("is too short a secret to be kept out of logs and errors."))
+                # Shorter ones would be masked inside ordinary words.
+                secrets.update([value, *value.split()] if len(value) >= 4 else [])
+            secrets.update(password for password in URL_PASSWORD.findall(value) if password)
         return value
 
     document.values = map_scalars(document.values, (), expanded)
-    return faults, secrets - {NO_KEY}
+    return faults, secrets - {NO_KEY}, warnings

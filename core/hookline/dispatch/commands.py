@@ -6,7 +6,7 @@ from typing import Any
 
 from hookline_hookspecs import Command, Inbound, Question
 
-from ..bus.implementation import describe, is_fault, words
+from ..bus.implementation import PluginRefused, describe, is_fault, words
 from ..sessions.context import TurnContext
 from ..text import clean
 
@@ -18,11 +18,11 @@ class Commands:
         self._commands: dict[str, tuple[str, Command]] = {}
 
     def register(self, command: Command, plugin: str) -> None:
-        """Add a command under its name and aliases. Raises ``ValueError`` if one is taken."""
+        """Add a command under its name and aliases. Raises ``PluginRefused`` if one is taken."""
         names = {_key(name): name for name in (command.name, *command.aliases)}
         for key, name in names.items():
             if key in self._commands:
-                raise ValueError(f"its command {name} belongs to plugin {self._commands[key][0]}")
+                raise PluginRefused(f"its command {name} belongs to plugin {self._commands[key][0]}")
         self._commands |= dict.fromkeys(names, (plugin, command))
 
     def unregister(self, plugin: str) -> None:
@@ -40,6 +40,25 @@ class Commands:
         found = {command.name: command for _, command in self._commands.values()}
         return [found[name] for name in sorted(found)]
 
+    async def run(self, ctx: TurnContext, inbound: Inbound) -> str | Question:
+        """Answer a message that is a command; a plugin's fault becomes a sentence."""
+        found = self.find(inbound.text)
+        if found is None:
+            return f"There is no command {inbound.text.split(None, 1)[0]}; /help shows those there are."
+        plugin, command, args = found
+        ctx = TurnContext(ctx.engine, ctx.state, ctx.active, command=inbound)
+        if command.operator_only and not ctx.operator:
+            return f"{command.name} is for the operator."
+        try:
+            with ctx.activate():
+                where = f"command {command.name}"
+                result: Any = await ctx.engine.bus.run(plugin, where, command.run, ctx.of(plugin), args)
+        except BaseException as error:
+            if ctx.engine.strict or not is_fault(error):
+                raise
+            return f"{command.name} failed: {words(error) or describe(error)}"
+        return result if isinstance(result, Question) else clean(str(result)) if result else ""
+
 
 def _key(name: str) -> str:
     return "/" + name.strip("/").casefold()
@@ -49,19 +68,3 @@ def is_command(text: str) -> bool:
     """True for a message that starts with a slash and a letter, such as ``/help``; no path."""
     first = text.strip().split(None, 1)[0] if text.strip() else ""
     return first.startswith("/") and first[1:2].isalpha() and "/" not in first[1:]
-
-
-async def run_command(ctx: TurnContext, plugin: str, command: Command, args: str, inbound: Inbound) -> str | Question:
-    """The command's answer; a plugin's fault becomes a sentence."""
-    ctx = TurnContext(ctx.engine, ctx.state, ctx.active, command=inbound)
-    if command.operator_only and not ctx.operator:
-        return f"{command.name} is for the operator."
-    try:
-        with ctx.activate():
-            where = f"command {command.name}"
-            result: Any = await ctx.engine.bus.run(plugin, where, command.run, ctx.of(plugin), args)
-    except BaseException as error:
-        if ctx.engine.strict or not is_fault(error):
-            raise
-        return f"{command.name} failed: {words(error) or describe(error)}"
-    return result if isinstance(result, Question) else clean(str(result)) if result else ""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import base64
 
-from hookline_hookspecs import Attachment, Audio, Block, ImageBlock, Inbound, Question, TextBlock
+from hookline_hookspecs import Attachment, Audio, Block, ImageBlock, Inbound, Origin, OriginKind, Question, TextBlock
 
-from ..sessions.context import TurnContext
+from ..sessions.context import TERMINAL, TurnContext
 
 _IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
@@ -21,7 +21,7 @@ async def message_blocks(ctx: TurnContext, inbound: Inbound) -> list[Block]:
             texts.append(await _transcribe(ctx, item))
             continue
         changed = await ctx.engine.bus.pipeline("on_attachment", ctx, item)
-        if changed.mime not in _IMAGES:
+        if changed.mime not in _IMAGES or (changed.path.exists() and not changed.path.is_file()):
             texts.append(_file_line(changed))
             continue
         try:
@@ -30,7 +30,20 @@ async def message_blocks(ctx: TurnContext, inbound: Inbound) -> list[Block]:
             texts.append(f"{_file_line(changed)[:-1]}, cannot be read: {error.strerror})")
             continue
         images.append(ImageBlock(changed.mime, data.decode("ascii")))
-    return [TextBlock("\n\n".join(texts) or "(no text)"), *images]
+    return [TextBlock("\n\n".join(texts) or "(no text)", inbound_origins(ctx, inbound)), *images]
+
+
+def inbound_origins(ctx: TurnContext, inbound: Inbound) -> tuple[Origin, ...]:
+    """Where a message comes from: the person, and what was forwarded or attached."""
+    found, terminal = [*inbound.origins], inbound.channel == TERMINAL
+    if inbound.user_id:
+        own = TurnContext(ctx.engine, ctx.state, ctx.active, command=inbound)
+        kind: OriginKind = "operator" if terminal else "admin" if own.operator else "person"
+        found.insert(0, Origin(kind, f"{inbound.channel}:{inbound.user_id}"))
+    if inbound.forwarded:
+        found.append(Origin("outside", f"forwarded from {inbound.forwarded}"))
+    files = [item.name for item in inbound.attachments if isinstance(item, Attachment)]
+    return (*found, *(Origin("workspace" if terminal else "outside", f"attachment {name}") for name in files))
 
 
 async def _transcribe(ctx: TurnContext, audio: Audio) -> str:

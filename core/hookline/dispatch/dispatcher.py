@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from hookline_hookspecs import StoreError, Submission, crash
+from hookline_hookspecs import Origin, StoreError, Submission, TextBlock, crash
 from hookline_hookspecs.events import Deny, Inbound, Question, Session, Stop, Turn
 
 from .. import clock
 from ..engine import Engine
 from ..sessions.context import TERMINAL, PluginContext, TurnContext, idle_context
 from ..sessions.manager import Sessions
-from ..sessions.state import ActiveTurn, SessionState
+from ..sessions.state import ActiveTurn, SessionState, set_question
+from ..store.codec import reply_from_json
 from ..text import clean, new_id
 from ..turn.loop import run_turn
-from .commands import Commands, is_command, run_command
-from .content import message_blocks
+from .commands import Commands, is_command
+from .content import inbound_origins, message_blocks
 from .lanes import Lane, Lanes
 from .outbox import Outbox
 
@@ -30,19 +30,14 @@ STORE_PAUSE = 10.0
 """Seconds after which a store that failed is tried again."""
 
 
-async def _nothing(*_args: Any) -> None:
-    return
-
-
 class Dispatcher:
     """Takes messages from channels and callers and works on them to their end.
 
     It is the service ``Conversations``. ``recover`` finishes what a dead process left in a session,
-    before anything new begins there; ``before_message`` runs before each message is judged.
+    before anything new begins there.
     """
 
-    recover: Callable[[SessionState, str], Awaitable[None]] = staticmethod(_nothing)
-    before_message: Callable[[TurnContext], Awaitable[None]] = staticmethod(_nothing)
+    recover: Callable[[SessionState, str], Awaitable[None]]
 
     def __init__(self, engine: Engine, sessions: Sessions, commands: Commands, outbox: Outbox) -> None:
         self._engine, self._sessions = engine, sessions
@@ -88,7 +83,8 @@ class Dispatcher:
         system = clean(inbound.system) if inbound.system else None
         inbound = replace(inbound, text=clean(inbound.text), system=system)
         turn = await self._process(inbound, None, mode)
-        unshown = tuple([json.loads(row["body"])["text"] for row in turn.state.pending.unshown])
+        record, rows = turn.state.record, turn.state.pending.unshown
+        unshown = tuple([reply_from_json(row["body"], record, row["id"]).text for row in rows])
         confirm = partial(self._confirm, turn)
         return Submission(turn.snapshot(), turn.outcome.question, unshown, confirm)
 
@@ -121,7 +117,6 @@ class Dispatcher:
         lane = self._lanes.of(inbound)
         async with lane.gate:
             lobby = idle_context(self._engine, inbound.channel, inbound.chat_id)
-            await self.before_message(lobby)
             passed = await self._engine.bus.gate("on_message", lobby, inbound)
             immediate = isinstance(passed, Deny) or self._is_immediate(passed.text)
             waiting = None if immediate else asyncio.ensure_future(lane.wait_for_turn())
@@ -147,9 +142,7 @@ class Dispatcher:
         if state is None and (session_id := await self._sessions.find(inbound)) is not None:
             state = await self._sessions.peek(session_id)
         ctx = lobby if state is None else TurnContext(self._engine, state, state.active)
-        found = self._commands.find(inbound.text)
-        assert found is not None
-        said = await run_command(ctx, *found, inbound)
+        said = await self._commands.run(ctx, inbound)
         return await self.close(ctx, inbound, inbox_id, "command", said)
 
     async def _retry_on_store_error(self, lane: Lane, inbound: Inbound, inbox_id: str | None, mode: str) -> ActiveTurn:
@@ -201,26 +194,20 @@ class Dispatcher:
 
     async def work(self, state: SessionState, inbound: Inbound, inbox_id: str | None, mode: str) -> ActiveTurn:
         """Run a message in a session that the caller owns: a command or a turn."""
-        if not is_command(inbound.text):
-            return await self._run(ActiveTurn.begin(state, inbound, inbox_id, mode))
-        ctx = TurnContext(self._engine, state)
-        await self._sessions.store(state)
-        found = self._commands.find(inbound.text)
-        if found is None:
-            name = inbound.text.split(None, 1)[0]
-            text = f"There is no command {name}; /help shows those there are."
-            return await self.close(ctx, inbound, inbox_id, "command", text)
-        said = await run_command(ctx, *found, inbound)
-        if state.pending.rerun is not None:
+        if is_command(inbound.text):
+            ctx = TurnContext(self._engine, state)
+            await self._sessions.store(state)
+            said = await self._commands.run(ctx, inbound)
+            if state.pending.rerun is None:
+                return await self.close(ctx, inbound, inbox_id, "command", said)
             inbound, state.pending.rerun = state.pending.rerun, None
-            return await self._run(ActiveTurn.begin(state, inbound, inbox_id, mode))
-        return await self.close(ctx, inbound, inbox_id, "command", said)
+        return await self._run(ActiveTurn.begin(state, inbound, inbox_id, mode))
 
     async def _run(self, turn: ActiveTurn) -> ActiveTurn:
         state = turn.state
         blocks = await message_blocks(TurnContext(self._engine, state, turn), turn.inbound)
         if state.question is not None:
-            await self._sessions.set_question(state, None)
+            await set_question(self._engine.journal, state, None)
         try:
             await run_turn(self._engine, turn, blocks)
         except BaseException:
@@ -282,7 +269,8 @@ class Dispatcher:
         turn = await self.active(inbound)
         if turn is None:
             return False
-        turn.state.pending.steering.append(text)
+        ctx = TurnContext(self._engine, turn.state, turn)
+        turn.state.pending.steering.append(TextBlock(text, inbound_origins(ctx, inbound)))
         return True
 
     def queued(self, inbound: Inbound) -> int:
@@ -350,16 +338,23 @@ class Dispatcher:
                 above = parent.state.record.id if parent else None
                 record = Session(session_id, *chat, None, clock.now(), False, above, kind)
                 state = await self._sessions.create(record, tools=tools, **options)
-            turn = await self._run_prompt(state, prompt, active.mode if active else "no", system)
+            mode, origins = (active.mode, active.state.origins()) if active else ("no", ())
+            turn = await self._run_prompt(state, prompt, mode, system, origins=origins)
         if active is not None:
             active.usage += turn.usage
         return turn.snapshot()
 
     async def _run_prompt(
-        self, state: SessionState, prompt: str, mode: str, system: str | None = None, max_calls: int = 0
+        self,
+        state: SessionState,
+        prompt: str,
+        mode: str,
+        system: str | None = None,
+        max_calls: int = 0,
+        origins: tuple[Origin, ...] = (),
     ) -> ActiveTurn:
         chat = (state.record.channel, state.record.chat_id)
-        inbound = Inbound(*chat, "", new_id(), prompt, system=system, session_id=state.record.id)
+        inbound = Inbound(*chat, "", new_id(), prompt, system=system, session_id=state.record.id, origins=origins)
         turn = ActiveTurn.begin(state, replace(inbound, received=clock.now()), None, mode)
         turn.max_calls = max_calls
         await self._run(turn)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from weakref import WeakValueDictionary
 
-from hookline_hookspecs import Channel, PluginFailure, Reply, Session, crash, message_ids
+from hookline_hookspecs import Channel, Reply, Session, crash, message_ids
 
 from .. import clock
 from ..bus.implementation import describe
@@ -114,7 +114,7 @@ class Outbox:
         due = float(row["due"]) - clock.now()
         if channel.network and row["attempts"] and due > 0 and not again:
             return due
-        if not await journal.claim_reply(row["id"], row["owner"]):
+        if not await journal.claim("claim_outbox", row["id"], row["owner"]):
             return 1.0  # another process has just claimed it: the chat's later replies wait
         reply = replace(_reply(row), repeated=row["state"] == "sending")
         try:
@@ -141,8 +141,7 @@ class Outbox:
             f"{row['attempts'] + 1} attempts: {describe(error)}"
         )
         log.error("channel %s: %s", channel, reason)
-        failure = PluginFailure(self.channels.owner(channel) or channel, "send", reason)
-        self.engine.bus.signals.send("plugin_failed", failure)
+        self.engine.bus.signals.send_failure(self.channels.owner(channel) or channel, "send", reason)
         await self.engine.journal.close_reply(row["id"], "failed")
         self.engine.bus.signals.send("reply_failed", _reply(row))
 

@@ -31,6 +31,7 @@ class Recovery:
 
     def __post_init__(self) -> None:
         self.dispatcher.recover = self.recover_session
+        self.finish, self.answer = self.engine.background.finish, self.dispatcher.answer
 
     async def recover(self) -> None:
         """Finish everything that is left over for network channels, and delete what is old.
@@ -52,14 +53,6 @@ class Recovery:
             start(self.outbox.deliver_all(channel.name))
         await journal.prune()
 
-    async def finish(self, seconds: float) -> None:
-        """Wait for what is under way, at most ``seconds``."""
-        await self.engine.background.finish(seconds)
-
-    async def answer(self, session_id: str, choice: str, user_id: str) -> bool:
-        """Answer a session's open question; False if there is none, or not for this person."""
-        return await self.dispatcher.answer(session_id, choice, user_id)
-
     async def _claim(self, inbox_id: str, owner: str | None) -> bool:
         """Claim a message that no living process works on."""
         in_hand = self.dispatcher.in_hand
@@ -68,7 +61,7 @@ class Recovery:
         if inbox_id in in_hand:  # received or claimed by another task meanwhile
             return False
         in_hand.add(inbox_id)
-        claimed = await self.engine.journal.claim_inbound(inbox_id, owner)
+        claimed = await self.engine.journal.claim("claim_inbox", inbox_id, owner)
         if not claimed:
             in_hand.discard(inbox_id)
         return bool(claimed)
@@ -91,7 +84,7 @@ class Recovery:
         mode = "no" if mode == "yes" else mode
         for row in await journal.open_turns(record.id):
             # Whose turn it was is dead: a living process would own the session.
-            if await journal.claim_turn(row["id"], row["owner"]):
+            if await journal.claim("claim_turn", row["id"], row["owner"]):
                 turn = await resume_turn(self.engine, state, row, mode)
                 self.dispatcher.after_reply(turn)
         for row in await journal.open_inbox():
@@ -125,5 +118,5 @@ class Recovery:
             for row in await journal.open_outbox(TERMINAL)
             if row["session_id"] == session_id
             and await node.may_claim(row["owner"])
-            and await journal.claim_reply(row["id"], row["owner"])
+            and await journal.claim("claim_outbox", row["id"], row["owner"])
         ]

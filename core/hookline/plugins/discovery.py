@@ -25,28 +25,17 @@ def find_class(name: str) -> Any:
     Raises:
         PluginRefused: two dists have it.
     """
-    from stevedore import NamedExtensionManager
-
-    values = installed().get(name, set())
+    values = installed().get(name)
     if not values:
         return None
     if len(values) > 1:
         dists = sorted({_dist(ep) for ep in entry_points(group=GROUP, name=name)})
         raise PluginRefused(f"{' and '.join(dists)} both bring a plugin {name}; uninstall one of them")
-    errors: list[BaseException] = []
     start = perf_counter()
-    manager: NamedExtensionManager[Any] = NamedExtensionManager(
-        GROUP,
-        [name],
-        on_load_failure_callback=lambda _manager, _ep, error: errors.append(error),
-        on_missing_entrypoints_callback=lambda _names: None,
-    )
-    if errors:
-        raise errors[0]
-    if perf_counter() - start > SLOW_IMPORT:
-        log.warning("plugin %s took %.1f s to import", name, perf_counter() - start)
-    found = manager.extensions
-    return found[0].plugin if found else None
+    plugin = EntryPoint(name, next(iter(values)), GROUP).load()
+    if (seconds := perf_counter() - start) > SLOW_IMPORT:
+        log.warning("plugin %s took %.1f s to import", name, seconds)
+    return plugin
 
 
 @cache

@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from hookline_hookspecs import Session, Step, Storage, Tool, Turn
-from hookline_hookspecs.events import Excerpt, Lesson
 from hookline_hookspecs.host import Channel, Context, Http, Paths, ServiceType
 
 from .. import clock
@@ -22,6 +21,7 @@ from ..dispatch.recovery import Recovery
 from ..engine import Engine
 from ..sessions.context import PluginContext, TurnContext, current, idle_context
 from ..sessions.manager import Sessions
+from ..tasks import BackgroundTasks
 
 T = TypeVar("T")
 GONE = {
@@ -116,9 +116,9 @@ class PluginHost:
         self.signals = PluginSignals(engine.bus.signals, plugin, self._cleanup)
         self.services = PluginServices(engine.services, engine.added_services, self._cleanup)
         self.log = logging.getLogger(f"hookline.plugin.{plugin}")
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._tasks = BackgroundTasks()
         self.env, self.provider = engine.loaded.env, engine.providers.settings
-        self.receive = dispatcher.receive
+        self.receive, self.registered = dispatcher.receive, engine.bus.registered
         self.fork = dispatcher.run_fork
         self.set_title, self.messages = sessions.set_title, sessions.stored_messages
 
@@ -155,12 +155,14 @@ class PluginHost:
     async def read(self, text: str, source: str, kind: str = "file", *, ctx: Any = None, session_id: Any = None) -> str:
         """``text`` after the gate ``pre_read``. Raises ``Refused``."""
         base = await self._base(ctx, session_id)
-        return await base.pass_gate("pre_read", Excerpt(kind, source, text))
+        return await base.of(self.plugin).read(text, source, kind)
 
-    async def learn(self, text: str, source: str, kind: str, *, ctx: Any = None, session_id: Any = None) -> str:
+    async def learn(
+        self, text: str, source: str, kind: str, *, ctx: Any = None, session_id: Any = None, origins: Any = None
+    ) -> str:
         """``text`` after the gate ``pre_learn``. Raises ``Refused``."""
         base = await self._base(ctx, session_id)
-        return await base.pass_gate("pre_learn", Lesson(kind, source, text))
+        return await base.of(self.plugin).learn(text, source, kind, origins=origins)
 
     async def _base(self, ctx: Context | None, session_id: str | None) -> TurnContext:
         """The context to work in: the given one, the session's, the running task's, or none's."""
@@ -177,18 +179,15 @@ class PluginHost:
         """Run background work until it ends or the plugin goes; a failure is logged."""
         name = f"{self.plugin}:{name}"
         work = PluginCode(self.plugin, f"background work {name}")
-        task = plugin_task(coro, self._engine.bus.watchdog, work, name=name)
-        self._tasks.add(task)
+        task = self._tasks.keep(plugin_task(coro, self._engine.bus.watchdog, work, name=name))
         task.add_done_callback(self._ended)
         return task
 
     def adopt(self, task: asyncio.Task[Any]) -> None:
         """A task that the plugin started by itself ends with the plugin too."""
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks.keep(task)
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             self.log.warning("background work %s failed: %s", task.get_name(), error)
 
@@ -207,10 +206,6 @@ class PluginHost:
         """Stored sessions, newest first."""
         found = await self._engine.journal.sessions(**filters)
         return list(map(self._sessions.record, found))
-
-    def registered(self, kind: type[T]) -> list[tuple[str, T]]:
-        """What plugins have registered of a kind."""
-        return self._engine.bus.registered(kind)
 
     def tools(self) -> Iterable[Tool]:
         """Every tool that is registered now."""
@@ -235,7 +230,4 @@ class PluginHost:
     async def undo(self) -> None:
         """Cancel the plugin's tasks and take back its signals, services and watchers."""
         self._cleanup.close()
-        tasks = [task for task in self._tasks if task is not asyncio.current_task()]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._tasks.cancel()

@@ -10,6 +10,8 @@ import inspect
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
+from types import MethodType
 from typing import Any, TypeAlias
 
 from hookline_hookspecs import Command, Plugin, Tool
@@ -99,6 +101,7 @@ class Plugins:
         name, config = loading.entry.name, self.engine.loaded
         check_class(found)
         settings, loading.warnings = validate_settings(found.config_class, loading.entry, config.path, config.lines)
+        self.engine.hide_secrets(settings)
         host: Any = self.make_host(name, found.__module__.split(".")[0])
         loading.host = self.engine.hosts[name] = host
         return found(settings, host)
@@ -109,33 +112,25 @@ class Plugins:
         for attribute, function in inspect.getmembers(type(plugin), inspect.isfunction):
             method = getattr(plugin, attribute)
             if hasattr(function, TOOL_MARK):
-                self._add_tool(loading, Tool.from_function(method, **getattr(function, TOOL_MARK)))
+                options = getattr(function, TOOL_MARK)
+                if effects := options.get("effects"):
+                    options = options | {"effects": MethodType(effects, plugin)}
+                self._add_tool(loading, Tool.from_function(method, **options))
             if hasattr(function, COMMAND_MARK):
                 command, options = getattr(function, COMMAND_MARK)
                 _check_signature(command, method)
                 doc = (inspect.getdoc(function) or "").split("\n")[0]
                 self._add_command(loading, Command(command, doc, method, **options))
-        adders: dict[str, Callable[[Any], None]] = {
-            "register_tools": lambda tool: self._add_tool(loading, tool),
-            "register_commands": lambda command: self._add_command(loading, command),
-        }
-        for hook, adder in adders.items():
-            for impl in self.engine.bus.implementations(hook):
-                if impl.plugin == name:
-                    self.engine.bus.gather_one(impl, adder)
+        gather = self.engine.bus.gather
+        gather("register_tools", lambda _: partial(self._add_tool, loading), name)
+        gather("register_commands", lambda _: partial(self._add_command, loading), name)
 
     def _add_tool(self, loading: Loading, tool: Tool) -> None:
-        try:
-            self.engine.tools.register(tool, loading.entry.name)
-        except ValueError as error:
-            raise PluginRefused(f"{error}; switch one of them off") from error
+        self.engine.tools.register(tool, loading.entry.name)
         loading.tools.append(tool)
 
     def _add_command(self, loading: Loading, command: Command) -> None:
-        try:
-            self.commands.register(command, loading.entry.name)
-        except ValueError as error:
-            raise PluginRefused(str(error)) from error
+        self.commands.register(command, loading.entry.name)
         loading.commands.append(command)
 
     def _lacking(self) -> Iterator[tuple[Loading, str]]:
@@ -212,15 +207,16 @@ class Plugins:
         if loading.host is not None:
             await loading.host.undo()
 
-    async def switch_off(self, name: str) -> None:
+    async def switch_off(self, name: str) -> bool:
         """Stop a plugin now; sessions under way keep its tools as names that answer so."""
-        loading = self.loadings[name]
-        if loading.state != "on":
-            return
+        loading = self.loadings.get(name)
+        if loading is None or loading.state != "on":
+            return False
         self.engine.tools.unregister(name)
         await self.teardown([name])
         self._forget(loading)
         loading.state, loading.reason = "off", "switched off while running"
+        return True
 
     def state(self, name: str) -> str:
         """``on off missing failed``, or ``off`` for a name config does not hold."""

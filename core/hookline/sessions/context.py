@@ -14,11 +14,13 @@ from typing import Any
 from hookline_hookspecs.errors import Refused
 from hookline_hookspecs.events import Deny, Excerpt, Inbound, Lesson, Notice, Question, Rewrite, Session, Turn
 from hookline_hookspecs.host import Access, Host, Paths, Stash
-from hookline_hookspecs.messages import Message
+from hookline_hookspecs.messages import Message, ToolCall
+from hookline_hookspecs.origins import Effect, Origin
 from hookline_hookspecs.tools import Tool
 
 from .. import clock
 from ..engine import Engine
+from ..text import redacted
 from . import history
 from .prompt import EMPTY
 from .state import ActiveTurn, SessionState
@@ -26,6 +28,12 @@ from .state import ActiveTurn, SessionState
 TERMINAL = "terminal"
 current: ContextVar[TurnContext | None] = ContextVar("hookline_context", default=None)
 """The context that the running task works for; ``host.*`` falls back on it."""
+
+
+def current_chat() -> str:
+    """The chat that the running task works for, its sub-agents included; empty if it is for none."""
+    ctx = current.get()
+    return f"{ctx.state.record.channel}:{ctx.state.record.chat_id}" if ctx is not None else ""
 
 
 @dataclass(slots=True, eq=False)
@@ -102,7 +110,7 @@ class TurnContext:
 
     def notify(self, text: str, plugin: str = "core") -> None:
         """Show the person a sentence beside the answer."""
-        self.engine.bus.signals.send("notice", Notice(plugin, text), self)
+        self.engine.bus.signals.send("notice", Notice(plugin, redacted(text)), self)
 
     async def pass_gate(self, hook: str, event: Excerpt | Lesson) -> str:
         """The text of ``event`` after ``pre_read`` or ``pre_learn``. Raises ``Refused``."""
@@ -168,9 +176,26 @@ class PluginContext:
         return await history.rewrite(base.engine, base.state, base.active, changes, base)
 
     @property
+    def origins(self) -> tuple[Origin, ...]:
+        """Where everything came from that the session's history and this turn hold so far."""
+        return self.base.state.origins()
+
+    def effects(self, call: ToolCall) -> tuple[Effect, ...]:
+        """What a tool call may do."""
+        tool = self.base.engine.tools.get(call.name)
+        if tool is not None and tool.effects is not None:
+            return tuple(tool.effects(self.base.of(tool.plugin), call))
+        return () if tool is not None and tool.read_only else (Effect("unknown"),)
+
+    @property
     def interactive(self) -> bool:
         """True if a person can be asked in this turn."""
-        return self.base.active is not None and self.base.active.mode == "ask"
+        return self.approval == "ask"
+
+    @property
+    def approval(self) -> str:
+        """How an ``Ask`` is answered in this turn."""
+        return self.base.active.mode if self.base.active is not None else "no"
 
     @property
     def paths(self) -> Paths:
@@ -192,9 +217,10 @@ class PluginContext:
         """``text`` after the gate ``pre_read``. Raises ``Refused``."""
         return await self.base.pass_gate("pre_read", Excerpt(kind, source, text))
 
-    async def learn(self, text: str, source: str, kind: str) -> str:
+    async def learn(self, text: str, source: str, kind: str, *, origins: Sequence[Origin] | None = None) -> str:
         """``text`` after the gate ``pre_learn``. Raises ``Refused``."""
-        return await self.base.pass_gate("pre_learn", Lesson(kind, source, text))
+        made_from = self.origins if origins is None else tuple(origins)
+        return await self.base.pass_gate("pre_learn", Lesson(kind, source, text, made_from))
 
     def window(self, model: str | None = None) -> int:
         """The window of ``provider/model``, or of the turn's model, in tokens."""

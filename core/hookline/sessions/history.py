@@ -9,12 +9,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from hookline_hookspecs import Compacted, Message, Rewrite, crash
+from hookline_hookspecs import Compacted, ImageBlock, Message, Rewrite, TextBlock, crash
+from hookline_hookspecs.origins import merge_origins
 
 from .. import clock
 from ..engine import Engine
+from ..store.codec import UNREADABLE, readable, stored_message
 from ..store.journal import Journal, Statement
 from .state import ActiveTurn, Entry, SessionState, refresh_version
 
@@ -22,11 +25,16 @@ from .state import ActiveTurn, Entry, SessionState, refresh_version
 async def read_history(journal: Journal, state: SessionState) -> None:
     """Fill the state's history from the store."""
     for item in await journal.messages(state.record.id):
-        message = Message.from_dict(json.loads(item["body"]), item["context"] or "")
+        message = stored_message(item)
         state.history.append(Entry(item["seq"], item["turn_id"], message))
         state.next_seq = item["seq"] + 1
     for row in await journal.rewrites(state.record.id):
-        _apply(state.history, row)
+        readable(f"a rewrite of session {state.record.id}", partial(_apply, state.history, row), None)
+    damaged = {entry.turn_id for entry in state.history if UNREADABLE in entry.message.blocks}
+    for entry in state.history:
+        if entry.turn_id in damaged:  # a call and its result may not stand alone
+            kept = tuple(b for b in entry.message.blocks if isinstance(b, (TextBlock, ImageBlock)))
+            entry.message = replace(entry.message, blocks=kept or (UNREADABLE,))
 
 
 def _apply(history: list[Entry], row: Mapping[str, Any]) -> None:
@@ -75,9 +83,14 @@ async def rewrite(
         turns = {entry.turn_id for entry in old}
         turn_id = turns.pop() if len(turns) == 1 else ""
         first, last = old[0].seq, _last_seq(history, change.stop, state)
-        bodies = json.dumps([m.to_dict() for m in change.messages], ensure_ascii=False)
+        # What a summary was made from is still where its words came from.
+        origins = merge_origins(*[entry.message.origins for entry in old])
+        first_one = change.messages[0]
+        carried = merge_origins(first_one.carried, origins)
+        messages = (replace(first_one, carried=carried), *change.messages[1:])
+        bodies = json.dumps([m.to_dict() for m in messages], ensure_ascii=False)
         rows.append({"first": first, "last": last, "turn_id": turn_id, "bodies": bodies})
-        history[change.start : change.stop] = _numbered(first, turn_id, change.messages)
+        history[change.start : change.stop] = _numbered(first, turn_id, messages)
     if turn is not None:
         await turn.flush()
     crash.point("mid-compaction")

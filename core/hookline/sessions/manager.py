@@ -15,14 +15,14 @@ from typing import Any
 from urllib.parse import quote
 from weakref import WeakValueDictionary
 
-from hookline_hookspecs import SLOTS, Inbound, Message
-from hookline_hookspecs.events import PluginFailure, Question, Section, Session, ToolSchema
+from hookline_hookspecs import SLOTS, Inbound, Message, Origin
+from hookline_hookspecs.events import Section, Session, ToolSchema
 from hookline_hookspecs.inspection import StablePrompt
 
 from .. import clock
 from ..bus.implementation import describe
 from ..engine import Engine
-from ..store.codec import question_from_json, question_to_json
+from ..store.codec import question_from_json, readable, stored_message
 from ..text import new_id
 from .context import TERMINAL, TurnContext
 from .history import read_history
@@ -58,13 +58,17 @@ class Sessions:
     async def enter(self, inbound: Inbound) -> AsyncIterator[tuple[SessionState, bool]]:
         """Own the session that ``inbound`` belongs to; create or succeed it where needed.
 
-        Yields its state and whether ``inbound`` has been received before.
+        A named session leads to its latest successor. Yields its state and whether ``inbound`` has
+        been received before.
 
         Raises:
             StoreError: another process kept the session for longer than 30 s.
         """
         journal, summary = self._engine.journal, None
-        session_id = await self.locate(inbound)
+        inherited: tuple[Origin, ...] = ()
+        session_id = inbound.session_id
+        if session_id is None:
+            session_id = await journal.active_session(inbound.channel, inbound.chat_id) or new_session_id()
         while True:
             async with self.own(session_id):
                 row = await journal.session_for_owner(session_id, stem(session_id), inbound)
@@ -72,6 +76,7 @@ class Sessions:
                     chat = (inbound.channel, inbound.chat_id)
                     record = Session(session_id, *chat, None, clock.now())
                     state = await self.create(record, summary=summary)
+                    state.inherited = inherited
                 elif row["ended"] is not None or self._expired(state := await self._load(row)):
                     following = row["successor"] or _successor(session_id, inbound)
                     if row["ended"] is None:
@@ -79,6 +84,7 @@ class Sessions:
                     elif not row["successor"]:
                         await journal.end_session(session_id, following)
                     session_id, summary = following, row["summary"]
+                    inherited = (await self._read(row)).origins() if summary else ()
                     continue
                 state.flags.recovered |= not row["left_over"]
                 yield state, bool(row["known"])
@@ -94,16 +100,6 @@ class Sessions:
         lock = self._locks.setdefault(session_id, asyncio.Lock())
         async with lock, self._engine.store.session_lock(session_id, WAIT_FOR_OWNER):
             yield
-
-    async def locate(self, inbound: Inbound) -> str:
-        """The id of the session that ``inbound`` belongs to; a new one if there is none.
-
-        A named session leads to its latest successor when it is entered.
-        """
-        if inbound.session_id is not None:
-            return inbound.session_id
-        found = await self._engine.journal.active_session(inbound.channel, inbound.chat_id)
-        return found or new_session_id()
 
     async def find(self, inbound: Inbound) -> str | None:
         """The id of the stored session that ``inbound`` belongs to, if it has not ended."""
@@ -135,8 +131,11 @@ class Sessions:
 
     async def _read(self, row: Mapping[str, Any]) -> SessionState:
         record = replace(self.record(row), resumed=True)
-        parts = tuple((one["plugin"], one["slot"], one["text"]) for one in json.loads(row["parts"]))
-        tools = tuple(ToolSchema(**item) for item in json.loads(row["tools"]))
+        what = f"the prompt of session {record.id}"
+        parts: tuple[tuple[str, str, str], ...]
+        parts = readable(what, lambda: tuple((p["plugin"], p["slot"], p["text"]) for p in json.loads(row["parts"])), ())
+        tools: tuple[ToolSchema, ...]
+        tools = readable(what, lambda: tuple(ToolSchema(**item) for item in json.loads(row["tools"])), ())
         state = SessionState(
             record,
             stable_prompt(row["system"], tools, parts),
@@ -259,11 +258,6 @@ class Sessions:
         await self._engine.journal.update_session("set_model", state.record.id, model=model)
         await refresh_version(self._engine.journal, state)
 
-    async def set_question(self, state: SessionState, question: Question | None) -> None:
-        """Keep the question that the next message answers."""
-        state.question, text = question, question_to_json(question)
-        await self._engine.journal.update_session("set_question", state.record.id, question=text)
-
     async def undo_turn(self, state: SessionState) -> str | None:
         """Remove the last turn from the history; return what began it, None without a turn."""
         turn_id = state.history[-1].turn_id if state.history else ""
@@ -300,7 +294,7 @@ class Sessions:
     async def stored_messages(self, session_id: str) -> list[Message]:
         """A session's messages as stored, without sidecars."""
         rows = await self._engine.journal.messages(session_id)
-        return [Message.from_dict(json.loads(row["body"])) for row in rows]
+        return [replace(stored_message(row), context="") for row in rows]
 
     async def preview(self) -> StablePrompt:
         """The stable prompt of a new session in the terminal; nothing is stored."""
@@ -330,8 +324,7 @@ def _offered(engine: Engine, kind: str, names: Sequence[str] | None) -> Iterator
                 yield tool.schema
             except Exception as error:
                 reason = f"its tool {tool.name} has no schema: {describe(error)}"
-                failure = PluginFailure(tool.plugin, "register_tools", reason)
-                engine.bus.signals.send("plugin_failed", failure)
+                engine.bus.signals.send_failure(tool.plugin, "register_tools", reason)
                 log.warning("plugin %s: %s", tool.plugin, reason)
 
 

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from datetime import date
 from html import escape
 
-from hookline_hookspecs import SLOTS, ContextBlock, Section, Session, ToolSchema
+from hookline_hookspecs import SLOTS, ContextBlock, Origin, Section, Session, ToolSchema
 from hookline_hookspecs.events import Slot
 from hookline_hookspecs.inspection import StablePrompt
 
@@ -100,8 +100,10 @@ def envelope(blocks: Iterable[ContextBlock]) -> str:
 def notices(state: SessionState) -> tuple[ContextBlock, ...]:
     """What has changed since the prompt was frozen and the model has not been told yet."""
     lines, flags = [], state.flags
+    origins: tuple[Origin, ...] = ()
     if state.summary and not state.history:
         lines.append(f"Summary of the conversation before this one: {state.summary}")
+        origins = state.inherited
     today = clock.today()
     if (flags.date or date.fromtimestamp(state.record.created).isoformat()) != today:
         lines.append(f"The date is now {today}.")
@@ -109,7 +111,7 @@ def notices(state: SessionState) -> tuple[ContextBlock, ...]:
     if flags.workspace != str(state.workspace):
         lines.append(f"The workspace is now {state.workspace}.")
         flags.workspace = str(state.workspace)
-    return (ContextBlock("notices", "\n".join(lines)),) if lines else ()
+    return (ContextBlock("notices", "\n".join(lines), origins=origins),) if lines else ()
 
 
 def _lines(texts: list[str]) -> str:

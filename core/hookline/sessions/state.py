@@ -23,11 +23,15 @@ from hookline_hookspecs.events import (
 )
 from hookline_hookspecs.host import Paths, Stash
 from hookline_hookspecs.inspection import StablePrompt
-from hookline_hookspecs.messages import Message
+from hookline_hookspecs.messages import Message, TextBlock
+from hookline_hookspecs.origins import Origin, merge_origins
 
 from ..store.codec import question_to_json
 from ..store.journal import Journal, Statement
 from ..text import new_id
+
+SYNC_TOOLS = 8
+"""Synchronous tools of one session that run at once; the others wait."""
 
 
 @dataclass(slots=True)
@@ -82,7 +86,7 @@ class Pending:
     stores a new session with its first turn.
     """
 
-    steering: list[str] = field(default_factory=list)
+    steering: list[TextBlock] = field(default_factory=list)
     rerun: Inbound | None = None
     unshown: list[Mapping[str, Any]] = field(default_factory=list)
     writes: list[Awaitable[Any]] = field(default_factory=list)
@@ -95,7 +99,8 @@ class SessionState:
 
     ``model`` is empty where the session follows the config. ``version`` is what the store said
     when the history was read: another process that has worked on the session since leaves another
-    one. ``warm_until`` is when the provider forgets what was sent.
+    one. ``inherited`` are the origins of ``summary``, until the first turn has it in its message.
+    ``warm_until`` is when the provider forgets what was sent.
     """
 
     record: Session
@@ -103,6 +108,7 @@ class SessionState:
     model: str
     workspace: Path
     summary: str | None = None
+    inherited: tuple[Origin, ...] = ()
     question: Question | None = None
     history: list[Entry] = field(default_factory=list)
     next_seq: int = 1
@@ -113,6 +119,7 @@ class SessionState:
     cache: SessionCache = field(default_factory=SessionCache)
     flags: SessionFlags = field(default_factory=SessionFlags)
     pending: Pending = field(default_factory=Pending)
+    threads: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(SYNC_TOOLS))
 
     def append(self, turn_id: str, message: Message) -> Entry:
         """Append a message to the history."""
@@ -125,7 +132,12 @@ class SessionState:
         """The history as it is sent."""
         return tuple([entry.message for entry in self.history])
 
-    def take_steering(self) -> list[str]:
+    def origins(self) -> tuple[Origin, ...]:
+        """Where everything in the history came from, and what the turn under way has read since."""
+        read = [result.origins for result in self.active.finished.values()] if self.active else []
+        return merge_origins(self.inherited, *[entry.message.origins for entry in self.history], *read)
+
+    def take_steering(self) -> list[TextBlock]:
         """What was said into the turn since it was last asked for."""
         texts, self.pending.steering = self.pending.steering, []
         return texts
@@ -245,6 +257,12 @@ class ActiveTurn:
         if crash.armed(point):
             await self.flush()
         crash.point(point)
+
+
+async def set_question(journal: Journal, state: SessionState, question: Question | None) -> None:
+    """Keep the question that the session's next message answers."""
+    state.question = question
+    await journal.update_session("set_question", state.record.id, question=question_to_json(question))
 
 
 def session_version(row: Mapping[str, Any] | None) -> tuple[Any, ...]:

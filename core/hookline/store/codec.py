@@ -4,42 +4,74 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from hookline_hookspecs import Attachment, Audio, Choice, Inbound, Question, Reply, Session
+from hookline_hookspecs import Attachment, Audio, Choice, Inbound, Message, Origin, Question, Reply, Session, TextBlock
+from hookline_hookspecs.origins import origins_from_json, origins_to_json
 
 from ..text import dump
 
+log = logging.getLogger("hookline.store")
+T = TypeVar("T")
+LOST = Origin("outside", "what cannot be read any more")
+UNREADABLE = TextBlock("(What was stored here cannot be read; it is kept as it is.)", origins=(LOST,))
+"""In place of what a damaged row of the store held; it may have come from anywhere."""
 _NOT_STORED = {
     Inbound: ("system",),  # system text for a single turn
     Reply: ("session", "id", "repeated", "delivered"),  # columns of the outbox
 }
 
 
-def inbound_to_json(inbound: Inbound) -> str:
-    """Return the message as compact JSON, with attachments by path."""
-    return _to_json(inbound)
+def readable(what: str, read: Callable[[], T], otherwise: T) -> T:
+    """What ``read`` makes of a stored row, or ``otherwise``; the log names the row, which is kept."""
+    try:
+        return read()
+    except Exception as error:
+        log.warning("%s cannot be read and is left as it is: %r", what, error)
+        return otherwise
+
+
+def stored_message(row: Mapping[str, Any]) -> Message:
+    """The message of a row with ``seq``, ``role``, ``body`` and ``context``, or a sentence in its place."""
+
+    def read() -> Message:
+        return Message.from_dict(json.loads(row["body"]), row["context"] or "")
+
+    lost = Message("assistant" if row["role"] == "assistant" else "user", (UNREADABLE,))
+    return readable(f"message {row['seq']} of turn {row['turn_id']}", read, lost)
 
 
 def inbound_from_json(text: str) -> Inbound:
-    """Return the message that :func:`inbound_to_json` encoded."""
+    """Return the message that :func:`to_json` encoded."""
     return Inbound(**_from_json(Inbound, text))
 
 
-def reply_to_json(reply: Reply) -> str:
-    """Return the reply as compact JSON, without its session."""
-    return _to_json(reply)
+def stored_origins(call_id: str, text: str | None) -> tuple[Origin, ...]:
+    """The origins of a step; outside if they cannot be read."""
+    outside: tuple[Origin, ...] = (LOST,)
+    return readable(f"the origins of {call_id}", lambda: origins_from_json(json.loads(text or "[]")), outside)
+
+
+def stored_inbound(row_id: str, text: str) -> Inbound | None:
+    """The message of a row, None if it cannot be read."""
+    return readable(f"inbound message {row_id}", lambda: inbound_from_json(text), None)
 
 
 def reply_from_json(text: str, session: Session, reply_id: str) -> Reply:
-    """Return the reply that :func:`reply_to_json` encoded."""
-    return Reply(session, id=reply_id, **_from_json(Reply, text))
+    """Return the reply that :func:`to_json` encoded, or a sentence in its place."""
+
+    def read() -> Reply:
+        return Reply(session, id=reply_id, **_from_json(Reply, text))
+
+    return readable(f"reply {reply_id}", read, Reply(session, UNREADABLE.text, id=reply_id))
 
 
-def _to_json(item: Inbound | Reply) -> str:
+def to_json(item: Inbound | Reply) -> str:
+    """Return a message, attachments by path, or a reply without its session as compact JSON."""
     data = {
         field.name: getattr(item, field.name)
         for field in fields(item)
@@ -48,6 +80,8 @@ def _to_json(item: Inbound | Reply) -> str:
     }
     if "attachments" in data:
         data["attachments"] = [_file_to_dict(file) for file in data["attachments"]]
+    if "origins" in data:
+        data["origins"] = origins_to_json(data["origins"])
     if "choices" in data:
         data["choices"] = [_choice_to_json(choice) for choice in data["choices"]]
     return dump(data)
@@ -59,6 +93,8 @@ def _from_json(kind: type[Inbound | Reply], text: str) -> dict[str, Any]:
     data = {name: value for name, value in json.loads(text).items() if name in known}
     if "attachments" in data:
         data["attachments"] = tuple(_file_from_dict(file) for file in data["attachments"])
+    if "origins" in data:
+        data["origins"] = origins_from_json(data["origins"])
     if "choices" in data:
         data["choices"] = tuple(_choice_from_json(choice) for choice in data["choices"])
     return data
@@ -74,10 +110,13 @@ def question_to_json(question: Question | None) -> str | None:
 
 def question_from_json(text: str | None) -> Question | None:
     """Return the question that :func:`question_to_json` encoded."""
-    data = json.loads(text or "null")
-    if not data:
-        return None
-    return Question(data["text"], tuple(_choice_from_json(choice) for choice in data["choices"]))
+
+    def read() -> Question | None:
+        if not (data := json.loads(text or "null")):
+            return None
+        return Question(data["text"], tuple(_choice_from_json(choice) for choice in data["choices"]))
+
+    return readable("an open question", read, None)
 
 
 def _choice_to_json(choice: str) -> Any:

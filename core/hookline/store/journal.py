@@ -16,10 +16,11 @@ from hookline_hookspecs.drivers import Connection, Migration, Store
 from hookline_hookspecs.events import Inbound, ModelResponse, Reply, Session, ToolResult, Usage
 from hookline_hookspecs.inspection import StablePrompt
 from hookline_hookspecs.messages import Message, ToolCall
+from hookline_hookspecs.origins import origins_to_json
 
 from .. import clock
 from ..text import dump, new_id
-from .codec import inbound_from_json, inbound_to_json, reply_to_json
+from .codec import stored_inbound, to_json
 
 Statement: TypeAlias = "tuple[str, Mapping[str, Any]]"
 """A query's name and its parameters."""
@@ -39,14 +40,9 @@ def queries() -> Mapping[str, str]:
 def core_migrations(dialect: str) -> list[Migration]:
     """The forward steps of core's own tables, in order."""
     folder = files("hookline.store") / "sql" / dialect / "migrations"
-    if not folder.is_dir():
-        return []
-    steps = sorted(folder.iterdir(), key=lambda item: item.name)
-    return [
-        Migration(int(item.name.split("_")[0]), item.name, item.read_text(encoding="utf-8"))
-        for item in steps
-        if item.name.endswith(".sql")
-    ]
+    found = {item.name: item for item in folder.iterdir()} if folder.is_dir() else {}
+    steps = sorted(name for name in found if name.endswith(".sql"))
+    return [Migration(int(name.split("_")[0]), name, found[name].read_text("utf-8")) for name in steps]
 
 
 class Journal:
@@ -76,7 +72,8 @@ class Journal:
     def _do(self, query: str, **params: Any) -> Awaitable[int]:
         return self._all([(query, params)])
 
-    def _claim(self, query: str, row_id: str, previous: str | None) -> Awaitable[int]:
+    def claim(self, query: str, row_id: str, previous: str | None) -> Awaitable[int]:
+        """Claim a row by ``claim_inbox``, ``claim_turn`` or ``claim_outbox``, which counts the attempt to send it."""
         return self._do(query, id=row_id, node=self.node, previous=previous or self.node)
 
     # Inbox
@@ -84,13 +81,9 @@ class Journal:
     def receive(self, inbound: Inbound, *, durable: bool) -> tuple[str, Awaitable[int]]:
         """Store an inbound message. Returns its id and the write: 0 if it was stored before."""
         row = {name: getattr(inbound, name) for name in _INBOX}
-        row |= {"id": new_id(), "owner": self.node, "body": inbound_to_json(inbound)}
+        row |= {"id": new_id(), "owner": self.node, "body": to_json(inbound)}
         row["received"] = inbound.received or clock.now()
         return row["id"], self._all([("insert_inbox", row)], durable=durable)
-
-    def claim_inbound(self, inbox_id: str, previous: str | None) -> Awaitable[int]:
-        """Claim a message that no turn has begun with."""
-        return self._claim("claim_inbox", inbox_id, previous)
 
     def close_inbound(self, inbox_id: str | None, session_id: str | None, reply: Reply | None) -> Awaitable[int]:
         """Mark an inbound message as done and put its reply, if any, into the outbox."""
@@ -101,8 +94,8 @@ class Journal:
 
     async def open_inbox(self) -> list[Mapping[str, Any]]:
         """Messages that no turn has begun with, oldest first: ``id owner inbound``."""
-        rows = await self._rows("open_inbox")
-        return [{**row, "inbound": inbound_from_json(row["body"])} for row in rows]
+        found = [(row, stored_inbound(row["id"], row["body"])) for row in await self._rows("open_inbox")]
+        return [{**row, "inbound": inbound} for row, inbound in found if inbound is not None]
 
     def prune(self) -> Awaitable[int]:
         """Delete messages and replies that were finished more than :data:`KEPT_DAYS` ago."""
@@ -163,17 +156,6 @@ class Journal:
     async def messages(self, session_id: str) -> list[Mapping[str, Any]]:
         """Stored messages with their sidecars, oldest first."""
         return await self._rows("messages", session_id=session_id)
-
-    # Failures
-
-    def record_failure(self, plugin: str, hook: str, reason: str) -> Awaitable[int]:
-        """Store a plugin's failure; the last twenty of each plugin are kept."""
-        row = {"plugin": plugin, "hook": hook, "reason": reason, "now": clock.now()}
-        return self._all([("insert_plugin_error", row), ("prune_plugin_errors", row)])
-
-    async def plugin_errors(self) -> list[Mapping[str, Any]]:
-        """The stored failures, newest first."""
-        return await self._rows("plugin_errors")
 
     # Turns
 
@@ -236,6 +218,7 @@ class Journal:
         """Store a call's result, and the ``question`` it leaves open in the session, if any."""
         row = {"turn_id": turn_id, "call_id": result.call.id, "ok": int(result.ok)}
         row |= {"result": result.text, "seconds": result.seconds}
+        row["origins"] = dump(origins_to_json(result.origins))
         statements: list[Statement] = [("finish_step", row)]
         if question is not None:
             statements.append(("set_question", {"id": session_id, "question": question}))
@@ -263,10 +246,6 @@ class Journal:
             return next(iter(db.fetch(self.sql["session"], session)), None)
 
         return self.store.write(work, durable=True)
-
-    def claim_turn(self, turn_id: str, previous: str | None) -> Awaitable[int]:
-        """Claim a turn that never ended."""
-        return self._claim("claim_turn", turn_id, previous)
 
     async def open_turns(self, session_id: str) -> list[Mapping[str, Any]]:
         """Turns that never ended, oldest first, with their inbound message."""
@@ -308,10 +287,6 @@ class Journal:
     async def open_outbox(self, channel: str) -> list[Mapping[str, Any]]:
         """Replies that are neither confirmed nor given up, oldest first."""
         return await self._rows("open_outbox", channel=channel)
-
-    def claim_reply(self, reply_id: str, previous: str | None) -> Awaitable[int]:
-        """Claim a reply for one attempt to send it; the attempt is counted."""
-        return self._claim("claim_outbox", reply_id, previous)
 
     def postpone_reply(self, reply_id: str, due: float, *, keep: bool) -> Awaitable[int]:
         """An attempt failed; the next is ``due`` then, by this process if ``keep``."""
@@ -358,4 +333,4 @@ def _reply(reply: Reply, turn_id: str | None, owner: str | None) -> Statement:
     session = reply.session
     row = {"id": reply.id, "session_id": session.id, "turn_id": turn_id, "owner": owner}
     place = {"channel": session.channel, "chat_id": session.chat_id, "now": clock.now()}
-    return "insert_outbox", {**row, **place, "body": reply_to_json(reply)}
+    return "insert_outbox", {**row, **place, "body": to_json(reply)}

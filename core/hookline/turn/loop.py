@@ -12,17 +12,18 @@ from hookline_hookspecs import Block, ContextBlock, crash
 from hookline_hookspecs.errors import ProviderError
 from hookline_hookspecs.events import Failure, ModelResponse, Question, ToolResult
 from hookline_hookspecs.messages import Message, TextBlock, ToolCall, ToolResultBlock
+from hookline_hookspecs.origins import merge_origins
 
 from .. import clock
-from ..bus.implementation import AroundFault, describe
+from ..bus.implementation import AroundFault, describe, words
 from ..engine import Engine
 from ..sessions.context import TurnContext
 from ..sessions.history import forget_cold_context
 from ..sessions.prompt import envelope, notices
-from ..sessions.state import ActiveTurn, session_version
-from ..store.codec import question_to_json
+from ..sessions.state import ActiveTurn, session_version, set_question
 from ..tasks import finish_despite_cancel, uncancel
-from ..text import clean, clean_arguments, new_id, numbered
+from ..text import clean, numbered
+from .answer import storable
 from .model_call import call_model, turn_request
 from .tool_call import run_calls
 
@@ -44,8 +45,8 @@ async def run_turn(engine: Engine, turn: ActiveTurn, blocks: Sequence[Block]) ->
         await engine.bus.observe("start_of_turn", ctx, turn.snapshot())
         found = await engine.bus.collect("pre_prompt", ctx, turn.snapshot(), ContextBlock)
         turn.blocks = (*notices(state), *(block for _, block in found))
-        late = [TextBlock(text) for text in state.take_steering()]
-        entry = turn.append(Message("user", (*late, *blocks), envelope(turn.blocks)))
+        carried = merge_origins(*[block.origins for block in turn.blocks])
+        entry = turn.append(Message("user", (*state.take_steering(), *blocks), envelope(turn.blocks), carried))
         creating, state.pending.creating = state.pending.creating, None
         first = [*([creating] if creating else ()), *forgotten]
         row = {"id": turn.id, "session_id": state.record.id, "inbox_id": turn.inbox_id}
@@ -98,13 +99,15 @@ async def _failed(ctx: TurnContext, error: BaseException) -> None:
     if not isinstance(error, Exception):
         raise error
     if isinstance(error, ProviderError):
-        failure = Failure(error.kind, str(error), error)
+        failure = Failure(error.kind, words(error), error)
     else:
         if not isinstance(error, AroundFault):
             log.error("turn %s failed", ctx.active_turn.id, exc_info=error)
-        text = describe(error) if ctx.engine.strict else str(error) or describe(error)
+        text = describe(error) if ctx.engine.strict else words(error) or describe(error)
         failure = Failure("internal", text, error)
-    outcome.error, outcome.reply = failure, failure.text
+    outcome.error = failure
+    # What was shown of an answer that broke off stays, in the reply and so in the history.
+    outcome.reply = "\n\n".join(filter(None, [clean(getattr(error, "partial", "")).strip(), failure.text]))
     outcome.stop = "budget" if failure.kind == "budget" else "error"
     await ctx.engine.bus.observe("on_error", ctx, failure)
 
@@ -126,6 +129,8 @@ async def _loop(ctx: TurnContext) -> None:
             turn.outcome.stop = "max_iterations"
         if not calls:
             turn.outcome.reply = response.text
+            if response.stop in ("length", "context"):
+                ctx.notify("The answer ends where the model's limit cut it off.", "core")
             if final or not state.pending.steering:
                 return
             _append_steering(ctx)
@@ -142,7 +147,7 @@ async def _ask(ctx: TurnContext, request: Any) -> ModelResponse:
     for _attempt in range(2):
         response = await call_model(ctx, request)
         used = {call.id for entry in turn.entries for call in entry.message.tool_calls}
-        response = _unique_call_ids(response, used)
+        response = storable(response, used)
         turn.usage = turn.usage + response.usage
         if response.text.strip() or response.message.tool_calls or response.stop == "pause":
             return response
@@ -151,23 +156,6 @@ async def _ask(ctx: TurnContext, request: Any) -> ModelResponse:
         session = ctx.state.record.id
         turn.track_write(ctx.engine.journal.record_usage(session, turn.id, "turn", response))
     raise EmptyAnswer(f"{request.model} returned an empty answer twice; try again, or choose another model")
-
-
-def _unique_call_ids(response: ModelResponse, used: set[str]) -> ModelResponse:
-    """The response with a unique id for each tool call, and text that can be stored."""
-    seen = set(used)
-    blocks: list[Block] = []
-    for block in response.blocks:
-        if isinstance(block, ToolCall):
-            if not block.id or block.id in seen:
-                block = replace(block, id=f"call_{new_id()}")
-            seen.add(block.id)
-            arguments = clean_arguments(block.arguments)
-            block = replace(block, name=clean(block.name), arguments=arguments)
-        elif isinstance(block, TextBlock):
-            block = TextBlock(clean(block.text))
-        blocks.append(block)
-    return replace(response, blocks=tuple(blocks))
 
 
 def _message_to_store(response: ModelResponse, calls: Sequence[ToolCall]) -> Message:
@@ -209,8 +197,7 @@ def _append(ctx: TurnContext, message: Message) -> None:
 
 def _append_steering(ctx: TurnContext) -> None:
     """What was said into the turn after its last step begins another step."""
-    texts = ctx.state.take_steering()
-    _append(ctx, Message("user", tuple(TextBlock(text) for text in texts)))
+    _append(ctx, Message("user", tuple(ctx.state.take_steering())))
 
 
 def _append_results(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
@@ -220,8 +207,8 @@ def _append_results(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
             turn.finish_call(ctx.engine.journal, ToolResult(call, STOPPED, ok=False))
     results = [turn.finished.pop(call.id) for call in calls]
     turn.results += results
-    blocks: list[Block] = [ToolResultBlock(r.call.id, r.text, r.ok, r.images) for r in results]
-    blocks += [TextBlock(text) for text in ctx.state.take_steering()]
+    blocks: list[Block] = [ToolResultBlock(r.call.id, r.text, r.ok, r.images, r.origins) for r in results]
+    blocks += ctx.state.take_steering()
     for result in results:
         if isinstance(result.data, Question):
             turn.outcome.question = result.data
@@ -239,8 +226,7 @@ async def _end(ctx: TurnContext) -> None:
     outcome.reply, outcome.sent = reply.text, reply
     crash.point("before-reply")
     if outcome.question is not None:
-        state.question, text = outcome.question, question_to_json(outcome.question)
-        await engine.journal.update_session("set_question", state.record.id, question=text)
+        await set_question(engine.journal, state, outcome.question)
     row = {
         "id": turn.id,
         "session_id": state.record.id,

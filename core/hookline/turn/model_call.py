@@ -13,6 +13,7 @@ from hookline_hookspecs.events import ModelRequest, ModelResponse, Step
 from .. import clock
 from ..sessions.context import TurnContext
 from ..sessions.prompt import envelope
+from .answer import storable, whole
 from .prefix import PrefixKeeper, StableKeeper
 
 
@@ -43,7 +44,7 @@ async def call_model(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
         failure: BaseException | None = None
         response: ModelResponse | None = None
         try:
-            response = await provider.send(wire, sink)
+            response = whole(asked.model, await provider.send(wire, sink))
             usage = response.usage.priced(getattr(provider, "cache_price", CachePrice()))
             model = response.model or asked.model
             response = replace(response, model=model, usage=usage, broken=broken)
@@ -130,4 +131,4 @@ async def ask_auxiliary(
     response = await call_model(ctx, request)
     turn_id = ctx.active.id if ctx.active else ""
     await ctx.engine.journal.record_usage(session, turn_id, "auxiliary", response)
-    return response.text
+    return storable(response).text

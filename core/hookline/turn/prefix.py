@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeAlias
 
-from hookline_hookspecs import PluginFailure
 from hookline_hookspecs.events import ModelRequest, PrefixBreak, WireRequest
 
 from ..bus.implementation import Implementation
@@ -45,8 +44,7 @@ class StableKeeper:
 def _name_offender(ctx: TurnContext, implementation: Implementation, part: str) -> None:
     plugin = implementation.plugin
     told = f"tried to change the {part} in the middle of the session; the change was not sent"
-    failure = PluginFailure(plugin, implementation.spec.name, f"it {told}")
-    ctx.engine.bus.signals.send("plugin_failed", failure, ctx)
+    ctx.engine.bus.signals.send_failure(plugin, implementation.spec.name, f"it {told}", ctx=ctx)
     ctx.notify(f"Plugin {plugin} {told}. It can do so when the session starts.")
 
 

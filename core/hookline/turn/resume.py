@@ -11,7 +11,7 @@ from hookline_hookspecs.events import ToolResult
 from ..engine import Engine
 from ..sessions.context import TurnContext
 from ..sessions.state import ActiveTurn, SessionState
-from ..store.codec import inbound_from_json
+from ..store.codec import stored_inbound, stored_origins
 from .loop import answer_calls, carry_out
 
 UNKNOWN = "Interrupted: the process died while this ran; the outcome is unknown, check before you go on"
@@ -23,9 +23,8 @@ async def resume_turn(engine: Engine, state: SessionState, row: Mapping[str, Any
     Finished calls keep their results. Started ones are reported as interrupted, or run again if
     they only read. Those that never started are run.
     """
-    inbound = Inbound(state.record.channel, state.record.chat_id, "", row["id"], "")
-    if row["inbound"]:
-        inbound = inbound_from_json(row["inbound"])
+    inbound = stored_inbound(row["inbox_id"], row["inbound"]) if row["inbound"] else None
+    inbound = inbound or Inbound(state.record.channel, state.record.chat_id, "", row["id"], "")
     turn = ActiveTurn(row["id"], state, inbound, row["inbox_id"], mode, state.model, resumed=True)
     turn.entries = [entry for entry in state.history if entry.turn_id == row["id"]]
     turn.iterations, turn.usage = await engine.journal.turn_usage(row["id"])
@@ -45,7 +44,8 @@ async def resume_turn(engine: Engine, state: SessionState, row: Mapping[str, Any
             step = steps.get(call.id)
             if step is not None and step["state"] == "finished":
                 text = step["result"] or ""
-                turn.finished[call.id] = ToolResult(call, text, ok=bool(step["ok"]))
+                origins = stored_origins(call.id, step["origins"])
+                turn.finished[call.id] = ToolResult(call, text, ok=bool(step["ok"]), origins=origins)
             elif step is not None and step["state"] == "started" and not step["read_only"]:
                 turn.finish_call(engine.journal, ToolResult(call, UNKNOWN, ok=False))
         await answer_calls(ctx, last.tool_calls)

@@ -7,7 +7,10 @@ import copy
 import json
 import logging
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from time import perf_counter
 from typing import Any
@@ -15,16 +18,19 @@ from typing import Any
 from hookline_hookspecs.errors import HooklineError, Refused, ToolError
 from hookline_hookspecs.events import Answer, Ask, Deny, Question, Step, ToolOutput, ToolResult
 from hookline_hookspecs.messages import ToolCall
+from hookline_hookspecs.origins import Origin
 from hookline_hookspecs.tools import Tool
 
 from ..bus.implementation import AroundFault, describe, is_fault
 from ..bus.shapes import wrong_field
 from ..sessions.context import TurnContext
-from ..text import clean
+from ..text import clean, redacted
 
 log = logging.getLogger("hookline.tools")
 CHOICES = ("Once", "This session", "Always", "Deny")
 """The choices of an approval (CONTRACT, Channels)."""
+_THREADS = ThreadPoolExecutor(64, "hookline-tool")
+"""Of synchronous tools alone: one that waits holds up nothing else that needs a thread."""
 LONGEST = 400_000
 """Characters of a result that core passes on at most; a plugin cuts earlier."""
 
@@ -32,8 +38,8 @@ LONGEST = 400_000
 class _Settled(Exception):
     """The call has a result without being run."""
 
-    def __init__(self, call: ToolCall, text: str, *, ok: bool = False) -> None:
-        self.result = ToolResult(call, text, ok)
+    def __init__(self, call: ToolCall, text: str, *, ok: bool = False, origins: tuple[Origin, ...] = ()) -> None:
+        self.result = ToolResult(call, text, ok, origins=origins)
 
 
 async def run_calls(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
@@ -135,7 +141,7 @@ async def _judge(ctx: TurnContext, tool: Tool, call: ToolCall) -> None:
     if tool.approval and not isinstance(verdict, (Deny, Ask)):
         plugin, verdict = tool.plugin, Ask(tool.approval)
     if isinstance(verdict, Answer):
-        raise _Settled(call, verdict.text, ok=True)
+        raise _Settled(call, verdict.text, ok=True, origins=verdict.origins or tool.origins)
     reason = verdict.reason if isinstance(verdict, Deny) else None
     if isinstance(verdict, Ask):
         reason = await _ask(ctx, call, verdict)
@@ -150,14 +156,14 @@ async def _ask(ctx: TurnContext, call: ToolCall, ask: Ask) -> str | None:
         return None
     question = Question(
         text=f"Allow {call.name}? {ask.reason}",
-        choices=CHOICES,
+        choices=(CHOICES[0], CHOICES[-1]) if ask.once else CHOICES,
         preview=ask.preview or json.dumps(call.arguments, ensure_ascii=False, indent=1),
         kind="approval",
         call=replace(call),
         reason=ask.reason,
     )
     answer = await ctx.engine.bus.first("on_question", ctx, question, str)
-    if answer in CHOICES[:-1]:
+    if answer in question.choices[:-1]:
         return None
     reason = ask.reason.rstrip(".")
     if answer is None and mode == "no":
@@ -178,7 +184,7 @@ async def _execute(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResult:
     if ctx.engine.bus.observers:
         step = Step("tool", "core", "", call, result, start, seconds)
         ctx.engine.bus.notify_observers(ctx, step)
-    return replace(result, seconds=seconds)
+    return replace(result, seconds=seconds, origins=result.origins or tool.origins)
 
 
 async def _outcome(ctx: TurnContext, tool: Tool, call: ToolCall, arguments: dict[str, Any]) -> ToolResult:
@@ -187,7 +193,9 @@ async def _outcome(ctx: TurnContext, tool: Tool, call: ToolCall, arguments: dict
             bus = ctx.engine.bus
             value = await bus.run(tool.plugin, f"tool {tool.name}", tool.run, **arguments)
         else:
-            value = await asyncio.to_thread(_plain, tool, arguments)
+            work = partial(copy_context().run, _plain, tool, arguments)
+            async with ctx.state.threads:
+                value = await asyncio.get_running_loop().run_in_executor(_THREADS, work)
         await ctx.active_turn.pass_point("mid-tool")
         return _result(call, value)
     except (Refused, PermissionError) as error:
@@ -210,11 +218,13 @@ def _plain(tool: Tool, arguments: dict[str, Any]) -> Any:
 
 
 def _result(call: ToolCall, value: object) -> ToolResult:
-    if isinstance(value, ToolResult):
-        return _checked(replace(value, call=call))
     if isinstance(value, ToolOutput):
-        output = ToolResult(call, value.text, value.ok, value.notes, value.data, value.images)
-        return _checked(output)
+        value = ToolResult(call, value.text, value.ok, value.notes, value.data, value.images, origins=value.origins)
+    if isinstance(value, ToolResult):
+        value = replace(value, call=call)
+        if (wrong := wrong_field(value)) is not None:
+            raise wrong
+        return value
     if isinstance(value, str):
         return ToolResult(call, value)
     try:
@@ -224,19 +234,13 @@ def _result(call: ToolCall, value: object) -> ToolResult:
     return ToolResult(call, text, data=value)
 
 
-def _checked(result: ToolResult) -> ToolResult:
-    if (wrong := wrong_field(result)) is not None:
-        raise wrong
-    return result
-
-
 def _failure(call: ToolCall, text: str) -> ToolResult:
     return ToolResult(call, text, ok=False)
 
 
 def _finished(result: ToolResult) -> ToolResult:
     """The result as the model reads it: bounded, with its notes, never empty."""
-    text = clean(result.text)
+    text = clean(result.text) if result.ok else redacted(clean(result.text))
     if len(text) > LONGEST:
         left_out = len(text) - LONGEST
         half = LONGEST // 2

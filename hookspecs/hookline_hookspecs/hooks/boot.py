@@ -41,7 +41,7 @@ class RegisterCli(Protocol):
         of its ``typer.Context`` is an :class:`OpenRuntime`.
 
         Raises:
-            ValueError: the name belongs to core or to another plugin.
+            ValueError: the name belongs to another plugin.
         """
 
 

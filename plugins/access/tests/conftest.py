@@ -28,6 +28,8 @@ Run = Callable[["Town", Callable[["Town"], Coroutine[Any, Any, Any]]], Any]
 class Launcher(Plugin):
     """A tool that a guard asks about, and one that tells who is operator."""
 
+    once = False
+
     @tool
     def launch(self, target: str) -> str:
         """Launch something."""
@@ -40,7 +42,9 @@ class Launcher(Plugin):
 
     @hookimpl
     def pre_tool(self, ctx: Any, call: ToolCall) -> Ask | None:
-        return Ask("it deletes", call.arguments["target"]) if call.name == "launch" else None
+        if call.name != "launch":
+            return None
+        return Ask("it deletes", call.arguments["target"], once=self.once)
 
 
 class Town:
@@ -71,9 +75,11 @@ class Town:
         *,
         id_: str | None = None,
         reply_to: str | None = None,
+        **more: Any,
     ) -> str | None:
-        """Somebody writes, in their own chat if none is named; the answer, None for silence."""
-        done = await self.begin(user, text, chat, id_=id_, reply_to=reply_to)
+        """Somebody writes, in their own chat if none is named; the answer, None for silence.
+        ``more`` are other fields of the message."""
+        done = await self.begin(user, text, chat, id_=id_, reply_to=reply_to, **more)
         async with asyncio.timeout(PATIENCE):
             return await done
 
@@ -85,12 +91,13 @@ class Town:
         *,
         id_: str | None = None,
         reply_to: str | None = None,
+        **more: Any,
     ) -> asyncio.Future[str | None]:
         """As :meth:`say`, but the answer is not waited for."""
         await self.h.aopen()
         self._number += 1
         message = id_ or f"m{self._number}"
-        inbound = Inbound("fake", chat or user, user, message, text, reply_to=reply_to)
+        inbound = Inbound("fake", chat or user, user, message, text, reply_to=reply_to, **more)
         settled = asyncio.get_running_loop().create_future()
 
         def hear(event: Inbound, ctx: Any = None) -> None:

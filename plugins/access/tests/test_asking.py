@@ -9,7 +9,7 @@ import pytest
 from hookline.testing import calls
 from hookline_hookspecs import Plugin, Reply, hookimpl
 
-from .conftest import COMMAND, LAUNCH, MakeTown, Run, Town, installed
+from .conftest import COMMAND, LAUNCH, Launcher, MakeTown, Run, Town, installed
 
 BOSS = {"admins": ["fake:boss"], "allow": ["fake:*"]}
 WITH = pytest.mark.parametrize("approvals", [True, False], ids=["with approvals", "alone"])
@@ -71,6 +71,35 @@ def test_an_admin_denies(town: MakeTown, run: Run, typed: str, approvals: bool) 
     one = town(*beside(approvals), model=["hi", *LAUNCH], **BOSS)
     assert run(one, story) == ["Denied.", "done"]
     assert one.h.hooks["tool"] == []
+
+
+@WITH
+@pytest.mark.parametrize(
+    ("typed", "told", "runs"),
+    [("{} 1", "Allowed: once.", 1), ("{} 2", "Denied.", 0), ("/deny {}", "Denied.", 0)],
+)
+def test_an_admin_answers_once(
+    town: MakeTown,
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    typed: str,
+    told: str,
+    runs: int,
+    approvals: bool,
+) -> None:
+    async def story(town: Town) -> list[Any]:
+        question, answer = await asked(town)
+        assert question.choices == ("Once", "Deny")
+        code = code_of(question)
+        lasting = [f"/answer {code} {word}" for word in ("always", "3", "session")]
+        refused = [await town.say("boss", text) for text in lasting]
+        assert refused == [f"Write /answer {code} and once or deny."] * 3
+        return [await town.say("boss", typed.format(code)), await answer]
+
+    monkeypatch.setattr(Launcher, "once", True)
+    one = town(*beside(approvals), model=["hi", *LAUNCH], **BOSS)
+    assert run(one, story) == [told, "done"]
+    assert len(one.h.hooks["tool"]) == runs
 
 
 def test_a_button_answers(town: MakeTown, run: Run) -> None:

@@ -132,18 +132,46 @@ def test_one_person_has_few_attempts(
     assert run(town(), story) == [None, YES]
 
 
-def test_all_together_have_few_attempts(
+def test_a_flood_of_wrong_codes_locks_nobody_out(
     town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async def story(town: Town) -> str | None:
         await town.say("ann", "hello")
         (code,) = printed(capsys)
-        for person in range(5):
-            for number in range(2, 6):
+        for person in range(30):
+            for number in range(2, 9):
                 await town.say(f"eve{person}", str(number) * 12)
         return await town.say("ann", code)
 
-    assert run(town(), story) is None
+    assert run(town(), story) == YES
+
+
+def test_attempts_come_back_with_time(
+    town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str], clock: Clock
+) -> None:
+    async def story(town: Town) -> list[str | None]:
+        await town.say("ann", "hello")
+        for number in range(2, 9):
+            await town.say("ann", str(number) * 12)
+        clock.ahead(3601)
+        await town.say("eve", "hello")
+        *_, code = printed(capsys)
+        return [await town.say("ann", code)]
+
+    assert run(town(), story) == [YES]
+
+
+@pytest.mark.parametrize("more", [{"forwarded": "Boss"}, {"kind": "edit"}, {"kind": "reaction"}])
+def test_only_a_person_s_own_words_claim(
+    town: MakeTown, run: Run, capsys: pytest.CaptureFixture[str], more: dict[str, Any]
+) -> None:
+    async def story(town: Town) -> list[str | None]:
+        await town.say("ann", "hello")
+        (code,) = printed(capsys)
+        return [await town.say("eve", code, **more), await town.say("ann", code)]
+
+    passed_on, claimed = run(town(), story)
+    assert (passed_on != YES, claimed) == (True, YES)
 
 
 def test_a_wrong_code_is_answered_like_any_text(

@@ -111,16 +111,85 @@ def test_codes_of_one_person_run_out(town: MakeTown, run: Run, clock: Clock) -> 
     assert run(town(**BOSS, codes_per_day=5), story) == [*[True] * 5, *[False] * 3, True]
 
 
-def test_a_flood_of_strangers_is_answered_so_often_and_no_more(town: MakeTown, run: Run) -> None:
-    async def story(town: Town) -> list[str | None]:
+def test_a_flood_of_strangers_locks_nobody_out(town: MakeTown, run: Run) -> None:
+    async def story(town: Town) -> list[Any]:
         await town.say("boss", "hello")
-        answers = [await town.say(f"eve{number}", "hello") for number in range(30)]
-        return [*answers, await town.say("ann", "hello"), await town.say("boss", "hello")]
+        early = code_in(await town.say("early", "hello"))
+        for number in range(80):
+            await town.say(f"eve{number}", "hello")
+        late = code_in(await town.say("late", "hello"))
+        pressed = [await town.say("boss", f"/pair {code}") for code in (early, late)]
+        return [*pressed, await town.say("early", "hello"), await town.say("late", "hello")]
 
-    one = town(model=["hi", "hi"], **BOSS, open_codes=10)
-    answers = run(one, story)
-    assert [bool(answer) for answer in answers] == [*[True] * 10, *[False] * 21, True]
-    assert len([text for text in one.in_chat("boss") if "is not known here" in text]) <= 10
+    one = town(model=["hi", "hi early", "hi late"], **BOSS)
+    told = ["fake:early may write now.", "fake:late may write now.", "hi early", "hi late"]
+    assert run(one, story) == told
+    notices = [
+        text for text in one.in_chat("boss") if "known here" in text or "More people" in text
+    ]
+    assert len(notices) == 6
+
+
+def test_without_a_code_left_a_name_is_enough(town: MakeTown, run: Run) -> None:
+    async def story(town: Town) -> list[Any]:
+        for number in range(3):
+            await town.say(f"eve{number}", "hello")
+        heard = [await town.say("ann", "hello") for _ in range(3)]
+        let_in = await town.say("boss", "/pair fake:ann")
+        return [heard, let_in, await town.say("ann", "hello")]
+
+    heard, let_in, answer = run(town(model=["hi ann"], **BOSS, open_codes=3), story)
+    assert "fake:ann" in heard[0]
+    assert heard[1:] == [None, None]
+    assert (let_in, answer) == ("fake:ann may write now.", "hi ann")
+
+
+@pytest.mark.parametrize("name", ["fake:*", "terminal:default", ":ann", "fake:", "fake:eve"])
+def test_a_name_that_is_nobody_s_lets_nobody_in(town: MakeTown, run: Run, name: str) -> None:
+    async def story(town: Town) -> list[Any]:
+        await town.say("boss", "/pair fake:eve block")
+        told = await town.say("boss", f"/pair {name}")
+        return [
+            told,
+            await town.say("ann", "hello") == "hi",
+            await town.say("eve", "hello") == "hi",
+        ]
+
+    told, *let_in = run(town(model=["hi", "hi"], **BOSS), story)
+    assert "may write now" not in told
+    assert let_in == [False, False]
+
+
+def test_a_flood_fills_neither_the_store_nor_the_log(
+    town: MakeTown, run: Run, monkeypatch: pytest.MonkeyPatch, clock: Clock
+) -> None:
+    monkeypatch.setattr("hookline_access.door.MOST_ROWS", 20)
+    monkeypatch.setattr("hookline_access.people.LOGGED", 20)
+
+    async def story(town: Town) -> list[int]:
+        await town.say("boss", "/pair fake:ann")
+        for number in range(60):
+            clock.ahead(601 * number)
+            await town.say(f"eve{number}", "hello")
+        requests = await town.host.storage.fetch("how_many", channel="fake", now=0.0)
+        logged = await town.host.storage.fetch("newest_log", limit=1000)
+        kept = [row for row in logged if row["person"] == "fake:ann"]
+        return [requests[0]["known"], len(logged), len(kept)]
+
+    known, logged, kept = run(town(**BOSS), story)
+    assert known <= 20
+    assert (logged, kept) == (11, 1)
+
+
+def test_many_who_wait_are_not_listed_all(town: MakeTown, run: Run) -> None:
+    async def story(town: Town) -> str | None:
+        for number in range(30):
+            await town.say(f"eve{number}", "hello")
+        return await town.say("boss", "/pair")
+
+    listed = run(town(**BOSS), story)
+    assert listed.count("is not known here") == 20
+    assert "and 10 more" in listed
 
 
 def test_blocked_and_unknown_look_alike(town: MakeTown, run: Run, clock: Clock) -> None:

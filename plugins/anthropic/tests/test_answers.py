@@ -10,6 +10,7 @@ import pytest
 from fakes.anthropic_server import Reply, Use, seal
 from hookline_anthropic.answer import StreamReader, read_message
 from hookline_hookspecs import Delta, TextBlock, ThinkingBlock, ToolCall, Usage
+from hookline_providerkit import Limits
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -175,7 +176,7 @@ EVENT = ANY | st.fixed_dictionaries(
 @given(st.lists(EVENT, max_size=12))
 def test_no_stream_of_events_can_break_the_reader(events: list[Any]) -> None:
     shown: list[Delta] = []
-    reader = StreamReader(shown.append)
+    reader = StreamReader(shown.append, Limits())
     for event in events:
         reader.feed(event)
     answer = read_message(reader.message(), "p/m")
@@ -193,7 +194,7 @@ def test_however_a_stream_is_cut_into_pieces_the_answer_is_the_same(
         ({"type": "text", "text": ""}, "text_delta", "text", text),
         ({"type": "tool_use", "id": "t", "name": "n"}, "input_json_delta", "partial_json", encoded),
     )
-    reader = StreamReader(None)
+    reader = StreamReader(lambda _: None, Limits())
     for index, (block, kind, key, whole) in enumerate(kinds):
         reader.feed({"type": "content_block_start", "index": index, "content_block": block})
         for piece in whole:

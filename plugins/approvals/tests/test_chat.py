@@ -42,12 +42,29 @@ class Launcher(Plugin):
         return Ask("`rm -rf build` deletes", call.arguments["target"])
 
 
+class Cautious(Launcher):
+    """The same, where an answer holds for one call."""
+
+    once = True
+
+    @hookimpl
+    def pre_tool(self, ctx: Any, call: ToolCall) -> Ask | None:
+        return Ask("it leaves the machine", call.arguments["target"], once=self.once)
+
+
 class Chat:
     """A person in a chat whose model wants to launch."""
 
-    def __init__(self, harness: Make, *plugins: Any, turns: int = 1, **options: Any) -> None:
+    def __init__(
+        self,
+        harness: Make,
+        *plugins: Any,
+        turns: int = 1,
+        tool: type[Launcher] = Launcher,
+        **options: Any,
+    ) -> None:
         model = [step for _ in range(turns) for step in (calls("launch", target=COMMAND), "ok")]
-        self.h = harness(Approvals, *plugins, Launcher, model=model, **options)
+        self.h = harness(Approvals, *plugins, tool, model=model, **options)
 
     def talk(self, *texts: str, user: str = "ann", more: int = 1) -> list[str]:
         """Say each text when the one before has been answered; all replies, one for each text
@@ -310,3 +327,86 @@ def test_a_stranger_in_a_session_of_the_same_id_cannot_answer(harness: Make) -> 
 
     assert one.h.run(talk()) == "Only the person whose request this is may answer."
     assert one.ran == []
+
+
+async def _open_question(one: Chat) -> None:
+    await one.h.aopen()
+    await one.h.channel.say("go", user="ann")
+    await one.h.channel.replies(1)
+
+
+@pytest.mark.parametrize(
+    "more", [{"forwarded": "Bob"}, {"kind": "edit"}, {"kind": "reaction"}], ids=str
+)
+@pytest.mark.parametrize("text", ["1", "Once"])
+def test_only_the_asker_s_own_words_answer(
+    chat: Callable[..., Chat], text: str, more: dict[str, str]
+) -> None:
+    one = chat(turns=2)
+
+    async def talk() -> None:
+        await _open_question(one)
+        await one.h.channel.say(text, user="ann", reply_to="delivered-1", **more)
+        await one.h.channel.say("/deny", user="ann")
+        await one.h.channel.replies(3)
+
+    one.h.run(talk())
+    assert one.ran == []
+
+
+def test_another_s_flood_changes_nothing(chat: Callable[..., Chat]) -> None:
+    one = chat()
+
+    async def talk() -> list[str]:
+        await _open_question(one)
+        for text in ("/approve ?", "/deny", "/approve always", "/approve ?") * 5:
+            await one.h.channel.say(text, user="bob")
+        told = [reply.text for reply in await one.h.channel.replies(21)][1:]
+        await one.h.channel.say("1", user="ann", reply_to="delivered-1")
+        await one.h.channel.replies(23)
+        return told
+
+    assert set(one.h.run(talk())) == {"Only the person whose request this is may answer."}
+    assert one.ran == [True]
+
+
+def test_once_offers_two_choices_and_numbers_them(chat: Callable[..., Chat]) -> None:
+    one = chat(tool=Cautious)
+    asked, denied, reply = one.talk("go", "2")
+    assert asked.splitlines()[-3:-1] == ["1. Once", "2. Deny"]
+    assert one.h.channel.sent[0].choices == ("Once", "Deny")
+    assert (denied, reply, one.ran) == ("Denied.", "ok", [])
+
+
+@pytest.mark.parametrize("typed", ["1", "once", "/approve", "/approve once"])
+def test_once_allows_this_call_and_the_next_is_asked_for(
+    chat: Callable[..., Chat], typed: str
+) -> None:
+    one = chat(tool=Cautious, turns=2)
+    one.talk("go", typed)
+    assert one.ran == [True]
+    before = len(one.h.channel.sent)
+    assert one.talk("go", "2", more=1 + before)[before:][1:] == ["Denied.", "ok"]
+    assert one.ran == [True]
+    assert "No grants" in one.h.send("/grants").text
+
+
+@pytest.mark.parametrize(
+    "typed", ["always", "this session", "3", "4", "/approve always", "/approve session"]
+)
+def test_once_takes_no_lasting_answer(chat: Callable[..., Chat], typed: str) -> None:
+    one = chat(tool=Cautious)
+    _, again, denied, _ = one.talk("go", typed, "deny")
+    assert again.splitlines()[1:3] == ["1. Once", "2. Deny"]
+    assert (denied, one.ran) == ("Denied.", [])
+
+
+def test_an_earlier_grant_does_not_answer_once(
+    chat: Callable[..., Chat], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = chat(tool=Cautious, turns=2)
+    with monkeypatch.context() as patch:
+        patch.setattr(Cautious, "once", False)
+        one.talk("go", "always")
+    assert one.talk("go", "2", more=4)[4:] == ["Denied.", "ok"]
+    assert one.ran == [True]

@@ -11,7 +11,16 @@ from typing import Any
 import pytest
 from hookline.testing import Harness, calls
 from hookline_artifacts import Artifacts
-from hookline_hookspecs import Context, Plugin, ToolCall, ToolOutput, ToolResult, hookimpl, tool
+from hookline_hookspecs import (
+    Context,
+    Origin,
+    Plugin,
+    ToolCall,
+    ToolOutput,
+    ToolResult,
+    hookimpl,
+    tool,
+)
 from hookline_hookspecs.plugin import NoConfig
 
 MARKER = re.compile(r'\n\[… (\d+) characters left out; fetch_artifact\(id="([^"]+)"\)\]\n')
@@ -31,6 +40,11 @@ class Talker(Plugin[NoConfig]):
     def say_paged(self) -> str:
         """Say the text, bounded by the tool itself."""
         return self.text
+
+    @tool(read_only=True, origin="workspace")
+    def say_from(self, url: str = "") -> ToolOutput:
+        """Say the text of a page, or of the workspace."""
+        return ToolOutput(self.text, origins=(Origin("outside", url),) if url else ())
 
     @tool
     def complain(self) -> ToolOutput:

@@ -11,11 +11,11 @@ import pytest
 from hookline.testing import Clock, calls
 from hookline_artifacts import Artifacts
 from hookline_artifacts.search import search
-from hookline_hookspecs import Job, ToolError
+from hookline_hookspecs import Job, Origin, ToolError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from .conftest import Bench
+from .conftest import MARKER, Bench
 
 TEXT = "".join(f"line {number:04} 😀\n" for number in range(5_000))  # 60,000 code points
 GO_ON = re.compile(r"go on with offset=(\d+)")
@@ -251,3 +251,26 @@ def test_going_on_finds_what_one_search_finds(text: str, room: int) -> None:
         assert found.rest > start or start == 0
         start = found.rest
     assert parts == whole
+
+
+PAGES = [
+    ((), (Origin("workspace", "tool say_from"),)),
+    (("https://a.example",), (Origin("outside", "https://a.example"),)),
+    (
+        ("https://a.example", "https://b.example"),
+        (Origin("outside", "https://a.example"), Origin("outside", "https://b.example")),
+    ),
+]
+
+
+@pytest.mark.parametrize(("urls", "expected"), PAGES, ids=["own", "page", "two pages"])
+def test_what_is_fetched_came_from_where_the_whole_came_from(
+    bench: Bench, urls: tuple[str, ...], expected: tuple[Origin, ...]
+) -> None:
+    bench.speak(TEXT)
+    for url in urls or ("",):
+        (said,) = bench.run(calls("say_from", url=url))
+    marker = MARKER.search(said.text)
+    assert marker is not None
+    assert bench.fetch(marker[2]).origins == expected
+    assert bench.fetch(marker[2], pattern="line 0001").origins == expected

@@ -108,6 +108,7 @@ def test_a_choice_cannot_look_like_another_line(harness: Make) -> None:
         (asking("a", " "), "a choice is blank"),
         (asking("a", "b", "c", "d", "e"), "5 choices are too many; give at most 4"),
         (asking("Red", " red "), "two choices are the same"),
+        (asking("no", "/pair fake:eve"), "would be a command"),
         (asking("3", "5"), "would be taken for the number"),
         (asking("b", "1."), "would be taken for the number"),
         (calls("clarify", choices=["a"]), "needs the argument 'question'"),
@@ -122,6 +123,11 @@ def test_what_cannot_be_asked_is_an_error_to_the_model(
     told = failed(harness(Clarify, model=[call, "never mind"]))
     assert told.startswith("Error: ")
     assert says in told
+
+
+def test_a_choice_may_be_a_path(harness: Make) -> None:
+    h = harness(Clarify, model=[asking("/etc/hosts", "notes/a.md")])
+    assert h.send("go").stop == "question"
 
 
 def test_choices_that_are_their_own_numbers_are_fine(harness: Make) -> None:

@@ -19,7 +19,7 @@ KEYS = {
     "session": st.sampled_from(["{idle_hours: 3}", "null", "{}"]),
     "session.idle_hours": st.integers(1, 99).map(str),
     "session.max_days": st.floats(1, 99).map(str),
-    "providers.openai.api_key": st.sampled_from(["x", "${KEY}", "'#'"]),
+    "providers.openai.api_key": st.sampled_from(["key-one", "${KEY}", "'#key-two'"]),
     "providers.new.base_url": st.just("http://h"),
     "plugins.memory": st.sampled_from(["true", "false", "{a: 1}", "null"]),
     "plugins.memory.notes_max_chars": st.integers().map(str),

@@ -7,6 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from fakes.serving import serving
+from hookline_hookspecs import Origin
 
 ANSWERS = {
     "/plain": (200, "text/plain; charset=utf-8", "größe\r\nok".encode()),
@@ -79,6 +80,12 @@ def test_a_page(online, server, path, expected):
     turn = online(f"read (@url:{server.url}{path}), please")
     assert turn.items == {f"@url:{server.url}{path}": expected}
     assert turn.warnings == []
+
+
+def test_a_page_is_from_outside(online, server):
+    online(f"@url:{server.url}/plain")
+    message = online.harness.model.last.messages[-1]
+    assert Origin("outside", f"{server.url}/plain") in message.origins
 
 
 def test_a_page_nested_beyond_measure(online, server):

@@ -303,7 +303,7 @@ from hookline_files import disk
 from hookline_hookspecs import ToolError
 
 real = Path(sys.argv[2])
-paths = SimpleNamespace(resolve=lambda path: Path(path), open_read=lambda path: path.open("rb"))
+paths = SimpleNamespace(workspace=real.parent, open_read=lambda path: path.open("rb"))
 before = disk.load(paths, real, 10**6).stamp
 if sys.argv[1] == "kill":
     os.fsync = lambda handle: os.kill(os.getpid(), signal.SIGKILL)

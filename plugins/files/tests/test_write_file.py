@@ -45,7 +45,7 @@ def test_a_link_stays_a_link(bench):
 
 def test_a_read_only_file_stays(bench, monkeypatch):
     path = bench.put("a.txt", "old")
-    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    monkeypatch.setattr(os, "access", lambda path, mode, dir_fd: False)
     with pytest.raises(ToolError, match=r"cannot write a.txt: the file is read-only"):
         bench("write_file", path="a.txt", content="new")
     assert path.read_text() == "old"

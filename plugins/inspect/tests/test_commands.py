@@ -189,6 +189,26 @@ def test_info_tells_everything_about_a_plugin(harness: Make, data: Run, run: Run
     assert "hunter2" not in text + json.dumps(found)
 
 
+def test_failures_are_still_told_in_the_next_process(harness: Make, data: Run) -> None:
+    class Loud(Plugin[NoConfig]):
+        hoarse = True
+
+        @hookimpl
+        def register_commands(self, register: Any) -> None:
+            if self.hoarse:
+                raise ValueError("it has no voice")
+
+    before = harness(Loud, Notes, Inspect, model=["a"], strict=False)
+    before.send("break")
+    before.close()
+    Loud.hoarse = False
+    h = harness(Loud, Notes, Inspect, home=before.home)
+    assert data(h, "info", name="loud")["reason"] == (
+        "last failure: register_commands: ValueError: it has no voice"
+    )
+    assert "last failure: pre_prompt: ValueError: it is broken" in h.send("/plugins").text
+
+
 def test_info_makes_nothing(harness: Make, data: Run) -> None:
     h = harness(Inspect, Notes)
     nothing = {"tables": {}, "values": 0, "bytes": 0}

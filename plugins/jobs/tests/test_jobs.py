@@ -111,10 +111,9 @@ def test_a_failing_job_is_named_and_harms_nobody(harness: Make) -> None:
     h = harness(Jobs, bad, Good, model=["a"], strict=False)
     assert h.send("one").text == "a"
     assert h.plugin(Good).swept == 1
-    rows = h.run(h.plugin(Jobs).host.services[Inspection].plugins())
-    (errors,) = [row["errors"] for row in rows if row["name"] == "sweeper"]
-    assert [(one["hook"], one["reason"]) for one in errors] == [
-        ("job sweep", "the broom is broken")
+    failures = h.plugin(Jobs).host.services[Inspection].failures()
+    assert [(one.plugin, one.hook, one.reason) for one in failures] == [
+        ("sweeper", "job sweep", "the broom is broken")
     ]
 
 

@@ -23,7 +23,6 @@ GUARDED = pytest.mark.parametrize(
         "id_rsa",
         "~/.ssh/id_ed25519",
         "/proc/self/environ",
-        "x\x00.png",
         "a" * 5000,
     ],
 )
@@ -137,7 +136,30 @@ def test_an_allowed_folder_holds_no_devices(
     assert server.requests == []
 
 
+def test_an_allowed_folder_above_hooklines_home_does_not_open_it(
+    make_studio: Callable[..., Any], server: Any, tmp_path: Path, png: bytes
+) -> None:
+    studio = make_studio(allowed_read_dirs=[str(tmp_path)])
+    for name in ("backups/a.png", "chats/telegram/7/work/a.png"):
+        path = studio.harness.home / name
+        path.parent.mkdir(parents=True)
+        path.write_bytes(png)
+        text = studio.text("describe_image", image=str(path))
+        assert text.startswith("Denied: "), name
+    assert server.requests == []
+
+
 # The chat's own files
+
+
+def test_a_pipe_that_came_with_a_message_is_not_waited_for(
+    studio: Any, server: Any, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "a.png")
+    came = Attachment(tmp_path / "a.png", "image/png", "a.png", 9)
+    call = calls("describe_image", image=str(came.path))
+    studio.say("what is seen?", call, "Nothing.", attachments=(came,))
+    assert server.requests == []
 
 
 def test_a_file_that_came_with_a_message_is_read_in_its_chat(

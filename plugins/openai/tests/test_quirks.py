@@ -9,6 +9,7 @@ from fakes.openai_server import Reply, Use
 from hookline_hookspecs import (
     Message,
     ModelRequest,
+    NetworkError,
     TextBlock,
     ThinkingBlock,
     ToolCall,
@@ -86,13 +87,10 @@ STREAMS = {
         chunk("stop"),
         DONE,
     ],
-    "no finish_reason": calls(
-        piece(0, "a", "read", '{"x":1}'), piece(1, "b", "list", '{"y":[2]}'), finish=None
-    ),
-    "no end at all": calls(piece(0, "a", "read", '{"x":1}'), piece(1, "b", "list", '{"y":[2]}'))[
-        :-2
-    ],
 }  # fmt: skip
+WITHOUT_END = calls(
+    piece(0, "a", "read", '{"x":1}'), piece(1, "b", "list", '{"y":[2]}'), finish=None
+)
 
 
 @pytest.mark.parametrize("name", STREAMS)
@@ -100,6 +98,12 @@ async def test_pieces_of_two_calls(serve, connect, name):
     response = await answer_to(serve, connect, Reply(chunks=STREAMS[name]))
     assert response.blocks == (A, B)
     assert response.stop == "tools"
+
+
+@pytest.mark.parametrize("chunks", [WITHOUT_END, WITHOUT_END[:-2]], ids=["no reason", "no end"])
+async def test_calls_without_a_reason_to_stop_are_not_all_there(serve, connect, chunks):
+    response = await answer_to(serve, connect, Reply(chunks=chunks))
+    assert response.stop == "incomplete"
 
 
 async def test_calls_in_one_chunk_without_index_and_id(serve, connect):
@@ -179,7 +183,7 @@ async def test_arguments_that_were_cut_off(serve, connect, ending):
     [call] = response.blocks
     assert "cut off" in call.error
     assert "Once up" in call.error
-    assert response.stop == "tools"
+    assert response.stop == ("tools" if ending == "length" else "incomplete")
 
 
 async def test_a_call_cut_before_its_arguments(serve, connect):
@@ -195,10 +199,8 @@ async def test_a_stream_that_ends_without_a_stop(serve, connect):
 
 
 async def test_a_stream_of_nothing(serve, connect):
-    response = await answer_to(serve, connect, Reply(chunks=[DONE]))
-    assert response.blocks == ()
-    assert response.stop == "incomplete"
-    assert response.usage.input == 0
+    with pytest.raises(NetworkError, match="before anything was said"):
+        await answer_to(serve, connect, Reply(chunks=[DONE]))
 
 
 @pytest.mark.parametrize("stream", [True, False])

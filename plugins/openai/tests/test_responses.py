@@ -135,7 +135,7 @@ async def test_a_stream_that_ends_early_keeps_what_came(ask):
     thinking, text, call = response.blocks
     assert (thinking, text) == (ThinkingBlock("hm"), TextBlock("half a sen"))
     assert "cut off" in call.error
-    assert response.stop == "tools"
+    assert response.stop == "incomplete"
 
 
 async def test_text_that_ends_early_is_incomplete(ask):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -95,6 +97,37 @@ def test_a_wrong_use_is_told_on_stderr_and_in_lines(harness: MakeHarness, comman
     assert done.exit_code == 2
     assert [line["type"] for line in lines(done)] == ["error", "result"]
     assert done.stderr == f"hookline: {lines(done)[0]['text']}\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"), [("pipe", "a pipe"), ("folder", "a folder"), ("device", "a device"),
+                       ("socket", "a socket"), ("huge", "smaller"), ("link", "a pipe")],
+)  # fmt: skip
+def test_what_is_no_picture_file_is_refused_at_once(
+    harness: MakeHarness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, said: str
+) -> None:
+    """A pipe hung the program, and so did a device that never ends."""
+    path = tmp_path / "x.png"
+    if kind in ("pipe", "link"):
+        os.mkfifo(tmp_path / "pipe")
+        path = tmp_path / "pipe"
+    if kind == "link":
+        path = tmp_path / "x.png"
+        path.symlink_to("pipe")
+    if kind == "folder":
+        path.mkdir()
+    if kind == "device":
+        path = Path("/dev/zero")
+    if kind == "huge":
+        path.write_bytes(b"\x89PNG\r\n\x1a\n")
+        os.truncate(path, 1 << 40)
+    with socket.socket(socket.AF_UNIX) as server:
+        if kind == "socket":
+            monkeypatch.chdir(tmp_path)  # the name of a socket is short
+            server.bind(path.name)
+        done = harness(Run).cli(f"run x --image {path}")
+    assert done.exit_code == 2
+    assert said in done.stderr
 
 
 class Clarifier(Plugin[NoConfig]):

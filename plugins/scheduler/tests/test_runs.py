@@ -34,6 +34,19 @@ def test_a_job_runs_at_its_time_and_again(make_home: Make, clock: Any) -> None:
     assert [reply.session.chat_id for reply in home.harness.channel.sent] == ["chat"] * 3
 
 
+def test_a_job_s_prompt_is_never_a_command(make_home: Make, clock: Any) -> None:
+    home = make_home(model=["only words"])
+
+    async def life() -> None:
+        await home.gateway()
+        await home.say("/schedule add every 2h | /grants revoke 1")
+        clock.move(hours=2)
+        assert await home.told() == "only words"
+        assert home.prompts == ["/grants revoke 1"]
+
+    home.run(life())
+
+
 def test_every_run_has_a_session_of_its_own_and_the_same_cost(make_home: Make, clock: Any) -> None:
     home = make_home(model=["a", "b", "c", "d"])
 

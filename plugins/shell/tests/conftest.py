@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import AsyncIterator, Callable
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from ipaddress import ip_address
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,9 +14,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from hookline_hookspecs import Ask, Deny, ToolCall
+from hookline_hookspecs import Ask, Deny, Effect, ToolCall
+from hookline_sandbox import Found, Method, found
 from hookline_shell import Shell, ShellConfig
-from hookline_shell.sandbox import refusal
+from hookline_shell.judge import Judge, Setting
 
 Verdict = Deny | Ask | None
 
@@ -43,6 +45,11 @@ class Fenced:
             return f"{path} may hold secrets"
         return None
 
+    def caution(self, path: str) -> str | None:
+        """A few of the files that the real list names."""
+        known = r"(^|/)(\.vscode|\.husky|\.github/workflows)/|(^|/)(AGENTS|CLAUDE)\.md$"
+        return "agents and programs follow it" if re.search(known, path) else None
+
 
 class Http:
     """A client that refuses blocked names and addresses that are not public."""
@@ -56,12 +63,35 @@ class Http:
         return None if public else f"The host {host} is refused."
 
 
-def context(workspace: Path, session: str = "s1") -> Any:
-    return SimpleNamespace(paths=Fenced(workspace), session=SimpleNamespace(id=session))
+def context(workspace: Path, session: str = "s1", **fields: Any) -> Any:
+    """That of the terminal's operator, unless ``fields`` say otherwise."""
+    kind = {"parent_id": fields.pop("parent_id", None), "kind": fields.pop("kind", "chat")}
+    stash = SimpleNamespace(session={})
+    told: list[str] = []
+    given = {
+        "channel": "terminal",
+        "operator": True,
+        "interactive": True,
+        "approval": "ask",
+        **fields,
+    }
+    return SimpleNamespace(
+        paths=Fenced(workspace),
+        session=SimpleNamespace(id=session, **kind),
+        stash=stash,
+        told=told,
+        notify=told.append,
+        **given,
+    )
 
 
 def plugin(**config: Any) -> Shell:
-    host: Any = SimpleNamespace(log=logging.getLogger("shell"), http=Http())
+    host: Any = SimpleNamespace(
+        log=logging.getLogger("shell"),
+        http=Http(),
+        env=os.environ,
+        home=Path(tempfile.gettempdir()) / "no-such-hookline-home",
+    )
     shell = Shell(ShellConfig(**config), host)
     shell.setup(host)
     return shell
@@ -80,18 +110,55 @@ def make_context() -> Callable[..., Any]:
 
 
 @pytest.fixture
+def fresh() -> Iterator[None]:
+    """What sandbox can be made is found out anew, also for what comes after."""
+    found.cache_clear()
+    yield
+    found.cache_clear()
+
+
+@pytest.fixture
 def sandboxes() -> None:
-    """Skips the test where no sandbox can be made."""
-    if found := refusal():
-        pytest.skip(found.why)
+    """Skips the test where bubblewrap does not work."""
+    if found().method is not Method.BUBBLEWRAP:
+        pytest.skip(found().why)
 
 
-@pytest.fixture(params=["bare", "sandboxed"])
+@pytest.fixture
+def landlock(fresh: None, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A machine without bubblewrap; skips the test where Landlock does not work either."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", str(programs(tmp_path_factory.mktemp("programs"))))
+        here = found()
+    if here.method is not Method.LANDLOCK:
+        pytest.skip(here.why)
+
+
+@pytest.fixture
+def nothing(fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine on which no sandbox can be made."""
+    here = Found(Method.NONE, "there is no bwrap on this machine's PATH", "install bubblewrap")
+
+    def none() -> Found:
+        return here
+
+    none.cache_clear = lambda: None  # type: ignore[attr-defined]
+    for place in ("hookline_sandbox.sandbox.found", "hookline_shell.sandbox.found"):
+        monkeypatch.setattr(place, none)
+
+
+def programs(folder: Path) -> Path:
+    """A folder for ``PATH`` with the shell and no bwrap."""
+    (folder / "bash").symlink_to("/bin/bash")
+    return folder
+
+
+@pytest.fixture(params=["bare", "sandboxes", "landlock"])
 async def shell(request: pytest.FixtureRequest) -> AsyncIterator[Shell]:
-    """A plugin with default settings, without and with the sandbox; its jobs are ended."""
-    if request.param == "sandboxed":
-        request.getfixturevalue("sandboxes")
-    made = plugin(sandbox={"enabled": request.param == "sandboxed"})
+    """A plugin with default settings, without a sandbox and with each kind; its jobs are ended."""
+    if request.param != "bare":
+        request.getfixturevalue(request.param)
+    made = plugin(sandbox={"enabled": request.param != "bare"})
     yield made
     await made.teardown(made.host)
 
@@ -99,7 +166,7 @@ async def shell(request: pytest.FixtureRequest) -> AsyncIterator[Shell]:
 @pytest.fixture
 async def bare_shell() -> AsyncIterator[Shell]:
     """The same without the sandbox alone."""
-    made = plugin()
+    made = plugin(sandbox={"enabled": False})
     yield made
     await made.teardown(made.host)
 
@@ -126,9 +193,28 @@ def verdict() -> Callable[..., Verdict]:
 
     def judge(command: str, workdir: str | None = None) -> Verdict:
         arguments = {"command": command} | ({"workdir": workdir} if workdir else {})
-        found = shell.pre_tool(ctx, ToolCall("c1", "bash", arguments))
-        assert found is None or isinstance(found, Deny | Ask)
-        assert found is None or "the judge itself failed" not in found.reason
-        return found
+        given = shell.pre_tool(ctx, ToolCall("c1", "bash", arguments))
+        assert given is None or isinstance(given, Deny | Ask)
+        assert given is None or "the judge itself failed" not in given.reason
+        return given
 
     return judge
+
+
+@pytest.fixture(scope="session")
+def effects() -> Callable[..., Sequence[Effect]]:
+    """What the tool says a command in the workspace ``/work/project`` may do."""
+    shell = plugin()
+    ctx = context(Path("/work/project"))
+    return lambda command: shell.effects(ctx, ToolCall("c1", "bash", {"command": command}))
+
+
+@pytest.fixture(scope="session")
+def setting() -> Callable[..., Verdict]:
+    """The judge's verdict in a setting that keywords describe."""
+    judge, ctx = Judge(), context(Path("/work/project"))
+
+    def judged(command: str, **fields: bool) -> Verdict:
+        return judge.judge(command, ctx.paths, "", Http().judge, Setting(**fields))
+
+    return judged

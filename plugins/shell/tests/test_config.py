@@ -46,7 +46,7 @@ def test_an_empty_list_clears_the_patterns_alone(
     make_plugin: Callable[..., Shell], ctx: Any
 ) -> None:
     default, empty = make_plugin(), make_plugin(dangerous_patterns=[])
-    call = ToolCall("1", "bash", {"command": "terraform destroy"})
+    call = ToolCall("1", "bash", {"command": "make drop-db"})
     assert isinstance(default.pre_tool(ctx, call), Ask)
     assert empty.pre_tool(ctx, call) is None
     assert empty.pre_tool(ctx, ToolCall("1", "bash", {"command": "rm -rf /"})) is not None

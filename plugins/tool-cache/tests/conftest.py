@@ -13,9 +13,11 @@ from hookline_hookspecs import (
     Context,
     Deny,
     ImageBlock,
+    Origin,
     Plugin,
     ToolCall,
     ToolError,
+    ToolOutput,
     ToolResult,
     hookimpl,
     tool,
@@ -69,6 +71,11 @@ class Shop(Plugin[NoConfig]):
         data = {"ran": self._again()}
         notes = ("a note",)
         return ToolResult(ToolCall("", "rich", {}), "text", notes=notes, data=data, images=images)
+
+    @tool(read_only=True, cache_ttl=60, origin="workspace")
+    def page(self) -> ToolOutput:
+        """A page."""
+        return ToolOutput("words", origins=(Origin("outside", "https://page.example"),))
 
     @tool(read_only=True, cache_ttl=60)
     def odd(self) -> ToolResult:

@@ -93,6 +93,14 @@ def test_notes_pictures_and_values_come_back(bench: Bench) -> None:
     assert bench.turn(calls("rich"))[0].data == {"ran": 1}
 
 
+def test_a_hit_came_from_where_the_result_came_from(bench: Bench) -> None:
+    first = bench.turn(calls("page"))[0]
+    again = bench.turn(calls("page"), session="another")[0]
+    assert MARK in again.text
+    assert again.origins == first.origins
+    assert again.origins[0].source == "https://page.example"
+
+
 def test_a_value_that_cannot_be_copied_is_not_remembered(bench: Bench) -> None:
     bench.call("odd")
     assert bench.call("odd") == "text"

@@ -472,3 +472,11 @@ def test_nothing_heavy_is_loaded_by_a_turn_without_a_call(make_desk):
     before = set(sys.modules)
     desk.harness.send("hello")
     assert not {"lxml", "protego", "markdownify"} & (set(sys.modules) - before)
+
+
+def test_a_page_comes_from_where_the_redirects_led(desk: Any, site: Any, make_site: Any) -> None:
+    other = make_site()
+    other.answers["/end"] = other.page("the end", "text/plain")
+    site.answers["/start"] = site.redirect(f"{other.url}/end")
+    result = desk.call("web_fetch", url=f"{site.url}/start")
+    assert [one.source for one in result.origins] == [f"{other.url}/end", f"{site.url}/start"]

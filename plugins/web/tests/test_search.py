@@ -122,6 +122,15 @@ def test_the_environment_holds_the_key(make_desk, make_service, monkeypatch):
     assert search(make_desk, service).text.startswith(FIRST)
 
 
+def test_the_home_s_env_file_holds_the_key(make_desk, make_service, monkeypatch):
+    service = make_service("brave")
+    key = service.config.pop("brave_api_key")
+    desk = make_desk(**service.config)
+    desk.harness.home.mkdir(parents=True)
+    (desk.harness.home / ".env").write_text(f"BRAVE_API_KEY={key}\n", "utf-8")
+    assert offered(desk) == ["web_fetch", "web_search"]
+
+
 def test_config_wins_over_the_environment(make_desk, make_service, monkeypatch):
     monkeypatch.setenv("TAVILY_API_KEY", "wrong")
     assert search(make_desk, make_service("tavily")).ok

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 IDS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20).filter(
     str.strip
 )
-TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip)
+TEXTS = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1
+).filter(str.strip)
 
 
 def body(**changed: Any) -> bytes:
@@ -30,6 +32,11 @@ def test_what_is_right_arrives_as_it_was_sent(
     whole = {"id": id_, "chat": chat, "user": user, "text": text, "more": [1]}
     sent = json.dumps(whole, ensure_ascii=ascii_).encode()
     assert read(sent) == Delivery(id_, chat, user, text)
+
+
+def test_a_name_and_an_author_may_be_told() -> None:
+    found = read(body(sender="Ann", forwarded="Bob"))
+    assert (found.sender, found.forwarded) == ("Ann", "Bob")
 
 
 @given(st.binary(max_size=200))
@@ -65,6 +72,11 @@ WRONG = {
     body(chat="漢" * 100): '"chat" is too long',
     body(id="a\0b"): '"id" holds a control character',
     body(user="a\nb"): '"user" holds a control character',
+    body(text="a\0b"): '"text" holds a NUL',
+    body(forwarded=7): '"forwarded" is not a string',
+    body(forwarded="a\nb"): '"forwarded" holds a control character',
+    body(sender="x" * 201): '"sender" is longer',
+    body(id="x" * 10_000_000): '"id" is longer',
     body(text="\ud800"): "half of a surrogate pair",
     body(user="\udfff"): "half of a surrogate pair",
     "{}".encode("utf-16"): "not UTF-8",

@@ -126,6 +126,49 @@ def test_a_body_without_a_length_is_cut_off(serve: Serve) -> None:
     assert serve(talk, max_bytes=2000) == 413
 
 
+@pytest.mark.parametrize("sent", [b"", b"POST /web", b"POST /webhook HTTP/1.1\r\nHost: x\r\n"])
+def test_connections_that_send_nothing_keep_nobody_out(serve: Serve, sent: bytes) -> None:
+    async def talk(client: httpx2.AsyncClient, url: str) -> Any:
+        port = httpx2.URL(url).port
+        lines = [await asyncio.open_connection("127.0.0.1", port) for _ in range(600)]
+        for _, writer in lines:
+            writer.write(sent)
+        answer = await client.post(url, content=message("m1"), headers=signed(message("m1")))
+        ended = asyncio.gather(
+            *[reader.read() for reader, _ in lines[:300]], return_exceptions=True
+        )
+        await asyncio.wait_for(ended, 60)
+        for _, writer in lines:
+            writer.close()
+        return answer.status_code
+
+    assert serve(talk, model=["hi"]) == 202
+
+
+@pytest.mark.parametrize("first", [b"", message("m1")], ids=["at once", "after a request"])
+def test_a_head_that_does_not_come_ends_the_connection(
+    serve: Serve, first: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hookline_webhook.connections.HEAD_SECONDS", 0.2)
+
+    async def talk(client: httpx2.AsyncClient, url: str) -> bytes:
+        reader, writer = await asyncio.open_connection("127.0.0.1", httpx2.URL(url).port)
+        if first:
+            head = f"POST /webhook HTTP/1.1\r\nHost: x\r\nContent-Length: {len(first)}\r\n"
+            head += "".join(f"{name}: {value}\r\n" for name, value in signed(first).items())
+            writer.write(head.encode() + b"\r\n" + first)
+            assert b"202" in await reader.readline()
+        writer.write(b"POST /webhook HTTP/1.1\r\n")
+        try:
+            return await asyncio.wait_for(reader.read(), 60)
+        except ConnectionError:
+            return b""
+        finally:
+            writer.close()
+
+    serve(talk, model=["hi"])
+
+
 @pytest.mark.parametrize("path", ["/", "/webhook/", "/webhook/x", "/docs", "/healthz"])
 def test_there_is_nothing_else(serve: Serve, path: str) -> None:
     async def talk(client: httpx2.AsyncClient, url: str) -> Any:

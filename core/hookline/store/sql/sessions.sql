@@ -79,15 +79,3 @@ UPDATE sessions SET warm_until = :warm_until WHERE id = :id;
 
 -- name: delete_session_rewrites!
 DELETE FROM rewrites WHERE session_id = :id;
-
--- name: insert_plugin_error!
-INSERT INTO plugin_errors (plugin, hook, reason, created) VALUES (:plugin, :hook, :reason, :now)
-ON CONFLICT (plugin, hook, reason) DO UPDATE SET created = excluded.created;
-
--- name: prune_plugin_errors!
-DELETE FROM plugin_errors WHERE plugin = :plugin AND created < COALESCE(
-    (SELECT created FROM plugin_errors WHERE plugin = :plugin
-     ORDER BY created DESC LIMIT 1 OFFSET 19), 0);
-
--- name: plugin_errors
-SELECT plugin, hook, reason, created AS at FROM plugin_errors ORDER BY created DESC;

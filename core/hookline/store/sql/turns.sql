@@ -91,7 +91,7 @@ ON CONFLICT (turn_id, call_id) DO NOTHING;
 UPDATE steps SET state = 'started', started = :now WHERE turn_id = :turn_id AND call_id = :call_id;
 
 -- name: finish_step!
-UPDATE steps SET state = 'finished', ok = :ok, result = :result, seconds = :seconds
+UPDATE steps SET state = 'finished', ok = :ok, result = :result, seconds = :seconds, origins = :origins
 WHERE turn_id = :turn_id AND call_id = :call_id;
 
 -- name: steps

@@ -18,7 +18,7 @@ from hookline_hookspecs import Host, Inbound, Reply, Session, message_ids
 
 from .chats import Chat
 from .codes import QUESTION, new_code
-from .wording import LET_IN, meant, meant_at_door
+from .wording import CHOICES, LET_IN, meant, meant_at_door
 
 SHOWN = 256
 """Messages with buttons that are remembered."""
@@ -32,6 +32,7 @@ class Open:
     """A question that waits for an admin."""
 
     code: str
+    choices: Sequence[str]
     answer: asyncio.Future[str] = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )
@@ -54,11 +55,11 @@ class Desk:
         """The command that a choice is put behind, by chat and the platform's id of a message."""
 
     @contextmanager
-    def opened(self) -> Iterator[Open]:
-        """A new question that is open while the block runs."""
+    def opened(self, choices: Sequence[str]) -> Iterator[Open]:
+        """A new question with these choices that is open while the block runs."""
         while (code := new_code(QUESTION)) in self._open:
             pass
-        made = self._open[code] = Open(code)
+        made = self._open[code] = Open(code, choices)
         try:
             yield made
         finally:
@@ -106,7 +107,7 @@ class Desk:
         if shown is not None and shown.startswith("/pair "):
             choice = meant_at_door(text)
             return None if choice is None else shown + ("" if choice == LET_IN else " block")
-        if shown is not None and (choice := meant(text)) is not None:
+        if shown is not None and (choice := self._meant(shown.split()[1], text)) is not None:
             return f"{shown} {choice}"
         found = _WITH_CODE.fullmatch(text)
         if found is None or self.find(found[2]) is None:
@@ -114,5 +115,9 @@ class Desk:
         word, code, typed = found[1], found[2].upper(), found[3]
         if word is not None:
             typed = "deny" if word.casefold() == "deny" else typed or "once"
-        choice = meant(typed or "")
+        choice = self._meant(code, typed or "")
         return None if choice is None else f"/answer {code} {choice}"
+
+    def _meant(self, code: str, typed: str) -> str | None:
+        waiting = self.find(code)
+        return meant(typed, CHOICES if waiting is None else waiting.choices)

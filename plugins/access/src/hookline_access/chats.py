@@ -84,7 +84,10 @@ class Chats:
         rows = await self._host.storage.fetch(
             "inbox_of", channel=inbound.channel, chat_id=inbound.chat_id, limit=LOOKED_THROUGH
         )
-        writers = {json.loads(row["body"]).get("user_id") for row in rows}
+        try:
+            writers = {json.loads(row["body"]).get("user_id") for row in rows}
+        except (ValueError, AttributeError, RecursionError):
+            return False  # nobody can say who wrote what cannot be read
         return writers <= {inbound.user_id}
 
     def is_private(self, channel: str, chat_id: str, user_id: str) -> bool:

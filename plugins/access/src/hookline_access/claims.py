@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import hmac
 from collections import OrderedDict
+from dataclasses import dataclass
 
 from hookline_hookspecs import Host, Inbound, Transaction
 
 from .codes import CLAIM, digest, new_code, typed
 from .config import AccessConfig
-from .people import Person, Role, log, put
+from .people import WRONG, Person, Role, log, put
 
-MOST_WRONG = 20
-"""Wrong codes, of all people together, that make every open one void."""
 MOST_WRONG_EACH = 5
-"""Wrong codes of one person in this process; what they send after that is not looked at."""
-REMEMBERED = 1000
+"""Wrong codes of one person, in this process, while a claim code is good for; what they send after
+that is not looked at. There is no limit for all together: it would let anybody lock the operator
+out, and 2e17 codes are too many to guess one in an hour however many people try."""
+REMEMBERED = 10_000
 """People whose wrong codes are counted."""
+
+
+@dataclass(slots=True)
+class Tries:
+    """A person's wrong codes, forgotten at ``until`` (Unix seconds)."""
+
+    until: float
+    wrong: int = 0
 
 
 class Claims:
@@ -25,7 +34,7 @@ class Claims:
     def __init__(self, config: AccessConfig, host: Host) -> None:
         self._config = config
         self._host = host
-        self._wrong: OrderedDict[Person, int] = OrderedDict()
+        self._tries: OrderedDict[Person, Tries] = OrderedDict()
 
     async def make(self) -> str:
         """A new claim code, beside those that are open."""
@@ -33,7 +42,7 @@ class Claims:
         expires = now + 60 * self._config.claim_minutes
 
         def work(tx: Transaction) -> None:
-            tx.execute("prune_claims", now=now, most=MOST_WRONG)
+            tx.execute("prune_claims", now=now)
             tx.execute("add_claim", digest=digest(code), expires=expires)
 
         await self._host.storage.transact(work)
@@ -45,28 +54,35 @@ class Claims:
         Only to be called while there is no admin in config. True if the person is admin now.
         """
         code, person = typed(inbound.text, CLAIM), Person.of(inbound)
-        if code is None or self._wrong.get(person, 0) >= MOST_WRONG_EACH:
-            return False
         now = self._host.now()
+        if code is None or self._wrong(person, now) >= MOST_WRONG_EACH:
+            return False
         is_right = await self._host.storage.transact(
             lambda tx: self._take(tx, inbound, digest(code), now)
         )
         if not is_right:
-            self._wrong[person] = self._wrong.pop(person, 0) + 1
-            while len(self._wrong) > REMEMBERED:
-                self._wrong.popitem(last=False)
+            tries = self._tries.setdefault(person, Tries(now + 60 * self._config.claim_minutes))
+            tries.wrong += 1
+            while len(self._tries) > REMEMBERED:
+                self._tries.popitem(last=False)
         return is_right
+
+    def _wrong(self, person: Person, now: float) -> int:
+        tries = self._tries.get(person)
+        if tries is not None and tries.until <= now:
+            del self._tries[person]
+            tries = None
+        return tries.wrong if tries is not None else 0
 
     def _take(self, tx: Transaction, inbound: Inbound, given: str, now: float) -> bool:
         person = Person.of(inbound)
         admins = tx.fetch("person_and_admins", channel="", user_id="")
         matches = [
-            hmac.compare_digest(row["digest"], given)
-            for row in tx.fetch("open_claims", now=now, most=MOST_WRONG)
+            hmac.compare_digest(row["digest"], given) for row in tx.fetch("open_claims", now=now)
         ]
         if admins or not any(matches):
             tx.execute("count_wrong")
-            log(tx, person, "sent a wrong claim code", now)
+            log(tx, person, WRONG, now)
             return False
         put(tx, person, Role.ADMIN, "claim", now, message_id=inbound.message_id)
         tx.execute("drop_claims")

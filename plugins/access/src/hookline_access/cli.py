@@ -17,7 +17,7 @@ from hookline_hookspecs.hooks.boot import RegisterCli
 
 from .claims import Claims
 from .codes import PAIRING, shown, typed
-from .config import AccessConfig
+from .config import EVERYBODY, AccessConfig
 from .door import Door
 from .people import LOGGED, TERMINAL, People, Person, Role
 from .wording import on_one_line
@@ -75,11 +75,17 @@ class Commands:
 
     async def approve(
         self,
-        code: Annotated[str, typer.Argument(help="The code the person was given.")],
+        code: Annotated[str, typer.Argument(help="The person's code, or CHANNEL:USER.")],
         admin: Annotated[bool, typer.Option("--admin", help="As an admin.")] = False,
     ) -> None:
         """Let a person in."""
         role = Role.ADMIN if admin else Role.USER
+        if ":" in code:
+            who = _person(code)
+            if who.user_id == EVERYBODY or not await self._door.let_in(who, TERMINAL, role):
+                _stop(f"{on_one_line(code)} is blocked, or nobody; see hookline pairing list")
+            _say(f"{on_one_line(code)} may write now, and has to write again.")
+            return
         found = await self._door.approve(typed(code, PAIRING) or "", TERMINAL, role)
         if found is None:
             _stop(

@@ -29,7 +29,11 @@ class AccessConfig(BaseModel):
         default=5, ge=0, description="Pairing codes that one person gets in 24 hours."
     )
     open_codes: int = Field(
-        default=50, ge=0, description="Pairing codes of one channel that are open at a time."
+        default=1000,
+        ge=0,
+        le=5000,
+        description="Pairing codes of one channel that are open at a time; who comes then is let "
+        "in by name.",
     )
     claim_minutes: float = Field(
         default=60.0, gt=0, le=1440, description="Minutes that a claim code is good for."

@@ -1,10 +1,15 @@
 """The door: unknown people get a pairing code, and a code that is approved lets its person in.
 
 Who is blocked is treated exactly like who is unknown; only, their code opens nothing.
+
+However many strangers write, nobody is locked out: an open code is never taken back for another
+person's, and whoever comes when all codes are given out is told the name under which an admin lets
+them in.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,9 +17,13 @@ from hookline_hookspecs import Host, Inbound, Transaction
 
 from .codes import PAIRING, new_code
 from .config import AccessConfig
-from .people import Person, Role, log, put
+from .people import ASKED, Person, Role, log, put
 
 DAY = 86400.0
+MOST_ROWS = 5000
+"""Requests of one channel that are kept, open or not; above, those that are over are forgotten."""
+MOST_TOLD = 5000
+"""People without a code who were told so, and are not told again for a while (per process)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +41,12 @@ class Request:
 @dataclass(frozen=True, slots=True)
 class Knock:
     """What a message of an unknown person came to. ``is_new``: the code was made just now;
-    ``code`` is None where the person is to hear nothing."""
+    ``code`` is None where the person is to hear nothing, or, if ``is_full``, that all codes are
+    given out."""
 
     code: str | None
     is_new: bool = False
+    is_full: bool = False
 
 
 class Door:
@@ -44,6 +55,7 @@ class Door:
     def __init__(self, config: AccessConfig, host: Host) -> None:
         self._config = config
         self._host = host
+        self._told: OrderedDict[Person, float] = OrderedDict()
 
     async def knock(self, inbound: Inbound) -> Knock:
         """Answer a message of somebody who may not write.
@@ -51,7 +63,19 @@ class Door:
         A message that is delivered again gets the same code, so that a crash loses nothing.
         """
         now = self._host.now()
-        return await self._host.storage.transact(lambda tx: self._knock(tx, inbound, now))
+        knock = await self._host.storage.transact(lambda tx: self._knock(tx, inbound, now))
+        if knock.is_full and not self._first_time(Person.of(inbound), now):
+            return Knock(None)
+        return knock
+
+    def _first_time(self, person: Person, now: float) -> bool:
+        """True if this person was not told yet; where too many were, nobody else is."""
+        while self._told and next(iter(self._told.values())) <= now:
+            self._told.popitem(last=False)
+        if person in self._told or len(self._told) >= MOST_TOLD:
+            return False
+        self._told[person] = now + 60 * self._config.code_minutes
+        return True
 
     def _knock(self, tx: Transaction, inbound: Inbound, now: float) -> Knock:
         key = {"channel": inbound.channel, "user_id": inbound.user_id}
@@ -67,9 +91,13 @@ class Door:
                 tx.execute("count_unanswered", **key)
                 return Knock(None)
         tx.execute("prune_requests", before=now - DAY, now=now)
-        waiting = tx.fetch("how_many_open", channel=inbound.channel, now=now)[0]["open"]
-        if waiting >= self._config.open_codes or not self._config.codes_per_day:
+        rows_here = tx.fetch("how_many", channel=inbound.channel, now=now)[0]
+        if not self._config.codes_per_day:
             return Knock(None)
+        if rows_here["open"] >= self._config.open_codes:
+            return Knock(None, is_full=True)
+        if rows_here["known"] >= MOST_ROWS:
+            tx.execute("drop_expired", channel=inbound.channel, now=now)
         code = _unused(tx)
         tx.execute(
             "put_request",
@@ -82,7 +110,7 @@ class Door:
             began=began,
             given=given + 1,
         )
-        log(tx, Person.of(inbound), "asked to be let in", now)
+        log(tx, Person.of(inbound), ASKED, now)
         return Knock(code, is_new=True)
 
     async def approve(self, code: str, by: str, role: Role = Role.USER) -> Request | None:
@@ -107,6 +135,27 @@ class Door:
             tx.execute("drop_request", channel=person.channel, user_id=person.user_id)
             log(tx, person, f"let in as {role} by {by}", now)
             return request
+
+        return await self._host.storage.transact(work)
+
+    async def let_in(self, person: Person, by: str, role: Role = Role.USER) -> bool:
+        """Let in a person by name, asked or not; False for one that is blocked."""
+        now = self._host.now()
+
+        def work(tx: Transaction) -> bool:
+            key = {"channel": person.channel, "user_id": person.user_id}
+            known = {
+                Person(row["channel"], row["user_id"]): row["role"]
+                for row in tx.fetch("person_and_admins", **key)
+            }
+            if known.get(person) == Role.BLOCKED:
+                return False
+            if known.get(person) == Role.ADMIN:
+                return True
+            put(tx, person, role, by, now)
+            tx.execute("drop_request", **key)
+            log(tx, person, f"let in as {role} by {by}", now)
+            return True
 
         return await self._host.storage.transact(work)
 

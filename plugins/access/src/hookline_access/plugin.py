@@ -20,6 +20,7 @@ from hookline_hookspecs import (
     Inbound,
     Plugin,
     Question,
+    ToolCall,
     Turn,
     command,
     hookimpl,
@@ -29,21 +30,29 @@ from .asking import Desk
 from .chats import Chat, Chats
 from .claims import Claims
 from .codes import PAIRING, typed
-from .config import AccessConfig
+from .config import EVERYBODY, AccessConfig
 from .door import Door, Request
+from .notices import Notices
 from .people import TERMINAL, People, Person, Role
+from .turns import Turns, command_in
 from .wording import (
     BLOCK,
+    BLOCKED,
     CLAIMED,
     DENY,
     LET_IN,
+    MORE_ASK,
     NOT_YOURS,
+    REMOVED,
     at_the_door,
     claim_text,
     meant,
+    named,
     on_one_line,
     question_text,
     request_text,
+    waiting_text,
+    without_a_code,
 )
 
 if TYPE_CHECKING:
@@ -65,6 +74,8 @@ class AccessControl(Plugin[AccessConfig]):
         self._door = Door(config, host)
         self._claims = Claims(config, host)
         self._desk = Desk(host)
+        self._turns = Turns(host)
+        self._notices = Notices(host)
         self._askers: OrderedDict[str, Person] = OrderedDict()
         self._announced: float | None = None
 
@@ -75,6 +86,7 @@ class AccessControl(Plugin[AccessConfig]):
             self.log.warning("%s", fault)
         host.services.provide(Access, self)
         host.services.add(GatewayWork, self)
+        host.signals.connect("settled", self._settled)
 
     # The service
 
@@ -86,6 +98,16 @@ class AccessControl(Plugin[AccessConfig]):
             return (await self._people.role(Person(channel, user_id))).may_write
         except HooklineError as error:
             self.log.error("nobody can be let in: %s", error)
+            return False
+
+    async def may_approve(self, channel: str, user_id: str) -> bool:
+        """Whether this person's own word approves a call of theirs; False where it cannot be
+        known."""
+        person = Person(channel, user_id)
+        try:
+            return not self._is_network(channel) or await self._people.role(person) is Role.ADMIN
+        except HooklineError as error:
+            self.log.error("nobody can approve: %s", error)
             return False
 
     def is_operator(self, inbound: Inbound) -> bool:
@@ -118,8 +140,9 @@ class AccessControl(Plugin[AccessConfig]):
 
     async def _judged(self, inbound: Inbound, person: Person) -> Inbound | Deny | None:
         role = await self._people.role(person)
+        own_words = inbound.kind == "message" and not inbound.forwarded
         if not self._people.has_known_admin:
-            if await self._claims.take(inbound):
+            if own_words and await self._claims.take(inbound):
                 return await self._claimed(inbound, person)
             await self._announce()
         elif role is Role.ADMIN and await self._people.claimed_by(inbound):
@@ -127,10 +150,29 @@ class AccessControl(Plugin[AccessConfig]):
         await self._chats.note(inbound, is_admin=role is Role.ADMIN)
         if not role.may_write:
             return await self._at_the_door(inbound, role)
+        if inbound.forwarded:
+            self._turns.let_in(inbound)
+            return None
         answer = self._desk.command_of(inbound)
         if answer is None:
-            return None
+            return await self._in_shared_chat(inbound, role)
         return replace(inbound, text=answer) if role is Role.ADMIN else Deny(NOT_YOURS)
+
+    async def _in_shared_chat(self, inbound: Inbound, role: Role) -> Deny | None:
+        """Refuse commands that act on what somebody else began."""
+        if _is_alone(inbound):
+            return None
+        known = command_in(self.host, inbound.text)
+        if known is None:
+            self._turns.let_in(inbound)
+            return None
+        if role is Role.ADMIN:
+            return None
+        why = await self._turns.refusal(inbound, known)
+        return Deny(why) if why is not None else None
+
+    def _settled(self, inbound: Inbound, ctx: Context | None = None) -> None:
+        self._turns.settled(inbound)
 
     async def _claimed(self, inbound: Inbound, person: Person) -> Deny:
         await self._people.role(person)
@@ -140,6 +182,8 @@ class AccessControl(Plugin[AccessConfig]):
 
     async def _at_the_door(self, inbound: Inbound, role: Role) -> Deny:
         knock = await self._door.knock(inbound)
+        if knock.is_full:
+            return Deny(without_a_code(Person.of(inbound), self.config.code_minutes))
         if knock.code is None:
             return Deny("")
         if knock.is_new and role is not Role.BLOCKED:
@@ -149,7 +193,12 @@ class AccessControl(Plugin[AccessConfig]):
 
     async def _tell_admins(self, code: str) -> None:
         request = await self._door.request(code)
-        if request is None:
+        wanted = self._notices.next()
+        if request is None or wanted == "none":
+            return
+        if wanted == "more":
+            for chat in await self._chats.of_admins():
+                await self._desk.show(chat, MORE_ASK)
             return
         text, choices = request_text(request), (LET_IN, BLOCK)
         for chat in await self._chats.of_admins():
@@ -179,7 +228,7 @@ class AccessControl(Plugin[AccessConfig]):
     # Approvals
 
     @hookimpl
-    def start_of_turn(self, ctx: Context, turn: Turn) -> None:
+    async def start_of_turn(self, ctx: Context, turn: Turn) -> None:
         """Note for whom the session works; a sub-agent works for whom its parent works."""
         session = turn.session
         parent = self._askers.get(session.parent_id) if session.parent_id else None
@@ -187,6 +236,24 @@ class AccessControl(Plugin[AccessConfig]):
         self._askers.move_to_end(session.id)
         while len(self._askers) > KNOWN:
             self._askers.popitem(last=False)
+        if self._is_network(session.channel) and not _is_alone(turn.inbound):
+            await self._turns.started(turn)
+
+    @hookimpl
+    def end_of_turn(self, ctx: Context, turn: Turn) -> None:
+        """Note that nobody's turn runs in the chat."""
+        self._turns.ended(turn)
+
+    def _asker(self, ctx: Context) -> Person:
+        return self._askers.get(ctx.session.id) or Person.of(ctx.turn.inbound)
+
+    @hookimpl
+    async def pre_tool(self, ctx: Context, call: ToolCall) -> Deny | None:
+        """Refuse what is done for somebody who was let in when the turn began and is not now."""
+        asker = self._asker(ctx)
+        if not self._is_network(asker.channel) or not asker.can_be_known:
+            return None
+        return None if (await self._people.role(asker)).may_write else Deny(REMOVED)
 
     @hookimpl
     async def on_question(self, ctx: Context, question: Question) -> str | None:
@@ -196,23 +263,28 @@ class AccessControl(Plugin[AccessConfig]):
         """
         if question.kind != "approval" or not ctx.interactive:
             return None
-        asker = self._askers.get(ctx.session.id) or Person.of(ctx.turn.inbound)
+        asker = self._asker(ctx)
         if not self._is_network(asker.channel):
             return None
         try:
             if asker.can_be_known and await self._people.role(asker) is Role.ADMIN:
                 return None
-            return await self._asked(ctx, question, asker)
+            choice = await self._asked(ctx, question, asker)
+            return choice if await self._still_in(asker) else DENY
         except Exception as error:
             self.log.exception("an approval is refused, because no admin could be asked")
             ctx.notify(f"No admin could be asked, so it was refused: {error}")
             return DENY
 
+    async def _still_in(self, asker: Person) -> bool:
+        """False for somebody who was taken off the list while an admin was asked."""
+        return not asker.can_be_known or (await self._people.role(asker)).may_write
+
     async def _asked(self, ctx: Context, question: Question, asker: Person) -> str:
         name = question.call.name if question.call is not None else "it"
         here = (ctx.session.channel, ctx.session.chat_id)
         shows: list[asyncio.Task[bool]] = []
-        with self._desk.opened() as waiting:
+        with self._desk.opened(question.choices) as waiting:
             text = question_text(question, waiting.code, asker, here[1])
             try:
                 async with asyncio.timeout(self.config.timeout):
@@ -242,11 +314,12 @@ class AccessControl(Plugin[AccessConfig]):
         if not await self._may_decide(ctx):
             return NOT_YOURS
         code, _, words = args.partition(" ")
-        waiting, choice = self._desk.find(code), meant(words)
+        waiting = self._desk.find(code)
         if waiting is None:
             return f"No question {on_one_line(code, 20)} is open; it may have been answered."
+        choice = meant(words, waiting.choices)
         if choice is None:
-            return f"Write /answer {waiting.code} and once, session, always or deny."
+            return f"Write /answer {waiting.code} and {named(waiting.choices)}."
         if not waiting.settle(choice):
             return "Somebody was faster: it has been answered."
         self.log.warning("%s answered %s: %s", Person.of(ctx.turn.inbound), waiting.code, choice)
@@ -254,16 +327,30 @@ class AccessControl(Plugin[AccessConfig]):
 
     @command("/pair", immediate=True)
     async def pair(self, ctx: Context, args: str) -> str:
-        """Let an unknown person in, as an admin: /pair [CODE]; /pair CODE block."""
+        """Let an unknown person in, as an admin: /pair [CODE or CHANNEL:USER] [block]."""
         if not await self._may_decide(ctx):
             return NOT_YOURS
         if not args:
-            lines = [request_text(one) for one in await self._door.waiting()]
-            return "\n\n".join(lines) or "Nobody waits to be let in."
+            return waiting_text(await self._door.waiting())
         words, _, last = args.rpartition(" ")
         blocks = bool(words) and last.casefold() == "block"
-        code = typed(words if blocks else args, PAIRING)
-        return await self._decide(code or "", str(Person.of(ctx.turn.inbound)), blocks=blocks)
+        who, by = words if blocks else args, str(Person.of(ctx.turn.inbound))
+        if (person := Person.parse(who.strip())) is not None:
+            return await self._decide_by_name(person, by, blocks=blocks)
+        return await self._decide(typed(who, PAIRING) or "", by, blocks=blocks)
+
+    async def _decide_by_name(self, person: Person, by: str, *, blocks: bool) -> str:
+        name = on_one_line(str(person))
+        if person.user_id == EVERYBODY or not person.can_be_known or person.channel == TERMINAL:
+            return f"{name} is no person; write CHANNEL:USER, such as telegram:111."
+        if await self._people.role(person) is Role.ADMIN:
+            return f"{name} is an admin already; `hookline pairing` in the terminal changes that."
+        if blocks:
+            await self._people.put(person, Role.BLOCKED, by)
+            return BLOCKED.format(name)
+        if not await self._door.let_in(person, by):
+            return f"{name} is blocked; `hookline pairing revoke` in the terminal takes it back."
+        return f"{name} may write now."
 
     async def _decide(self, code: str, by: str, *, blocks: bool) -> str:
         found = await self._door.request(code) if blocks else await self._door.approve(code, by)
@@ -272,7 +359,7 @@ class AccessControl(Plugin[AccessConfig]):
         who = on_one_line(str(found.person))
         if blocks:
             await self._people.put(found.person, Role.BLOCKED, by)
-            return f"{who} is blocked. `hookline pairing revoke` in the terminal takes it back."
+            return BLOCKED.format(who)
         if found.chat_id:
             self.host.spawn(self._welcome(found), "welcome")
         return f"{who} may write now."
@@ -304,6 +391,13 @@ class AccessControl(Plugin[AccessConfig]):
 
         register(Check("admin", lambda: admin_check(self.host, self._people)))
         register(Check("lists", lambda: lists_check(self.config)))
+
+
+def _is_alone(inbound: Inbound) -> bool:
+    """True in a chat with one person, as its channel says, or else as its name does."""
+    if inbound.private is None:
+        return inbound.chat_id == inbound.user_id
+    return inbound.private
 
 
 async def _any(shows: Sequence[asyncio.Task[bool]]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 from hookline_hookspecs import Question
 
@@ -15,23 +16,33 @@ ONCE, SESSION, ALWAYS, DENY = "Once", "This session", "Always", "Deny"
 """The choices of an approval (CONTRACT, Channels)."""
 LET_IN, BLOCK = "Let in", "Block"
 """The choices of a request to be let in."""
-_MEANT = {
-    **dict.fromkeys(("1", "once"), ONCE),
-    **dict.fromkeys(("2", "this session", "session"), SESSION),
-    **dict.fromkeys(("3", "always"), ALWAYS),
-    **dict.fromkeys(("4", "deny", "no"), DENY),
-}
+CHOICES = (ONCE, SESSION, ALWAYS, DENY)
+_MEANT = {choice.casefold(): choice for choice in CHOICES} | {"session": SESSION, "no": DENY}
 _AT_DOOR = {**dict.fromkeys(("1", "let in"), LET_IN), **dict.fromkeys(("2", "block"), BLOCK)}
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Unicode categories that show nothing or change what is shown around them."""
 
+LISTED = 20
+"""Requests that are listed at once."""
 NOT_YOURS = "Only an admin may answer this. Nothing was changed."
+MORE_ASK = "More people ask to be let in; /pair shows who waits."
+BLOCKED = "{} is blocked. `hookline pairing revoke` in the terminal takes it back."
+REMOVED = "the person for whom this turn runs may no longer write here"
 CLAIMED = "You are the first admin now. /help shows what there is to say."
 
 
-def meant(typed: str) -> str | None:
-    """The choice of an approval that ``typed`` names exactly, or None."""
-    return _MEANT.get(typed.strip().casefold())
+def meant(typed: str, choices: Sequence[str]) -> str | None:
+    """The one of an approval's ``choices`` that ``typed`` names exactly, or None."""
+    word = typed.strip().casefold()
+    numbered = {str(number): choice for number, choice in enumerate(choices, 1)}
+    choice = numbered.get(word) or _MEANT.get(word)
+    return choice if choice in choices else None
+
+
+def named(choices: Sequence[str]) -> str:
+    """How an answer to ``choices`` is written."""
+    words = [choice.casefold().removeprefix("this ") for choice in choices]
+    return f"{', '.join(words[:-1])} or {words[-1]}"
 
 
 def meant_at_door(typed: str) -> str | None:
@@ -61,6 +72,24 @@ def at_the_door(code: str, minutes: float) -> str:
         f"I do not know you yet. Give this code to whoever runs me: {code}\n"
         f"It is good for {minutes:g} minutes. Write again when you have been let in."
     )
+
+
+def without_a_code(person: Person, minutes: float) -> str:
+    """The answer of somebody for whom no code is left."""
+    return (
+        "I do not know you yet, and too many people ask just now. Give this name to whoever runs "
+        f"me: {on_one_line(str(person))}\n"
+        f"Write again when you have been let in, or in {minutes:g} minutes."
+    )
+
+
+def waiting_text(requests: Sequence[Request]) -> str:
+    """Who waits, for an admin; of many the first, because a code or a name is enough."""
+    shown = [request_text(one) for one in requests[:LISTED]]
+    more = len(requests) - len(shown)
+    if more:
+        shown.append(f"… and {more} more. /pair and a code, or CHANNEL:USER, lets somebody in.")
+    return "\n\n".join(shown) or "Nobody waits to be let in."
 
 
 def request_text(request: Request) -> str:

@@ -23,6 +23,7 @@ from hookline_hookspecs import (
     Usage,
 )
 from hookline_hookspecs.events import ModelStop
+from hookline_providerkit import Exceeded, Limits, count
 
 STOPS: Mapping[str | None, ModelStop] = {
     "end_turn": "end",
@@ -48,8 +49,9 @@ _SHOWN = ("text", "thinking")
 class StreamReader:
     """Puts a message together from the events of a stream and shows its pieces."""
 
-    def __init__(self, on_delta: DeltaSink | None) -> None:
+    def __init__(self, on_delta: DeltaSink, limits: Limits) -> None:
         self._on_delta = on_delta
+        self._most = limits.blocks
         self._message: dict[str, Any] = {}
         self._usage: dict[str, Any] = {}
         self._blocks: dict[int, dict[str, Any]] = {}
@@ -61,7 +63,13 @@ class StreamReader:
         return bool(self._message)
 
     def feed(self, event: Any) -> None:
-        """Take one event; an unknown one is passed over."""
+        """Take one event; an unknown one is passed over.
+
+        Raises:
+            Exceeded: there are more blocks than an answer may have.
+        """
+        if len(self._blocks) > self._most:
+            raise Exceeded(f"its answer holds more than {self._most} parts")
         match event:
             case {"type": "content_block_delta", "index": int(index), "delta": {"type": str(kind)}}:
                 self._piece(index, _PIECES.get(kind, ""), event["delta"])
@@ -70,7 +78,7 @@ class StreamReader:
                 for name in _SHOWN:
                     self._piece(index, name, block)
             case {"type": "message_start", "message": dict(message)}:
-                self._message = message
+                self._message = self._message or message
                 self._usage |= _present(message.get("usage"))
             case {"type": "message_delta"}:
                 self._message |= _present(event.get("delta"))
@@ -78,12 +86,14 @@ class StreamReader:
 
     def _piece(self, index: int, name: str, holder: Mapping[str, Any]) -> None:
         text = holder.get(name)
-        if not isinstance(text, str) or not text:
+        if not isinstance(text, str) or not text or not name:
             return
         self._pieces.setdefault((index, name), []).append(text)
-        if self._on_delta and name == "text":
+        if name in _SHOWN:
+            self._blocks.setdefault(index, {"type": name})  # shown, so it belongs to the answer
+        if name == "text":
             self._on_delta(Delta(text))
-        elif self._on_delta and name == "thinking":
+        elif name == "thinking":
             self._on_delta(Delta(text, "thinking"))
 
     def message(self) -> dict[str, Any]:
@@ -129,7 +139,10 @@ def _said(data: Any) -> list[Block]:
         case {"type": "text", "text": str(text)} if text:
             return [TextBlock(text)]
         case {"type": "thinking"}:
-            return [ThinkingBlock(data.get("thinking") or "", data.get("signature") or None)]
+            thought, signature = data.get("thinking"), data.get("signature")
+            thought = thought if isinstance(thought, str) else ""
+            signature = signature if isinstance(signature, str) and signature else None
+            return [ThinkingBlock(thought, signature)]
         case {"type": "redacted_thinking", "data": str(sealed)}:
             return [ThinkingBlock("", redacted=sealed)]
         case _:
@@ -140,7 +153,7 @@ def _call_id(data: Mapping[str, Any], taken: set[str], seed: str) -> str:
     given = data.get("id")
     if isinstance(given, str) and given and given not in taken:
         return given
-    return "toolu_" + hashlib.sha256(seed.encode()).hexdigest()[:24]
+    return "toolu_" + hashlib.sha256(seed.encode("utf-8", "replace")).hexdigest()[:24]
 
 
 def _call(data: Mapping[str, Any], call_id: str, reason: str | None) -> ToolCall:
@@ -171,7 +184,7 @@ def _no_constant(name: str) -> Any:
 
 
 def read_usage(usage: Any) -> Usage:
-    """Token counts; ``input`` takes in what was read from and written to the cache."""
+    """Token counts, from 0; ``input`` takes in what was read from and written to the cache."""
     read = _count(usage, "cache_read_input_tokens")
     written = _count(usage, "cache_creation_input_tokens")
     counts = usage if isinstance(usage, Mapping) else {}
@@ -188,4 +201,4 @@ def read_usage(usage: Any) -> Usage:
 
 def _count(data: Any, key: str) -> int:
     value = data.get(key) if isinstance(data, Mapping) else None
-    return value if isinstance(value, int) else 0
+    return count(value)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
-from contextlib import AbstractContextManager
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from hookline_hookspecs import DeltaSink, ProviderSettings
-from hookline_providerkit import Cause, Failures, Pools, retry_after
+from hookline_hookspecs import ProviderSettings
+from hookline_providerkit import IDENTITY, Boundary, Cause, CleanSink, Failures, Pools, retry_after
 
 from .answer import StreamReader
 from .options import Options
@@ -41,37 +41,47 @@ class Client:
         name = f"`providers.{settings.name}.api_key`"
         fields = {"name": settings.name, "key": f"{settings.key_env or KEY_ENV} or {name}"}
         self._failures = Failures(fields, self._key)
+        self.boundary = Boundary(self._failures, options.limits())
         self._pools = Pools(self._made)
 
-    async def stream(self, body: bytes, model: str, on_delta: DeltaSink | None) -> dict[str, Any]:
+    @asynccontextmanager
+    async def _asking(self, model: str, sink: CleanSink) -> AsyncIterator[Any]:
+        """The SDK's client, for one request."""
+        async with self._pools.client() as sdk:
+            import anthropic
+
+            host = self._settings.base_url or "api.anthropic.com"
+            async with self.boundary.asking(anthropic, sink, model=model, host=host):
+                yield sdk
+
+    async def stream(self, body: bytes, model: str, sink: CleanSink) -> dict[str, Any]:
         """Send and read a stream.
 
         Raises:
             ProviderError: as :meth:`whole`; also when the stream breaks off.
         """
-        reader = StreamReader(on_delta)
-        async with (
-            self._pools.client() as sdk,
-            await self._post(sdk, body, model, stream=True) as stream,
-        ):
+        reader = StreamReader(sink, self.boundary.limits)
+        async with self._asking(model, sink) as sdk, await self._post(sdk, body, True) as stream:
             if "event-stream" not in stream.response.headers.get("content-type", ""):
-                return await self._unstreamed(stream.response, model)
-            async for event in self._events(stream, model):
+                # Some servers pay no heed to ``stream`` and answer with the whole message.
+                text = (await stream.response.aread()).decode("utf-8", "replace")
+                return self._checked(_parsed(text), text, model)
+            async for event in stream:
                 reader.feed(event)
         if not reader.begun:
             raise self._failures.failure(Cause.BROKEN, model=model)
         return reader.message()
 
-    async def whole(self, body: bytes, model: str) -> dict[str, Any]:
+    async def whole(self, body: bytes, model: str, sink: CleanSink) -> dict[str, Any]:
         """Send and read one whole message.
 
         Raises:
             ProviderError: there is no key, the settings cannot be used, no connection, an error of
                 the API, or no message.
         """
-        async with self._pools.client() as sdk:
-            answer = await self._post(sdk, body, model, stream=False)
-        return self._checked(answer, str(answer), model)
+        async with self._asking(model, sink) as sdk:
+            answer = await self._post(sdk, body, False)
+            return self._checked(answer, answer, model)
 
     async def aclose(self) -> None:
         """Close the connections; the next request opens new ones."""
@@ -80,48 +90,28 @@ class Client:
     # The SDK is typed loosely, because the overloads of its ``post`` tell apart streamed and whole
     # by a literal, which is not known here.
 
-    async def _post(self, sdk: Any, body: bytes, model: str, *, stream: bool) -> Any:
+    async def _post(self, sdk: Any, body: bytes, stream: bool) -> Any:
         from anthropic import AsyncStream
 
         try:
-            with self._explaining(model):
-                return await sdk.post(
-                    "/v1/messages",
-                    content=body,
-                    cast_to=object,
-                    stream=stream,
-                    stream_cls=AsyncStream[object],
-                    options=_JSON,
-                )
+            return await sdk.post(
+                "/v1/messages",
+                content=body,
+                cast_to=object,
+                stream=stream,
+                stream_cls=AsyncStream[object],
+                options=_JSON,
+            )
+        except json.JSONDecodeError:
+            raise
         except (ValueError, TypeError) as error:
             # A header of the settings that cannot be put into a request.
             raise self._failures.failure(Cause.UNUSABLE, error) from error
 
-    async def _events(self, stream: Any, model: str) -> AsyncIterator[Any]:
-        with self._explaining(model):
-            async for event in stream:
-                yield event
-
-    async def _unstreamed(self, response: httpx2.Response, model: str) -> dict[str, Any]:
-        # Some servers pay no heed to ``stream`` and answer with the whole message.
-        with self._explaining(model):
-            text = (await response.aread()).decode("utf-8", "replace")
-        try:
-            message = json.loads(text)
-        except ValueError:
-            raise self._failures.failure(Cause.NO_ANSWER, text, model=model) from None
-        return self._checked(message, text, model)
-
-    def _checked(self, message: Any, text: str, model: str) -> dict[str, Any]:
+    def _checked(self, message: Any, said: Any, model: str) -> dict[str, Any]:
         if not isinstance(message, dict) or not isinstance(message.get("content"), list):
-            raise self._failures.failure(Cause.NO_ANSWER, text, model=model)
+            raise self._failures.failure(Cause.NO_ANSWER, said, model=model)
         return message
-
-    def _explaining(self, model: str) -> AbstractContextManager[None]:
-        import anthropic
-
-        host = self._settings.base_url or "api.anthropic.com"
-        return self._failures.explaining(anthropic, model=model, host=host)
 
     def _made(self) -> AsyncAnthropic:
         settings, key = self._settings, self._key
@@ -132,12 +122,14 @@ class Client:
             fault = "the key holds characters that no key has"
             raise self._failures.failure(Cause.UNUSABLE, fault)
         try:
-            return _make_sdk(settings, self._options, key or "none")
+            return _make_sdk(settings, self._options, key or "none", self.boundary)
         except Exception as error:
             raise self._failures.failure(Cause.UNUSABLE, error) from error
 
 
-def _make_sdk(settings: ProviderSettings, options: Options, key: str) -> AsyncAnthropic:
+def _make_sdk(
+    settings: ProviderSettings, options: Options, key: str, boundary: Boundary
+) -> AsyncAnthropic:
     from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient, omit
 
     headers: dict[str, Any] = {}
@@ -147,10 +139,19 @@ def _make_sdk(settings: ProviderSettings, options: Options, key: str) -> AsyncAn
     return AsyncAnthropic(
         api_key=key,
         base_url=settings.base_url,
-        default_headers=headers | dict(settings.headers),
-        http_client=DefaultAsyncHttpxClient(event_hooks={"response": [_refuse_long_waits]}),
+        default_headers=headers | dict(IDENTITY) | dict(settings.headers),
+        http_client=DefaultAsyncHttpxClient(
+            event_hooks=boundary.hooks(_refuse_long_waits), follow_redirects=False
+        ),
         **{name: value for name, value in given.items() if value is not None},
     )
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 async def _refuse_long_waits(response: httpx2.Response) -> None:

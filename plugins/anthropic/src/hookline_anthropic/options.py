@@ -12,6 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from hookline_hookspecs import BadRequest, ProviderSettings
+from hookline_providerkit import IDLE, TOTAL, Limits
 
 UNKNOWN_MODEL_MAX_TOKENS = 8192
 """For a model that the table does not know; every model since Claude 3.5 allows as many."""
@@ -23,15 +24,24 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Checked options. ``timeout`` in seconds; None leaves a value to the SDK."""
+    """Checked options; None leaves a value to the SDK.
+
+    ``timeout`` is how many seconds nothing may come, ``total_timeout`` what a request may take in
+    all, with its repetitions.
+    """
 
     stream: bool = True
     timeout: float | None = None
+    total_timeout: float = TOTAL
     max_retries: int | None = None
     max_tokens: int | None = None
     thinking: Mapping[str, Any] | None = None
     output_config: Mapping[str, Any] = field(default_factory=dict)
     auth_header: str = "bearer"
+
+    def limits(self) -> Limits:
+        """The bounds of an answer."""
+        return Limits(idle=self.timeout or IDLE, total=self.total_timeout)
 
 
 def read_options(settings: ProviderSettings) -> Options:
@@ -83,6 +93,7 @@ def _is_thinking(value: Any) -> bool:
 _CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "stream": (lambda v: isinstance(v, bool), "true or false"),
     "timeout": (lambda v: _is_number(v) and v > 0, "a number of seconds above 0"),
+    "total_timeout": (lambda v: _is_number(v) and v > 0, "a number of seconds above 0"),
     "max_retries": (_is_count, "a whole number from 0"),
     "max_tokens": (lambda v: _is_count(v) and v > 0, "a whole number from 1"),
     "thinking": (_is_thinking, "a mapping such as {type: adaptive}, its budget a whole number"),

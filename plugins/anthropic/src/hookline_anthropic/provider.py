@@ -50,11 +50,12 @@ class AnthropicProvider:
         """
         body = join_body(wire)
         model = wire.model or str(wire.fields.get("model"))
+        sink = self._client.boundary.sink(on_delta)
         if wire.fields.get("stream"):
-            message = await self._client.stream(body, model, on_delta)
+            message = await self._client.stream(body, model, sink)
         else:
-            message = await self._client.whole(body, model)
-        return read_message(message, model)
+            message = await self._client.whole(body, model, sink)
+        return self._client.boundary.admit(read_message(message, model), model=model)
 
     async def aclose(self) -> None:
         """Close connections; the next request opens them again."""

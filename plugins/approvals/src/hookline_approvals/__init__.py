@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from hookline_hookspecs import (
+    Access,
     Context,
     Deny,
     HooklineError,
@@ -35,7 +36,7 @@ from pydantic import BaseModel, Field
 
 from .grants import Grants, Scope, fingerprint
 from .waiting import Desk, Waiting
-from .wording import ALWAYS, DENY, HOW, SESSION, as_text, choice_of, marked
+from .wording import ALWAYS, DENY, HOW, ONCE, SESSION, as_text, choice_of, marked
 
 if TYPE_CHECKING:
     from .grants import Grant
@@ -48,6 +49,9 @@ LONGEST = 295.0
 KNOWN = 1024
 """Sessions whose person is remembered, for their sub-agents, and questions that were shown."""
 NOT_YOURS = "Only the person whose request this is may answer."
+NO_MORE = "Denied, because you may not approve this any more."
+SAID = frozenset({"message", "press", "command"})
+"""What answers a question; a reaction, or an edit of what was said before, does not."""
 SHOW = "?"
 """``/approve ?`` writes the open question into the chat."""
 
@@ -89,7 +93,9 @@ class Approvals(Plugin[ApprovalsConfig]):
         if any(question is passed_on for passed_on in self._passed_on):
             return None  # it is our own, on its way to those who stand further inside
         scope = self._scopes.get(ctx.session.id) or Scope.of(ctx.turn)
-        print_ = fingerprint(question.call, str(ctx.paths.workspace)) if scope.person else None
+        print_ = None  # no grant covers it and none is made, so for each call a person is asked
+        if scope.person and ALWAYS in question.choices:
+            print_ = fingerprint(question.call, str(ctx.paths.workspace))
         granted = await self._granted(scope, print_)
         if granted is not None or not ctx.interactive:
             return granted
@@ -196,8 +202,10 @@ class Approvals(Plugin[ApprovalsConfig]):
         """While a question stands in the chat, the person's next message is its answer.
 
         A press of a button, or a choice as the reply to a question, answers that question alone,
-        whoever it comes from.
+        whoever it comes from. What somebody else wrote, and was forwarded, answers nothing.
         """
+        if inbound.forwarded or inbound.kind not in SAID:
+            return None
         chat = (inbound.channel, inbound.chat_id)
         waiting = self._desk.open_in(chat)
         shown = self._shown.get((*chat, inbound.reply_to or ""))
@@ -210,38 +218,47 @@ class Approvals(Plugin[ApprovalsConfig]):
                 return Deny(NOT_YOURS)
         if waiting is None:
             return None
-        waiting.speaker = inbound.user_id  # the next to run is this message's own command
         mine = waiting.typed and inbound.user_id == waiting.scope.person
         if not (mine or pressed) or inbound.attachments or inbound.text.lstrip().startswith("/"):
             return None
         return replace(inbound, text=f"/approve {inbound.text.strip() or '…'}")
 
     @command("/approve", immediate=True)
-    def approve(self, ctx: Context, args: str) -> str | Question:
+    async def approve(self, ctx: Context, args: str) -> str | Question:
         """Allow what waits: /approve [once|session|always]; /approve ? shows it."""
-        typed = args.casefold() or "once"
-        return self._answered(ctx, SESSION if typed == "session" else choice_of(typed), args)
+        typed = args.casefold() or ONCE
+        return await self._answered(ctx, SESSION if typed == "session" else typed, args)
 
     @command("/deny", immediate=True)
-    def deny(self, ctx: Context, args: str) -> str | Question:
+    async def deny(self, ctx: Context, args: str) -> str | Question:
         """Refuse what waits for approval."""
-        return self._answered(ctx, DENY, args)
+        return await self._answered(ctx, DENY, args)
 
-    def _answered(self, ctx: Context, choice: str | None, typed: str) -> str | Question:
+    async def _answered(self, ctx: Context, meant: str, typed: str) -> str | Question:
         waiting = self._desk.open_in((ctx.session.channel, ctx.session.chat_id))
         if waiting is None or waiting.answer.done():
             return "Nothing waits for approval in this chat."
-        speaker, waiting.speaker = waiting.speaker, None
-        if typed == SHOW:
-            return self._shown_as(ctx, waiting, as_text(waiting.question))
+        speaker = ctx.turn.inbound.user_id
         if ctx.channel != TERMINAL and speaker != waiting.scope.person:
             return NOT_YOURS
+        if typed == SHOW:
+            return self._shown_as(ctx, waiting, as_text(waiting.question))
+        choice = choice_of(meant, waiting.question.choices)
         if choice is None:
             return self._unclear(ctx, waiting)
         if choice != DENY and not waiting.typed and ctx.channel != TERMINAL:
             return "This question is asked elsewhere; it is approved where it is shown."
+        if choice != DENY and not await self._may_approve(ctx, speaker):
+            waiting.settle(DENY)
+            return NO_MORE
         waiting.settle(choice)
         return "Denied." if choice == DENY else f"Allowed: {choice.lower()}."
+
+    async def _may_approve(self, ctx: Context, speaker: str) -> bool:
+        """False for somebody who was admin when the question was asked, and is not now."""
+        access = self.host.services.get(Access)
+        may = getattr(access, "may_approve", None)
+        return may is None or bool(await may(ctx.channel, speaker))
 
     def _shown_as(self, ctx: Context, waiting: Waiting, text: str) -> Question:
         """The question with its choices, remembered so that a press of a button is known."""

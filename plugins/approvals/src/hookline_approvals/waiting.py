@@ -18,15 +18,13 @@ Chat = tuple[str, str]
 class Waiting:
     """A question that waits for its answer.
 
-    ``typed`` says that it was written into the chat, so that messages answer it. ``speaker`` is
-    who sent the message at hand.
+    ``typed`` says that it was written into the chat, so that messages answer it.
     """
 
     scope: Scope
     question: Question
     typed: bool = False
     asked_again: bool = False
-    speaker: str | None = None
     answer: asyncio.Future[str] = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from hookline_hookspecs import Question
 
 ONCE, SESSION, ALWAYS, DENY = "Once", "This session", "Always", "Deny"
 """The choices of an approval (CONTRACT, Channels)."""
-_MEANT = {
-    **dict.fromkeys(("1", "once"), ONCE),
-    **dict.fromkeys(("2", "this session"), SESSION),
-    **dict.fromkeys(("3", "always"), ALWAYS),
-    **dict.fromkeys(("4", "deny", "no"), DENY),
-}
+_MEANT = {word.casefold(): word for word in (ONCE, SESSION, ALWAYS, DENY)} | {"no": DENY}
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Unicode categories that show nothing or change what is shown around them."""
 _QUOTED = re.compile(r"`([^`\n]+)`")
@@ -25,9 +20,12 @@ AROUND = 40
 HOW = "Answer with a number, or with the words."
 
 
-def choice_of(typed: str) -> str | None:
-    """The choice that a typed answer names exactly, or None. A plain "yes" names none."""
-    return _MEANT.get(typed.strip().casefold())
+def choice_of(typed: str, choices: Sequence[str]) -> str | None:
+    """The one of ``choices`` that a typed answer names exactly, or None. "yes" names none."""
+    word = typed.strip().casefold()
+    numbered = {str(number): choice for number, choice in enumerate(choices, 1)}
+    choice = numbered.get(word) or _MEANT.get(word)
+    return choice if choice in choices else None
 
 
 def spelt(text: str) -> str:

@@ -12,13 +12,16 @@ from hookline_hookspecs import (
     HooklineError,
     Host,
     Job,
+    Origin,
     Plugin,
     ToolError,
     ToolOutput,
     ToolResult,
     hookimpl,
+    merge_origins,
     tool,
 )
+from hookline_origins import origins_of
 
 from .config import ArtifactsConfig
 from .cut import cut, storable
@@ -62,14 +65,21 @@ class Artifacts(Plugin[ArtifactsConfig]):
             return None
         try:
             async with asyncio.timeout(STORE_SECONDS):
-                id_ = await self._store.keep(ctx, text)
+                id_ = await self._store.keep(ctx, text, await self._origins(ctx, result))
         except (HooklineError, OSError, TimeoutError) as error:
             reason = str(error) or f"not done within {STORE_SECONDS:g} s"
             self.log.warning("a long result is shown whole, as it cannot be kept: %s", reason)
             return None
         return replace(result, text=cut(text, self.config.head, self.config.tail, id_))
 
-    @tool(read_only=True, paged=True)
+    async def _origins(self, ctx: Context, result: ToolResult) -> tuple[Origin, ...]:
+        """Where a result came from, the files that its call has read included."""
+        effects = ctx.effects(result.call) if ctx.tool is not None else ()
+        read = [effect.target for effect in effects if effect.kind == "read"]
+        files = [ctx.paths.workspace / path for path in read if path]
+        return merge_origins(result.origins, await origins_of(ctx.host, files) if files else ())
+
+    @tool(read_only=True, paged=True, origin="outside")
     async def fetch_artifact(
         self,
         ctx: Context,
@@ -97,13 +107,14 @@ class Artifacts(Plugin[ArtifactsConfig]):
         if pattern:
             text = await self._store.read(kept, 0, kept.chars)
             found = await asyncio.to_thread(search, text, pattern, start, size)
-            return _shown(*_listed(found, pattern))
+            return _shown(kept, *_listed(found, pattern))
         stop = min(start + size, kept.chars)
-        return _shown(await self._store.read(kept, start, stop), _whereabouts(kept, start, stop))
+        text = await self._store.read(kept, start, stop)
+        return _shown(kept, text, _whereabouts(kept, start, stop))
 
 
-def _shown(text: str, note: str) -> ToolOutput:
-    return ToolOutput(text, notes=(note,) if note else ())
+def _shown(kept: Kept, text: str, note: str) -> ToolOutput:
+    return ToolOutput(text, notes=(note,) if note else (), origins=kept.origins)
 
 
 def _whereabouts(kept: Kept, start: int, stop: int) -> str:

@@ -5,10 +5,20 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from hookline_hookspecs import Context, Refused, Storage, ToolError, Transaction
+from hookline_hookspecs import (
+    Context,
+    Origin,
+    Refused,
+    Storage,
+    ToolError,
+    Transaction,
+    merge_origins,
+    origins_from_json,
+    origins_to_json,
+)
 
 PART = 100_000
 """Code points in one row."""
@@ -18,10 +28,11 @@ ID_CHARS = 16
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A stored text: its id and its length in code points."""
+    """A stored text: its id, its length in code points, and where it came from."""
 
     id: str
     chars: int
+    origins: tuple[Origin, ...] = ()
 
 
 class ArtifactStore:
@@ -40,8 +51,11 @@ class ArtifactStore:
         self._now = now
         self._ttl = ttl
 
-    async def keep(self, ctx: Context, text: str) -> str:
-        """Store ``text`` for the chat of ``ctx`` and return its id; an equal text has the same id.
+    async def keep(self, ctx: Context, text: str, origins: Sequence[Origin] | None = None) -> str:
+        """Store ``text`` for the chat of ``ctx`` and return its id.
+
+        An equal text has the same id, and the origins of both. Without ``origins``, it counts as
+        made from all that the session has read.
 
         Raises:
             StoreError: it could not be stored.
@@ -50,12 +64,16 @@ class ArtifactStore:
         id_, parts = await asyncio.to_thread(_prepare, channel, chat_id, text)
         row = {"id": id_, "channel": channel, "chat_id": chat_id, "chars": len(text)}
         now = self._now()
+        made_from = ctx.origins if origins is None else origins
 
         def work(store: Transaction) -> None:
             _forget(store, now)
-            if store.execute("renew", id=id_, expires=now + self._ttl):
+            known = store.fetch("origins_of", id=id_)
+            before = _origins(known[0]["origins"]) if known else ()
+            merged = json.dumps(origins_to_json(merge_origins(before, made_from)))
+            if store.execute("renew", id=id_, expires=now + self._ttl, origins=merged):
                 return
-            store.execute("add_text", **row, expires=now + self._ttl)
+            store.execute("add_text", **row, expires=now + self._ttl, origins=merged)
             for number, body in enumerate(parts):
                 store.execute("add_part", id=id_, place=number * PART, body=body)
 
@@ -77,7 +95,7 @@ class ArtifactStore:
             )
         if (rows[0]["channel"], rows[0]["chat_id"]) != (ctx.session.channel, ctx.session.chat_id):
             raise Refused(f"the artifact {id_!r} belongs to another chat")
-        return Kept(id_, rows[0]["chars"])
+        return Kept(id_, rows[0]["chars"], _origins(rows[0]["origins"]))
 
     async def read(self, kept: Kept, start: int, stop: int) -> str:
         """Return the code points from ``start`` up to ``stop`` (exclusive)."""
@@ -97,6 +115,10 @@ class ArtifactStore:
 def _forget(store: Transaction, now: float) -> None:
     store.execute("forget_parts", now=now)
     store.execute("forget_texts", now=now)
+
+
+def _origins(column: str | None) -> tuple[Origin, ...]:
+    return origins_from_json(json.loads(column or "[]"))
 
 
 def _prepare(channel: str, chat_id: str, text: str) -> tuple[str, list[str]]:

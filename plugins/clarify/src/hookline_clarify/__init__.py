@@ -32,7 +32,7 @@ class Clarify(Plugin):
     """A question to the person, with up to four choices."""
 
     # Read-only: after a crash it may be asked again.
-    @tool(read_only=True, main_only=True)
+    @tool(read_only=True, main_only=True, origin="workspace")
     async def clarify(
         self, ctx: Context, question: str, choices: list[str] | None = None
     ) -> ToolOutput:
@@ -67,16 +67,26 @@ def _question(text: str) -> str:
     return text.strip()
 
 
+def _is_command(choice: str) -> bool:
+    """True for what a chat would take for a command when it is chosen; a path is none."""
+    first = choice.split(None, 1)[0]
+    return first.startswith("/") and first[1:2].isalpha() and "/" not in first[1:]
+
+
 def _choices(given: Sequence[str]) -> tuple[str, ...]:
     """Return the choices, each on one line; ``Other`` is left out, because core adds it.
 
     Raises:
-        ToolError: there are too many, one is blank or repeated, or is a number that could be
-        mistaken for another choice's position.
+        ToolError: there are too many, one is blank or repeated, would be a command, or is a number
+        that could be mistaken for another choice's position.
     """
     choices = [" ".join(choice.split()) for choice in given]
     if not all(choices):
         raise ToolError("a choice is blank; give each some words, or leave choices out")
+    if any(map(_is_command, choices)):
+        raise ToolError(
+            "a choice begins with a slash and would be a command when it is chosen; put it in words"
+        )
     choices = [choice for choice in choices if choice.casefold() != OTHER]
     if len(choices) > MOST:
         raise ToolError(

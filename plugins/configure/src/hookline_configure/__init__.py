@@ -1,14 +1,17 @@
 """Hookline plugin ``configure``: ``hookline config``, ``plugins enable`` and ``plugins disable``.
 
 Reached by the entry point ``hookline_configure:Configure``. :mod:`.commands` is what a person sees,
-:mod:`.file` changes config.yaml and keeps what people wrote.
+:mod:`.file` changes config.yaml and keeps what people wrote, :mod:`.follow` notices changes of it
+while a process runs.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookline_hookspecs import NoConfig, Plugin, hookimpl
+from hookline_hookspecs import Context, Host, NoConfig, Plugin, hookimpl
+
+from .follow import Follower
 
 if TYPE_CHECKING:
     from hookline_hookspecs.hooks.boot import RegisterCli
@@ -17,7 +20,9 @@ __all__ = ["Configure"]
 
 
 class Configure(Plugin[NoConfig]):
-    """Adds the commands."""
+    """Adds the commands, and follows config.yaml while a process runs."""
+
+    _follower: Follower | None = None
 
     @hookimpl
     def register_cli(self, register: RegisterCli) -> None:
@@ -28,3 +33,14 @@ class Configure(Plugin[NoConfig]):
         switches = SwitchCommands(self.host)
         register("plugins enable", switches.enable)
         register("plugins disable", switches.disable)
+
+    @hookimpl
+    def setup(self, host: Host) -> None:
+        """Note what config.yaml holds now."""
+        self._follower = Follower(host)
+
+    @hookimpl(tryfirst=True)
+    async def on_message(self, ctx: Context) -> None:
+        """Follow a changed config.yaml before any other plugin judges the message."""
+        if self._follower is not None:
+            await self._follower.check(ctx)

@@ -38,6 +38,8 @@ class Opener:
     def __init__(self, paths: Paths, most: int) -> None:
         self._paths = paths
         self._most = most
+        self.opened: list[Path] = []
+        """The files that were read and not empty."""
 
     def guarded(self, file: Path, label: str) -> Document | None:
         """Return a file of the workspace; None if it does not exist or is empty.
@@ -89,7 +91,10 @@ class Opener:
             raise Unreadable(f"{label} was left out: it is binary, not text.") from None
         except (Refused, OSError, ValueError) as error:
             raise Unreadable(f"{label} was left out: {_why(error)}") from error
-        return Document.of(label, text, self._most) if text else None
+        if not text:
+            return None
+        self.opened.append(file)
+        return Document.of(label, text, self._most)
 
 
 def shown(name: str) -> str:

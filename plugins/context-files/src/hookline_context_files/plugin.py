@@ -10,13 +10,16 @@ from hookline_hookspecs import (
     Check,
     CheckResult,
     Context,
+    ContextBlock,
     Paths,
     Plugin,
     Refused,
     Section,
     Session,
+    Turn,
     hookimpl,
 )
+from hookline_origins import origins_of
 
 from .config import ContextFilesConfig
 from .document import Document, Shares
@@ -54,6 +57,17 @@ class ContextFiles(Plugin[ContextFilesConfig]):
         if texts:
             sections.append(Section("context", "\n\n".join([INTRODUCTION, *texts])))
         return sections
+
+    @hookimpl
+    async def pre_prompt(self, ctx: Context, turn: Turn) -> ContextBlock | None:
+        """Return an empty block with the origins of the project's files, once in a session."""
+        session = turn.session
+        if ctx.history or session.kind == "agent" or session.parent_id is not None:
+            return None
+        opener = Opener(ctx.paths, self.config.context_max_chars)
+        await asyncio.to_thread(Finder(opener).project, ctx.paths.workspace)
+        origins = await origins_of(self.host, opener.opened) if opener.opened else ()
+        return ContextBlock("project", origins=origins) if origins else None
 
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:

@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-from hookline_hookspecs import Context, HooklineError, Refused
+from hookline_hookspecs import Context, HooklineError, Origin, Refused, merge_origins
+from hookline_origins import origins_of
 
 from .changes import load_commits, load_diff, load_staged
 from .decoding import printable
@@ -34,10 +35,12 @@ RAW_CHARS = 200
 
 @dataclass(slots=True)
 class Attached:
-    """What a turn gets: ``(reference, text)`` pairs, and warnings about what it does not get."""
+    """What a turn gets: ``(reference, text)`` pairs, where they came from, and warnings about what
+    it does not get."""
 
     items: list[tuple[str, str]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    origins: tuple[Origin, ...] = ()
 
 
 async def attach(
@@ -65,6 +68,8 @@ async def attach(
             attached.warnings.append(f"{_raw(reference)} is not attached: {reason}")
         else:
             attached.items.append((reference.raw, text))
+            files = await origins_of(ctx.host, outcome.files) if outcome.files else ()
+            attached.origins = merge_origins(attached.origins, outcome.origins, files)
             attached.warnings += outcome.warnings
     if len(found) > limit:
         attached.warnings.append(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 from .decoding import cut_bytes, printable
 from .found import Found, Sources, Unresolved
@@ -50,8 +51,10 @@ def _require_commits(reference: Reference, repository: Repository) -> None:
 
 def _shown(reference: Reference, sources: Sources, output: Output) -> Found:
     paths = sources.paths
+    files: dict[Path, None] = {}
 
     def allowed(name: str) -> bool:
+        files[paths.workspace / name] = None
         return paths.judge(str(paths.workspace / name)) is None
 
     patch, refused = allowed_part(output.text, allowed)
@@ -64,4 +67,5 @@ def _shown(reference: Reference, sources: Sources, output: Output) -> Found:
         more = f" and {len(refused) - 10} more" if len(refused) > 10 else ""
         warnings = (f"{reference.raw} is shown without files that may not be read: {names}{more}",)
     key = (reference.kind, reference.value)
-    return Found(key, reference.raw, text, note or ("" if text else "(no changes)"), warnings)
+    note = note or ("" if text else "(no changes)")
+    return Found(key, reference.raw, text, note, warnings, files=tuple(files))

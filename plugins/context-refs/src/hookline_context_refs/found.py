@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from pathlib import Path
 
-from hookline_hookspecs import HooklineError, Http, Paths
+from hookline_hookspecs import HooklineError, Http, Origin, Paths
 
 from .config import ContextRefsConfig
 
@@ -19,7 +20,8 @@ class Found:
     """The text of a reference, cut to its limit.
 
     ``key`` is equal for references to the same thing, ``source`` names it for the gate
-    ``pre_read``, ``note`` says what was left out, ``warnings`` go to the person as well.
+    ``pre_read``, ``note`` says what was left out, ``warnings`` go to the person as well. ``files``
+    are those that the text is from, ``origins`` where else it came from.
     """
 
     key: Hashable
@@ -27,6 +29,8 @@ class Found:
     text: str
     note: str = ""
     warnings: tuple[str, ...] = ()
+    files: tuple[Path, ...] = ()
+    origins: tuple[Origin, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,8 @@ def _file(reference: Reference, sources: Sources) -> Found:
     text, warnings = _lines(decode(data), reference)
     shown, note = cut_chars(text, sources.config.file_max_chars)
     key = ("file", real, reference.lines)
-    return Found(key, reference.value, shown, note or ("" if data else "(empty file)"), warnings)
+    note = note or ("" if data else "(empty file)")
+    return Found(key, reference.value, shown, note, warnings, files=(real,))
 
 
 def _read(handle: int, limit: int) -> bytes:
@@ -90,7 +91,8 @@ def _folder(reference: Reference, sources: Sources) -> Found:
             break
     note = f"[… at least {left_out} more entries left out]" if left_out > 0 else ""
     text = "\n".join(sorted(names))
-    return Found(("folder", real), reference.value, text, note or ("" if names else "(empty)"))
+    note = note or ("" if names else "(empty)")
+    return Found(("folder", real), reference.value, text, note, files=(real,))
 
 
 def _levels(paths: Paths, root: Path) -> Iterator[list[str]]:

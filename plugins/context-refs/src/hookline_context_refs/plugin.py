@@ -24,10 +24,11 @@ class ContextRefs(Plugin[ContextRefsConfig]):
         """Attach what the person's own text refers to.
 
         ``turn.inbound.text`` is that text alone: words of a voice message and what a channel adds
-        are not in it. In sessions of sub-agents and reviews no person speaks.
+        are not in it. A forwarded message is somebody else's. In sessions of sub-agents and reviews
+        no person speaks.
         """
         text = turn.inbound.text
-        if "@" not in text or turn.session.kind != "chat":
+        if "@" not in text or turn.session.kind != "chat" or turn.inbound.forwarded:
             return None
         found = references(text)
         if not found:
@@ -47,4 +48,5 @@ def _block(attached: Attached) -> ContextBlock | None:
     if not attached.items and not attached.warnings:
         return None
     warnings = "\n".join(f"Warning: {warning}" for warning in attached.warnings)
-    return ContextBlock(TAG, warnings, tuple(attached.items), "reference")
+    items, origins = tuple(attached.items), attached.origins
+    return ContextBlock(TAG, warnings, items, "reference", origins=origins)

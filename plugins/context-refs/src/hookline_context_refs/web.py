@@ -6,6 +6,8 @@ import asyncio
 import codecs
 import re
 
+from hookline_hookspecs import Origin
+
 from .decoding import cut_bytes, decode
 from .found import Found, Sources, Unresolved
 from .grammar import Reference
@@ -31,9 +33,9 @@ async def load_url(reference: Reference, sources: Sources) -> Found:
     if mime in ("text/html", "application/xhtml+xml"):
         text = await asyncio.to_thread(_markdown, text[:HTML_CHARS])
     shown, note = cut_bytes(text, sources.config.url_max_bytes)
-    return Found(
-        ("url", reference.value), reference.value, shown, note or ("" if text else "(empty page)")
-    )
+    note = note or ("" if text else "(empty page)")
+    origins = (Origin("outside", reference.value),)
+    return Found(("url", reference.value), reference.value, shown, note, origins=origins)
 
 
 def _encoding(content_type: str) -> str:

@@ -21,6 +21,7 @@ from hookline_hookspecs import (
     ToolOutput,
     Turn,
     hookimpl,
+    merge_origins,
     tool,
 )
 from pydantic import BaseModel, Field
@@ -57,7 +58,7 @@ class Delegate(Plugin[DelegateConfig]):
 
     # Read-only, because core runs only such calls concurrently; `_noted` keeps a crash from running
     # a sub-agent twice.
-    @tool(read_only=True, main_only=True)
+    @tool(read_only=True, main_only=True, origin="workspace")
     async def delegate(
         self, ctx: Context, task: str, context: str | None = None, tools: list[str] | None = None
     ) -> ToolOutput:
@@ -174,7 +175,8 @@ def _result(turn: Turn, agent: Agent) -> ToolOutput:
     if reason:
         raise ToolError(reason)
     data = {"session": turn.session.id, "usage": asdict(turn.usage)}
-    result = ToolOutput(report(turn.reply), data=data)
+    read = merge_origins(*[message.origins for message in turn.messages])
+    result = ToolOutput(report(turn.reply), data=data, origins=read)
     if turn.iterations < agent.limit:
         return result
     note = f"it used up its {agent.limit} model calls; the work may be unfinished"

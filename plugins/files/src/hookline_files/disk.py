@@ -8,11 +8,13 @@ import os
 import secrets
 import stat
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from hookline_hookspecs import Paths, ToolError
+from hookline_places import enter_or_make, folder_of
 
 CHUNK = 1 << 20
 """Bytes per read."""
@@ -77,39 +79,54 @@ def replace(paths: Paths, real: Path, data: bytes, before: Stamp | None) -> Stam
     """Write ``data`` to ``real`` at once: a temporary file beside it, flushed, takes its place.
 
     ``before`` is the version that this one is made from, None for a new file. Parent folders are
-    made; mode and owner stay.
+    made; mode and owner stay. ``real`` is resolved; everything happens below the handle of its
+    folder, which is opened without following a link, so that none that is swapped in leads away.
 
     Raises:
-        ToolError: the file is another one than ``before`` by now.
+        ToolError: the file is another one than ``before`` by now, or the way to it has changed.
     """
-    try:
-        real.parent.mkdir(parents=True, exist_ok=True)
-    except (FileExistsError, NotADirectoryError) as error:
-        text = f"{real.name} was not written: a name before it on the path is a file, not a folder"
-        raise ToolError(text) from error
-    if paths.resolve(str(real)) != real:
-        raise ToolError(f"{real.name} was not written: a folder on its way became a link")
-    temporary = real.with_name(f".hookline-{secrets.token_hex(8)}.tmp")
-    try:
-        _fill(temporary, data, real)
-        with _commit:
-            _require_unchanged(real, before)
-            temporary.replace(real)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        raise
-    _flush_folder(real.parent)
-    return stamp_of(real.stat(), digest_of(data))
+    with _folder_of(paths, real) as (name, folder):
+        temporary = str(Path(name).with_name(f".hookline-{secrets.token_hex(8)}.tmp"))
+        try:
+            _fill(temporary, data, name, folder)
+            with _commit:
+                _require_unchanged(name, folder, real, before)
+                os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(temporary, dir_fd=folder)
+            raise
+        _flush(folder, real.parent)
+        return stamp_of(_lstat(name, folder), digest_of(data))
 
 
-def _fill(temporary: Path, data: bytes, real: Path) -> None:
-    status = _status(real)
-    if status is not None and not os.access(real, os.W_OK):
+@contextmanager
+def _folder_of(paths: Paths, real: Path) -> Iterator[tuple[str, int | None]]:
+    """The name of ``real`` and a handle on its folder, which is made if it is missing."""
+    workspace = Path(os.path.realpath(paths.workspace))
+    start = workspace if real.is_relative_to(workspace) else Path(real.anchor)
+    with ExitStack() as stack:
+        try:
+            if os.open not in os.supports_dir_fd:
+                real.parent.mkdir(parents=True, exist_ok=True)
+            found = stack.enter_context(folder_of(real, start, enter_or_make))
+        except OSError as error:
+            if error.errno not in (errno.ELOOP, errno.EMLINK, errno.ENOTDIR, errno.EEXIST):
+                raise
+            raise ToolError(
+                f"{real.name} was not written: a name before it on the path is a file, not a "
+                "folder, or became a link"
+            ) from error
+        yield found
+
+
+def _fill(temporary: str, data: bytes, name: str, folder: int | None) -> None:
+    status = _status(name, folder)
+    if status is not None and not os.access(name, os.W_OK, dir_fd=folder):
         # Replacing would need no right on the file itself, but it is meant to stay as it is.
-        raise PermissionError(errno.EACCES, "the file is read-only", str(real))
+        raise PermissionError(errno.EACCES, "the file is read-only", name)
     # Until it has the mode of the file it replaces, nobody else may look into it.
-    handle = os.open(temporary, _CREATE, 0o666 if status is None else 0o600)
+    handle = os.open(temporary, _CREATE, 0o666 if status is None else 0o600, dir_fd=folder)
     with os.fdopen(handle, "wb") as stream:
         stream.write(data)
         stream.flush()
@@ -118,12 +135,12 @@ def _fill(temporary: Path, data: bytes, real: Path) -> None:
         return
     if hasattr(os, "chown"):
         with suppress(PermissionError):
-            os.chown(temporary, status.st_uid, status.st_gid)
-    temporary.chmod(stat.S_IMODE(status.st_mode))
+            os.chown(temporary, status.st_uid, status.st_gid, dir_fd=folder)
+    os.chmod(temporary, stat.S_IMODE(status.st_mode), dir_fd=folder)
 
 
-def _require_unchanged(real: Path, before: Stamp | None) -> None:
-    status = _status(real)
+def _require_unchanged(name: str, folder: int | None, real: Path, before: Stamp | None) -> None:
+    status = _status(name, folder)
     now = stamp_of(status) if status else None
     known = Stamp(before.mtime_ns, before.size, before.inode) if before else None
     if now != known:
@@ -133,16 +150,20 @@ def _require_unchanged(real: Path, before: Stamp | None) -> None:
         )
 
 
-def _status(real: Path) -> os.stat_result | None:
+def _status(name: str, folder: int | None) -> os.stat_result | None:
     try:
-        return real.lstat()
+        return _lstat(name, folder)
     except FileNotFoundError:
         return None
 
 
-def _flush_folder(folder: Path) -> None:
+def _lstat(name: str, folder: int | None) -> os.stat_result:
+    return os.stat(name, dir_fd=folder, follow_symlinks=False)
+
+
+def _flush(folder: int | None, path: Path) -> None:
     with suppress(OSError):  # Not every platform and file system can.
-        handle = os.open(folder, os.O_RDONLY)
+        handle = os.open(path if folder is None else ".", os.O_RDONLY, dir_fd=folder)
         try:
             os.fsync(handle)
         finally:

@@ -9,9 +9,22 @@ import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
-from hookline_hookspecs import Context, Plugin, Refused, ToolError, tool
+from hookline_hookspecs import (
+    Ask,
+    Context,
+    Effect,
+    Plugin,
+    Refused,
+    ToolCall,
+    ToolError,
+    Turn,
+    hookimpl,
+    tool,
+)
+from hookline_places import ReceivedFiles
 from hookline_textmatch import EditError, cut, numbered, replace
 
+from . import asking
 from .complaints import missing, told
 from .config import FilesConfig
 from .patterns import FilePattern, anywhere, split_base
@@ -28,7 +41,29 @@ SHOWN_CHARS = 200
 class Files(Plugin[FilesConfig]):
     """Read, write, edit, list, glob and grep files, within ``ctx.paths``."""
 
-    @tool(read_only=True, paged=True)
+    @hookimpl
+    def start_of_turn(self, ctx: Context, turn: Turn) -> None:
+        """Files that came with the message may be read, although they lie in Hookline's home."""
+        if isinstance(ctx.paths, ReceivedFiles):
+            for item in turn.inbound.attachments:
+                ctx.paths.give(item.path)
+
+    @hookimpl
+    async def pre_tool(self, ctx: Context, call: ToolCall) -> Ask | None:
+        """Ask before a write to what runs by itself or instructs agents; shows the change."""
+        if call.name not in asking.WRITERS:
+            return None
+        return await asyncio.to_thread(asking.question, ctx.paths, call, self.config.max_file_bytes)
+
+    def reads(self, ctx: Context, call: ToolCall) -> list[Effect]:
+        """What the tools that look may do."""
+        return asking.reads(ctx.paths, call)
+
+    def writes(self, ctx: Context, call: ToolCall) -> list[Effect]:
+        """What the tools that write may do."""
+        return asking.writes(ctx.paths, call, self.config.max_file_bytes)
+
+    @tool(read_only=True, paged=True, origin="workspace", effects=reads)
     async def read_file(
         self, ctx: Context, path: str, start_line: int | None = None, end_line: int | None = None
     ) -> str:
@@ -47,12 +82,12 @@ class Files(Plugin[FilesConfig]):
         part = f"lines {page.first}-{page.last}{total} shown"
         return f"{answer}\n[{part}; go on with start_line={page.last + 1}]"
 
-    @tool
+    @tool(origin="workspace", effects=writes)
     def write_file(self, ctx: Context, path: str, content: str) -> str:
         """Create a text file with its folders, or replace a whole one. Use edit_file to change
         parts."""
         with told("write", path):
-            real = ctx.paths.resolve(path)
+            real = self._writable(ctx, ctx.paths.resolve(path), path)
             target = Target.at(ctx.paths, real, path, self.config.max_file_bytes)
             warning = self._warning(ctx, real, path, target)
             if target.holds(content):
@@ -63,14 +98,14 @@ class Files(Plugin[FilesConfig]):
         answer = f"{verb} {path}: {outcome.lines} line(s), {outcome.stamp.size} bytes"
         return "\n".join((answer, *warning, *outcome.notes))
 
-    @tool
+    @tool(origin="workspace", effects=writes)
     def edit_file(
         self, ctx: Context, path: str, old_string: str, new_string: str, replace_all: bool = False
     ) -> str:
         """Replace old_string by new_string in a text file. old_string is text of the file without
         line numbers, unique in it unless replace_all."""
         with told("edit", path):
-            real = self._file(ctx, path)
+            real = self._writable(ctx, self._file(ctx, path), path)
             target = Target.at(ctx.paths, real, path, self.config.max_file_bytes)
             before, text = target.require_text()
             try:
@@ -86,7 +121,7 @@ class Files(Plugin[FilesConfig]):
             answer += f"\nNote: {path} had changed on disk since you read it; lines may have moved."
         return answer
 
-    @tool(read_only=True)
+    @tool(read_only=True, origin="workspace", effects=reads)
     def list_dir(self, ctx: Context, path: str = ".") -> str:
         """List a folder: folders end in /, files have their size in bytes."""
         with told("list", path):
@@ -95,7 +130,7 @@ class Files(Plugin[FilesConfig]):
                 raise ToolError(f"{path} is a file; use read_file")
             return listing(real, self.config.list_max_entries) or f"{path} is empty."
 
-    @tool(read_only=True)
+    @tool(read_only=True, origin="workspace", effects=reads)
     def glob(self, ctx: Context, pattern: str, path: str = ".") -> str:
         """Find files by pattern (* ? [..] {a,b}, ** for any folders) below path, sorted. Hidden
         ones only if the pattern names a dot."""
@@ -122,7 +157,7 @@ class Files(Plugin[FilesConfig]):
             lines.append("[stopped: too many files; give a path or a narrower pattern]")
         return "\n".join(lines)
 
-    @tool(read_only=True)
+    @tool(read_only=True, origin="workspace", effects=reads)
     async def grep(
         self,
         ctx: Context,
@@ -205,6 +240,11 @@ class Files(Plugin[FilesConfig]):
                 "again, then write what should be there"
             )
         return [f"Note: {path} existed and had not been read in this session."]
+
+    def _writable(self, ctx: Context, real: Path, path: str) -> Path:
+        if isinstance(ctx.paths, ReceivedFiles) and ctx.paths.is_given(real):
+            raise Refused(f"{path} came with a message and stays as it is; write a copy elsewhere")
+        return real
 
     def _existing(self, ctx: Context, path: str) -> Path:
         real = ctx.paths.resolve(path)

@@ -3,7 +3,8 @@
 Reached by the entry point ``hookline_gateway:Gateway``. :mod:`.serve` is the command's life,
 :mod:`.channels` the channels in it, :mod:`.guarded` the question who may write, :mod:`.ending` what
 a signal does, :mod:`.state` and :mod:`.notify` what others can see of it, and :mod:`.health` is
-``hookline health``.
+``hookline health``. :mod:`.authors` names who wrote what the model reads, and :mod:`.buttons` knows
+whose a question is.
 """
 
 from __future__ import annotations
@@ -11,8 +12,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from hookline_hookspecs import Host, Plugin, hookimpl
+from hookline_hookspecs import Context, Deny, Host, Inbound, Plugin, Reply, Turn, hookimpl
 from pydantic import BaseModel, Field
+
+from .authors import is_command, named
+from .buttons import Questions
 
 if TYPE_CHECKING:
     from filelock import FileLock
@@ -37,6 +41,45 @@ class Gateway(Plugin[GatewayConfig]):
     """Adds the commands, and holds the lock that keeps a second gateway away."""
 
     lock: FileLock | None = None
+
+    def __init__(self, config: GatewayConfig, host: Host) -> None:
+        super().__init__(config, host)
+        self._questions = Questions(host)
+
+    @hookimpl
+    def setup(self, host: Host) -> None:
+        """Hear what is shown to people, and which messages are done with."""
+        host.signals.connect("reply_sent", self._reply_sent)
+        host.signals.connect("settled", self._settled)
+
+    def _reply_sent(self, reply: Reply, ctx: Context | None = None) -> Awaitable[None] | None:
+        return self._questions.shown(reply)
+
+    def _settled(self, inbound: Inbound, ctx: Context | None = None) -> None:
+        self._questions.settled(inbound)
+
+    @hookimpl
+    def start_of_turn(self, ctx: Context, turn: Turn) -> None:
+        """Know whom a question of this turn is put to, also after a restart."""
+        if turn.session.kind == "chat" and turn.inbound.user_id:
+            self._questions.wrote(turn.inbound, begins_turn=True)
+
+    @hookimpl
+    async def on_message(self, ctx: Context, inbound: Inbound) -> Inbound | Deny | None:
+        """Name the author where a model needs to know it, and let a question be answered only by
+        who was asked."""
+        if not any(one.network for one in self.host.channels() if one.name == inbound.channel):
+            return None
+        self._questions.received(inbound)
+        read = inbound
+        if inbound.forwarded or not is_command(inbound.text):
+            answer = await self._questions.answered(inbound)
+            if isinstance(answer, Deny):
+                return answer
+            read = answer or inbound
+        read = named(read)
+        self._questions.wrote(inbound, begins_turn=not is_command(read.text))
+        return read
 
     @hookimpl
     def register_cli(self, register: RegisterCli) -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import sys
 from typing import NoReturn
 
+from hookline_secretfilter import redacted
+
 FAILED, USAGE = 1, 2
 """Exit codes (CONTRACT, Command line)."""
 
 
 def tell(text: str) -> None:
-    """A line for whoever started the gateway."""
-    sys.stderr.write(text + "\n")
+    """A line for whoever started the gateway, without secrets."""
+    sys.stderr.write(redacted(text) + "\n")
     sys.stderr.flush()
 
 

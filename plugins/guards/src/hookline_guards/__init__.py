@@ -4,7 +4,7 @@ Core makes them through the entry points ``http`` and ``paths`` of the group ``h
 Nothing heavy is imported here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,14 +14,20 @@ if TYPE_CHECKING:
 
 
 def make_http(
-    *, block_private: bool, allow_hosts: Sequence[str], block_hosts: Sequence[str]
+    *,
+    block_private: bool,
+    allow_hosts: Sequence[str],
+    block_hosts: Sequence[str],
+    chat: Callable[[], str] = str,
 ) -> "GuardedHttp":
-    """The client for one process, from the config section ``network``."""
+    """The client for one process, from the config section ``network``.
+
+    ``chat`` names the chat that the running task works for.
+    """
     from .net import GuardedHttp, NetworkPolicy
 
-    return GuardedHttp(
-        NetworkPolicy(block_private=block_private, allow_hosts=allow_hosts, block_hosts=block_hosts)
-    )
+    policy = NetworkPolicy(block_private, allow_hosts, block_hosts)
+    return GuardedHttp(policy, chat=chat)
 
 
 def make_paths(workspace: Path, *, allowed_roots: Sequence[str], home: Path) -> "PathGuard":

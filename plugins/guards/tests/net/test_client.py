@@ -625,3 +625,35 @@ async def test_headers_that_http_carries_are_sent(value):
     async with Server({}) as server, client(server) as http:
         await http.get(server.url(), headers={"X-Own": value})
         assert server.header(0)["x-own"] == value
+
+
+# --- a connection for another protocol ----------------------------------------------------------
+
+
+async def test_a_connection_is_opened_to_an_address_that_was_judged():
+    resolve = names(app=["127.0.0.1"])
+    async with Server({}) as server, client(server, resolve=resolve) as http:
+        reader, writer = await http.connect("app.example", server.port)
+        writer.write(b"GET / HTTP/1.1\r\n\r\n")
+        assert (await reader.readline()).startswith(b"HTTP/1.1 200")
+        writer.close()
+    assert len(resolve.calls) == 1
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "169.254.169.254", "[::1]", "localhost", "inner.example", "mixed.example"]
+)
+async def test_a_connection_to_what_is_not_public_is_refused(host):
+    resolve = names(inner=["10.0.0.1"], mixed=["93.184.216.34", "169.254.169.254"])
+    async with Server({}) as server, client(resolve=resolve) as http:
+        with pytest.raises(HttpRefused):
+            await http.connect(host, server.port)
+        assert not server.requests
+
+
+async def test_a_second_answer_of_a_name_is_never_asked_for():
+    resolve = names(app=[["127.0.0.1"], ["169.254.169.254"]])
+    async with Server({}) as server, client(server, resolve=resolve) as http:
+        (await http.connect("app.example", server.port))[1].close()
+        with pytest.raises(HttpRefused):
+            await http.connect("app.example", server.port)

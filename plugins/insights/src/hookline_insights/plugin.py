@@ -27,7 +27,7 @@ class Insights(Plugin[InsightsConfig]):
         help_ = "What was used over the last days: tokens, cost, tools, skills."
         register("insights", Cli(self._reporter).insights, help=help_)
 
-    @tool(name="insights", read_only=True, paged=True)
+    @tool(name="insights", read_only=True, paged=True, origin="workspace")
     async def insights_tool(self, ctx: Context, days: int = DAYS) -> ToolOutput:
         """Usage over the last days: tokens, cost, tools and their failures, skills."""
         try:

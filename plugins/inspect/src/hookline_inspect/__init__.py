@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field
 
 if TYPE_CHECKING:
     from .commands import Commands
+    from .failures import FailureLog
     from .recorder import Recorder, Recording
 
 __all__ = ["Inspect"]
@@ -33,6 +34,7 @@ class Inspect(Plugin[InspectConfig]):
     """Adds the commands that show, and records turns where tracing is on."""
 
     _recorder: Recorder | None = None
+    _failures: FailureLog
 
     @hookimpl
     def register_cli(self, register: RegisterCli) -> None:
@@ -43,6 +45,7 @@ class Inspect(Plugin[InspectConfig]):
         register("prompt", named.prompt, help="The exact stable prompt, and what it costs.")
         register("sessions", named.sessions, help="See, search, export and delete conversations.")
         register("trace", named.trace, help="What happened in a turn, step by step.")
+        register("plugins list", named.list_, help="Every plugin, its state and the reason.")
         register("plugins info", named.info, help="Everything about one plugin.")
         register("plugins purge", named.purge, help="Remove everything a plugin has stored.")
 
@@ -77,6 +80,10 @@ class Inspect(Plugin[InspectConfig]):
     async def trace(self, **options: Any) -> None:
         """``hookline trace``."""
         await self._commands().trace(**options)
+
+    async def list_(self, **options: Any) -> None:
+        """``hookline plugins list``."""
+        await self._commands().list_(**options)
 
     async def info(self, **options: Any) -> None:
         """``hookline plugins info``."""
@@ -122,8 +129,13 @@ class Inspect(Plugin[InspectConfig]):
         return await context(ctx)
 
     @hookimpl
-    def setup(self, host: Host) -> None:
-        """Watch every step, where tracing is on."""
+    async def setup(self, host: Host) -> None:
+        """Keep plugins' failures, and watch every step where tracing is on."""
+        from .failures import FailureLog
+
+        self._failures = FailureLog(host)
+        host.signals.connect("plugin_failed", self._failures.note)
+        await self._failures.keep()
         if host.config.trace:
             from .recorder import Recorder
 
@@ -148,6 +160,7 @@ class Inspect(Plugin[InspectConfig]):
     @hookimpl
     async def teardown(self, host: Host) -> None:
         """Keep what the end of the process would lose."""
+        await self._failures.keep()
         if self._recorder is not None:
             for recording in self._recorder.close_all():
                 await self._keep(recording)

@@ -44,6 +44,10 @@ class Commands:
         """The exact stable prompt and tools, and what each plugin's part costs."""
         await prompt.show(self._host, session, json)
 
+    async def list_(self, json: Json = False) -> None:
+        """Every plugin that is installed or in the config, with its state and the reason."""
+        await plugin_info.list_all(self._host, json)
+
     async def info(self, name: str, json: Json = False) -> None:
         """One plugin: version, hooks, tools and their cost, settings, storage, last errors."""
         await plugin_info.show(self._host, name, json)

@@ -7,6 +7,7 @@ from typing import Any
 
 import typer
 from hookline_hookspecs import Check, CommandError, Host
+from hookline_secretfilter import redacted
 
 from .output import FAILED, out, out_json
 
@@ -19,7 +20,7 @@ def show(ctx: typer.Context, json: bool) -> None:
     try:
         rows = ctx.obj(_checked)
     except CommandError as error:
-        row = {"name": "start", "plugin": "core", "ok": False, "detail": error.text}
+        row = {"name": "start", "plugin": "core", "ok": False, "detail": redacted(error.text)}
         if json:
             out_json([{**row, "fix": "mend this first; nothing else could be checked"}])
         raise
@@ -44,5 +45,8 @@ async def _checked(host: Host) -> list[dict[str, Any]]:
             row = {"ok": result.ok or result.hint, "detail": result.detail, "fix": result.fix}
         except (Exception, SystemExit) as error:
             row = {"ok": False, "detail": f"the check failed: {error}", "fix": "see the log"}
-        rows.append({"name": check.name, "plugin": plugin, **row})
+        shown = {
+            key: redacted(part) if isinstance(part, str) else part for key, part in row.items()
+        }
+        rows.append({"name": check.name, "plugin": plugin, **shown})
     return rows

@@ -10,6 +10,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from hookline_secretfilter import redacted
+
 MASK = "********"
 READ = 20_000
 """Characters of a text that are looked at; what is kept of it is far shorter."""
@@ -31,6 +33,7 @@ def masked(text: str, most: int) -> str:
     """At most ``most`` characters of ``text`` on one line, what looks like a secret masked."""
     if len(text) > READ:
         text = _whole_words(text)
+    text = redacted(text)
     for pattern in _rules()[1]:
         text = pattern.sub(_mask, text)
     text = " ".join(text.split())

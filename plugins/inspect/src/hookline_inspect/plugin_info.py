@@ -1,4 +1,4 @@
-"""``hookline plugins info NAME``."""
+"""``hookline plugins list``, ``info NAME`` and ``purge NAME``."""
 
 from __future__ import annotations
 
@@ -10,17 +10,32 @@ from typing import Any, NoReturn
 
 from hookline_hookspecs import HOOKS, HooklineError, Host, Inspection
 
+from .listing import every_plugin
 from .output import confirm, out, out_json, stop, table, tokens
 from .service import inspection
 from .sessions import when
 
+LISTED = ("name", "dist", "version", "kind", "state", "reason", "hooks")
 NOTHING = {"tables": {}, "values": 0, "bytes": 0}
+
+
+async def list_all(host: Host, json: bool) -> None:
+    """Every plugin, installed or named in config.yaml, with its state and the reason."""
+    rows = [{field: row[field] for field in LISTED} for row in await every_plugin(host)]
+    if json:
+        out_json(rows)
+    else:
+        cells = [
+            (row["name"], row["state"], row["version"], len(row["hooks"]), row["reason"])
+            for row in rows
+        ]
+        out(table(["name", "state", "version", "hooks", "reason"], cells))
 
 
 async def show(host: Host, name: str, json: bool) -> None:
     """Everything about one plugin, installed or named in config.yaml."""
     core = inspection(host)
-    plugins = {row["name"]: row for row in await core.plugins()}
+    plugins = {row["name"]: row for row in await every_plugin(host)}
     if name not in plugins:
         _no_plugin(name, plugins)
     found = _described(plugins[name] | _package(name) | core.plugin_details(name))
@@ -34,7 +49,7 @@ async def show(host: Host, name: str, json: bool) -> None:
 async def purge(host: Host, name: str, yes: bool) -> None:
     """Remove everything that a plugin has stored, whether or not it is still installed."""
     core = inspection(host)
-    plugins = [row["name"] for row in await core.plugins()]
+    plugins = [row["name"] for row in await every_plugin(host)]
     if name not in plugins and not any((await _storage(core, name)).values()):
         _no_plugin(name, plugins)
     if not yes:
@@ -69,7 +84,7 @@ def _package(name: str) -> dict[str, Any]:
 
 
 def _described(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The row of ``Inspection.plugins`` in the shape that is shown."""
+    """The row of a plugin in the shape that is shown."""
     tools = [f"{name} ({tokens(schema)} tokens)" for name, schema in row.get("tools", ())]
     hooks = [f"{hook} ({HOOKS[hook].kind})" for hook in row["hooks"]]
     return {**row, "hooks": hooks, "tools": tools}

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NoReturn
 
-from hookline_hookspecs import Host
+from hookline_hookspecs import Host, origins_from_json
+from hookline_origins.kept import named, strangers
 
 from .output import confirm, out, out_json, stop, table
 from .service import inspection
@@ -70,7 +71,7 @@ async def show(host: Host, given: Given) -> None:
         return
     for message in messages:
         for block in message["blocks"]:
-            out(f"[{message['role']}] {_block_text(block)}")
+            out(f"[{message['role']}{_from(block)}] {_block_text(block)}")
 
 
 async def export(host: Host, given: Given) -> None:
@@ -134,17 +135,34 @@ async def _messages(host: Host, session_id: str) -> list[dict[str, Any]]:
     """The stored messages, oldest first: ``seq turn role blocks created``."""
     rows = await host.storage.fetch("messages", id=session_id)
     return [
-        {
-            "seq": row["seq"],
-            "turn": row["turn"],
-            **jsonlib.loads(row["body"]),
-            "created": row["created"],
-        }
+        {"seq": row["seq"], "turn": row["turn"], **_body(row), "created": row["created"]}
         for row in rows
     ]
 
 
+def _body(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A message's ``role`` and ``blocks``; one that cannot be read is given as it is stored."""
+    try:
+        body = jsonlib.loads(row["body"])
+        if [_block_text(block) for block in body["blocks"]] and isinstance(body["role"], str):
+            return dict(body)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        pass
+    return {"role": "unreadable", "blocks": [{"type": "unreadable", "stored": str(row["body"])}]}
+
+
+def _from(block: Mapping[str, Any]) -> str:
+    """Where a block came from, unless the operator or the agent itself wrote it."""
+    try:
+        others = strangers(origins_from_json(block.get("origins")))
+    except (ValueError, TypeError):
+        return ", from what cannot be read"
+    return f", from {named(others)}" if others else ""
+
+
 def _block_text(block: Mapping[str, Any]) -> str:
+    if block["type"] == "unreadable":
+        return f"this message cannot be read; it is stored as: {block['stored'][:SHOWN]}"
     if block["type"] == "tool_call":
         return f"→ {block['name']} {jsonlib.dumps(block['arguments'], ensure_ascii=False)}"
     if block["type"] == "tool_result":

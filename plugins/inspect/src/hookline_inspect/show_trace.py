@@ -6,7 +6,8 @@ import json as jsonlib
 from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
 
-from hookline_hookspecs import Host
+from hookline_hookspecs import Host, origins_from_json
+from hookline_origins.kept import named, strangers
 
 from . import traces
 from .output import FAILED, out, out_json, stop
@@ -79,4 +80,6 @@ def _line(tree: traces.Tree) -> str:
         names = ", ".join(changed["fields"])
         parts.append(f"changed {names} (−{changed['removed']} +{changed['added']} characters)")
     parts += [part for part in (tree["verdict"], tree["reason"]) if part]
+    if others := strangers(origins_from_json(tree.get("origins"))):
+        parts.append(f"from {named(others)}")
     return ", ".join(parts)

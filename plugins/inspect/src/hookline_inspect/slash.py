@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hookline_hookspecs import Context, Refused
 
-from .service import inspection
+from .listing import every_plugin
 from .usage import model_of
 
 LISTED = 20
@@ -42,7 +42,7 @@ async def sessions(ctx: Context) -> str:
 async def plugins(ctx: Context) -> str:
     """Every plugin that config names or that is on, with its state and the reason."""
     lines = []
-    for row in await inspection(ctx.host).plugins():
+    for row in await every_plugin(ctx.host):
         if row["state"] != "off" or "warnings" in row:  # config names it
             reason = f": {row['reason']}" if row["reason"] else ""
             lines.append(f"{row['name']} {row['state']}{reason}")

@@ -12,11 +12,13 @@ from hookline_hookspecs import (
     ContextBlock,
     Deny,
     ModelResponse,
+    Origin,
     Question,
     Section,
     Step,
     ToolCall,
     ToolResult,
+    merge_origins,
 )
 
 from .changes import change, size
@@ -41,6 +43,7 @@ class Seen:
     changed: dict[str, Any] | None = None
     verdict: str | None = None
     reason: str | None = None
+    origins: tuple[Origin, ...] = ()
 
 
 def see(ctx: Context, step: Step, inner: Step | None, task: int, chars: int) -> Seen:
@@ -56,14 +59,24 @@ def see(ctx: Context, step: Step, inner: Step | None, task: int, chars: int) -> 
     elif kind == "tool":
         seen.name, seen.plugin = seen.tool, seen.owner or step.plugin
         _tool(seen, step, chars)
+        declared = ctx.tool.origins if ctx.tool is not None else ()
+        seen.origins = _origins(step.result, chars) or declared
     else:
         seen.changed = _changed(step, inner)
+        seen.origins = _origins(step.result, chars)
         seen.verdict, reason = _verdict(step, inner)
         seen.reason = masked(reason, chars) if reason else None
     if step.failure is not None and seen.verdict is None:
         seen.verdict = "stopped" if not isinstance(step.failure, Exception) else "failed"
         seen.reason = masked(_failure(step.failure), chars)
     return seen
+
+
+def _origins(result: Any, chars: int) -> tuple[Origin, ...]:
+    """Where what a step has read came from."""
+    parts = result if isinstance(result, list | tuple) else (result,)
+    found = [part.origins for part in parts if isinstance(part, ContextBlock | ToolResult)]
+    return tuple([Origin(one.kind, masked(one.source, chars)) for one in merge_origins(*found)])
 
 
 def _call(event: Any) -> ToolCall | None:

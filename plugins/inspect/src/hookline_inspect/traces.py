@@ -11,7 +11,8 @@ from hookline_hookspecs import Host, Transaction
 from .service import inspection
 
 Tree: TypeAlias = dict[str, Any]
-"""A step: ``type name plugin ms changed verdict reason children``."""
+"""A step: ``type name plugin ms changed verdict reason children``, and ``origins`` if it read
+anything."""
 TABLE = "inspect_traces"
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from hookline_hookspecs import merge_origins, origins_to_json
+
 from .recorder import Recording
 from .step import Seen
 from .traces import Tree
@@ -94,6 +96,7 @@ def _call_tree(nodes: Sequence[_Node]) -> Tree:
         "verdict": strictest,
         "reason": reason,
         "children": _by_call(nodes, seen[0].call),
+        **_from(seen),
     }
 
 
@@ -118,7 +121,14 @@ def _tree(node: _Node) -> Tree:
         "verdict": seen.verdict,
         "reason": seen.reason,
         "children": _by_call(node.inside, seen.call),
+        **_from([seen]),
     }
+
+
+def _from(steps: Sequence[Seen]) -> Tree:
+    """Where what was read came from, as ``[kind, source]``; nothing where nothing was read."""
+    origins = merge_origins(*[one.origins for one in steps])
+    return {"origins": origins_to_json(origins)} if origins else {}
 
 
 def _ms(steps: Sequence[Seen]) -> float:

@@ -48,6 +48,9 @@ class Switch:
     def report(self, plugins: list[str]) -> None:
         """Say of each plugin whether it is on; a warning where it is not, with the reason."""
         states = self.states()
+        if not states:
+            warn("nothing says whether it is on: `hookline plugins list` comes with plugin inspect")
+            return
         for plugin in plugins:
             found = states.get(plugin, State("off", "hookline plugins list does not show it"))
             if found.state == "on":

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from .authors import author, quoted_from
 from .errors import (
     BadMarkup,
     CannotStart,
@@ -19,9 +20,10 @@ from .kit import Kit, KitOptions
 from .markdown import Painter, paint
 from .splitting import Piece, cut, length_of, split
 from .watchdog import Patience, Watchdog
-from .wire import Limits, Take, Wire
+from .wire import LINK_PREVIEWS, Limits, Take, Wire
 
 __all__ = [
+    "LINK_PREVIEWS",
     "BadMarkup",
     "CannotStart",
     "Gone",
@@ -42,8 +44,10 @@ __all__ = [
     "Watchdog",
     "Wire",
     "WireError",
+    "author",
     "cut",
     "length_of",
     "paint",
+    "quoted_from",
     "split",
 ]

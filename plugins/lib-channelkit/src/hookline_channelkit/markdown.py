@@ -54,7 +54,7 @@ class Painter(ABC):
         """A block quotation."""
 
     def image(self, alt: str, url: str) -> str:
-        """A picture, as a link to it."""
+        """A picture, as a link to it: an embedded one would be fetched from wherever it says."""
         return self.link(self.text(alt or url), url)
 
     def heading(self, inner: str, level: int) -> str:

@@ -7,6 +7,17 @@ from typing import Literal, Protocol
 
 from hookline_hookspecs import Attachment, Audio, Inbound
 
+LINK_PREVIEWS = False
+"""Whether a channel may let its platform, or a reader's app, fetch what an answer links to: never.
+
+A preview is a request that nobody has made, to an address that the model wrote; what the address
+holds (``https://example.org/?d=SECRET``) is sent with it. A wire switches previews off in each
+:meth:`Wire.text`, :meth:`Wire.edit` and caption: Telegram ``link_preview_options.is_disabled``,
+Discord the flag ``SUPPRESS_EMBEDS``, Slack ``unfurl_links`` and ``unfurl_media`` false. Where a
+platform has no such switch, an address is sent as code. For the same reason a Markdown image is a
+text link (:meth:`Painter.image`), and a file is sent as bytes, never as an address.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -70,7 +81,7 @@ class Wire(Protocol):
     async def text(
         self, chat: str, text: str, *, rich: bool, reply_to: str | None, choices: tuple[str, ...]
     ) -> str:
-        """Send a message, with a button for each choice; its id.
+        """Send a message, with a button for each choice and no link previews; its id.
 
         ``rich`` text is in the platform's dialect, as :meth:`render` made it. ``reply_to`` may be
         a message that the platform does not know (then it is left out).
@@ -79,7 +90,8 @@ class Wire(Protocol):
     async def edit(
         self, chat: str, message_id: str, text: str, *, rich: bool, choices: tuple[str, ...] = ()
     ) -> None:
-        """Replace a message. Raises :class:`Lost` or :class:`NotModified` besides."""
+        """Replace a message, without link previews. Raises :class:`Lost` or
+        :class:`NotModified` besides."""
 
     async def delete(self, chat: str, message_id: str) -> None:
         """Remove a message. Raises :class:`Lost` if it is not there or cannot be removed."""

@@ -1,14 +1,36 @@
-"""What plugins share that ask a model's server: connection pools, and failures as typed errors.
+"""What plugins share that ask a model's server: one boundary, connection pools, typed errors.
 
+:class:`Boundary` lets through an answer within :class:`Limits` or an error, and nothing else.
 :class:`Pools` opens an SDK's clients as they are needed. :class:`Failures` makes an error of
 ``hookline_hookspecs`` of whatever went wrong, with a sentence that names the server and says what
 to do. No SDK and no HTTP client is imported before a request is sent.
 """
 
+from .boundary import IDENTITY, Boundary
 from .causes import Cause
+from .content import CleanSink, clean, count
 from .failures import Failures, ServerSaid
+from .limits import IDLE, TOTAL, Exceeded, Limits
 from .pools import Pools
 from .reading import QUOTED, retry_after, words
 from .sentences import PROVIDER
 
-__all__ = ["PROVIDER", "QUOTED", "Cause", "Failures", "Pools", "ServerSaid", "retry_after", "words"]
+__all__ = [
+    "IDENTITY",
+    "IDLE",
+    "PROVIDER",
+    "QUOTED",
+    "TOTAL",
+    "Boundary",
+    "Cause",
+    "CleanSink",
+    "Exceeded",
+    "Failures",
+    "Limits",
+    "Pools",
+    "ServerSaid",
+    "clean",
+    "count",
+    "retry_after",
+    "words",
+]

@@ -50,6 +50,8 @@ class Cause(Enum):
     UNREADABLE = "the answer is not what the wire prescribes"
     NO_ANSWER = "a success that holds no answer, such as a web page"
     UNUSABLE = "no request can be made of the settings"
+    MOVED = "the server sends the request elsewhere, where the key must not go"
+    TOO_MUCH = "the answer is larger than any that is taken, or cannot be unpacked"
 
 
 ERRORS: dict[Cause, type[ProviderError]] = {
@@ -69,6 +71,8 @@ ERRORS: dict[Cause, type[ProviderError]] = {
     Cause.UNREADABLE: NetworkError,
     Cause.NO_ANSWER: BadRequest,
     Cause.UNUSABLE: BadRequest,
+    Cause.MOVED: BadRequest,
+    Cause.TOO_MUCH: NetworkError,
 }
 
 

@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 from hookline_hookspecs import ProviderError
+from hookline_secretfilter import SecretFilter
 
 from .causes import ERRORS, Cause, cause_of, is_too_long
+from .limits import Exceeded, Stalled
 from .reading import is_page, retry_after, status_of, words
 from .sentences import PROVIDER
-
-_SHORTEST_SECRET = 5
-"""A shorter secret, such as ``none``, is a word that a server may well use."""
 
 
 class ServerSaid(Exception):
@@ -45,6 +45,9 @@ class Failures:
     secret: str = field(default="", repr=False)
     sentences: Mapping[Cause, str] = field(default_factory=lambda: PROVIDER)
 
+    def _hidden(self, text: str) -> str:
+        return SecretFilter([self.secret]).redacted(text) if self.secret else text
+
     def failure(self, cause: Cause, said: Any = "", **fields: str) -> ProviderError:
         """The error for a cause; ``said`` is an error body, a text or an exception."""
         return self._failure(cause, said, fields)
@@ -53,7 +56,7 @@ class Failures:
         self, status: int, body: Any, headers: Mapping[str, str], **fields: str
     ) -> ProviderError:
         """The error for a response of ``status`` 400 or more."""
-        said = words(body)
+        said = words(body, self._hidden)
         told = f"({status}{': ' + said if said else ''})"
         fields = {"told": told, **fields}
         return self._failure(cause_of(status, body), body, fields, retry_after(headers))
@@ -77,8 +80,15 @@ class Failures:
             failure = self.explained(error, sdk, **fields)
             if failure is None:
                 raise
-            # What cannot be sent is quoted by the library, key and all, and logs show causes.
-            raise failure from None if _is_unusable(error) else error
+            raise failure from self.shown_cause(error)
+
+    @staticmethod
+    def shown_cause(error: Exception) -> Exception | None:
+        """``error`` if a log may show it as the cause of a failure, else None.
+
+        What cannot be sent is quoted by the library, key and all.
+        """
+        return None if _is_unusable(error) else error
 
     def explained(self, error: Exception, sdk: Any, **fields: str) -> ProviderError | None:
         """The error in place of an exception, or None if it is not the server's or the network's.
@@ -88,7 +98,15 @@ class Failures:
         """
         import httpx2
 
+        match _innermost(error, (Exceeded, Stalled)):
+            case Exceeded() as exceeded:
+                return self.failure(Cause.TOO_MUCH, exceeded, **fields)
+            case Stalled():
+                return self.failure(Cause.TIMED_OUT, **fields)
         match error:
+            case sdk.APIStatusError() if 300 <= error.status_code < 400:
+                location = error.response.headers.get("location", "")
+                return self.failure(Cause.MOVED, _place(location), **fields)
             case sdk.APIStatusError() if error.status_code >= 400:
                 headers = error.response.headers
                 return self.refused(error.status_code, error.body, headers, **fields)
@@ -114,13 +132,11 @@ class Failures:
     def _failure(
         self, cause: Cause, said: Any, fields: Mapping[str, str], wait: float | None = None
     ) -> ProviderError:
-        text = words(_reason(said) if isinstance(said, BaseException) else said)
+        text = words(_reason(said) if isinstance(said, BaseException) else said, self._hidden)
         given = {"said": text or "it gave no reason", **self.fields, **fields}
         given["when"] = f"in {wait:.0f} s" if wait else "in a minute"
         sentence = self.sentences[cause].format_map(given)
-        if len(self.secret) >= _SHORTEST_SECRET:
-            sentence = sentence.replace(self.secret, "…")
-        return ERRORS[cause](sentence, retry_after=wait)
+        return ERRORS[cause](self._hidden(sentence), retry_after=wait)
 
 
 def _is_unusable(error: Exception) -> bool:
@@ -129,6 +145,27 @@ def _is_unusable(error: Exception) -> bool:
 
     unusable = (httpx2.LocalProtocolError, httpx2.UnsupportedProtocol)
     return isinstance(error.__cause__, unusable)
+
+
+def _innermost(error: BaseException, kinds: tuple[type[Exception], ...]) -> BaseException | None:
+    """The first error of ``kinds`` among an error and what caused it."""
+    for _ in range(8):
+        if isinstance(error, kinds):
+            return error
+        following = error.__cause__ or error.__context__
+        if following is None:
+            return None
+        error = following
+    return None
+
+
+def _place(location: str) -> str:
+    """Scheme and host of an address; its path and query may hold what nobody should read."""
+    try:
+        parts = urlsplit(location)
+        return f"{parts.scheme}://{parts.hostname}" if parts.hostname else "without a host"
+    except ValueError:
+        return "which cannot be read"
 
 
 def _reason(error: BaseException) -> str:

@@ -7,9 +7,11 @@ import html
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+_DEEPEST = 8
+"""Errors inside errors that are looked at."""
 QUOTED = 400
 """Characters of a server's own words that an error repeats."""
 _LOOKED_AT = 20_000
@@ -39,12 +41,13 @@ _STATUS_OF = {
 """The status that goes with an error's ``code`` or ``type``, for errors that come in a stream."""
 
 
-def words(body: Any) -> str:
+def words(body: Any, hidden: Callable[[str], str] = str) -> str:
     """A server's own words out of any shape of error body, in one line of bounded length.
 
-    Empty if there are none. A web page is told by its title, or else by its text.
+    Empty if there are none. A web page is told by its title, or else by its text. ``hidden`` takes
+    secrets out, before the text is cut.
     """
-    text = _text(_parsed(body))[:_LOOKED_AT]
+    text = hidden(_text(_parsed(body))[:_LOOKED_AT])
     if is_page(text):
         title = _TITLE.search(text)
         text = html.unescape(title[1] if title else _TAG.sub(" ", text))
@@ -62,23 +65,35 @@ def is_page(body: Any) -> bool:
 
 def codes(body: Any) -> str:
     """The codes and types that an error body names, those of an error inside it included."""
-    if not isinstance(body, Mapping):
-        return ""
-    own = [str(body[key]) for key in ("code", "type") if body.get(key)]
-    return " ".join(filter(None, [*own, codes(body.get("error"))]))
+    found: list[str] = []
+    for _ in range(_DEEPEST):
+        if not isinstance(body, Mapping):
+            break
+        found += [code for key in ("code", "type") if (code := _scalar(body.get(key)))]
+        body = body.get("error")
+    return " ".join(found)
 
 
 def status_of(body: Any) -> int:
     """The HTTP status that an error body amounts to; 0 if it does not say."""
-    if not isinstance(body, Mapping):
-        return 0
-    for key in ("code", "status", "type"):
-        value = str(body.get(key) or "")
-        if value.isdecimal() and 400 <= int(value) < 600:
-            return int(value)
-        if value in _STATUS_OF:
-            return _STATUS_OF[value]
-    return status_of(body.get("error"))
+    for _ in range(_DEEPEST):
+        if not isinstance(body, Mapping):
+            break
+        for key in ("code", "status", "type"):
+            value = _scalar(body.get(key))
+            if len(value) == 3 and value.isascii() and value.isdecimal() and value[0] in "45":
+                return int(value)
+            if value in _STATUS_OF:
+                return _STATUS_OF[value]
+        body = body.get("error")
+    return 0
+
+
+def _scalar(value: Any) -> str:
+    """A code as text: empty for what no code is."""
+    if isinstance(value, str):
+        return value[:QUOTED]
+    return str(value) if isinstance(value, int) and 0 < value < 1_000_000 else ""
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
@@ -106,14 +121,16 @@ def _parsed(body: Any) -> Any:
         return text
 
 
-def _text(body: Any) -> str:
+def _text(body: Any, deepest: int = _DEEPEST) -> str:
     if isinstance(body, str):
         return body
+    if not deepest:
+        return ""
     if isinstance(body, Mapping):
         for key in ("message", "error", "detail", "msg", "error_description"):
-            if found := _text(body.get(key)):
+            if found := _text(body.get(key), deepest - 1):
                 return found
         return codes(body)
     if isinstance(body, list):
-        return "; ".join(filter(None, map(_text, body[:3])))
+        return "; ".join(filter(None, (_text(one, deepest - 1) for one in body[:3])))
     return ""

@@ -36,7 +36,7 @@ PROVIDER: dict[Cause, str] = {
     Cause.GAVE_UP: "{name} gave up waiting for the request to {model} {told}. Try again.",
     Cause.TIMED_OUT: (
         "{name} did not answer for {model} in time. Try again, or raise "
-        "`providers.{name}.timeout` (seconds)."
+        "`providers.{name}.timeout` and `total_timeout` beside it (seconds)."
     ),
     Cause.LOST: (
         "The connection to {name} ({host}) failed while asking {model}: {said}. Check the "
@@ -50,6 +50,15 @@ PROVIDER: dict[Cause, str] = {
     Cause.NO_ANSWER: (
         "{name} answered the request to {model} with something other than a message "
         "({said}). Check `providers.{name}.base_url`."
+    ),
+    Cause.MOVED: (
+        "{name} sends the request to {model} on to another address ({said}), which is not "
+        "followed, so that the key goes nowhere else. If that address is right, set it as "
+        "`providers.{name}.base_url`."
+    ),
+    Cause.TOO_MUCH: (
+        "{name} sent more for {model} than is taken of an answer: {said}. Try again; if it "
+        "stays, check `providers.{name}.base_url` or choose another model with /model."
     ),
     Cause.UNUSABLE: (
         "No request can be sent to {name}: {said}. Check `base_url`, `api_key` and `headers` "

@@ -17,11 +17,12 @@ from hookline_hookspecs import Context, Host, Refused, Transaction
 from .config import MemoryConfig
 from .fact import Fact
 from .facts import Writer
-from .log import DAY, Origin, add_entry, find_entry, undone_by
+from .log import DAY, Source, add_entry, find_entry, undone_by
 from .notechanges import Written, change_notes, take_back, undo_notes
 from .notefile import NoteFile
 from .notes import Notes, entry_of
 from .operations import NOTE_ACTIONS, Operation
+from .origins import keep_notes
 from .places import Places
 from .wording import Complaint, one_line, storable, used
 
@@ -41,15 +42,15 @@ class Changes:
         self._places = places
 
     async def make(
-        self, ctx: Context, origin: Origin, operations: Sequence[Operation]
+        self, ctx: Context, source: Source, operations: Sequence[Operation]
     ) -> tuple[str, list[Mapping[str, Any]]]:
         """Do all ``operations`` or none; return sentences about them, and the changes.
 
         Raises:
             Complaint: one cannot be done; nothing was changed.
         """
-        learnt = [await self._learn(ctx, origin, operation) for operation in operations]
-        told, changes, notes = await _whole(self._commit(origin, ctx.operator, learnt))
+        learnt = [await self._learn(ctx, source, operation) for operation in operations]
+        told, changes, notes = await _whole(self._commit(source, ctx.operator, learnt))
         sentences = [
             self._sentence(given, new, sentence)
             for given, new, sentence in zip(operations, learnt, told, strict=True)
@@ -59,29 +60,30 @@ class Changes:
         return " ".join(sentences), changes
 
     async def _commit(
-        self, origin: Origin, operator: bool, operations: Sequence[Operation]
+        self, source: Source, operator: bool, operations: Sequence[Operation]
     ) -> tuple[list[str], list[Mapping[str, Any]], Notes | None]:
         """Make the changes; return a sentence for each operation, the changes, and the notes after
         them."""
         notes = [one for one in operations if one.action in NOTE_ACTIONS]
-        files = self._places.writable(origin.chat, operator)
+        files = self._places.writable(source.chat, operator)
         written = await self._write_notes(files, notes) if notes else None
 
         def work(db: Transaction) -> tuple[list[str], list[Mapping[str, Any]]]:
-            writer = Writer(db, origin.chat, self._host.now())
+            writer = Writer(db, source.chat, self._host.now())
             said = iter(written.sentences if written else ())
             sentences = [
-                next(said) if one.action in NOTE_ACTIONS else self._do(writer, origin, one)
+                next(said) if one.action in NOTE_ACTIONS else self._do(writer, source, one)
                 for one in operations
             ]
             changes = [*(written.changes if written else ()), *writer.changes]
-            add_entry(db, origin, changes, self._host.now())
+            keep_notes(db, written.changes if written else (), source.origins)
+            add_entry(db, source, changes, self._host.now())
             return sentences, changes
 
         sentences, changes = await self._transact(work, written)
         return sentences, changes, written.first if written else None
 
-    async def undo(self, number: int, origin: Origin) -> int:
+    async def undo(self, number: int, source: Source) -> int:
         """Revert the log's row ``number``; return the number of the new row.
 
         Raises:
@@ -108,7 +110,7 @@ class Changes:
             for change in reversed(facts):
                 writer.put_back(_fact(change["before"]), _fact(change["after"]))
             changes = [*(written.changes if written else ()), *writer.changes]
-            to = replace(origin, chat=entry.chat, how="undo")
+            to = replace(source, chat=entry.chat, how="undo")
             return add_entry(db, to, changes, self._host.now(), undoes=number)
 
         made: int = await self._transact(work, written)
@@ -126,7 +128,7 @@ class Changes:
 
         await self._host.storage.transact(work)
 
-    async def _learn(self, ctx: Context, origin: Origin, operation: Operation) -> Operation:
+    async def _learn(self, ctx: Context, source: Source, operation: Operation) -> Operation:
         """Return ``operation`` with its content as ``pre_learn`` allows it."""
         if not operation.content:
             return operation
@@ -135,7 +137,7 @@ class Changes:
         text = tidy(operation.content)
         kind = "note" if note else "fact"
         try:
-            passed = await ctx.learn(text, f"memory, session {origin.session_id}", kind)
+            passed = await ctx.learn(text, f"memory, session {source.session_id}", kind)
         except Refused as error:
             raise Complaint(f"this may not be remembered: {error}") from None
         return replace(operation, content=text if passed == text else tidy(storable(passed)))
@@ -157,21 +159,22 @@ class Changes:
         limit = self._config.notes_max_chars
         return await asyncio.to_thread(change_notes, files, operations, limit, self._locks)
 
-    def _do(self, writer: Writer, origin: Origin, operation: Operation) -> str:
+    def _do(self, writer: Writer, source: Source, operation: Operation) -> str:
         if operation.action == "forget":
             return writer.forget(operation.old_text)
         now = self._host.now()
         fact = Fact(
             0,
-            origin.chat.channel,
-            origin.chat.chat_id,
+            source.chat.channel,
+            source.chat.chat_id,
             operation.content,
             operation.category,
-            CONFIDENCE.get(origin.how, SURE),
-            origin.session_id,
-            origin.turn_id,
+            CONFIDENCE.get(source.how, SURE),
+            source.session_id,
+            source.turn_id,
             now,
             None if operation.ttl is None else now + operation.ttl,
+            source.origins,
         )
         return writer.remember(fact, self._config.facts_max)
 
@@ -197,7 +200,7 @@ class Changes:
 
 
 def _fact(row: Mapping[str, Any] | None) -> Fact | None:
-    return None if row is None else Fact(**row)
+    return None if row is None else Fact.from_json(row)
 
 
 async def _whole(work: Coroutine[Any, Any, T]) -> T:

@@ -17,11 +17,13 @@ from typing import Annotated, Any
 
 import typer
 from hookline_chatfiles import Chat, LearnedSource
-from hookline_hookspecs import HooklineError, Host
+from hookline_hookspecs import HooklineError, Host, origins_from_json, origins_to_json
+from hookline_origins.kept import read
 
 from .changes import Changes
 from .facts import Facts
-from .log import Entry, Origin, newest
+from .log import Entry, Source, newest
+from .origins import shown
 from .places import TERMINAL, Places
 from .wording import Complaint, one_line
 
@@ -91,8 +93,8 @@ class Commands:
             if not last.isdecimal() or len(last) > 15:
                 raise Complaint(f"{one_line(number, 40)!r} is no number of `hookline memory log`")
             if not name:
-                origin = Origin(Chat(TERMINAL, "default"), "", "", "undo")
-                made = await self._changes.undo(int(last), origin)
+                source = Source(Chat(TERMINAL, "default"), "", "", "undo")
+                made = await self._changes.undo(int(last), source)
                 _out(f"Undone; `hookline memory undo {made}` takes that back.")
                 return
             source = next((one for one in self._sources() if one.name == name), None)
@@ -142,12 +144,19 @@ class Commands:
                 "session": row["session_id"],
                 "turn": row["turn"],
                 "turn_id": row["turn_id"],
+                "origins": origins_to_json(read(row["origins"])),
             }
             for row in await self._facts.all()
         ]
 
 
-_BY_HAND: Mapping[str, Any] = {"at": None, "session": "", "turn": None, "turn_id": ""}
+_BY_HAND: Mapping[str, Any] = {
+    "at": None,
+    "session": "",
+    "turn": None,
+    "turn_id": "",
+    "origins": [],
+}
 
 
 def _name(chat: Chat | None) -> str:
@@ -157,7 +166,8 @@ def _name(chat: Chat | None) -> str:
 
 def _where(entry: Entry) -> dict[str, Any]:
     turn = {"turn": entry.turn, "turn_id": entry.turn_id}
-    return {"at": entry.at, "session": entry.session_id, **turn}
+    origins = {"origins": origins_to_json(entry.origins)}
+    return {"at": entry.at, "session": entry.session_id, **turn, **origins}
 
 
 def _entry_row(entry: Entry) -> dict[str, Any]:
@@ -183,7 +193,8 @@ def _trace(row: Mapping[str, Any]) -> str:
     if not row["session"]:
         return when
     turn = f", turn {row['turn']}" if row["turn"] else ""
-    return f"{when}  session {row['session']}{turn}"
+    from_ = shown(origins_from_json(row.get("origins")))
+    return f"{when}  session {row['session']}{turn}{from_ and f'  {from_}'}"
 
 
 def _fading(row: Mapping[str, Any]) -> str:

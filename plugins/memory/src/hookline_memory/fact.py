@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
+
+from hookline_hookspecs import Origin, origins_from_json, origins_to_json
+from hookline_origins.kept import read, stored
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
     """A fact. Times are Unix seconds, ``confidence`` is from 0 to 1; ``turn_id`` is the turn of
-    ``session_id`` from which it was learnt."""
+    ``session_id`` from which it was learnt, ``origins`` are those of what it was learnt from."""
 
     id: int
     channel: str
@@ -23,15 +26,25 @@ class Fact:
     turn_id: str
     created: float
     expires_at: float | None
+    origins: tuple[Origin, ...] = ()
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Fact:
         """A row as a fact."""
-        return cls(**{field.name: row[field.name] for field in fields(cls)})
+        return cls(**_columns(row), origins=read(row["origins"]))
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Fact:
+        """A fact of the log."""
+        return cls(**_columns(data), origins=origins_from_json(data.get("origins")))
+
+    def to_row(self) -> dict[str, Any]:
+        """The columns."""
+        return {**_columns(self), "origins": stored(self.origins)}
 
     def to_json(self) -> dict[str, Any]:
         """For the log."""
-        return asdict(self)
+        return {**_columns(self), "origins": origins_to_json(self.origins)}
 
     def line(self) -> str:
         """Return the fact as a model reads it; :mod:`.shown` recognises it."""
@@ -40,3 +53,11 @@ class Fact:
         if self.expires_at is not None:
             until = f", until {datetime.fromtimestamp(self.expires_at, UTC).date()}"
         return f"- {self.content} [{self.category}, {day}{until}]"
+
+
+def _columns(given: Fact | Mapping[str, Any]) -> dict[str, Any]:
+    """Every field but the origins."""
+    names = [one.name for one in fields(Fact) if one.name != "origins"]
+    if isinstance(given, Fact):
+        return {name: getattr(given, name) for name in names}
+    return {name: given[name] for name in names}

@@ -13,6 +13,7 @@ from typing import Any
 
 from hookline_chatfiles import Chat
 from hookline_hookspecs import Host, Transaction
+from hookline_origins.kept import is_outside
 
 from .fact import Fact
 from .ranking import Query, Ranking
@@ -103,8 +104,9 @@ class Writer:
         old, wider = twin
         confidence = round(min(1.0, max(old.confidence, fact.confidence) + REPEATED), 2)
         new = replace(fact, id=old.id, confidence=confidence)
-        if not wider:
-            new = replace(new, content=old.content)
+        if not wider:  # its words stay; whoever says them again stands for them, but no page does
+            origins = old.origins if is_outside(new.origins) else new.origins
+            new = replace(new, content=old.content, origins=origins)
         self._change(old, new, "update")
         return "Remembered; it replaces a fact that said less." if wider else "It was known."
 
@@ -148,7 +150,7 @@ class Writer:
             self._db.execute("delete_fact", id=old.id)
             self._db.execute("unindex_fact", id=old.id)
         if new is not None:
-            self._db.execute("add_fact", **new.to_json())
+            self._db.execute("add_fact", **new.to_row())
             chat = Chat(new.channel, new.chat_id)
             terms_ = index_terms(new.content)
             self._db.execute("index_fact", id=new.id, chat=mark_of(chat), terms=terms_)

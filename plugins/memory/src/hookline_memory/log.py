@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from hookline_chatfiles import Chat
-from hookline_hookspecs import Context, Host, Transaction
+from hookline_hookspecs import Context, Host, Origin, Transaction
+from hookline_origins.kept import kept, read, stored
 
 from .facts import next_number
 
@@ -20,28 +21,32 @@ DAY = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class Source:
     """Where something comes from: the chat, the session and its turn, and how (``chat``,
-    ``review``, ``command``, ``undo``, or the kind of another session)."""
+    ``review``, ``command``, ``undo``, or the kind of another session). ``origins`` are those of
+    what it was learnt from."""
 
     chat: Chat
     session_id: str
     turn_id: str
     how: str
+    origins: tuple[Origin, ...] = ()
 
     @classmethod
-    async def of(cls, ctx: Context) -> Origin:
-        """Return the origin of what a turn learns.
+    async def of(cls, ctx: Context) -> Source:
+        """Return the source of what a turn learns.
 
         A review learns from the session that it reviews, so that session's last turn is named.
         """
         session = ctx.session
-        chat = Chat.of(session)
+        chat, origins = Chat.of(session), kept(ctx.origins)
         if session.kind == "review" and session.parent_id:
             rows = await ctx.host.storage.fetch("last_turn", session_id=session.parent_id)
-            return cls(chat, session.parent_id, rows[0]["id"] if rows else "", "review")
+            turn_id = rows[0]["id"] if rows else ""
+            return cls(chat, session.parent_id, turn_id, "review", origins)
         turn_id = ctx.turn.id
-        return cls(chat, session.id, turn_id, session.kind if turn_id else "command")
+        how = session.kind if turn_id else "command"
+        return cls(chat, session.id, turn_id, how, origins)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +64,7 @@ class Entry:
     changes: Sequence[Mapping[str, Any]]
     undoes: int | None
     undone_by: int | None
+    origins: tuple[Origin, ...] = ()
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Entry:
@@ -74,12 +80,13 @@ class Entry:
             json.loads(row["changes"]),
             row["undoes"],
             row.get("undone_by"),
+            read(row["origins"]),
         )
 
 
 def add_entry(
     db: Transaction,
-    origin: Origin,
+    source: Source,
     changes: Sequence[Mapping[str, Any]],
     now: float,
     undoes: int | None = None,
@@ -92,13 +99,14 @@ def add_entry(
         "add_entry",
         number=number,
         at=now,
-        channel=origin.chat.channel,
-        chat_id=origin.chat.chat_id,
-        session_id=origin.session_id,
-        turn_id=origin.turn_id,
-        origin=origin.how,
+        channel=source.chat.channel,
+        chat_id=source.chat.chat_id,
+        session_id=source.session_id,
+        turn_id=source.turn_id,
+        origin=source.how,
         changes=json.dumps(list(changes), ensure_ascii=False),
         undoes=undoes,
+        origins=stored(source.origins),
     )
     return number
 

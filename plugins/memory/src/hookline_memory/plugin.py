@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,26 +12,31 @@ from hookline_hookspecs import (
     Check,
     Context,
     ContextBlock,
+    Effect,
     Host,
     Job,
+    Origin,
     Plugin,
     Reviewer,
     Section,
     Session,
     Tool,
+    ToolCall,
     ToolOutput,
     Turn,
     command,
     hookimpl,
+    merge_origins,
 )
 from hookline_hookspecs.hooks.boot import RegisterCli
 
 from .changes import Changes
 from .config import MemoryConfig
 from .facts import Facts
-from .log import Origin
+from .log import Source
 from .notechanges import Full
 from .operations import DESCRIPTION, PARAMETERS, Recall, parse
+from .origins import note_key, of_notes
 from .places import Places
 from .reading import Reader
 from .recall import Recall as Recaller
@@ -80,7 +85,8 @@ class Memory(Plugin[MemoryConfig]):
             own = file.name != self.places.everywhere.name
             try:
                 heading = "Notes of this chat" if own else "Notes"
-                section = await self._reader.section(ctx, file, heading)
+                authors = await of_notes(self.host, file.name)
+                section = await self._reader.section(ctx, file, heading, authors)
             except Complaint as error:
                 ctx.notify(f"{error}.")
                 continue
@@ -100,22 +106,34 @@ class Memory(Plugin[MemoryConfig]):
     @hookimpl
     def register_tools(self, register: Callable[[Tool], None]) -> None:
         """The tool ``memory``."""
-        register(Tool("memory", DESCRIPTION, self._memory, parameters=PARAMETERS))
+        options: Any = {"parameters": PARAMETERS, "origin": "workspace", "effects": _effects}
+        register(Tool("memory", DESCRIPTION, self._memory, **options))
 
     async def _memory(self, /, ctx: Context, **arguments: Any) -> ToolOutput:
         """Run one call of the tool; an error becomes a result that says what to do."""
         try:
             asked = parse(arguments)
             if isinstance(asked, Recall):
-                text, data = await self._recall.answer(ctx, asked.query)
-                return _result(text, data)
+                return await self._recall.answer(ctx, asked.query)
             if ctx.session.kind == "agent":
                 raise Complaint(NOT_HERE)
-            origin = await Origin.of(ctx)
-            text, changes = await self.changes.make(ctx, origin, asked)
-            return _result(text, list(changes))
+            source = await Source.of(ctx)
+            text, changes = await self.changes.make(ctx, source, asked)
+            return ToolOutput(text, data=list(changes))
         except Complaint as error:
-            return _failure(await self._advice(ctx, error, arguments))
+            text = f"Error: {await self._advice(ctx, error, arguments)}"
+            return ToolOutput(text, ok=False, origins=await self._origins(ctx, error.entries))
+
+    async def _origins(self, ctx: Context, entries: Sequence[str]) -> tuple[Origin, ...]:
+        """Where the entries that a complaint shows came from."""
+        if not entries:
+            return ()
+        chat, shown = Chat.of(ctx.session), set(entries)
+        found = [one.origins for one in await self.facts.of_chat(chat) if one.content in shown]
+        for file in self.places.seen(chat):
+            notes = await of_notes(self.host, file.name)
+            found += [notes.get(note_key(entry), ()) for entry in shown]
+        return merge_origins(*found)
 
     async def _advice(self, ctx: Context, error: Complaint, arguments: dict[str, Any]) -> str:
         """Return the complaint as the model reads it; the last one about full notes is final."""
@@ -185,9 +203,6 @@ def _text(name: str) -> str:
     return Path(__file__).with_name(name).read_text(encoding="utf-8").strip()
 
 
-def _result(text: str, data: Any) -> ToolOutput:
-    return ToolOutput(text, data=data)
-
-
-def _failure(text: str) -> ToolOutput:
-    return ToolOutput(f"Error: {text}", ok=False)
+def _effects(ctx: Context, call: ToolCall) -> tuple[Effect, ...]:
+    """Everything but a question to the memory lasts."""
+    return () if call.arguments.get("action") == "recall" else (Effect("learn", "memory"),)

@@ -1,4 +1,5 @@
-"""Ranks facts: relevance × confidence × 0.5^(age / half-life).
+"""Ranks facts: relevance × confidence × 0.5^(age / half-life), times :data:`FROM_OUTSIDE` for what
+came from outside.
 
 Relevance is the cosine of the two texts' terms, weighed by inverse document frequency (Salton and
 Buckley, "Term-weighting approaches in automatic text retrieval", 1988): from 0 to 1, so that one
@@ -11,6 +12,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from hookline_origins.kept import is_outside
+
 from .fact import Fact
 from .terms import STEM_MARK, Term, terms
 
@@ -18,6 +21,8 @@ STEM_ONLY = 0.75
 """The weight of a match of stems whose words differ."""
 UNKNOWN = 0.6
 """The weight of a fact's terms that were not asked for: that of a word neither rare nor common."""
+FROM_OUTSIDE = 0.5
+"""The factor for a fact that came from outside: what a person said ranks above what a page said."""
 DAY = 86_400.0
 
 
@@ -74,6 +79,8 @@ class Query:
         score = relevance * fact.confidence
         if fact.category != "profile" and half_life_days > 0:
             score *= 0.5 ** (max(0.0, now - fact.created) / DAY / half_life_days)
+        if is_outside(fact.origins):
+            score *= FROM_OUTSIDE
         return Ranking(fact, relevance, score)
 
     def relevance(self, of: Sequence[Term]) -> float:

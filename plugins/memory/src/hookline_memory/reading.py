@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from hookline_hookspecs import Context, Refused
+from hookline_hookspecs import Context, Origin, Refused
 
 from .notefile import NoteFile
 from .notes import DELIMITER, Notes, mark_of
+from .origins import author, note_key
 from .wording import Complaint, counted, one_line, used
 
 REASON = 160
@@ -57,18 +58,21 @@ class Reader:
             lines.append(f"… and {counted(more, 'other')}")
         return "\n".join([f"{error}:" if lines else f"{error}.", *lines])
 
-    async def section(self, ctx: Context, file: NoteFile, heading: str) -> str | None:
+    async def section(
+        self, ctx: Context, file: NoteFile, heading: str, origins: Mapping[str, Sequence[Origin]]
+    ) -> str | None:
         """Return a file of notes with its usage, for the prompt; None if there are none.
 
-        Entries beyond the limit, in a file that was extended by hand, are left out. Raises
-        ``Unreadable``.
+        An entry that others than the operator taught is followed by who they are, by ``origins``
+        (see :func:`.origins.of_notes`). Entries beyond the limit, in a file that was extended by
+        hand, are left out. Raises ``Unreadable``.
         """
         notes = file.read().notes
         if not notes.entries:
             return None
         head = f"{heading} [{used(notes.chars, self._limit)}]"
         shown = [
-            await self.entry(ctx, number, entry, file.name)
+            await self.entry(ctx, number, entry, file.name) + _by(origins.get(note_key(entry), ()))
             for number, entry in enumerate(self._fitting(notes), 1)
         ]
         more = len(notes.entries) - len(shown)
@@ -87,3 +91,8 @@ class Reader:
         if not fitting:
             fitting.append(f"{notes.entries[0][: self._limit]}…")
         return fitting
+
+
+def _by(origins: Sequence[Origin]) -> str:
+    who = author(origins)
+    return f" [{who}]" if who else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hookline_chatfiles import Chat
-from hookline_hookspecs import Context, ContextBlock
+from hookline_hookspecs import Context, ContextBlock, Origin, ToolOutput, merge_origins
 
 from .config import MemoryConfig
 from .fact import Fact
@@ -38,30 +38,37 @@ class Recall:
             return None
         shown = shown_facts(ctx.history)
         lines: list[str] = []
+        origins: list[Origin] = []
         room = self._config.recall_max_chars
         for one in fitting:
             fact = await self._readable(ctx, one)
             line = fact.line() if fact is not None else ""
             if fact is not None and fact.content not in shown and len(line) <= room:
                 lines.append(line)
+                origins += fact.origins
                 room -= len(line) + 1
             if len(lines) == self._config.recall_limit:
                 break
-        return ContextBlock(TAG, "\n".join([HEADING, *lines])) if lines else None
+        if not lines:
+            return None
+        return ContextBlock(TAG, "\n".join([HEADING, *lines]), origins=merge_origins(origins))
 
-    async def answer(self, ctx: Context, query: str) -> tuple[str, list[dict[str, object]]]:
-        """Return the tool's result for a query, as text and as data."""
+    async def answer(self, ctx: Context, query: str) -> ToolOutput:
+        """Return the tool's result for a query; it has the origins of the facts in it."""
         found = [one for one in await self._find(ctx, query) if one.relevance >= LEAST]
         lines: list[str] = []
         data: list[dict[str, object]] = []
+        origins: list[Origin] = []
         for one in found[:ASKED]:
             fact = await self._readable(ctx, one)
             if fact is not None:
                 lines.append(fact.line())
+                origins += fact.origins
                 data.append({"score": round(one.score, 3), **fact.to_json()})
         if not lines:
-            return f"Nothing is known here about `{one_line(query, 60)}`.", []
-        return "\n".join([HEADING, *lines]), data
+            return ToolOutput(f"Nothing is known here about `{one_line(query, 60)}`.", data=[])
+        text = "\n".join([HEADING, *lines])
+        return ToolOutput(text, data=data, origins=merge_origins(origins))
 
     async def _find(self, ctx: Context, text: str) -> list[Ranking]:
         return await self._facts.find(Chat.of(ctx.session), text, self._config.half_life_days)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from hookline_chatfiles import Chat
-from hookline_hookspecs import Context
+from hookline_hookspecs import Context, Origin
 
 from .changes import Changes
 from .config import MemoryConfig
 from .fact import Fact
 from .facts import Facts
-from .log import Origin
+from .log import Source
+from .notefile import NoteFile
 from .operations import Operation
+from .origins import author, note_key, of_notes
 from .places import Places
 from .wording import Complaint, Missing, one_line, used
 
@@ -44,7 +46,9 @@ class Slash:
 
     async def _show(self, ctx: Context) -> str:
         chat = Chat.of(ctx.session)
-        notes = await asyncio.to_thread(lambda: list(self._notes(chat, ctx.operator)))
+        files = self._places.writable(chat, ctx.operator)
+        origins = {file.name: await of_notes(ctx.host, file.name) for file in files}
+        notes = await asyncio.to_thread(lambda: list(self._notes(files, origins)))
         facts = await self._facts.of_chat(chat)
         lines = [f"Facts of this chat: {len(facts)}"]
         if len(facts) > SHOWN:
@@ -52,9 +56,11 @@ class Slash:
         lines += [_line(fact) for fact in facts[-SHOWN:]]
         return "\n".join([*notes, *lines])
 
-    def _notes(self, chat: Chat, operator: bool) -> Iterator[str]:
+    def _notes(
+        self, files: Sequence[NoteFile], origins: Mapping[str, Mapping[str, Sequence[Origin]]]
+    ) -> Iterator[str]:
         """Return the files that may be changed from here; this chat may not see others."""
-        for file in reversed(self._places.writable(chat, operator)):
+        for file in reversed(files):
             everywhere = file.name == self._places.everywhere.name
             name = "Notes for every chat" if everywhere else "Notes of this chat"
             try:
@@ -63,15 +69,17 @@ class Slash:
                 yield f"{name}: {error}."
                 continue
             yield f"{name} [{used(notes.chars, self._config.notes_max_chars)}]"
-            yield from (f"- {entry}" for entry in notes.entries)
+            for entry in notes.entries:
+                from_ = author(origins[file.name].get(note_key(entry), ()))
+                yield f"- {entry}{from_ and f' [{from_}]'}"
 
     async def _forget(self, ctx: Context, wanted: str) -> str:
         """Delete the matching fact or, if there is none, the matching note."""
-        origin = await Origin.of(ctx)
+        source = await Source.of(ctx)
         for action in ("forget", "remove"):
             asked = [Operation(action, old_text=wanted)]
             try:
-                return (await self._changes.make(ctx, origin, asked))[0]
+                return (await self._changes.make(ctx, source, asked))[0]
             except Missing:
                 continue
             except Complaint as error:
@@ -80,4 +88,5 @@ class Slash:
 
 
 def _line(fact: Fact) -> str:
-    return f"#{fact.id} {fact.line().removeprefix('- ')}"
+    from_ = author(fact.origins)
+    return f"#{fact.id} {fact.line().removeprefix('- ')}{from_ and f' {from_}'}"

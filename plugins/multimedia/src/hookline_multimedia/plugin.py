@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -12,11 +12,13 @@ from hookline_hookspecs import (
     Check,
     CheckResult,
     Context,
+    Effect,
     Host,
     Job,
     Plugin,
     Reply,
     Tool,
+    ToolCall,
     ToolError,
     Turn,
     hookimpl,
@@ -66,13 +68,21 @@ class Multimedia(Plugin[MultimediaConfig]):
     def register_tools(self, register: Callable[[Tool], None]) -> None:
         """The tools whose service is there: nothing else costs tokens."""
         if self._services.at("image"):
-            register(Tool.from_function(self.generate_image))
+            register(Tool.from_function(self.generate_image, origin="workspace", effects=_makes))
         if self._services.at("vision"):
-            register(Tool.from_function(self.describe_image, read_only=True))
+            register(
+                Tool.from_function(
+                    self.describe_image, read_only=True, origin="outside", effects=_reads("image")
+                )
+            )
         if self._services.at("speech"):
-            register(Tool.from_function(self.text_to_speech))
+            register(Tool.from_function(self.text_to_speech, origin="workspace", effects=_makes))
         if self._services.at("transcription"):
-            register(Tool.from_function(self.transcribe_audio, read_only=True))
+            register(
+                Tool.from_function(
+                    self.transcribe_audio, read_only=True, origin="outside", effects=_reads("audio")
+                )
+            )
 
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:
@@ -201,3 +211,18 @@ def _some(text: str, name: str) -> str:
 
 def _short(name: str) -> str:
     return repr(name if len(name) <= 200 else name[:199] + "…")
+
+
+def _makes(ctx: Context, call: ToolCall) -> Sequence[Effect]:
+    """A file in the folder of what was made."""
+    return [Effect("write", "media")]
+
+
+def _reads(argument: str) -> Callable[[Context, ToolCall], Sequence[Effect]]:
+    """A file, or an address that is fetched."""
+
+    def effects(ctx: Context, call: ToolCall) -> Sequence[Effect]:
+        place = str(call.arguments.get(argument, ""))
+        return [Effect("network" if "://" in place else "read", place)]
+
+    return effects

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from hookline_hookspecs import Attachment, Audio, Context, Host, Refused, ToolError
+from hookline_places import open_regular
 from hookline_speech import is_kept, media_folder, open_kept
 
 CAME = "came"
@@ -43,6 +44,7 @@ class Reader:
 
     def __init__(self, host: Host, folders: Sequence[Path]) -> None:
         self._host = host
+        self._home = Path(os.path.realpath(host.home))
         self._media = media_folder(host.home)
         self._folders = [Path(os.path.realpath(folder.expanduser())) for folder in folders]
 
@@ -89,7 +91,7 @@ class Reader:
             return open_kept(self._media, path.name)
         now = {str(item.path) for item in ctx.turn.inbound.attachments}
         if name in now or name in ctx.stash.session.get(CAME, ()):
-            return path.open("rb")
+            return open_regular(path)
         try:
             return ctx.paths.open_read(ctx.paths.resolve(name))
         except Refused:
@@ -108,6 +110,8 @@ class Reader:
         try:
             real = Path(os.path.realpath(expanded))
         except ValueError:  # a NUL within
+            return None
+        if self._home in real.parents:
             return None
         return next(((folder, real) for folder in self._folders if folder in real.parents), None)
 

@@ -13,9 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from hookline_hookspecs import ToolCall
+from hookline_providerkit import Exceeded, Limits
 
 from .shapes import mapping, mappings, string
 
+MOST_PIECED = Limits().calls
+"""Calls that are put together at most; an answer with more is refused."""
 QUOTED = 120
 """How many characters of unreadable arguments an error quotes."""
 
@@ -48,7 +51,7 @@ class CallPieces:
         self._by_index: dict[Any, PartialCall] = {}
 
     def add(self, pieces: object) -> None:
-        """Take the ``tool_calls`` of one chunk."""
+        """Take the ``tool_calls`` of one chunk. Raises ``Exceeded``."""
         for position, piece in enumerate(mappings(pieces)):
             self._take(piece, position)
 
@@ -86,6 +89,8 @@ class CallPieces:
         return last
 
     def _new(self) -> PartialCall:
+        if len(self.calls) >= MOST_PIECED:
+            raise Exceeded(f"its answer holds more than {MOST_PIECED} tool calls")
         call = PartialCall()
         self.calls.append(call)
         return call
@@ -125,7 +130,9 @@ def read_calls(partials: Iterable[PartialCall], salt: str, cut: bool) -> tuple[T
 
 
 def _made_id(salt: str, position: int) -> str:
-    return "call_" + hashlib.sha256(f"{salt}/{position}".encode()).hexdigest()[:24]
+    return (
+        "call_" + hashlib.sha256(f"{salt}/{position}".encode("utf-8", "replace")).hexdigest()[:24]
+    )
 
 
 def _read(partial: PartialCall, call_id: str, cut: bool) -> ToolCall:

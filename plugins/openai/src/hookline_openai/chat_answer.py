@@ -98,11 +98,12 @@ class ChatAnswer:
         return ModelResponse(tuple(blocks), self._stop(bool(calls)), usage, raw, model)
 
     def _stop(self, calls: bool) -> ModelStop:
+        stop = STOPS.get(self._finish, "end") if self._finish else "incomplete"
+        if stop == "incomplete":
+            return stop  # a call may be missing, or one of several
         if calls:
             return "tools"
-        if self._refused:
-            return "refusal"
-        return STOPS.get(self._finish, "end") if self._finish else "incomplete"
+        return "refusal" if self._refused else stop
 
     def _take(self, delta: dict[str, Any]) -> None:
         if thinking := delta.get("reasoning_content") or delta.get("reasoning"):

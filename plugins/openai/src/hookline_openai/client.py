@@ -10,7 +10,16 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import ProviderSettings
-from hookline_providerkit import PROVIDER, Cause, Failures, Pools, ServerSaid
+from hookline_providerkit import (
+    IDENTITY,
+    PROVIDER,
+    Boundary,
+    Cause,
+    CleanSink,
+    Failures,
+    Pools,
+    ServerSaid,
+)
 
 from .dialects import Answer
 from .options import Options
@@ -39,9 +48,12 @@ class Client:
             settings.api_key.strip(),
             SENTENCES,
         )
+        self.boundary = Boundary(self._failures, options.limits())
         self._pools = Pools(self._made)
 
-    async def ask(self, path: str, body: bytes, answer: Answer, model: str, streamed: bool) -> Any:
+    async def ask(
+        self, path: str, body: bytes, answer: Answer, model: str, sink: CleanSink, streamed: bool
+    ) -> Any:
         """Send ``body`` and feed the answer to ``answer``; the raw body of a whole answer.
 
         Raises:
@@ -51,13 +63,15 @@ class Client:
             import openai
 
             host = str(sdk.base_url.host)
-            try:
-                with self._failures.explaining(openai, model=model, host=host):
+            async with self.boundary.asking(openai, sink, model=model, host=host):
+                try:
                     if streamed:
                         return await _stream(sdk, path, body, answer)
                     return await _whole(sdk, path, body, answer)
-            except openai.OpenAIError as error:
-                raise self._failures.failure(Cause.UNUSABLE, error) from error
+                except openai.APIError:
+                    raise
+                except openai.OpenAIError as error:
+                    raise self._failures.failure(Cause.UNUSABLE, error) from error
 
     async def aclose(self) -> None:
         """Close the connections; the next request opens new ones."""
@@ -75,9 +89,12 @@ class Client:
             return openai.AsyncOpenAI(
                 api_key=settings.api_key.strip() or "none",
                 base_url=settings.base_url,
-                default_headers=dict(settings.headers),
+                default_headers=dict(IDENTITY) | dict(settings.headers),
                 timeout=timeout,
                 max_retries=options.max_retries,
+                http_client=openai.DefaultAsyncHttpxClient(
+                    event_hooks=self.boundary.hooks(), follow_redirects=False
+                ),
             )
         except Exception as error:
             raise self._failures.failure(Cause.UNUSABLE, error) from error

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from hookline_providerkit import IDLE, TOTAL, Limits
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 
@@ -19,8 +20,10 @@ class Options(BaseModel):
     """Ask for a stream unless the request itself says otherwise."""
     api: Literal["chat", "responses"] = "chat"
     """``chat`` is ``/chat/completions``, ``responses`` is ``/responses``."""
-    timeout: float | None = Field(None, gt=0)
+    timeout: float | None = Field(None, gt=0, allow_inf_nan=False)
     """Seconds to wait for the next bytes; None is the SDK's own (600, and 5 to connect)."""
+    total_timeout: float = Field(TOTAL, gt=0, allow_inf_nan=False)
+    """Seconds for a request with all its repetitions and its answer."""
     max_retries: int = Field(2, ge=0)
     """How often the SDK repeats a request that met a 408, 409, 429, 5xx or a lost connection."""
     max_tokens_field: str = ""
@@ -28,6 +31,10 @@ class Options(BaseModel):
     reasoning_field: str | None = None
     """Field under which an assistant message with tool calls carries its reasoning back; empty
     sends none, None picks it by the server's address."""
+
+    def limits(self) -> Limits:
+        """The bounds of an answer."""
+        return Limits(idle=self.timeout or IDLE, total=self.total_timeout)
 
     @classmethod
     def read(cls, provider: str, options: Mapping[str, Any]) -> Options:

@@ -75,12 +75,13 @@ class OpenAIProvider:
         Raises:
             ProviderError: see the README for which failure is which error.
         """
-        answer = self._dialect.answer(on_delta)
+        sink = self._client.boundary.sink(on_delta)
+        answer = self._dialect.answer(sink)
         model = _bare(wire.model) or str(wire.fields.get("model", ""))
         body = self._dialect.body(wire)
         streamed = bool(wire.fields.get("stream"))
-        raw = await self._client.ask(self._dialect.path, body, answer, model, streamed)
-        return answer.response(wire.model, raw)
+        raw = await self._client.ask(self._dialect.path, body, answer, model, sink, streamed)
+        return self._client.boundary.admit(answer.response(wire.model, raw), model=model)
 
     async def aclose(self) -> None:
         """Close connections."""

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from hookline_hookspecs import Block, Delta, DeltaSink, ModelResponse, TextBlock, ThinkingBlock
 from hookline_hookspecs.events import ModelStop
-from hookline_providerkit import ServerSaid
+from hookline_providerkit import Exceeded, Limits, ServerSaid
 
 from .calls import PartialCall, add_arguments, read_calls
 from .shapes import mapping, mappings, string
@@ -18,6 +18,7 @@ THINKING = ("response.reasoning_summary_text.delta", "response.reasoning_text.de
 ARGUMENTS = "response.function_call_arguments.delta"
 ENDS = ("response.completed", "response.incomplete", "response.failed")
 
+MOST_ITEMS = Limits().blocks
 REASONS: dict[str, ModelStop] = {"max_output_tokens": "length", "content_filter": "refusal"}
 """``incomplete_details.reason``; a word that is not here means ``incomplete``."""
 
@@ -36,6 +37,7 @@ class ResponsesAnswer:
         """Take one event of a stream. What is not known is passed over.
 
         Raises:
+            Exceeded: there are more items than an answer may have.
             ServerSaid: the event is an error, or says that the response failed.
         """
         if not isinstance(event, dict):
@@ -43,6 +45,8 @@ class ResponsesAnswer:
         kind, index = event.get("type"), event.get("output_index")
         if not isinstance(index, int):
             index = 0
+        if len(self._items) > MOST_ITEMS or len(self._pieces) > MOST_ITEMS:
+            raise Exceeded(f"its answer holds more than {MOST_ITEMS} parts")
         if kind in TEXT:
             self._show(index, string(event.get("delta")), "text")
         elif kind in THINKING:
@@ -92,6 +96,9 @@ class ResponsesAnswer:
     def _show(self, index: int, text: str, kind: Literal["text", "thinking"]) -> None:
         if text:
             self._pieces.setdefault(index, []).append(text)
+            # What was shown belongs to the answer, whatever it was announced as.
+            item = "message" if kind == "text" else "reasoning"
+            self._items.setdefault(index, {"type": item})
             if self._sink is not None:
                 self._sink(Delta(text, kind))
 
@@ -108,6 +115,12 @@ class ResponsesAnswer:
         ]
 
     def _stop(self, items: Iterable[dict[str, Any]], calls: bool) -> ModelStop:
+        ended: ModelStop
+        done = self._final.get("status") == "completed"
+        details = mapping(self._final.get("incomplete_details"))
+        ended = "end" if done else REASONS.get(string(details.get("reason")), "incomplete")
+        if ended == "incomplete":
+            return ended  # a call may be missing, or one of several
         if calls:
             return "tools"
         if any(
@@ -116,10 +129,7 @@ class ResponsesAnswer:
             for part in mappings(item.get("content"))
         ):
             return "refusal"
-        if self._final.get("status") == "completed":
-            return "end"
-        details = mapping(self._final.get("incomplete_details"))
-        return REASONS.get(string(details.get("reason")), "incomplete")
+        return ended
 
 
 def _completed(item: dict[str, Any], text: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hookline_hookspecs import Usage
+from hookline_providerkit import count
 
 
 def read_usage(usage: object) -> Usage:
@@ -42,5 +43,4 @@ def _details(usage: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 def _count(usage: dict[str, Any], name: str) -> int:
-    value = usage.get(name)
-    return int(value) if isinstance(value, int | float) and 0 < value < 2**53 else 0
+    return count(usage.get(name))

@@ -24,7 +24,9 @@ class Osv(Plugin[OsvConfig]):
     def register_tools(self, register: Callable[[Tool], None]) -> None:
         """The tool; for how long its results stay good is a setting."""
         ttl = self.config.cache_seconds or None
-        register(Tool.from_function(self.osv_check, read_only=True, cache_ttl=ttl))
+        register(
+            Tool.from_function(self.osv_check, read_only=True, cache_ttl=ttl, origin="outside")
+        )
 
     async def osv_check(
         self, ctx: Context, package: str, ecosystem: str, version: str | None = None

@@ -31,7 +31,7 @@ from hookline_hookspecs import (
 from pydantic import BaseModel, Field
 
 from .counts import Counts
-from .prompt import calls_of, prompt, tools_of
+from .prompt import PROPOSED, calls_of, prompt, tools_of
 from .records import Due, Records
 from .trace import trace_lines
 
@@ -189,6 +189,8 @@ class Review(Plugin[ReviewConfig]):
         self._under_way[session_id] = _UnderWay(allowed, calls_of(reviewers))
         try:
             text = prompt(reviewers, due.trace)
+            if await self._has_read_from_outside(session_id):
+                text = f"{text}\n\n{PROPOSED}"
             turn = await self.host.fork(
                 session_id, text, model=due.model, kind=KIND, max_iterations=calls_of(reviewers)
             )
@@ -205,6 +207,10 @@ class Review(Plugin[ReviewConfig]):
             turn.usage.cache_read,
             turn.usage.input,
         )
+
+    async def _has_read_from_outside(self, session_id: str) -> bool:
+        messages = await self.host.messages(session_id)
+        return any(one.kind == "outside" for message in messages for one in message.origins)
 
     async def _run_by_themselves(self, session: Session, reviewers: Sequence[Reviewer]) -> None:
         for reviewer in reviewers:

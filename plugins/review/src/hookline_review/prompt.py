@@ -8,6 +8,13 @@ from pathlib import Path
 
 from hookline_hookspecs import Reviewer
 
+PROPOSED = (
+    "This conversation has read from outside. A call whose answer says that it is kept as a "
+    "proposal for the operator has done all that can be done: count it as kept, and do not make it "
+    "again in another form."
+)
+"""What is added for a conversation in which a review may only propose."""
+
 
 @cache
 def _template() -> str:

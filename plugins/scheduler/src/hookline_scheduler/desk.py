@@ -5,9 +5,9 @@ Each chat sees and changes its own jobs; the terminal sees all.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
-from hookline_hookspecs import Host
+from hookline_hookspecs import Host, Origin
 
 from . import wording
 from .complaint import Complaint
@@ -37,8 +37,11 @@ class Desk:
         """The names of the network channels whose chats may have jobs."""
         return sorted({one.name for one in self._host.channels() if one.network})
 
-    async def add(self, chat: Chat, when: str, prompt: str, timezone: str = "") -> Job:
-        """Create a job of ``chat``."""
+    async def add(
+        self, chat: Chat, when: str, prompt: str, timezone: str = "", origins: Sequence[Origin] = ()
+    ) -> Job:
+        """Create a job of ``chat``; ``origins`` are those of its prompt, none for a person's own
+        words."""
         prompt = prompt.strip()
         if not prompt:
             raise Complaint("what shall be done? Write a prompt that holds all it must know")
@@ -47,7 +50,8 @@ class Desk:
         zone = find_zone(timezone).key if timezone else self._config.timezone or system_zone()
         now = self._host.now()
         schedule = read(when, zone, now)
-        job = await self._jobs.add(chat, schedule, zone, prompt, now, self._config.jobs_per_chat)
+        most = self._config.jobs_per_chat
+        job = await self._jobs.add(chat, schedule, zone, prompt, now, most, origins)
         self._service.wake()
         return job
 

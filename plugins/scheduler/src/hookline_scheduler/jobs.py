@@ -6,11 +6,13 @@ Each change that only one process may make is a single conditional statement.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hookline_hookspecs import Storage, Transaction
+from hookline_hookspecs import Origin, Storage, Transaction
+from hookline_origins.kept import kept, stored
+from hookline_origins.kept import read as read_origins
 
 from .complaint import Complaint
 from .when import Cron, Every, Once, Schedule, next_due
@@ -38,7 +40,7 @@ class Chat:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A prompt and when it is run; see the table."""
+    """A prompt and when it is run; see the table. ``origins`` are those of its prompt."""
 
     id: str
     chat: Chat
@@ -52,6 +54,7 @@ class Job:
     run_id: str
     told: bool
     created: float
+    origins: tuple[Origin, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +100,19 @@ class Jobs:
     # Jobs
 
     async def add(
-        self, chat: Chat, schedule: Schedule, zone: str, prompt: str, now: float, most: int
+        self,
+        chat: Chat,
+        schedule: Schedule,
+        zone: str,
+        prompt: str,
+        now: float,
+        most: int,
+        origins: Sequence[Origin] = (),
     ) -> Job:
         """Store a new job. Raises ``Complaint`` if the chat has ``most`` already."""
         row = {**_place(chat), "workspace": chat.workspace, **_columns(schedule)}
         row |= {"zone": zone, "prompt": prompt, "due": schedule.after(now), "created": now}
+        row["origins"] = stored(kept(origins))
         for _attempt in range(20):
             job_id = "".join(secrets.choice(LETTERS) for _ in range(5))
             if await self._storage.execute("add_job", id=job_id, most=most, **row):
@@ -300,6 +311,7 @@ def _job(row: Mapping[str, Any]) -> Job:
         row["run_id"],
         bool(row["told"]),
         row["created"],
+        read_origins(row["origins"]),
     )
 
 

@@ -10,7 +10,19 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from hookline_hookspecs import Context, GatewayWork, Host, Plugin, command, hookimpl, tool
+from hookline_hookspecs import (
+    Context,
+    ContextBlock,
+    Effect,
+    GatewayWork,
+    Host,
+    Plugin,
+    ToolCall,
+    Turn,
+    command,
+    hookimpl,
+    tool,
+)
 
 from .complaint import Complaint
 from .config import SchedulerConfig
@@ -88,7 +100,18 @@ class Scheduler(Plugin[SchedulerConfig]):
         work = self.desk.by_name().get(action)
         return await work(chat, rest) if work else USAGE
 
-    @tool(main_only=True)
+    @hookimpl
+    def pre_prompt(self, ctx: Context, turn: Turn) -> ContextBlock | None:
+        """Return an empty block with the origins of a job's prompt: the run counts as having read
+        what the session read in which the job was made."""
+        origins = self.service.origins(turn.session.id)
+        return ContextBlock("scheduled", origins=origins) if origins else None
+
+    def _effects(self, ctx: Context, call: ToolCall) -> tuple[Effect, ...]:
+        when = str(call.arguments.get("when") or call.arguments.get("id") or "")
+        return () if call.arguments.get("action") == "list" else (Effect("schedule", when),)
+
+    @tool(main_only=True, origin="workspace", effects=_effects)
     async def schedule(
         self,
         ctx: Context,
@@ -111,7 +134,8 @@ class Scheduler(Plugin[SchedulerConfig]):
             # The model may repeat what it has read, and it is stored, so it passes that gate.
             source = f"{chat.name} {ctx.session.id}"
             prompt = await ctx.learn(prompt or "", source, "schedule")
-            return self.desk.added(await self.desk.add(chat, when or "", prompt, timezone or ""))
+            job = await self.desk.add(chat, when or "", prompt, timezone or "", ctx.origins)
+            return self.desk.added(job)
         return await self.desk.by_name()[action](chat, id or "")
 
     def _chat(self, ctx: Context) -> Chat:

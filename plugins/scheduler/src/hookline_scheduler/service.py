@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from hookline_hookspecs import Context, HooklineError, Host, Inbound, Inspection
+from hookline_hookspecs import Context, HooklineError, Host, Inbound, Inspection, Origin
 from hookline_processlock import ProcessLock
 
 from . import wording
@@ -49,6 +49,7 @@ class Service:
         self._working: dict[str, asyncio.Task[None] | None] = {}
         self._expected: dict[str, Run] = {}
         self._passed: set[str] = set()
+        self._origins: dict[str, tuple[Origin, ...]] = {}
         self._clocks: tuple[float, float] | None = None
 
     # The process's life
@@ -230,6 +231,18 @@ class Service:
 
     async def _turn(self, job: Job, run: Run, ctx: Context | None) -> Ending:
         """Run the job's prompt as a turn of a new session."""
+        session_id = session_of(run)
+        self._origins[session_id] = job.origins
+        try:
+            return await self._run_turn(job, run, session_id, ctx)
+        finally:
+            del self._origins[session_id]
+
+    def origins(self, session_id: str) -> tuple[Origin, ...]:
+        """The origins of the prompt of the job that runs in a session."""
+        return self._origins.get(session_id, ())
+
+    async def _run_turn(self, job: Job, run: Run, session_id: str, ctx: Context | None) -> Ending:
         now = self._host.now()
         late = now - run.due > self._config.late_after
         note = wording.lateness(job, run, now) if late else ""
@@ -238,7 +251,7 @@ class Service:
                 turn = await self._host.run_turn(
                     job.prompt,
                     parent=ctx,
-                    session_id=session_of(run),
+                    session_id=session_id,
                     system=wording.instruction(job, run, note),
                     kind="schedule",
                 )

@@ -8,6 +8,7 @@ from importlib.resources import files
 from typing import Any
 
 from hookline_hookspecs import Turn
+from hookline_origins.kept import named, strangers
 
 from .jobs import Ending, Job, Run
 from .when import Once, iso, shown
@@ -86,6 +87,8 @@ def line(job: Job, last: Run | None) -> str:
         parts.append(f"next {shown(job.due, job.zone)}")
     if last is not None and last.outcome in ("failed", "interrupted"):
         parts.append(f"{last.outcome}: {_short(last.reason)}")
+    if others := strangers(job.origins):
+        parts.append(f"from {named(others)}")
     return " · ".join([*parts, _short(job.prompt)])
 
 

@@ -53,7 +53,7 @@ class SessionSearch(Plugin):
         if ctx.session.kind == "chat":
             await self._tidy()
 
-    @tool(read_only=True, paged=True)
+    @tool(read_only=True, paged=True, origin="workspace")
     async def session_search(
         self,
         ctx: Context,
@@ -89,10 +89,11 @@ class SessionSearch(Plugin):
         found = await search(storage, self._index, wanted)
         if not found.complete:
             self._fill_on()
-        text, data = await shown(storage, found, wanted.query.words, around)
+        hits = await shown(storage, found, wanted.query.words, around)
         where = "this chat" if wanted.chat else "any chat"
-        text = text or f"No message of {where} holds all of that."
-        return ToolOutput(text, notes=_notes(found, wanted.query), data=data)
+        text = hits.text or f"No message of {where} holds all of that."
+        notes = _notes(found, wanted.query)
+        return ToolOutput(text, notes=notes, data=hits.data, origins=hits.origins)
 
     async def _tidy(self) -> None:
         if not await self._index.catch_up(AT_ONCE):

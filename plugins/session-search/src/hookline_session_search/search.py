@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from hookline_hookspecs import Storage
+from hookline_hookspecs import Origin, Storage
 from hookline_hookspecs.host import Row
 
 from .index import Index, chat_number
@@ -18,6 +18,8 @@ NEIGHBOUR = 200
 """Characters shown of a message around a hit."""
 AT_ONCE = 20
 """Batches of older messages that a search waits for."""
+EVERY = 2**62
+"""Above the number of every message."""
 MOST_CHARS = 16_000
 """Characters of a whole answer."""
 
@@ -61,16 +63,26 @@ async def _rows(storage: Storage, wanted: Wanted) -> Sequence[Row]:
     return await storage.fetch("search", query=match, since=wanted.since, chat=chat, most=most)
 
 
-async def shown(
-    storage: Storage, found: Found, words: Sequence[str], around: int
-) -> tuple[str, list[dict[str, Any]]]:
-    """Return the hits as text, and as data for programs; cut off when too long."""
+@dataclass(slots=True)
+class Shown:
+    """The hits as text, as data for programs, and where the messages came from."""
+
+    text: str = ""
+    data: list[dict[str, Any]] = field(default_factory=list)
+    origins: tuple[Origin, ...] = ()
+
+
+async def shown(storage: Storage, found: Found, words: Sequence[str], around: int) -> Shown:
+    """Render the hits; cut off when too long."""
     parts: list[str] = []
-    data: list[dict[str, Any]] = []
+    all_ = Shown()
+    data = all_.data
+    spans: dict[str, tuple[int, int]] = {}
     chars = 0
     for row in found.rows:
         piece = snippet(row["text"], words)
-        part = "\n".join([_heading(row), *await _lines(storage, row, piece, around)])
+        lines, last = await _lines(storage, row, piece, around)
+        part = "\n".join([_heading(row), *lines])
         chars += len(part)
         if parts and chars > MOST_CHARS:
             parts.append(f"[{len(found.rows) - len(data)} more messages left out; ask for fewer]")
@@ -78,7 +90,31 @@ async def shown(
         parts.append(part)
         names = ("session_id", "seq", "role", "created", "title", "channel", "chat_id")
         data.append({**{name: row[name] for name in names}, "snippet": piece})
-    return "\n\n".join(parts), data
+        _widen(spans, row, last, around)
+    all_.origins = await _origins(storage, spans)
+    all_.text = "\n\n".join(parts)
+    return all_
+
+
+def _widen(spans: dict[str, tuple[int, int]], row: Row, last: int, around: int) -> None:
+    """Add to a session's span the messages that a hit, and its neighbours up to ``last``, are from.
+
+    A person's message is theirs; what the agent wrote was made from all that the session had read,
+    and a title from the whole of it.
+    """
+    alone = row["role"] == "user" and not around and not row["title"]
+    first, last = row["seq"] if alone else 0, EVERY if row["title"] else last
+    known = spans.get(row["session_id"], (first, last))
+    spans[row["session_id"]] = (min(first, known[0]), max(last, known[1]))
+
+
+async def _origins(storage: Storage, spans: Mapping[str, tuple[int, int]]) -> tuple[Origin, ...]:
+    """Where the messages in the spans came from."""
+    found: dict[Origin, None] = {}
+    for session_id, (first, last) in spans.items():
+        rows = await storage.fetch("origins", session_id=session_id, first=first, last=last)
+        found |= {Origin(row["kind"], row["source"] or ""): None for row in rows}
+    return tuple(found)
 
 
 def _heading(row: Row) -> str:
@@ -86,15 +122,16 @@ def _heading(row: Row) -> str:
     return f"{_when(row['created'])}, session {row['session_id']}{title}, message {row['seq']}"
 
 
-async def _lines(storage: Storage, row: Row, piece: str, around: int) -> list[str]:
-    """Return the hit between the messages before and after it."""
+async def _lines(storage: Storage, row: Row, piece: str, around: int) -> tuple[list[str], int]:
+    """Return the hit between the messages before and after it, and the number of the last one."""
     hit = f"> {row['role']}: {piece}"
     if not around:
-        return [hit]
+        return [hit], row["seq"]
     place = {"session_id": row["session_id"], "seq": row["seq"], "most": around}
     before = await storage.fetch("before", **place)
     after = await storage.fetch("after", **place)
-    return [*map(_neighbour, reversed(before)), hit, *map(_neighbour, after)]
+    lines = [*map(_neighbour, reversed(before)), hit, *map(_neighbour, after)]
+    return lines, after[-1]["seq"] if after else row["seq"]
 
 
 def _neighbour(row: Row) -> str:

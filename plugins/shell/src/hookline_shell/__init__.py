@@ -6,10 +6,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +20,9 @@ from hookline_hookspecs import (
     CheckResult,
     Context,
     Deny,
+    Effect,
     Host,
+    Origin,
     Plugin,
     ToolCall,
     ToolError,
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from .jobs import Jobs
     from .judge import Judge
     from .running import Outcome
-    from .sandbox import Sandbox
+    from .sandbox import Apart
 
 __all__ = ["Shell", "ShellConfig"]
 TOOL = "bash"
@@ -45,7 +47,6 @@ class Shell(Plugin[ShellConfig]):
     """Runs commands for the model, after a judge has read them."""
 
     _jobs: Jobs
-    _sandbox: Sandbox | None
 
     @cached_property
     def _judge(self) -> Judge:
@@ -54,24 +55,26 @@ class Shell(Plugin[ShellConfig]):
 
         return Judge([re.compile(p) for p in self.config.dangerous_patterns])
 
+    @cached_property
+    def _apart(self) -> Apart:
+        """Made at the first command that is sandboxed."""
+        from .sandbox import Apart
+
+        return Apart(self.config.sandbox, self.host)
+
     @hookimpl
     def setup(self, host: Host) -> None:
         """Nothing runs in the background yet."""
         from .jobs import Jobs
 
         self._jobs = Jobs()
-        self._sandbox = None
-        if self.config.sandbox.enabled:
-            from .sandbox import Sandbox
-
-            self._sandbox = Sandbox(self.config.sandbox, tuple(self.config.env_allow))
 
     @hookimpl
     async def teardown(self, host: Host) -> None:
         """End the background jobs."""
         await self._jobs.end_all()
-        if self._sandbox is not None:
-            self._sandbox.close()
+        if "_apart" in vars(self):
+            self._apart.close()
 
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:
@@ -81,17 +84,34 @@ class Shell(Plugin[ShellConfig]):
 
     @hookimpl
     def pre_tool(self, ctx: Context, call: ToolCall) -> Deny | Ask | None:
-        """The judge's verdict on a call of ``bash``."""
+        """The judge's verdict on a call of ``bash``, and what a missing sandbox demands."""
         if call.name != TOOL:
             return None
-        command = call.arguments.get("command")
-        if not isinstance(command, str):
+        command, folder = _asked_for(call)
+        if command is None:
             return None  # the tool's own check of its arguments answers this
-        workdir = call.arguments.get("workdir")
-        folder = workdir if isinstance(workdir, str) else ""
-        return self._judge.judge(command, ctx.paths, folder, self.host.http.judge)
+        from .judge import Setting
 
-    @tool
+        wanted = self._is_sandboxed(ctx)
+        setting = Setting(operator=ctx.operator, sandboxed=wanted and self._apart.can_run)
+        judged = self._judge.judge(command, ctx.paths, folder, self.host.http.judge, setting)
+        if isinstance(judged, Deny) or not wanted:
+            return judged
+        return _stricter(judged, self._apart.verdict(ctx, command))
+
+    def _is_sandboxed(self, ctx: Context) -> bool:
+        from .sandbox import is_wanted
+
+        return is_wanted(self.config.sandbox, ctx)
+
+    def effects(self, ctx: Context, call: ToolCall) -> Sequence[Effect]:
+        """What a call of ``bash`` may do, as the judge reads it."""
+        command, folder = _asked_for(call)
+        if command is None:
+            return ()
+        return self._judge.effects(command, ctx.paths, folder, self.host.http.judge)
+
+    @tool(origin="workspace", effects=effects)
     async def bash(
         self,
         ctx: Context,
@@ -117,34 +137,49 @@ class Shell(Plugin[ShellConfig]):
         folder = ctx.paths.resolve(workdir) if workdir else ctx.paths.workspace
         if not folder.is_dir():
             raise ToolError(f"workdir {workdir or folder} is no folder; name one that exists")
-        outcome = await self._run(ctx, command, folder, seconds)
-        return self._result(ctx, command, seconds, outcome)
+        outcome, origins = await self._run(ctx, command, folder, seconds)
+        return self._result(ctx, command, seconds, outcome, origins)
 
-    async def _run(self, ctx: Context, command: str, folder: Path, seconds: float) -> Outcome:
-        from .environment import filtered
+    async def _run(
+        self, ctx: Context, command: str, folder: Path, seconds: float
+    ) -> tuple[Outcome, tuple[Origin, ...]]:
+        from hookline_toolmark import branding
+
         from .running import Outcome, find_shell, run
 
-        argv, environment = (
-            [find_shell(), "-c", command],
-            filtered(os.environ, self.config.env_allow),
-        )
-        if self._sandbox is not None:
-            session = ctx.session.id
-            if job := self._jobs.meant(session, command):  # it is not visible from inside
-                await self._jobs.end(session, job)
-                return Outcome("", 0, False, 0, "")
-            await self._require_sandbox()
-            argv = self._sandbox.wrap(argv, folder, ctx.paths, session)
-            environment = self._sandbox.environment(environment)
-        return await run(argv, folder, environment, seconds, self.config.max_output)
+        bounds, session = (seconds, self.config.max_output), ctx.session.id
+        argv, environment = [find_shell(), "-c", command], self._environment()
+        if not self._is_sandboxed(ctx):
+            outcome = await run(branding(argv), folder, environment, *bounds)
+            return outcome, self._origins(ctx, command)
+        if job := self._jobs.meant(session, command):  # it is not visible from inside
+            await self._jobs.end(session, job)
+            return Outcome("", 0, False, 0, ""), (Origin("workspace", TOOL),)
+        return await self._apart.run(ctx, argv, folder, environment, bounds)
 
-    async def _require_sandbox(self) -> None:
-        from .sandbox import refusal
+    def _origins(self, ctx: Context, command: str) -> tuple[Origin, ...]:
+        """Without a sandbox nobody counts what was reached; the judge says what may have been."""
+        effects = self.effects(ctx, ToolCall("", TOOL, {"command": command}))
+        reached = [effect for effect in effects if effect.kind in ("network", "send")]
+        found = {Origin("outside", effect.target or TOOL): None for effect in reached}
+        return tuple(found) or (Origin("workspace", TOOL),)
 
-        if found := await asyncio.to_thread(refusal):
-            raise ToolError(f"nothing was run: {found}")
+    def _environment(self) -> dict[str, str]:
+        """What commands see: names that are listed, and no value of what home's ``.env`` holds."""
+        from hookline_sandbox import allowed
 
-    def _result(self, ctx: Context, command: str, seconds: float, outcome: Outcome) -> ToolOutput:
+        known = self.host.env
+        stored = [value for name, value in known.items() if name not in os.environ]
+        return allowed(known, self.config.env_allow, stored)
+
+    def _result(
+        self,
+        ctx: Context,
+        command: str,
+        seconds: float,
+        outcome: Outcome,
+        origins: tuple[Origin, ...],
+    ) -> ToolOutput:
         from .jobs import Background
 
         session = ctx.session.id
@@ -166,7 +201,8 @@ class Shell(Plugin[ShellConfig]):
             "timed_out": outcome.timed_out,
             "jobs": [job.pid for job in jobs],
         }
-        return ToolOutput(text, ok=outcome.exit_code == 0, notes=notes, data=data)
+        ok = outcome.exit_code == 0
+        return ToolOutput(text, ok=ok, notes=notes, data=data, origins=origins)
 
     def _check(self) -> CheckResult:
         from .running import find_shell
@@ -186,12 +222,24 @@ class Shell(Plugin[ShellConfig]):
         return CheckResult(True, f"commands run in {shell}")
 
     def _check_sandbox(self) -> CheckResult:
-        from .sandbox import refusal
+        from .sandbox import checked
 
-        if not self.config.sandbox.enabled:
-            return CheckResult(True, "off: commands run with all the rights of this account")
-        refusal.cache_clear()  # the machine may have been changed since
-        if found := refusal():
-            return CheckResult(False, found.why, f"{found.fix[0].upper()}{found.fix[1:]}.")
-        network = "with" if self.config.sandbox.network else "without"
-        return CheckResult(True, f"works: commands run in bubblewrap, {network} the network")
+        return checked(self.config.sandbox)
+
+
+def _stricter(judged: Ask | None, missing: Deny | Ask | None) -> Deny | Ask | None:
+    """Both sentences where both ask."""
+    if judged is None or isinstance(missing, Deny):
+        return missing or judged
+    if missing is None:
+        return judged
+    return replace(missing, reason=f"{judged.reason} {missing.reason}")
+
+
+def _asked_for(call: ToolCall) -> tuple[str | None, str]:
+    """The command of a call and the folder it names; None where the arguments are wrong."""
+    command, workdir = call.arguments.get("command"), call.arguments.get("workdir")
+    return (
+        command if isinstance(command, str) else None,
+        workdir if isinstance(workdir, str) else "",
+    )

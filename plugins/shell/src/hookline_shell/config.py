@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from importlib.resources import files
+from typing import Literal
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
@@ -16,17 +17,41 @@ def default_patterns() -> list[str]:
     return list(yaml.safe_load(text))
 
 
+class LimitsConfig(BaseModel):
+    """Settings under ``sandbox: {limits: …}``, for each process unless it says otherwise."""
+
+    processes: int = Field(512, ge=8)
+    """Processes and threads of one command at once."""
+    memory_mb: int = Field(4_096, ge=64)
+    """MiB of data."""
+    file_mb: int = Field(2_048, ge=1)
+    """MiB of the largest file that can be written."""
+    cpu_seconds: int = Field(3_600, ge=1)
+    """Seconds of computing."""
+    private_mb: int = Field(2_048, ge=16)
+    """MiB that a session's private ``/tmp`` and home keep from one command to the next."""
+
+
 class SandboxConfig(BaseModel):
     """Settings under ``sandbox:``. Paths may begin with ``~``."""
 
-    enabled: bool = False
-    """Run every command in bubblewrap. Where that does not work, none is run."""
-    network: bool = False
-    """Let sandboxed commands reach the network."""
+    enabled: Literal["auto"] | bool = "auto"
+    """Sandbox every command (true), none (false), or all but those that the terminal's operator
+    asks for in person."""
+    network: Literal["auto", "none", "guarded"] = "auto"
+    """Let sandboxed commands reach public addresses through a proxy (guarded; true means the
+    same), nothing (none, false), or the former for the operator and admins alone."""
     read_only: list[str] = Field(default_factory=list)
-    """Folders that commands see beside the system and the workspace."""
+    """Folders that commands see beside the system, installed programs and the workspace."""
     writable: list[str] = Field(default_factory=list)
     """Folders that commands may also write to."""
+    limits: LimitsConfig = LimitsConfig()  # type: ignore[call-arg]
+    """What a command may use up."""
+
+    @field_validator("network", mode="before")
+    @classmethod
+    def _named(cls, value: object) -> object:
+        return {True: "guarded", False: "none"}.get(value) if isinstance(value, bool) else value
 
 
 class ShellConfig(BaseModel):
@@ -39,7 +64,7 @@ class ShellConfig(BaseModel):
     max_output: int = Field(1_000_000, ge=1_000)
     """Characters of output that are kept, half from the start and half from the end."""
     env_allow: list[str] = Field(default_factory=list)
-    """Names of variables that commands see although they look like secrets."""
+    """Names of variables that commands see beside those of the packaged list."""
     dangerous_patterns: list[str] = Field(default_factory=default_patterns)
     """Regular expressions; a command in which one matches needs approval."""
     sandbox: SandboxConfig = Field(default_factory=SandboxConfig)

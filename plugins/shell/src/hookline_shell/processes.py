@@ -9,13 +9,14 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
-MARK = "SHELL_COMMAND_ID"
-"""A variable in every command's environment whose value names the command. Children inherit it, so
-that those that left the process group are found too."""
+from hookline_toolmark import MARK
+
 GRACE = 2.0
 """Seconds between SIGTERM and SIGKILL."""
 _STEP = 0.02
 _PROC = Path("/proc")
+_SANDBOXES = frozenset({"", "bwrap", "bwrap-net"})
+"""Names of the sandbox's own processes: bubblewrap, and the way to its proxy."""
 
 
 def members(pid: int, mark: str) -> list[int]:
@@ -30,11 +31,11 @@ def members(pid: int, mark: str) -> list[int]:
 
 
 def workers(pid: int, mark: str) -> list[int]:
-    """The same without bubblewrap's own processes, which outlive the last by a moment."""
+    """The same without the sandbox's own processes, which outlive the last by a moment."""
     found = members(pid, mark)
     if not (_PROC / "self" / "stat").exists():
         return found
-    return [process for process in found if _name(process) not in ("", "bwrap")]
+    return [process for process in found if _name(process) not in _SANDBOXES]
 
 
 def _name(process: int) -> str:

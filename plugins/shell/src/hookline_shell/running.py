@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hookline_hookspecs import ToolError
+from hookline_toolmark import MARK
 
 from . import processes
 from .output import Output
@@ -102,7 +103,7 @@ async def run(
     mark = uuid.uuid4().hex
     reader_end, writer_end = os.pipe()
     try:
-        process = await _start(argv, folder, {**environment, processes.MARK: mark}, writer_end)
+        process = await _start(argv, folder, {**environment, MARK: mark}, writer_end)
     except BaseException:
         os.close(reader_end)
         raise

@@ -1,191 +1,169 @@
-"""The sandbox: a command sees the system read-only, the workspace, and nothing else of the machine.
+"""Who is sandboxed, with which network, and what happens where no sandbox can be made.
 
-bubblewrap does it (bwrap(1)). Where it is missing or not allowed to, nothing is run: see
-:func:`refusal`. What is visible stands in ``sandbox.yaml``.
+How it is done is ``hookline_sandbox``'s; here stands the rule (see ``docs/hands.md``).
 """
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache
-from importlib.resources import files
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from hookline_hookspecs import Ask, CheckResult, Deny, Origin, ToolError
+from hookline_sandbox import Found, Limits, Method, Places, Sandbox, found
+from hookline_toolmark import branding
+
+from .running import Outcome, run
 
 if TYPE_CHECKING:
-    from hookline_hookspecs import Paths
+    from hookline_hookspecs import Context, Host
+    from hookline_sandbox.proxy import Proxy
 
     from .config import SandboxConfig
 
-_PROBE_SECONDS = 4
-_SWITCH_OFF = "or switch it off with `plugins: {shell: {sandbox: {enabled: false}}}`"
-_ALLOW = (
-    "let users make namespaces (`sysctl kernel.unprivileged_userns_clone=1`, "
-    "`sysctl kernel.apparmor_restrict_unprivileged_userns=0`; in a container, a security profile "
-    f"that permits it) {_SWITCH_OFF}"
-)
+_OFF = "or switch it off with `plugins: {shell: {sandbox: {enabled: false}}}`"
+_MOST_SHOWN = 20
+"""Addresses that a command reached and that its result names."""
+TERMINAL = "terminal"
 
 
-@cache
-def _tables() -> Mapping[str, Any]:
-    import yaml
+def is_wanted(config: SandboxConfig, ctx: Context) -> bool:
+    """True if commands of this turn are to be sandboxed.
 
-    tables: Mapping[str, Any] = yaml.safe_load(
-        files(__package__).joinpath("sandbox.yaml").read_text("utf-8")
-    )
-    return tables
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """Why no sandbox can be made, and what to do about it."""
-
-    why: str
-    fix: str
-
-    def __str__(self) -> str:
-        return f"{self.why}; {self.fix}"
-
-
-@cache
-def refusal() -> Refusal | None:
-    """Why no sandbox can be made here; None if one can.
-
-    Tried once with a command that does nothing (up to four seconds).
+    With ``enabled: auto`` all but those that the terminal's operator asks for in person or has
+    allowed beforehand (``--yes``): not those of a channel, of a turn without a person, of a
+    sub-agent or of a review.
     """
-    program = shutil.which("bwrap")
-    if program is None:
-        return Refusal(
-            "the sandbox needs bubblewrap, and there is no bwrap on this machine's PATH",
-            f"install it (`apt install bubblewrap`, `dnf install bubblewrap`) {_SWITCH_OFF}",
+    if config.enabled != "auto":
+        return config.enabled
+    session = ctx.session
+    own = session.parent_id is None and session.kind == "chat"
+    return not (own and ctx.channel == TERMINAL and ctx.operator and ctx.approval != "no")
+
+
+class Apart:
+    """Runs commands in the sandbox, as the settings say."""
+
+    def __init__(self, config: SandboxConfig, host: Host) -> None:
+        self._config, self._host = config, host
+        limits = Limits(**config.limits.model_dump())
+        self.sandbox = Sandbox(
+            host.home, limits, read_only=config.read_only, writable=config.writable
         )
-    trial = [program, *_isolated(network=False), *_system(), "/bin/sh", "-c", ":"]
-    try:
-        tried = subprocess.run(
-            trial, capture_output=True, timeout=_PROBE_SECONDS, text=True, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return Refusal(f"the sandbox does not work here: {error}", _ALLOW)
-    if tried.returncode:
-        said = tried.stderr.strip().splitlines()
-        why = said[-1] if said else f"exit code {tried.returncode}"
-        return Refusal(f"the sandbox does not work here: {why}", _ALLOW)
-    return None
 
+    @property
+    def can_run(self) -> bool:
+        """True if a sandbox can be made here."""
+        return found().method is not Method.NONE
 
-@dataclass
-class Sandbox:
-    """Wraps commands; keeps a private ``/tmp`` and home for each session."""
+    def verdict(self, ctx: Context, command: str) -> Deny | Ask | None:
+        """What is to be said of a command where no sandbox can be made; None where one can.
 
-    config: SandboxConfig
-    keep: Sequence[str] = ()
-    """Variables that are passed on beside the usual ones."""
-    _folders: dict[str, Path] = field(default_factory=dict)
-
-    def environment(self, environment: Mapping[str, str]) -> dict[str, str]:
-        """What a command sees of ``environment``, with the private folders."""
-        names = {*_tables()["environment"], *self.keep}
-        passed = {name: text for name, text in environment.items() if name in names}
-        return passed | {"HOME": str(_home()), "TMPDIR": "/tmp"}  # noqa: S108 - the sandbox's own
-
-    def wrap(self, argv: Sequence[str], folder: Path, paths: Paths, session: str) -> list[str]:
-        """The command line that runs ``argv`` in ``folder``, sandboxed.
-
-        ``argv[0]`` is an absolute path. The workspace of ``paths`` can be written, but for what
-        ``paths`` refuses at its top: that is covered up.
+        Who is no operator is asked about each; where nobody is there to be asked, none is run.
         """
-        private = self._private(session)
-        program = os.path.realpath(argv[0])
-        return [
-            shutil.which("bwrap") or "bwrap",
-            *_isolated(network=self.config.network),
-            *_system(),
-            *(_resolver() if self.config.network else ()),
-            *_bound("--bind", private / "tmp", Path("/tmp")),  # noqa: S108 - the sandbox's own
-            *_bound("--bind", private / "home", _home()),
-            *self._extra(),
-            *_bound("--bind", paths.workspace, paths.workspace),
-            *_covered(_refused(paths)),
-            *("--chdir", str(folder), "--", program, *argv[1:]),
-        ]
+        here = found()
+        if here.method is not Method.NONE or self._config.enabled is True:
+            return None
+        if ctx.approval == "no":
+            return Deny(f"nobody is here to watch, and nothing was run: {_needed(here)}")
+        if ctx.operator:
+            return None
+        return Ask(
+            "No sandbox can be made on this machine: the command would run with all the rights of "
+            f"the account that runs Hookline ({here.why}).",
+            command,
+            once=True,
+        )
 
-    def _extra(self) -> Iterator[str]:
-        for kind, places in (
-            ("--ro-bind", self.config.read_only),
-            ("--bind", self.config.writable),
-        ):
-            for place in map(Path, places):
-                where = place.expanduser()
-                if where.exists():
-                    yield from _bound(kind, where, where)
+    async def run(
+        self,
+        ctx: Context,
+        argv: Sequence[str],
+        folder: Path,
+        environment: Mapping[str, str],
+        bounds: tuple[float, int],
+    ) -> tuple[Outcome, tuple[Origin, ...]]:
+        """Run ``argv``; ``bounds`` are seconds and characters. Also where its output came from.
 
-    def _private(self, session: str) -> Path:
-        if session not in self._folders:
-            made = Path(tempfile.mkdtemp(prefix="hookline-sandbox-"))
-            for name in ("tmp", "home"):
-                (made / name).mkdir()
-            self._folders[session] = made
-        return self._folders[session]
+        Raises:
+            ToolError: no sandbox can be made, and one is demanded.
+        """
+        here = await asyncio.to_thread(found)
+        if here.method is Method.NONE:
+            self._require_person(ctx, here)
+            return await run(branding(argv), folder, environment, *bounds), _origins(None)
+        session = ctx.session.id
+        if await asyncio.to_thread(self.sandbox.emptied, session):
+            ctx.notify(
+                "The sandbox's /tmp and home held more than "
+                f"{self._config.limits.private_mb:,} MiB and were emptied."
+            )
+        async with self._proxy(ctx) or nullcontext() as proxy:
+            socket = proxy.socket if proxy else None
+            places = Places(folder, ctx.paths.workspace, ctx.paths.judge)
+            inner = self.sandbox.environment(environment, session, socket)
+            wrapped = await asyncio.to_thread(
+                self.sandbox.wrapped, argv, places, environment, session, socket
+            )
+            outcome = await run(wrapped, folder, inner, *bounds)
+        return outcome, _origins(proxy)
+
+    def _require_person(self, ctx: Context, here: Found) -> None:
+        """Without a sandbox, only what a person was asked about, or an operator watches, is run."""
+        if self._config.enabled is True or ctx.approval == "no":
+            raise ToolError(f"nothing was run: {_needed(here)}")
+        if ctx.operator and not ctx.stash.session.setdefault("told", False):
+            ctx.stash.session["told"] = True
+            ctx.notify(
+                f"Commands run without a sandbox: {here.why}. {here.fix[:1].upper()}{here.fix[1:]}."
+            )
+
+    def _proxy(self, ctx: Context) -> Proxy | None:
+        if not self.has_network(ctx) or self.sandbox.method is not Method.BUBBLEWRAP:
+            return None
+        from hookline_sandbox.proxy import Proxy
+
+        return Proxy(self._host.http)
+
+    def has_network(self, ctx: Context) -> bool:
+        """True if commands of this turn reach the network through the guarded proxy."""
+        if self._config.network == "auto":
+            return ctx.operator
+        return self._config.network == "guarded"
 
     def close(self) -> None:
         """Remove the private folders."""
-        for folder in self._folders.values():
-            shutil.rmtree(folder, ignore_errors=True)
-        self._folders.clear()
+        self.sandbox.close()
 
 
-def _home() -> Path:
-    return Path.home()
+def _origins(proxy: Proxy | None) -> tuple[Origin, ...]:
+    reached = proxy.reached[:_MOST_SHOWN] if proxy else []
+    return tuple(Origin("outside", place) for place in reached) or (Origin("workspace", "bash"),)
 
 
-def _isolated(*, network: bool) -> Iterator[str]:
-    yield from ("--unshare-all", "--cap-drop", "ALL", "--hostname", "sandbox")
-    yield from ("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/run", "--dir", "/var/tmp")  # noqa: S108
-    if network:
-        yield "--share-net"
+def _needed(here: Found) -> str:
+    return f"commands are sandboxed here, and {here.why}; {here.fix} {_OFF}"
 
 
-def _system() -> Iterator[str]:
-    """The machine's own folders, links among them as links."""
-    for name in _tables()["system"]:
-        place = Path(name)
-        if place.is_symlink():
-            yield from ("--symlink", str(place.readlink()), name)
-        elif place.exists():
-            yield from _bound("--ro-bind", place, place)
-    root = Path("/")
-    for pattern in _tables()["hidden"]:
-        yield from _covered(sorted(root.glob(pattern.lstrip("/"))))
-
-
-def _covered(places: Iterable[Path]) -> Iterator[str]:
-    """An empty folder over a folder, an empty file over a file."""
-    for place in places:
-        if place.is_symlink():
-            continue  # its target is covered, or not there
-        if place.is_dir():
-            yield from ("--tmpfs", str(place), "--remount-ro", str(place))
-        elif place.exists():
-            yield from _bound("--ro-bind", Path(os.devnull), place)
-
-
-def _refused(paths: Paths) -> Iterator[Path]:
-    for entry in sorted(paths.workspace.iterdir()):
-        if paths.judge(str(entry)) is not None:
-            yield entry
-
-
-def _resolver() -> Iterator[str]:
-    """The file with the name servers, where it is a link into a folder that is not shown."""
-    target = Path(os.path.realpath("/etc/resolv.conf"))
-    if target.exists() and not target.is_relative_to("/etc"):
-        yield from _bound("--ro-bind", target, target)
-
-
-def _bound(kind: str, source: Path, target: Path) -> tuple[str, str, str]:
-    return kind, str(source), str(target)
+def checked(config: SandboxConfig) -> CheckResult:
+    """What the doctor says of the sandbox."""
+    if config.enabled is False:
+        said = "off: commands of everybody run with all the rights of this account"
+        return CheckResult(True, said, "Set sandbox.enabled to auto to have it back.", hint=True)
+    found.cache_clear()  # the machine may have been changed since
+    here = found()
+    fix = f"{here.fix[:1].upper()}{here.fix[1:]}."
+    whose = (
+        "all commands" if config.enabled is True else "all but the operator's own at the terminal"
+    )
+    if here.method is Method.BUBBLEWRAP:
+        return CheckResult(True, f"bubblewrap works and holds {whose}")
+    if here.method is Method.LANDLOCK:
+        said = f"Landlock holds {whose}, without network, because {here.why}"
+        return CheckResult(True, said, fix, hint=True)
+    if config.enabled is True:
+        return CheckResult(False, f"no command is run: {here.why}", fix)
+    said = f"none can be made: a person is asked about each command ({here.why})"
+    return CheckResult(True, said, fix, hint=True)

@@ -27,7 +27,7 @@ class SkillsConfig(BaseModel):
         25, ge=1, description="Skills the agent may have made; then it must patch or delete."
     )
     writers: Literal["everyone", "operator"] = Field(
-        "everyone", description="In whose chats the agent may write skills."
+        "operator", description="In whose chats the agent may write skills."
     )
     allow_editing_hand_written: bool = Field(
         False, description="Let the agent change skills that it has not made."

@@ -7,21 +7,27 @@ import hashlib
 import json
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hookline_hookspecs import Storage, Transaction
+from hookline_hookspecs import Origin, Storage, Transaction, merge_origins
+from hookline_origins.kept import kept, read, stored
 
 from . import safely
 from .records import Source
 
+AFRESH = ("create", "install")
+"""Actions after which nothing is left of what was there before."""
 FILE_BYTES, FILES = 5_000_000, 500
 """Size of a file that is kept, and how many of one skill."""
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A state of a skill. ``files`` is path to SHA-256 (hexadecimal), empty after a deletion."""
+    """A state of a skill. ``files`` is path to SHA-256 (hexadecimal), empty after a deletion.
+
+    ``origins`` are those of all that it was made from since it was created.
+    """
 
     name: str
     number: int
@@ -31,6 +37,7 @@ class Version:
     turn_id: str
     at: float
     files: Mapping[str, str]
+    origins: tuple[Origin, ...] = ()
 
 
 def snapshot(folder: Path) -> dict[str, bytes]:
@@ -59,7 +66,15 @@ class History:
     async def versions(self, name: str) -> list[Version]:
         """The kept versions of a skill, oldest first."""
         rows = await self._open().fetch("versions", name=name)
-        return [Version(**{**row, "files": json.loads(row["files"])}) for row in rows]
+        return [
+            Version(**{**row, "files": json.loads(row["files"]), "origins": read(row["origins"])})
+            for row in rows
+        ]
+
+    async def origins(self) -> dict[str, tuple[Origin, ...]]:
+        """What each skill was made from, by name."""
+        rows = await self._open().fetch("newest_versions")
+        return {row["name"]: read(row["origins"]) for row in rows}
 
     async def changed(self) -> dict[str, float]:
         """When each skill that has a version was last changed, deleted ones included."""
@@ -93,7 +108,9 @@ class History:
                 number += 1
                 _put(store, name, number, "found", Source("person"), at, found)
             number += 1
-            _put(store, name, number, action, source, at, new)
+            before_ = read(known[-1]["origins"]) if known and action not in AFRESH else ()
+            made_from = replace(source, origins=kept(merge_origins(before_, source.origins)))
+            _put(store, name, number, action, made_from, at, new)
             store.execute("forget_versions", name=name, first=number - most + 1)
             return number
 
@@ -148,6 +165,7 @@ def _put(
         turn_id=source.turn_id,
         at=at,
         files=json.dumps(dict(files), sort_keys=True, ensure_ascii=False),
+        origins=stored(source.origins),
     )
 
 

@@ -7,7 +7,16 @@ import html
 import re
 from collections.abc import Iterable
 
-from hookline_hookspecs import Context, ContextBlock, Host, Message, Refused, Turn
+from hookline_hookspecs import (
+    Context,
+    ContextBlock,
+    Host,
+    Message,
+    Origin,
+    Refused,
+    Turn,
+    merge_origins,
+)
 
 from .config import SkillsConfig
 from .library import Library, Skill
@@ -45,6 +54,7 @@ class Injector:
         wanted = await self._wanted(ctx, turn.inbound.text)
         live = injected(ctx.history)
         items: list[tuple[str, str]] = []
+        origins: tuple[Origin, ...] = ()
         room = self._config.budget_tokens * TOKEN
         for skill, how in wanted:
             if skill.name in live:
@@ -57,8 +67,11 @@ class Injector:
                 continue
             room -= len(text)
             items.append((skill.name, text))
+            origins = merge_origins(origins, await self._viewer.authors.of(skill, skill.file))
             await self._records.activate(ctx, skill.name, how)
-        return ContextBlock(TAG, items=tuple(items), item_tag=ITEM) if items else None
+        if not items:
+            return None
+        return ContextBlock(TAG, items=tuple(items), item_tag=ITEM, origins=origins)
 
     async def _wanted(self, ctx: Context, text: str) -> list[tuple[Skill, How]]:
         """Return the requested skills, then the matching ones, best first, without duplicates."""

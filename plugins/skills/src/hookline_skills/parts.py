@@ -53,9 +53,10 @@ class Parts:
     @cached_property
     def viewer(self) -> Viewer:
         """Shows skills."""
+        from .authors import Authors
         from .viewing import Viewer
 
-        return Viewer(self.library)
+        return Viewer(self.library, Authors(self.host, self.library, self.history))
 
     @cached_property
     def injector(self) -> Injector:

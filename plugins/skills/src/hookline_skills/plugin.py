@@ -13,6 +13,7 @@ from hookline_hookspecs import (
     CheckResult,
     Context,
     ContextBlock,
+    Effect,
     Host,
     Job,
     Plugin,
@@ -20,7 +21,9 @@ from hookline_hookspecs import (
     Reviewer,
     Section,
     Session,
+    ToolCall,
     ToolError,
+    ToolOutput,
     Turn,
     command,
     hookimpl,
@@ -63,17 +66,20 @@ class Skills(Plugin[SkillsConfig]):
             return None
         return await self.parts.injector.block(ctx, turn)
 
-    @tool(read_only=True, paged=True)
-    async def skill_view(self, ctx: Context, name: str, file: str | None = None) -> str:
+    @tool(read_only=True, paged=True, origin="workspace")
+    async def skill_view(self, ctx: Context, name: str, file: str | None = None) -> ToolOutput:
         """Read a skill, or one of its files. Words in place of a name find skills."""
-        text, skill = await self.parts.viewer.view(ctx, name, file)
+        output, skill = await self.parts.viewer.view(ctx, name, file)
         if skill is not None:
             await self.parts.records.activate(ctx, skill.name, "viewed")
-        return text
+        return output
 
     # Learning
 
-    @tool
+    def _effects(self, ctx: Context, call: ToolCall) -> tuple[Effect, ...]:
+        return (Effect("learn", f"skill {call.arguments.get('name', '')}"),)
+
+    @tool(origin="workspace", effects=_effects)
     async def skill_manage(
         self,
         ctx: Context,

@@ -10,6 +10,8 @@ from typing import Literal
 from uuid import uuid4
 
 from hookline_hookspecs import Context, Storage, Transaction
+from hookline_hookspecs import Origin as Origin_
+from hookline_origins.kept import kept
 
 from . import safely
 
@@ -31,11 +33,13 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a change came from: the session and turn it was learnt in, empty for a person's."""
+    """What a change came from: the session and turn it was learnt in, empty for a person's, and
+    whose words it was made from."""
 
     author: str
     session_id: str = ""
     turn_id: str = ""
+    origins: tuple[Origin_, ...] = ()
 
 
 class Records:
@@ -111,12 +115,12 @@ class Records:
 
     async def source(self, ctx: Context) -> Source:
         """What is learnt from in ``ctx``: a review learns from the session it was forked from."""
-        session = ctx.session
+        session, origins = ctx.session, kept(ctx.origins)
         if session.kind != "review" or session.parent_id is None:
-            return Source("agent", session.id, ctx.turn.id)
+            return Source("agent", session.id, ctx.turn.id, origins)
         rows = await self._open().fetch("latest_turn", session_id=session.parent_id)
         turn_id = rows[0]["id"] if rows else ctx.turn.id
-        return Source("review", session.parent_id, turn_id)
+        return Source("review", session.parent_id, turn_id, origins)
 
 
 def marker_of(folder: Path) -> str:

@@ -6,9 +6,10 @@ import asyncio
 import re
 from collections.abc import Mapping, Sequence
 
-from hookline_hookspecs import Context, Refused, ToolError
+from hookline_hookspecs import Context, Refused, ToolError, ToolOutput, merge_origins
 
 from . import names, safely
+from .authors import Authors, by
 from .library import Library, Skill
 from .records import Use
 
@@ -32,8 +33,9 @@ _PAGE = re.compile(r"(.+)#([1-9]\d{0,4})")
 class Viewer:
     """Shows skills, each text after the gate ``pre_read``."""
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: Library, authors: Authors) -> None:
         self._library = library
+        self.authors = authors
 
     async def index(
         self, ctx: Context, most: int, pins: set[str], uses: Mapping[str, Use]
@@ -44,9 +46,11 @@ class Viewer:
         if not skills or most <= 0:
             return None
         order = sorted(skills, key=lambda n: (n not in pins, -uses[n].count if n in uses else 0, n))
+        made = await self.authors.known()
         lines, room = [], most - len(HEADER) - len(MORE) - 8
         for name in order:
-            line = f"- {name}: {await self.described(ctx, skills[name])}"
+            who = by(made.get(name, ()))
+            line = f"- {name}{who and f' ({who})'}: {await self.described(ctx, skills[name])}"
             if len(line) + 1 > room:
                 break
             lines.append(line)
@@ -63,7 +67,9 @@ class Viewer:
             return f"[blocked: {_one_line(str(error), DESCRIBED)}]"
         return _one_line(text, DESCRIBED)
 
-    async def view(self, ctx: Context, name: str, file: str | None) -> tuple[str, Skill | None]:
+    async def view(
+        self, ctx: Context, name: str, file: str | None
+    ) -> tuple[ToolOutput, Skill | None]:
         """Return the requested page and its skill, or the skills that match the words.
 
         Raises:
@@ -77,7 +83,9 @@ class Viewer:
         pages = _pages(text)
         if number > len(pages):
             raise ToolError(f"{path} has {len(pages)} page(s), there is no page {number}")
-        shown = [pages[number - 1]]
+        origins = await self.authors.of(skill, path)
+        who = by(origins)
+        shown = [f"({who})" if who else "", pages[number - 1]]
         if number < len(pages):
             shown.append(
                 f"[… page {number} of {len(pages)}; go on with "
@@ -85,7 +93,7 @@ class Viewer:
             )
         if path == skill.file and number == len(pages):
             shown += [await asyncio.to_thread(self.files, skill)]
-        return "\n\n".join(part for part in shown if part), skill
+        return ToolOutput("\n\n".join(filter(None, shown)), origins=origins), skill
 
     def files(self, skill: Skill) -> str:
         """The skill's other files, for the model; empty if it has none."""
@@ -110,7 +118,7 @@ class Viewer:
                 f"the skill {skill.name} has no file {path[:80]!r} that can be read; it has {there}"
             ) from error
 
-    async def _search(self, ctx: Context, name: str) -> str:
+    async def _search(self, ctx: Context, name: str) -> ToolOutput:
         """Return the skills that match words. Raises ``ToolError`` if there are none."""
         reason = self._library.left_out().get(name)
         if reason:
@@ -121,7 +129,10 @@ class Viewer:
             there = len(self._library.skills())
             raise ToolError(f"there is no skill {names.normal(name)[:80]!r} among the {there}")
         lines = [f"- {skill.name}: {await self.described(ctx, skill)}" for skill, _ in found]
-        return "\n".join([f"No skill is called {name[:80]!r}. These are near:", *lines])
+        text = "\n".join([f"No skill is called {name[:80]!r}. These are near:", *lines])
+        known = await self.authors.known()
+        origins = merge_origins(*[known.get(skill.name, ()) for skill, _ in found])
+        return ToolOutput(text, origins=origins)
 
 
 def _place(skill: Skill, file: str | None) -> tuple[str, int]:

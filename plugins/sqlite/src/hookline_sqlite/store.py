@@ -100,6 +100,15 @@ def _resolve(jobs: Iterable[_Job[Any]]) -> None:
         job.resolve()
 
 
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which file is at ``path``; None if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 class SqliteStore:
     """The store in ``home/hookline.db``; implements the protocol ``Store``."""
 
@@ -115,6 +124,8 @@ class SqliteStore:
         self._calling: tuple[asyncio.AbstractEventLoop, asyncio.TimerHandle] | None = None
         self._synchronous = ""  # what the writing connection was last told
         self._open = False
+        self._file: tuple[int, int] | None = None  # the one that was opened
+        self._gone = False
         self._lock_file: ranges.LockFile | None = None
 
     async def open(self) -> None:
@@ -133,6 +144,7 @@ class SqliteStore:
         with ExitStack() as stack:
             self._writer = stack.enter_context(closing(SqliteConnection(self._path, self._connect)))
             prepare(self._writer)
+            self._file = _identity(self._path)
             self._synchronous = ""
             self._reader = stack.enter_context(closing(SqliteConnection(self._path, self._connect)))
             self._reader.execute("PRAGMA query_only = ON")
@@ -239,6 +251,7 @@ class SqliteStore:
         if synchronous != self._synchronous:
             execute(f"PRAGMA synchronous = {synchronous}")
             self._synchronous = synchronous
+        self._expect_file()
         execute("BEGIN IMMEDIATE")
         for job in jobs:
             execute("SAVEPOINT work")
@@ -249,4 +262,22 @@ class SqliteStore:
             if job.error:
                 execute("ROLLBACK TO work")
             execute("RELEASE work")
+        self._expect_file()
         execute("COMMIT")
+
+    def _expect_file(self) -> None:
+        """Raise ``StoreError`` if the file that was opened is not the one at its path any more.
+
+        SQLite would go on writing into a file without a name, and nothing of it would be kept.
+        """
+        if _identity(self._path) == self._file:
+            self._gone = False
+            return
+        told = (
+            f"The database {self._path} was removed or replaced while it was in use; nothing more "
+            "can be kept. Put the folder back, or start Hookline again."
+        )
+        if not self._gone:
+            log.error("%s", told)
+        self._gone = True
+        raise StoreError(told)

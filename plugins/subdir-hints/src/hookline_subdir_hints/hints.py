@@ -18,10 +18,12 @@ LARGEST = 10_000_000
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """A file with hints. ``name`` is its path below the workspace, printable on one line."""
+    """A file with hints. ``name`` is its path below the workspace, printable on one line; ``file``
+    where it is."""
 
     name: str
     text: str
+    file: Path
 
     @property
     def key(self) -> str:
@@ -61,7 +63,7 @@ def find_hint(paths: Paths, path: str, levels: int) -> Hint | None:
         for name in NAMES:
             text = _text(paths, place / name)
             if text:
-                return Hint(_shown(place.relative_to(root) / name), text)
+                return Hint(_shown(place.relative_to(root) / name), text, place / name)
     return None
 
 

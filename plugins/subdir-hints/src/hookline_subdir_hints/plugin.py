@@ -6,7 +6,17 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from hookline_hookspecs import Context, Host, Paths, Plugin, Refused, ToolResult, hookimpl
+from hookline_hookspecs import (
+    Context,
+    Host,
+    Paths,
+    Plugin,
+    Refused,
+    ToolResult,
+    hookimpl,
+    merge_origins,
+)
+from hookline_origins import origins_of
 
 from .config import SubdirHintsConfig
 from .hints import Hint, find_hint
@@ -41,7 +51,11 @@ class SubdirHints(Plugin[SubdirHintsConfig]):
             notes = await self._notes(ctx, [h for h in hints if not shown.knows(ctx, h.key)])
             for key in notes:
                 shown.note(key)
-        return replace(result, notes=(*result.notes, *notes.values())) if notes else None
+        if not notes:
+            return None
+        files = [hint.file for hint in hints if hint.key in notes]
+        origins = merge_origins(result.origins, await origins_of(ctx.host, files))
+        return replace(result, notes=(*result.notes, *notes.values()), origins=origins)
 
     def _find(self, paths: Paths, touched: Sequence[str]) -> list[Hint]:
         found = (find_hint(paths, path, self.config.levels) for path in touched)

@@ -25,7 +25,7 @@ from hookline_channelkit import (
     WireError,
 )
 from hookline_hookspecs import Attachment, Audio
-from telegram import Bot, InlineKeyboardButton, InlineKeyboardMarkup, Message
+from telegram import Bot, InlineKeyboardButton, InlineKeyboardMarkup, LinkPreviewOptions, Message
 from telegram import error as refusals
 from telegram.request import HTTPXRequest
 
@@ -34,6 +34,8 @@ SLACK = 5.0
 PHOTO_BYTES = 10_000_000
 """The largest photo that can be sent (core.telegram.org/bots/api, sendPhoto)."""
 PHOTOS = frozenset({"image/jpeg", "image/png", "image/webp"})
+NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
+"""For every text that is sent or edited (``LINK_PREVIEWS`` of the kit); captions have none."""
 UPDATES = ["message", "edited_message", "callback_query"]
 _SILENCED = {"httpx": logging.WARNING, "httpcore": logging.WARNING, "telegram": logging.CRITICAL}
 """Records below these hold addresses, and those hold the token; or they tell what is raised."""

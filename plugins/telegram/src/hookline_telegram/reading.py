@@ -8,6 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from hookline_channelkit import author, quoted_from
+from hookline_hookspecs import Origin
+
+CHANNEL = "telegram"
 Json: TypeAlias = Mapping[str, Any]
 KINDS = ("voice", "audio", "animation", "video", "video_note", "document")
 """Fields of a message that hold a file; of an animation ``document`` is set, too."""
@@ -62,6 +66,64 @@ def sender_of(author: Json) -> str:
     """A person's name as others see it."""
     names = (str(author.get(part) or "") for part in ("first_name", "last_name"))
     return " ".join(name for name in names if name) or str(author.get("username") or "")
+
+
+def forwarded_from(message: Json) -> str:
+    """Whose words a message holds, if its sender only passes them on; empty if they wrote it.
+
+    What a bot wrote that was called in the line of writing (``via_bot``) counts, too.
+    """
+    if origin := message.get("forward_origin"):
+        return _author_of(origin)
+    if bot := message.get("via_bot"):
+        return _user(bot)
+    older = (message.get("forward_from"), message.get("forward_from_chat"))
+    if older[0] is not None:
+        return _user(older[0])
+    if older[1] is not None:
+        return _place(older[1])
+    name = message.get("forward_sender_name")
+    is_forwarded = name is not None or "forward_date" in message
+    return author(str(name or "")) if is_forwarded else ""
+
+
+def quoted_in(message: Json, me: Me) -> tuple[str, Origin | None]:
+    """What a message quotes, and where that came from; None of its sender's words and the bot's."""
+    answered = message.get("reply_to_message") or {}
+    elsewhere = message.get("external_reply") or {}
+    part = (message.get("quote") or {}).get("text")
+    text = str(part or answered.get("text") or answered.get("caption") or "")
+    if not text:
+        return "", None
+    if elsewhere and not answered:
+        return text, quoted_from(_author_of(elsewhere.get("origin") or {}))
+    writer = answered.get("from") or {}
+    passed_on = forwarded_from(answered)
+    own = (me.id, (message.get("from") or {}).get("id"))
+    if passed_on or "sender_chat" in answered:
+        return text, quoted_from(passed_on or _place(answered["sender_chat"]))
+    if writer.get("id") in own:
+        return text, None
+    return text, quoted_from(_user(writer))
+
+
+def _author_of(origin: Json) -> str:
+    """Somebody, or some place, as ``MessageOrigin`` names them
+    (core.telegram.org/bots/api#messageorigin)."""
+    if user := origin.get("sender_user"):
+        return _user(user)
+    if place := origin.get("sender_chat") or origin.get("chat"):
+        return _place(place)
+    return author(str(origin.get("sender_user_name") or ""))
+
+
+def _user(user: Json) -> str:
+    return author(sender_of(user), f"{CHANNEL}:{user['id']}" if "id" in user else "")
+
+
+def _place(chat: Json) -> str:
+    name = str(chat.get("title") or chat.get("username") or "")
+    return author(name, f"{CHANNEL}:{chat['id']}" if "id" in chat else "")
 
 
 def is_addressed(message: Json, me: Me) -> bool:

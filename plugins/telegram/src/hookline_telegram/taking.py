@@ -14,7 +14,7 @@ from hookline_hookspecs import Access, Attachment, Audio, HooklineError, Host, I
 
 from . import reading
 from .api import download, understood
-from .reading import File, Json, Me
+from .reading import CHANNEL, File, Json, Me
 
 if TYPE_CHECKING:
     from telegram import Bot
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from .config import TelegramConfig
     from .moves import Moves
 
-CHANNEL = "telegram"
 GIVEN_OUT = 20_000_000
 """Bytes of the largest file that the Bot API gives out (core.telegram.org/bots/api, getFile)."""
 TRIES = 3
@@ -116,12 +115,14 @@ class Taker:
             self._host.log.info("a message of a kind that is not understood is left out")
             return None
         answered = first.get("reply_to_message") or {}
-        quoted = str(answered.get("text") or "")
+        quoted, origin = reading.quoted_in(first, me)
         return replace(
             self._inbound(chat, id_, text, first, first["from"]),
             attachments=items,
-            reply_to=str(answered["message_id"]) if quoted else None,
+            reply_to=str(answered["message_id"]) if quoted and answered else None,
             quoted=quoted,
+            origins=() if origin is None else (origin,),
+            forwarded=next(filter(None, map(reading.forwarded_from, unit)), ""),
             addressed=_is_addressed(unit, me),
             kind="edit" if is_edit else "message",
             target=str(last["message_id"]) if is_edit else None,

@@ -135,12 +135,13 @@ class TelegramWire:
         self, chat: str, text: str, *, rich: bool, reply_to: str | None, choices: tuple[str, ...]
     ) -> str:
         """Send a message; its id."""
-        from .api import keyboard
+        from .api import NO_PREVIEW, keyboard
 
         def work(bot: Bot, place: int, thread: int | None) -> Awaitable[Message]:
             return bot.send_message(
                 text=text,
                 parse_mode=_mode(rich),
+                link_preview_options=NO_PREVIEW,
                 reply_markup=keyboard(choices),
                 **_where(place, thread, reply_to),
             )
@@ -151,13 +152,18 @@ class TelegramWire:
         self, chat: str, message_id: str, text: str, *, rich: bool, choices: tuple[str, ...] = ()
     ) -> None:
         """Replace a message."""
-        from .api import keyboard
+        from .api import NO_PREVIEW, keyboard
 
         mode, buttons, number = _mode(rich), keyboard(choices), int(message_id)
         await self._in(
             chat,
             lambda bot, place, _: bot.edit_message_text(
-                text, place, number, parse_mode=mode, reply_markup=buttons
+                text,
+                place,
+                number,
+                parse_mode=mode,
+                link_preview_options=NO_PREVIEW,
+                reply_markup=buttons,
             ),
         )
 

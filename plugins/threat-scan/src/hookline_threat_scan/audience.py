@@ -16,3 +16,13 @@ class Audience(Enum):
     """It is looked at: files, references, pages."""
     CODE = "code"
     """It is a program's source: data in which tokens and markup are ordinary."""
+
+    @property
+    def is_followed(self) -> bool:
+        """True for what tells the agent what to do, in which a step is an order."""
+        return self in (Audience.GUIDANCE, Audience.PROGRAM)
+
+    @property
+    def is_source(self) -> bool:
+        """True for programs and pages."""
+        return self in (Audience.PROGRAM, Audience.CODE)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import unicodedata
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 
-import yaml
+from .data import load
 
 EXCERPT = 48
 """Characters of the text that are repeated in the reason."""
+_MARKUP = str.maketrans("<>[]|“”", "‹›()¦''")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,40 +30,19 @@ class Finding:
 
     def reason(self) -> str:
         """A sentence for people and models: the rule, the line, the words, what to do."""
-        rule = rules()[self.rule]
+        rule = load("rules.yaml")[self.rule]
         hidden = f", hidden as {self.disguise}" if self.disguise else ""
         return (
             f"{rule['what']} (rule {self.rule}, line {self.line}{hidden}: "
-            f"“{escaped(self.words)}”). "
-            f"{rule['fix']}"
+            f"“{escaped(self.words)}”). {rule['fix']}"
         )
-
-
-@cache
-def rules() -> dict[str, dict[str, str]]:
-    """What each rule is about and what can be done, by name."""
-    loaded: dict[str, dict[str, str]] = yaml.safe_load(
-        (files(__package__) / "rules.yaml").read_text("utf-8")
-    )
-    return loaded
 
 
 def escaped(words: str) -> str:
     """At most :data:`EXCERPT` characters on one line in which nothing is invisible or markup."""
-    shown: list[str] = []
-    for char in words.strip():
-        if len(shown) >= EXCERPT:
-            shown.append("…")
-            break
-        shown.append(_visible(char))
-    return " ".join("".join(shown).split())
-
-
-def _visible(char: str) -> str:
-    if char in "<>[]|“”":
-        return {"<": "‹", ">": "›", "[": "(", "]": ")", "|": "¦"}.get(char, "'")
-    if char.isspace():
-        return " "
-    if unicodedata.category(char) in ("Cf", "Cc", "Co", "Cn", "Cs", "Zl", "Zp"):
-        return f"U+{ord(char):04X} "
-    return char
+    words = words.strip()
+    shown = "".join(
+        char if char.isprintable() or char.isspace() else f"U+{ord(char):04X} "
+        for char in words[:EXCERPT].translate(_MARKUP)
+    )
+    return " ".join(shown.split()) + "…" * (len(words) > EXCERPT)

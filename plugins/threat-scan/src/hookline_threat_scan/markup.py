@@ -1,123 +1,60 @@
-"""Markup: tokens of chat templates, tags of our own elements, what a page hides or runs.
+"""Markup that a program has to follow: tags without their ends, comments, attributes.
 
 Code spans and code blocks are examples: what a page would do with markup in them does not count.
-Tokens and tags count there too, because a model reads them all the same.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
-from importlib.resources import files
-from typing import Any
 
-import yaml
+from .audience import Audience
+from .data import compiled, expression, load
+from .patterns import Shape, without_code
 
-from .finding import Finding
-
-_FENCE = re.compile(
-    r"(?:^|\n)[ \t>]{0,12}(`{3,}|~{3,})[^\n]{0,200}\n(?:[\s\S]{0,60000}?\n[ \t>]{0,12}\1|"
-    r"[\s\S]{0,60000})"
-)
-_SPAN = re.compile(r"(`{1,2})[^`\n]{1,400}\1")
-_LINK_COMMENT = re.compile(r"\[(?://|comment)\]:?[ \t]{1,4}(?:#|<>)[ \t]{1,4}[(\"'][^\n]{1,2000}")
-_LONGEST_COMMENT = 8_000
-_LETTERS = re.compile(r"[^\W\d_]{2,}")
-
-
-def find_markup(text: str) -> Iterator[Finding]:
-    """Everything, for a text that will be followed or remembered."""
-    if "<" in text or "[" in text:
-        yield from _matches("chat-template", "chat_tokens", text)
-        yield from _tags(text)
-    yield from _matches("fake-turn", "fake_turns", text)
-    if any(mark in text for mark in ("<", "](", "\\", "[//", "[comment")):
-        prose = without_code(text)
-        yield from _matches("active-html", "active", prose)
-        yield from _hidden(prose)
-
-
-def find_turns(text: str) -> Iterator[Finding]:
-    """Turns of a conversation in a text that is read as data, outside of its code blocks."""
-    if "<" in text or "[" in text:
-        yield from _matches("chat-template", "turn_tokens", without_code(text))
-
-
-def without_code(text: str) -> str:
-    """The text with blanks in the place of code."""
-    for pattern in (_FENCE, _SPAN):
-        text = pattern.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
-    return text
+LONGEST = 4_000
+"""Characters of a comment that are read."""
 
 
 @cache
-def _data() -> dict[str, Any]:
-    data: dict[str, Any] = yaml.safe_load((files(__package__) / "markup.yaml").read_text("utf-8"))
-    return data
+def _expression(name: str) -> re.Pattern[str]:
+    data = load("comments.yaml")
+    return compiled(data[name], data["names"] | load("patterns.yaml")["names"])
 
 
-@cache
-def _patterns(name: str) -> list[re.Pattern[str]]:
-    found = _data()[name]
-    sources = [found] if isinstance(found, str) else found
-    return [re.compile(s.replace("{hide}", _data()["hide"]), re.IGNORECASE) for s in sources]
+def find_comments(text: str, audience: Audience) -> Iterator[Shape]:
+    """Comments and attributes that speak to a model: what a person who looks does not see."""
+    lower = text.lower()
+    if not any(word in lower for word in load("comments.yaml")["words"]):
+        return
+    prose = text if audience.is_source else without_code(text)
+    for kind in ("html-comment", "link-comment", "attribute"):
+        for found in expression(kind).finditer(prose):
+            start, end = found.span("said")
+            if _expression("addressed").search(prose, start, min(end, start + LONGEST)):
+                yield Shape("hidden-html", start, end, found["said"])
+    for kind in ("line-comment", "end-comment"):
+        for found in expression(kind).finditer(prose):
+            if _expression("spoken").match(found["said"]):
+                yield Shape("hidden-html", *found.span("said"), found["said"])
 
 
-@cache
-def _tag() -> re.Pattern[str]:
-    return re.compile(
-        rf"<\s{{0,3}}(?P<close>/?)\s{{0,3}}(?P<name>{_data()['elements']})(?=[\s>/])[^<>]{{0,200}}>",
-        re.IGNORECASE,
-    )
+def is_shown(words: str) -> bool:
+    """True for an element that a page shows after all, on a dark ground, or that holds no words."""
+    opening, _, inside = words.partition(">")
+    shown = re.search(load("patterns.yaml")["dark"], opening, re.IGNORECASE)
+    return "<" in words and (bool(shown) or len(re.findall(r"[^\W\d_]{2,}", inside)) < 2)
 
 
-@cache
-def _forbidden() -> re.Pattern[str]:
-    return re.compile(_data()["forbidden_elements"], re.IGNORECASE)
-
-
-def _matches(rule: str, name: str, text: str) -> Iterator[Finding]:
-    for pattern in _patterns(name):
-        for found in pattern.finditer(text):
-            yield Finding.at(rule, text, *found.span())
-
-
-def _tags(text: str) -> Iterator[Finding]:
+def find_tags(text: str) -> Iterator[Shape]:
     """Tags that end what they did not begin, and those that pose as a part of a conversation."""
-    opened: dict[str, int] = {}
-    for found in _tag().finditer(text):
+    opened: Counter[str] = Counter()
+    data = load("patterns.yaml")
+    for found in compiled(data["tag"], {"elements": data["elements"]}).finditer(text):
         name = found["name"].lower()
-        if _forbidden().fullmatch(name):
-            yield Finding.at("envelope-tag", text, *found.span())
-        elif not found["close"]:
-            opened[name] = opened.get(name, 0) + (not found[0].endswith("/>"))
-        elif opened.get(name, 0) == 0:
-            yield Finding.at("envelope-tag", text, *found.span())
-        else:
-            opened[name] -= 1
-
-
-def _hidden(prose: str) -> Iterator[Finding]:
-    dark = _patterns("dark")[0]
-    for pattern in _patterns("hidden"):
-        for found in pattern.finditer(prose):
-            inside = found.groupdict().get("inside")
-            is_text = inside is None or len(_LETTERS.findall(inside)) >= 2
-            if is_text and not dark.search(found[0].partition(">")[0]):
-                yield Finding.at("hidden-html", prose, *found.span())
-    for start, end in _comments(prose):
-        if _patterns("addressed")[0].search(prose, start, end):
-            yield Finding.at("hidden-html", prose, start, end)
-
-
-def _comments(prose: str) -> Iterator[tuple[int, int]]:
-    """Where comments stand; one without an end goes as far as a page would take it."""
-    at = prose.find("<!--")
-    while at >= 0:
-        close = prose.find("-->", at)
-        end = close + 3 if close >= 0 else len(prose)
-        yield at, min(end, at + _LONGEST_COMMENT)
-        at = prose.find("<!--", end)
-    for found in _LINK_COMMENT.finditer(prose):
-        yield found.span()
+        if re.fullmatch(data["forbidden_elements"], name) or (found["close"] and not opened[name]):
+            yield Shape("envelope-tag", *found.span(), found[0])
+        elif not found[0].endswith("/>"):
+            opened[name] += -1 if found["close"] else 1

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from fnmatch import fnmatchcase
-from functools import cache, cached_property
-from importlib.resources import files
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-import yaml
 from hookline_hookspecs import Context, Deny, Excerpt, Lesson, Plugin, hookimpl
 
 from .audience import Audience
 from .config import ThreatScanConfig
+from .data import expression, load
 
 if TYPE_CHECKING:
     from .scanner import Scanner
@@ -64,14 +62,9 @@ def _is_source(name: str) -> bool:
     An address is none: what was fetched from it is no longer what it was.
     """
     found = _SUFFIX.search(name)
-    return found is not None and "://" not in name and found[1].lower() in source_suffixes()
+    if found is None or "://" in name:
+        return False
+    return found[1].lower() in load("sources.yaml")["suffixes"].split()
 
 
-_SUFFIX = re.compile(r"[^/\\ ](\.[A-Za-z0-9]{1,6})(?::\d+(?:-\d+)?)?\Z")
-
-
-@cache
-def source_suffixes() -> frozenset[str]:
-    """Endings of files in which markup and the tokens of chat templates are ordinary."""
-    data = yaml.safe_load((files(__package__) / "sources.yaml").read_text("utf-8"))
-    return frozenset(data["suffixes"].split())
+_SUFFIX = expression("suffix")

@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
-from typing import TypeAlias
 
 from .audience import Audience
-from .characters import INVISIBLE, find_characters, find_stray_characters
+from .characters import find_characters, find_stray_characters
+from .data import expression
 from .encoded import payloads
 from .finding import Finding
-from .folding import fold
-from .markup import find_markup, find_turns
-from .phrases import find_phrases
-from .restoring import Restored, restore
-from .sentences import Reading
-from .shell import find_commands, is_known
-from .vocabulary import vocabulary
+from .grammar import find_phrases
+from .markup import find_comments, find_tags, is_shown
+from .mentions import is_quoted
+from .patterns import Shape, find_shapes, is_known
+from .restoring import restore
 
-Reader: TypeAlias = Callable[[str], Reading]
 DEPTH = 3
 """How many times what was decoded is decoded again."""
-
-
-_FOLLOWED = frozenset({Audience.GUIDANCE, Audience.PROGRAM})
-_STEPS = frozenset({"download-and-run"})
-"""Rules for steps: an installation page may describe them, a skill may not."""
 
 
 class Scanner:
@@ -41,57 +33,59 @@ class Scanner:
 
     def findings(self, text: str, audience: Audience = Audience.GUIDANCE) -> Iterator[Finding]:
         """All threats, in the order of the rules."""
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         yield from find_characters(text)
         if audience is Audience.GUIDANCE:
             yield from find_stray_characters(text)
-            yield from find_markup(_visible(text))
-        if audience is Audience.DATA:
-            yield from find_turns(_visible(text))
-        if audience in _FOLLOWED:
-            yield from find_commands(text, self._installers)
-        yield from self._words(text, audience, _read)
+        yield from self._shapes(_visible(text), audience)
+        yield from self._words(text, audience)
         yield from self._decoded(text, audience, 1)
 
-    def _words(self, text: str, audience: Audience, read: Reader) -> Iterator[Finding]:
+    def _shapes(self, text: str, audience: Audience) -> Iterator[Finding]:
+        """Commands, tokens and markup, those aside that are quoted as an attack."""
+        lines = "\n" + text  # so that every line begins behind a break
+        for shape in self._all_shapes(lines, audience):
+            if shape.rule == "hidden-html" and is_shown(shape.words):
+                continue
+            if not is_quoted(lines, shape.start, {"attack", "defend"}):
+                start = max(1, shape.start)
+                yield Finding.at(shape.rule, text, start - 1, max(start, shape.end) - 1)
+
+    def _all_shapes(self, text: str, audience: Audience) -> Iterator[Shape]:
+        yield from find_shapes(text, audience, self._installers)
+        yield from find_comments(text, audience)
+        if audience is Audience.GUIDANCE:
+            yield from find_tags(text)
+
+    def _words(self, text: str, audience: Audience, *, hidden: bool = False) -> Iterator[Finding]:
         """What sentences say."""
-        reading = read(text)
-        for match in find_phrases(reading):
-            words = reading.text[match.start : match.end]
-            if match.rule in _STEPS and (
-                audience not in _FOLLOWED or is_known(words, self._installers)
+        restored = restore(text)
+        for match in find_phrases(restored, hidden=hidden):
+            words = restored.text[match.start : match.end]
+            if "followed" in match.rule.options and (
+                not audience.is_followed or is_known(words, self._installers)
             ):
                 continue
-            line = reading.text.count("\n", 0, match.start) + 1
-            how = "disguised letters" if reading.disguised(match.start, match.end) else ""
-            yield Finding(match.rule, line, words, how)
+            found = Finding.at(match.rule.rule, restored.text, match.start, match.end)
+            how = "disguised letters" if restored.disguised(match.start, match.end) else ""
+            yield replace(found, disguise=how)
 
     def _decoded(self, text: str, audience: Audience, depth: int) -> Iterator[Finding]:
         """What is hidden in another encoding, with the line where it begins."""
-        for payload in payloads(text, vocabulary().lexicon):
+        for payload in payloads(text):
             line = text.count("\n", 0, payload.start) + 1
             for finding in self._hidden(payload.text, audience, depth):
                 yield replace(finding, line=line, disguise=payload.how)
 
     def _hidden(self, text: str, audience: Audience, depth: int) -> Iterator[Finding]:
-        yield from self._words(text, audience, _read_hidden)
-        if audience in _FOLLOWED:
-            yield from find_commands(text)
+        yield from self._words(text, audience, hidden=True)
+        if audience.is_followed:
+            for shape in find_shapes("\n" + text, Audience.PROGRAM):
+                yield Finding(shape.rule, 1, shape.words)
         if depth < DEPTH:
             yield from self._decoded(text, audience, depth + 1)
 
 
-def _read(text: str) -> Reading:
-    words = vocabulary()
-    return Reading(restore(fold(text), words.lexicon), words)
-
-
-def _read_hidden(text: str) -> Reading:
-    """Nothing in a text that was hidden is a mention."""
-    words = vocabulary()
-    restored = restore(fold(text), words.lexicon)
-    return Reading(Restored(restored.text, [(0, len(restored.text))]), words)
-
-
 def _visible(text: str) -> str:
     """The text as a tokenizer reads it, with what is invisible taken out."""
-    return text if text.isascii() else INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
+    return expression("invisible").sub("", unicodedata.normalize("NFKC", text))

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any
 
-from hookline_hookspecs import ImageBlock, ToolResult
+from hookline_hookspecs import ImageBlock, Origin, ToolResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,7 @@ class Entry:
     stored: float
     expires: float
     size: int
+    origins: tuple[Origin, ...] = ()
 
     @classmethod
     def of(cls, result: ToolResult, now: float, ttl: float) -> Entry | None:
@@ -31,7 +32,8 @@ class Entry:
             return None
         texts = [result.text, *result.notes, data, *(image.data for image in result.images)]
         size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
-        return cls(result.text, result.notes, result.images, data, now, now + ttl, size)
+        expires, origins = now + ttl, result.origins
+        return cls(result.text, result.notes, result.images, data, now, expires, size, origins)
 
     def value(self) -> Any:
         """The tool's value for programs, a new copy for each caller."""

@@ -39,7 +39,7 @@ class ToolCache(Plugin[ToolCacheConfig]):
         if entry is None:
             return None
         ctx.stash.of(Hits).entries[call.id] = entry
-        return Answer(entry.text)
+        return Answer(entry.text, origins=entry.origins)
 
     # Innermost, so that what is remembered is what the tool returned and nothing of the others.
     @hookimpl(trylast=True)

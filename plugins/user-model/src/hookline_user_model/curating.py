@@ -16,7 +16,17 @@ from pathlib import Path
 from typing import Any
 
 from hookline_chatfiles import Chat, storable
-from hookline_hookspecs import Host, Message, ProviderError, Refused, Session, ToolResultBlock
+from hookline_hookspecs import (
+    Host,
+    Message,
+    Origin,
+    ProviderError,
+    Refused,
+    Session,
+    TextBlock,
+    ToolResultBlock,
+    merge_origins,
+)
 
 from .config import UserModelConfig
 from .portrait import joined, lines
@@ -33,6 +43,8 @@ KIND = "user-model"
 """The kind under which portraits pass the gates ``pre_learn`` and ``pre_read``."""
 MESSAGE_CHARS = 1_000
 """Characters of one message that are read."""
+PEOPLE = frozenset({"operator", "admin", "person"})
+"""The kinds of origins of what people write."""
 LEAST_ROOM = 100
 """Characters that must remain for a narrative besides the kept lines."""
 _FENCED = re.compile(r"^```\w*\n(.*)\n```$", re.DOTALL)
@@ -44,10 +56,12 @@ class Edited(Complaint):
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """A person's new messages; ``seen`` counts all messages of the session up to here."""
+    """People's new messages; ``seen`` counts all messages of the session up to here, ``origins``
+    are the people."""
 
     texts: Sequence[str]
     seen: int
+    origins: tuple[Origin, ...]
 
 
 class Curator:
@@ -76,7 +90,7 @@ class Curator:
             await self._host.read(present.text, name_of(chat), KIND, session_id=session.id)
             narrative = await self._narrative(session.id, present, signal.texts)
             if narrative is not None:
-                await self._write(chat, source, present, narrative)
+                await self._write(chat, source, present, narrative, signal.origins)
         except (ProviderError, Edited) as error:
             self._host.log.warning("the user model of %s was not looked at: %s", chat.label, error)
             return
@@ -87,17 +101,21 @@ class Curator:
     async def _signal(self, session_id: str) -> Signal:
         """Return the person's messages since the last time, oldest first, within the limits."""
         stored = [_words(m) for m in await self._host.messages(session_id)]
-        said = [text for text in stored if text]
+        said = [(text, origins) for text, origins in stored if text]
         seen = int(await self._host.storage.kv.get(_seen(session_id), 0))
         found: list[str] = []
+        people: tuple[Origin, ...] = ()
         room = self._config.signal_chars
-        for text in reversed(said[min(seen, len(said)) :][-self._config.signal_messages :]):
+        for text, origins in reversed(
+            said[min(seen, len(said)) :][-self._config.signal_messages :]
+        ):
             text = text[: min(MESSAGE_CHARS, room)]
             room -= len(text)
             if not text:
                 break
             found.append(text)
-        return Signal(found[::-1], len(said))
+            people = merge_origins(people, origins)
+        return Signal(found[::-1], len(said), people)
 
     async def _narrative(
         self, session_id: str, present: Present, texts: Sequence[str]
@@ -129,11 +147,22 @@ class Curator:
             return None
         return storable(narrative)
 
-    async def _write(self, chat: Chat, source: Source, asked: Present, narrative: str) -> None:
-        """Pass the narrative through ``pre_learn`` and write it, unless the file has changed."""
-        where = f"user-model, session {source.session_id}"
+    async def _write(
+        self,
+        chat: Chat,
+        source: Source,
+        asked: Present,
+        narrative: str,
+        origins: tuple[Origin, ...],
+    ) -> None:
+        """Pass the narrative through ``pre_learn`` and write it, unless the file has changed.
+
+        It was made from what people said alone, whatever else their session has read.
+        """
+        session_id = source.session_id
+        where = f"user-model, session {session_id}"
         learnt = storable(
-            await self._host.learn(narrative, where, KIND, session_id=source.session_id)
+            await self._host.learn(narrative, where, KIND, session_id=session_id, origins=origins)
         )
         limit = self._config.max_chars
 
@@ -168,11 +197,22 @@ def _differs(present: Present, narrative: str) -> bool:
     return tuple(lines(_shown(present, narrative))) != present.portrait.narrative
 
 
-def _words(message: Message) -> str:
-    """Return what a person said in a message, without the tool results in it."""
+def _words(message: Message) -> tuple[str, tuple[Origin, ...]]:
+    """Return what a person wrote in a message, and who it was.
+
+    What was forwarded, came with an attachment from outside or was written by nobody known is left
+    out.
+    """
     if message.role != "user" or any(isinstance(b, ToolResultBlock) for b in message.blocks):
-        return ""
-    return message.text.strip()
+        return "", ()
+    blocks = [block for block in message.blocks if isinstance(block, TextBlock) and _is_own(block)]
+    text = "\n\n".join(block.text for block in blocks).strip()
+    return text, merge_origins(*[block.origins for block in blocks])
+
+
+def _is_own(block: TextBlock) -> bool:
+    kinds = {origin.kind for origin in block.origins}
+    return bool(kinds & PEOPLE) and "outside" not in kinds
 
 
 def _prompt(present: Present, texts: Sequence[str], room: int) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 
 from hookline_chatfiles import Chat, storable
-from hookline_hookspecs import Context, Host, Refused
+from hookline_hookspecs import Context, Host, Origin, Refused
 
 from .config import UserModelConfig
 from .curating import KIND
@@ -63,7 +63,11 @@ class Slash:
             return "Say what to keep: /user pin TEXT"
         source = Source.command(ctx, "pin")
         where = f"/user pin, session {source.session_id}"
-        line = pin(storable(await ctx.learn(" ".join(text.split()), where, KIND)))
+        forwarded = ctx.turn.inbound.forwarded
+        # The person's own words, whatever else the session has read.
+        origins = (Origin("outside", f"forwarded from {forwarded}"),) if forwarded else ()
+        flat = " ".join(text.split())
+        line = pin(storable(await ctx.learn(flat, where, KIND, origins=origins)))
         room = int(self._config.max_chars * PINNED_SHARE)
 
         def make(present: Present, _past: Sequence[Version]) -> str:

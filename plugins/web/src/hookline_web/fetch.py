@@ -22,10 +22,14 @@ _ACCEPT = "text/markdown, text/html;q=0.9, application/json;q=0.9, text/plain;q=
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """The text of a page in the format that was asked for, and what is to be said about it."""
+    """The text of a page in the format that was asked for, and what is to be said about it.
+
+    ``url`` is the page's own, after all redirects.
+    """
 
     text: str
     notes: tuple[str, ...]
+    url: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +77,8 @@ class Fetcher:
             text = text[: self._config.max_chars]
             notes.append(f"the last {left_out:,} characters were left out")
         if not text.strip():
-            return Fetched("(the page holds no text; it may need a browser)", (*notes,))
-        return Fetched(await ctx.read(text, body.url, "web"), (*notes,))
+            return Fetched("(the page holds no text; it may need a browser)", (*notes,), body.url)
+        return Fetched(await ctx.read(text, body.url, "web"), (*notes,), body.url)
 
     async def _body(self, url: str) -> _Body:
         config = self._config

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from importlib.metadata import version
 
@@ -9,6 +10,8 @@ from hookline_hookspecs import (
     Check,
     CheckResult,
     Context,
+    Effect,
+    Origin,
     Plugin,
     Refused,
     Tool,
@@ -40,15 +43,26 @@ class Web(Plugin[WebConfig]):
         ttl = self.config.cache_seconds or None
         header = self.config.user_agent or f"Hookline/{version('hookline-web')}"
         self._fetcher = Fetcher(self.host, self.config, header)
-        register(Tool.from_function(self.web_fetch, read_only=True, cache_ttl=ttl))
-        self._choice = choose(self.config)
+        register(
+            Tool.from_function(
+                self.web_fetch,
+                read_only=True,
+                cache_ttl=ttl,
+                origin="outside",
+                effects=lambda ctx, call: [Effect("network", str(call.arguments.get("url", "")))],
+            )
+        )
+        self._choice = choose(self.config, os.environ | dict(self.host.env))
         if self._choice.backend is not None:
-            register(Tool.from_function(self.web_search, read_only=True, cache_ttl=ttl))
+            register(
+                Tool.from_function(self.web_search, read_only=True, cache_ttl=ttl, origin="outside")
+            )
 
     async def web_fetch(self, ctx: Context, url: str, format: Format = "markdown") -> ToolOutput:  # noqa: A002
         """Read a public web page, JSON or text file."""
         found = await self._fetcher.fetch(ctx, url, format)
-        return ToolOutput(found.text, notes=found.notes)
+        origins = tuple(Origin("outside", one) for one in dict.fromkeys((found.url, url.strip())))
+        return ToolOutput(found.text, notes=found.notes, origins=origins)
 
     async def web_search(self, ctx: Context, query: str, limit: int = 5) -> str:
         """Search the web: titles, URLs and excerpts."""
@@ -81,7 +95,7 @@ class Web(Plugin[WebConfig]):
         register(Check("web search", self._check))
 
     def _check(self) -> CheckResult:
-        choice = choose(self.config)
+        choice = choose(self.config, os.environ | dict(self.host.env))
         if choice.backend is not None:
             return CheckResult(True, f"{choice.backend.name} searches")
         named = self.config.search not in ("auto", "none")

@@ -1,4 +1,5 @@
-"""The body of ``POST /webhook``, read strictly: ``{"id", "chat", "user", "text"}``."""
+"""The body of ``POST /webhook``, read strictly: ``{"id", "chat", "user", "text"}``, and if they are
+known ``"sender"``, the user's name, and ``"forwarded"``, from whom a message was passed on."""
 
 from __future__ import annotations
 
@@ -27,6 +28,8 @@ class Delivery:
     chat: str
     user: str
     text: str
+    sender: str = ""
+    forwarded: str = ""
 
 
 def read(body: bytes) -> Delivery:
@@ -38,7 +41,10 @@ def read(body: bytes) -> Delivery:
     text = _string("text", data)
     if not text.strip():
         raise BadBody('"text" is blank')
-    return Delivery(ids["id"], ids["chat"], ids["user"], text)
+    if "\0" in text:
+        raise BadBody('"text" holds a NUL')
+    told = {name: _id(name, data) for name in ("sender", "forwarded") if name in data}
+    return Delivery(ids["id"], ids["chat"], ids["user"], text, **told)
 
 
 def _object(body: bytes) -> dict[str, Any]:

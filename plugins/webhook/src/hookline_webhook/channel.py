@@ -66,6 +66,8 @@ class WebhookChannel:
                 received=self._host.now(),
                 # A chat has no members here; one that is named for its person is theirs alone.
                 private=delivery.chat == delivery.user,
+                sender=delivery.sender,
+                forwarded=delivery.forwarded,
             )
         )
 

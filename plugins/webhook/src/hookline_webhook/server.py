@@ -20,6 +20,7 @@ from starlette.routing import Route
 
 from .body import BadBody, Delivery, read
 from .config import Address
+from .connections import connections
 from .signing import HEADER, is_signed
 
 Take = Callable[[Delivery], Awaitable[bool]]
@@ -107,7 +108,7 @@ class Listener:
         self._server = _Server(
             uvicorn.Config(
                 app,
-                http="h11",
+                http=connections(),
                 ws="none",
                 lifespan="off",
                 log_config=None,

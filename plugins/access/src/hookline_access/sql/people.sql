@@ -23,8 +23,19 @@ SELECT channel, user_id, role FROM access_people WHERE code = :code AND role <> 
 INSERT INTO access_log (number, at, person, what)
 SELECT COALESCE(MAX(number), 0) + 1, :now, :person, :what FROM access_log;
 
+-- Of what anybody can have logged, and of all else, the newest are kept.
 -- name: prune_log!
-DELETE FROM access_log WHERE number <= (SELECT MAX(number) FROM access_log) - :kept;
+DELETE FROM access_log WHERE number NOT IN (
+    SELECT number FROM (
+        SELECT number FROM access_log WHERE what IN (:asked, :wrong)
+        ORDER BY number DESC LIMIT :kept
+    ) AS said
+    UNION ALL
+    SELECT number FROM (
+        SELECT number FROM access_log WHERE what NOT IN (:asked, :wrong)
+        ORDER BY number DESC LIMIT :kept
+    ) AS decided
+);
 
 -- name: newest_log
 SELECT at, person, what FROM access_log ORDER BY number DESC LIMIT :limit;

@@ -14,8 +14,12 @@ LEFT JOIN access_people p ON p.channel = r.channel AND p.user_id = r.user_id
 WHERE r.expires > :now AND COALESCE(p.role, '') <> 'blocked'
 ORDER BY r.opened, r.code;
 
--- name: how_many_open
-SELECT COUNT(*) AS open FROM access_requests WHERE channel = :channel AND expires > :now;
+-- name: how_many
+SELECT COUNT(*) AS known, COALESCE(SUM(CASE WHEN expires > :now THEN 1 ELSE 0 END), 0) AS open
+FROM access_requests WHERE channel = :channel;
+
+-- name: drop_expired!
+DELETE FROM access_requests WHERE channel = :channel AND expires <= :now;
 
 -- name: code_taken
 SELECT 1 AS taken FROM access_requests WHERE code = :code;

@@ -1,15 +1,18 @@
 -- name: renew!
-UPDATE artifacts_texts SET expires = :expires WHERE id = :id;
+UPDATE artifacts_texts SET expires = :expires, origins = :origins WHERE id = :id;
+
+-- name: origins_of
+SELECT origins FROM artifacts_texts WHERE id = :id;
 
 -- name: add_text!
-INSERT INTO artifacts_texts (id, channel, chat_id, chars, expires)
-VALUES (:id, :channel, :chat_id, :chars, :expires);
+INSERT INTO artifacts_texts (id, channel, chat_id, chars, expires, origins)
+VALUES (:id, :channel, :chat_id, :chars, :expires, :origins);
 
 -- name: add_part!
 INSERT INTO artifacts_parts (artifact_id, place, body) VALUES (:id, :place, :body);
 
 -- name: text_of
-SELECT channel, chat_id, chars FROM artifacts_texts WHERE id = :id AND expires > :now;
+SELECT channel, chat_id, chars, origins FROM artifacts_texts WHERE id = :id AND expires > :now;
 
 -- name: parts_of
 SELECT place, body FROM artifacts_parts

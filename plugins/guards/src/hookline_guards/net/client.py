@@ -21,6 +21,7 @@ from urllib.parse import urlencode, urljoin
 from hookline_guards.net.errors import HttpFailed, HttpRefused
 from hookline_guards.net.judge import Target, parse_url
 from hookline_guards.net.policy import NetworkPolicy
+from hookline_guards.net.turns import Turns
 
 if TYPE_CHECKING:
     import httpx2
@@ -151,7 +152,9 @@ class GuardedHttp:
     policy: judges names and addresses. timeout: seconds for one call, from the first look-up to
     the last byte, redirects included. max_redirects: followed at most. max_bytes: of a body, both
     as sent and decompressed. resolve: a name and a port to IP addresses, by default the system's
-    resolver. ssl_context: for verifying servers, by default the system's certificates.
+    resolver. ssl_context: for verifying servers, by default the system's certificates. chat: names
+    the chat for which the running task asks, so that the requests of one do not keep out those of
+    others (see `Turns`); waiting for a turn does not count against the time limit.
 
     No proxy, cookie or credential is taken from the environment, nor kept between calls. One
     instance may serve any number of calls at once. Every method raises HttpRefused for what is not
@@ -167,8 +170,11 @@ class GuardedHttp:
         max_bytes: int = 5_000_000,
         resolve: Callable[[str, int], Awaitable[Sequence[str]]] | None = None,
         ssl_context: ssl.SSLContext | None = None,
+        chat: Callable[[], str] = str,
     ) -> None:
         self.policy = policy
+        self._chat = chat
+        self._turns = Turns()
         self._timeout = timeout
         self._max_redirects = max_redirects
         self._max_bytes = max_bytes
@@ -215,12 +221,24 @@ class GuardedHttp:
             headers.setdefault("content-type", "application/json")
         hop = _Hop(method.upper(), target, headers, content)
         max_bytes = options.get("max_bytes", self._max_bytes)
-        budget = _Budget(options.get("timeout", self._timeout), max_bytes)
-        response = await budget.wait(self._follow(hop, max_bytes, options.get("before")), url)
-        try:
-            yield HttpStream(response, budget)
-        finally:
-            await response.aclose()
+        async with self._turns.turn(self._chat()):
+            budget = _Budget(options.get("timeout", self._timeout), max_bytes)
+            response = await budget.wait(self._follow(hop, max_bytes, options.get("before")), url)
+            try:
+                yield HttpStream(response, budget)
+            finally:
+                await response.aclose()
+
+    async def connect(
+        self, host: str, port: int
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Open a TCP connection to an address that was judged after the one look-up.
+
+        Raises HttpRefused and HttpFailed; gives up after the client's own time limit.
+        """
+        shown = f"{host}:{port}"
+        budget = _Budget(self._timeout, self._max_bytes)
+        return await budget.wait(self._open().connect(host, port), shown)
 
     async def aclose(self) -> None:
         """Close what is still open; the next request opens anew."""

@@ -12,6 +12,7 @@ import ipaddress
 import socket
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
@@ -22,6 +23,7 @@ import httpx2
 from hookline_guards.net.errors import HttpFailed
 from hookline_guards.net.judge import Target
 from hookline_guards.net.policy import NetworkPolicy
+from hookline_guards.net.turns import TOTAL
 
 MAX_HEADER = 65_536
 """Bytes in a response's header: names, values and 32 for each field (RFC 9113, section 6.5.2)."""
@@ -31,11 +33,14 @@ DIAL_SECONDS = 5.0
 """For each address of a name; the whole call has its own limit."""
 
 _Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+_LOOK_UPS = ThreadPoolExecutor(TOTAL, "hookline-look-up")
+"""Threads of their own: a name server that does not answer holds up nothing else."""
 
 
 async def resolve_name(host: str, port: int) -> list[str]:
     """The addresses of `host` from the system's resolver, in its order. Raises OSError."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    look_up = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+    found = await asyncio.get_running_loop().run_in_executor(_LOOK_UPS, look_up)
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
@@ -50,14 +55,15 @@ class _JudgedBackend(httpcore2.AsyncNetworkBackend):
     async def connect_tcp(
         self, host: str, port: int, *_: Any, **__: Any
     ) -> httpcore2.AsyncNetworkStream:
-        addresses = await self._judged(host, port)
+        addresses = await self.judged(host, port)
         dial = partial(self._plain.connect_tcp, port=port, timeout=DIAL_SECONDS)
         for address in addresses[:-1]:
             with suppress(httpcore2.ConnectError, httpcore2.ConnectTimeout):
                 return await dial(address)
         return await dial(addresses[-1])
 
-    async def _judged(self, host: str, port: int) -> list[str]:
+    async def judged(self, host: str, port: int) -> list[str]:
+        """The addresses of `host`, every one of them judged. Raises HttpRefused, HttpFailed."""
         self._policy.check_name(host, port)
         with suppress(ValueError):
             return [str(ipaddress.ip_address(host))]
@@ -100,11 +106,12 @@ class Transport:
     def __init__(
         self, policy: NetworkPolicy, resolve: _Resolve | None, context: ssl.SSLContext | None
     ) -> None:
+        self._backend = _JudgedBackend(policy, resolve or resolve_name)
         self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=context or httpx2.create_ssl_context(trust_env=False),
             max_connections=100,
             max_keepalive_connections=0,
-            network_backend=_JudgedBackend(policy, resolve or resolve_name),
+            network_backend=self._backend,
         )
 
     async def send(
@@ -130,9 +137,25 @@ class Transport:
             raise HttpFailed(f"{target.url[:200]} answered with {fault}.")
         return response
 
+    async def connect(
+        self, host: str, port: int
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A plain connection to a judged address of `host`. Raises HttpRefused, HttpFailed."""
+        with _told(f"{host}:{port}"):
+            addresses = await self._backend.judged(host, port)
+            for address in addresses[:-1]:
+                with suppress(OSError):
+                    return await _dialled(address, port)
+            return await _dialled(addresses[-1], port)
+
     async def aclose(self) -> None:
         """Close what is still open."""
         await self._pool.aclose()
+
+
+async def _dialled(address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async with asyncio.timeout(DIAL_SECONDS):
+        return await asyncio.open_connection(address, port)
 
 
 async def decoded(response: httpx2.Response) -> AsyncGenerator[bytes, None]:

@@ -6,9 +6,9 @@ SELECT last FROM memory_numbers WHERE name = :name;
 
 -- name: add_fact!
 INSERT INTO memory_facts (id, channel, chat_id, content, category, confidence, session_id, turn_id,
-                          created, expires_at)
+                          created, expires_at, origins)
 VALUES (:id, :channel, :chat_id, :content, :category, :confidence, :session_id, :turn_id,
-        :created, :expires_at);
+        :created, :expires_at, :origins);
 
 -- name: delete_fact!
 DELETE FROM memory_facts WHERE id = :id;

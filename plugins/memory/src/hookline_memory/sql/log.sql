@@ -1,6 +1,8 @@
 -- name: add_entry!
-INSERT INTO memory_log (number, at, channel, chat_id, session_id, turn_id, origin, changes, undoes)
-VALUES (:number, :at, :channel, :chat_id, :session_id, :turn_id, :origin, :changes, :undoes);
+INSERT INTO memory_log (number, at, channel, chat_id, session_id, turn_id, origin, changes, undoes,
+                        origins)
+VALUES (:number, :at, :channel, :chat_id, :session_id, :turn_id, :origin, :changes, :undoes,
+        :origins);
 
 -- name: entry
 SELECT * FROM memory_log WHERE number = :number;

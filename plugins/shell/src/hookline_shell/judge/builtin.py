@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from . import interpreters, wrappers
 from .outputs import formatted
-from .places import judge_path
+from .places import is_temporary, judge_path
 from .record import join, shown
 from .shell import Shell
 from .values import ENVIRON, FILE, MARKS, NETWORK, SPLIT, UNKNOWN
@@ -44,6 +44,12 @@ def _source(argv: Sequence[str], shell: Shell, stdin: str) -> str:
         return ""
     path = argv[1]
     content = stdin if path in ("/dev/stdin", "/dev/fd/0", "-") else shell.content(path)
+    if FILE in content:
+        if content == shell.content(path):
+            content = content.replace(UNKNOWN, "")  # a hidden file is one like others here
+        shell.record.effect("execute", path)
+        if is_temporary(join(shell.cwd, path)):
+            shell.record.add("ask", f"{shown(argv)} runs a file for temporary use, unseen")
     inner = shell.entering("file:" + join(shell.cwd, path))
     if inner is None:
         return ""

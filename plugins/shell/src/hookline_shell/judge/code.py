@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from . import interpreters, python_code, text_code
+from . import interpreters, python_code, statements, text_code
 from .record import join, shown
 from .shell import Shell
 from .tables import Language, base_name, load, shells
-from .values import ENVIRON, FILE, NETWORK, UNKNOWN
+from .values import ENVIRON, FILE, HOOKLINE, NETWORK, UNKNOWN, without_marks
 
 
 def language(name: str) -> Language | None:
@@ -36,7 +36,7 @@ _FETCHES = re.compile(
     r"https?://|urlopen|urlretrieve|requests\.|httpx|\bfetch\s*\(|LWP|Net::HTTP|open-uri|socket"
 )
 _SAVES = re.compile(
-    r"urlretrieve|getstore|\bopen\s*\([^)]*['\"][wa]b?['\"]|writeFile|write_bytes|write_text|IO\.copy"
+    r"urlretrieve|getstore|\bopen\s*\([^)]{0,200}['\"][wa]b?['\"]|writeFile|write_bytes|write_text|IO\.copy"
     r"|File\.write|put_contents|\bmirror\s*\(|copyfileobj|createWriteStream"
 )
 _ENVIRONMENT = re.compile(
@@ -62,6 +62,8 @@ def _run(
     parts: tuple[list[str], list[str], bool],
 ) -> None:
     codes, rest, module = parts
+    if rule.get("script", True) and not rule.get("operand") and (codes or rest or module):
+        inner.record.effect("execute", shown(argv).strip("`"))
     for path in _files(rule, argv):
         if path in ("-", "/dev/stdin") and stdin:
             _stdin(rule, stdin, inner, argv)
@@ -84,7 +86,7 @@ def _run(
         _module(rule, rest, inner, argv)
     if codes or module or rule.get("kind") == "none":
         return
-    if rule.get("bang") and stdin and not rule.get("shows"):
+    if (rule.get("bang") or "speaks" in rule) and stdin and not rule.get("shows"):
         judge(rule, stdin, inner, shown(argv))
     elif rule.get("script") is False:
         return
@@ -129,7 +131,7 @@ def _module(rule: Language, rest: Sequence[str], shell: Shell, argv: Sequence[st
 def _stdin(rule: Language, stdin: str, shell: Shell, argv: Sequence[str]) -> None:
     if NETWORK in stdin:
         shell.record.add("ask", f"{shown(argv)} runs what came over the network")
-    elif UNKNOWN in stdin and stdin.strip(UNKNOWN + "\n ") == "":
+    elif UNKNOWN in stdin and not without_marks(stdin).strip():
         shell.record.add("ask", f"{shown(argv)} runs text that cannot be known", "doubt")
     elif stdin != FILE:
         judge(rule, stdin, shell, shown(argv))
@@ -137,6 +139,11 @@ def _stdin(rule: Language, stdin: str, shell: Shell, argv: Sequence[str]) -> Non
 
 def _file(rule: Language, path: str, shell: Shell, argv: Sequence[str]) -> None:
     content = shell.files.get(join(shell.cwd, path))
+    for inside in ("__main__.py", "__init__.py", "index.js"):
+        if content is None:
+            content = shell.files.get(join(shell.cwd, f"{path.removesuffix('.py')}/{inside}"))
+    if HOOKLINE in (content or ""):
+        shell.record.add("once", f"{shown(argv)} runs hookline, which the agent may not administer")
     if content is None:
         fetched = "://" in path or (shell.record.unpacked and not path.startswith("/"))
         if fetched and path not in rule.get("sub", ()):
@@ -243,13 +250,15 @@ def judge(rule: Language, code: str, shell: Shell, command: str) -> None:
     """Judge code of one language; the shell commands in it are judged as such."""
     if NETWORK in code:
         shell.record.add("ask", f"{command} runs what came over the network")
-    if code and not code.strip(UNKNOWN + " \n"):
+    if UNKNOWN in code and not without_marks(code).strip():
         shell.record.add("ask", f"{command} runs code that cannot be known", "doubt")
     if len(code) > 200_000:
         shell.record.add("ask", f"{command} holds more code than can be followed", "doubt")
         return
     if "asks" in rule and re.search(rule["asks"], code):
         shell.record.add("ask", f"{command} runs text as a script")
+    if "speaks" in rule:
+        statements.judge(rule["speaks"], code, shell, command)
     how = rule["kind"]
     if how == "shell":
         interpreters.run_code(code, shell.child(), "", command)

@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from . import acts, builtin, code, guesses, hooks, interpreters, outputs, wrappers
+from . import acts, builtin, code, files, guesses, hooks, interpreters, loads, outputs, wrappers
 from .places import is_temporary, judge_path, judge_words
 from .record import TooIntricate, join, shown
 from .shell import Shell
-from .tables import base_name, load, shells
-from .values import LISTING, NETWORK, UNKNOWN, marks, without_marks
+from .tables import base_name, known_programs, load, runners, shells
+from .values import HOOKLINE, LISTING, NETWORK, UNKNOWN, marks, without_marks
 from .words import substitutions
 
 MOST_WORDS = 1_000
 """Words of one command that are followed."""
+_PROGRAMS = ("/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/")
 _GLOB = re.compile(r"[*?]|\[.+\]")
 _EVALUATING = frozenset({"test", "[", "let", "unset", "read", "printf", "declare", "typeset"})
 _EVALUATING |= {"local", "export", "readonly", "mapfile", "readarray"}
@@ -45,8 +46,28 @@ def call(argv: Sequence[str], shell: Shell, stdin: str) -> str:
         return ""
     language = code.language(name)
     judge_words(name, argv, code.without_code(language, argv) if language else argv, shell)
+    if _is_hookline(name, argv, shell):
+        shell.record.effect("configure", "hookline")
+        shell.record.add("once", f"{shown(argv)} runs hookline, which the agent may not administer")
     acts.judge(name, argv, shell, stdin)
+    files.judge(name, argv, shell)
+    loads.judge(name, argv, shell, stdin)
     return _run(name, argv, shell, stdin)
+
+
+def _is_hookline(name: str, argv: Sequence[str], shell: Shell) -> bool:
+    """True for any way to start the program itself, by whichever name it was given."""
+    if name in ("hookline", "hookline-cli"):
+        return True
+    if HOOKLINE in shell.files.get(join(shell.cwd, argv[0]), ""):
+        return True
+    if not name.startswith(("python", "pypy", "uvx", "pipx", "uv")):
+        return False
+    named = (word.replace("\\", "/").rpartition("/")[2] for word in argv[1:])
+    return any(_OWN_NAME.fullmatch(word) for word in named) and "pip" not in argv[1:2]
+
+
+_OWN_NAME = re.compile(r"hookline(\.__main__|\.cli(\.\w+)*|[=@]=?[\w.]+|\[[\w,-]+\])?")
 
 
 def _named_below(program: str) -> bool:
@@ -90,6 +111,10 @@ def _run(name: str, argv: list[str], shell: Shell, stdin: str) -> str:
     if "/" in argv[0] and join(shell.cwd, argv[0]) in shell.files:
         _judge_program(argv, shell)  # it may bear any name
         return UNKNOWN
+    if "/" in argv[0] and not shell.remote and not argv[0].startswith(_PROGRAMS):
+        shell.record.effect("execute", argv[0])
+    elif name in runners() and not loads.only_looks(name, argv):
+        shell.record.effect("execute", name)
     hooks.judge(name, argv, shell)
     _judge_read(name, shell, argv)
     if name in _EVALUATING and (name != "printf" or argv[1:2] == ["-v"]):
@@ -109,6 +134,8 @@ def _run(name: str, argv: list[str], shell: Shell, stdin: str) -> str:
     _judge_program(argv, shell)
     _judge_files(name, argv, shell, stdin)
     guesses.judge(name, argv, shell, stdin)
+    if name not in known_programs() and "/" not in argv[0] and not shell.remote:
+        shell.record.effect("unknown", name)
     return outputs.of(name, argv, shell, stdin)
 
 
@@ -153,7 +180,7 @@ def _judge_read(name: str, shell: Shell, argv: Sequence[str]) -> None:
             elif kind == "makefile":
                 builtin.makefile(content, shell, argv)
             elif kind == "json":
-                guesses.suspect(content, shell, f"{path}, which {name} reads,")
+                guesses.orders(content, shell, f"{path}, which {name} reads,")
             elif kind == "shell":
                 interpreters.run_code(content, shell.child(), "", shown(argv))
             else:

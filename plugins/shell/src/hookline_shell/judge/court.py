@@ -1,23 +1,51 @@
-"""The judge itself: what was found in a command becomes one verdict."""
+"""The judge itself: what was found in a command becomes its effects and one verdict."""
 
 from __future__ import annotations
 
 import logging
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from hookline_hookspecs import Ask, Deny, Paths
+from hookline_hookspecs import Ask, Deny, Effect, Paths
 
 from . import tables
 from .lookalikes import plain
 from .machine import judge_script
-from .record import Record
+from .record import Finding, Record, Severity
 from .syntax import warm_up
 
 _log = logging.getLogger(__name__)
 LONGEST = 100_000
 """Characters of a command that is read; a longer one is put before a person."""
+Address = Callable[[str], str | None]
+"""Tells why a URL would be refused (``Http.judge``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Who calls a command, and what is around it.
+
+    ``operator``: the person may run what cannot be seen. ``sandboxed``: it runs in a sandbox, so
+    that what it reads and which programs it starts stays there. ``checkpoints``: the workspace's
+    files are kept as they were before, so that what only changes them can be taken back.
+    """
+
+    operator: bool = True
+    sandboxed: bool = False
+    checkpoints: bool = False
+
+    def lets(self, finding: Finding) -> bool:
+        """True if ``finding`` needs no question in this setting."""
+        if finding.severity != "ask":
+            return False
+        if finding.sort in ("place", "doubt"):
+            return self.sandboxed
+        return finding.sort == "restorable" and self.checkpoints
+
+
+HERE = Setting()
 
 
 class Judge:
@@ -26,55 +54,65 @@ class Judge:
     def __init__(self, patterns: Sequence[re.Pattern[str]] = ()) -> None:
         self.patterns = tuple(patterns)
         warm_up()
-        for name in ("acts", "wrappers", "interpreters", "speech"):
-            tables.load(name)
-        tables.places()
-        tables.origins()
+        tables.warm_up()
 
     def judge(
         self,
         command: str,
         paths: Paths,
-        workdir: str = "",
-        address: Callable[[str], str | None] | None = None,
+        folder: str = "",
+        judge_url: Address | None = None,
+        setting: Setting = HERE,
     ) -> Deny | Ask | None:
-        """The verdict on ``command`` run in ``workdir`` (the workspace by default).
-
-        ``address`` tells why a URL would be refused (``Http.judge``).
+        """The verdict on ``command`` run in ``folder`` (the workspace by default).
 
         It depends on the command alone: nothing in it is run or looked up. Deny where what it
-        does could not be undone, Ask with the literal command where a person should see it first
-        or where it cannot be decided, else None.
+        does could not be undone; Ask with the literal command where a person should see it first
+        or where it cannot be decided, for good or (``once``) for this call alone; else None.
         """
-        home = str(Path.home())
-        record = Record(_looked_at(paths), str(paths.workspace), home, address)
         if len(command) > LONGEST:
             return Ask(
                 f"The command is longer than the {LONGEST:,} characters that are read", command
             )
-        start = str(Path(paths.workspace) / workdir) if workdir else str(paths.workspace)
+        record = self._record(command, paths, folder, judge_url)
+        for pattern in self.patterns:
+            if pattern.search(command):
+                record.add("ask", f"it fits the dangerous pattern {pattern.pattern!r}")
+        return _verdict(record, command, setting)
+
+    def effects(
+        self, command: str, paths: Paths, folder: str = "", judge_url: Address | None = None
+    ) -> tuple[Effect, ...]:
+        """What ``command`` may do, each once, in the order it was found."""
+        if len(command) > LONGEST:
+            return (Effect("unknown"),)
+        return tuple(self._record(command, paths, folder, judge_url).effects)
+
+    def _record(self, command: str, paths: Paths, folder: str, judge_url: Address | None) -> Record:
+        workspace = str(paths.workspace)
+        record = Record(_looked_at(paths.judge), workspace, str(Path.home()), judge_url)
+        record.judge_write = _looked_at(paths.caution)
+        start = str(Path(workspace) / folder) if folder else workspace
         try:
             judge_script(command, record, start)
             _judge_looks(command, record, start)
         except Exception as fault:  # a judge that fails must not let a command pass
             _log.exception("the judge failed on a command")
-            record.add("ask", f"the judge itself failed on it ({type(fault).__name__})", "doubt")
-        for pattern in self.patterns:
-            if pattern.search(command):
-                record.add("ask", f"it fits the dangerous pattern {pattern.pattern!r}")
-        return _verdict(record, command)
+            record.add("ask", f"the judge itself failed on it ({type(fault).__name__})")
+            record.effect("unknown")
+        return record
 
 
-def _looked_at(paths: Paths) -> Callable[[str], str | None]:
-    """``paths.judge``, where it may not even look as a refusal."""
+def _looked_at(judge: Callable[[str], str | None]) -> Callable[[str], str | None]:
+    """``judge``, where it may not even look as a refusal."""
 
-    def judge(path: str) -> str | None:
+    def judged(path: str) -> str | None:
         try:
-            return paths.judge(path)
+            return judge(path)
         except OSError as fault:
             return f"it cannot be looked at ({fault.strerror})"
 
-    return judge
+    return judged
 
 
 def _judge_looks(command: str, record: Record, start: str) -> None:
@@ -86,16 +124,29 @@ def _judge_looks(command: str, record: Record, start: str) -> None:
     judge_script(seeming, trial, start)
     for reason, found in trial.findings.items():
         if found.sort != "doubt" and reason not in record.findings:
-            record.add("ask", f"with characters that look like others it seems to say: {reason}")
+            severity: Severity = "once" if found.severity == "once" else "ask"
+            record.add(severity, f"with characters that look like others it seems to say: {reason}")
 
 
-def _verdict(record: Record, command: str) -> Deny | Ask | None:
+_OWN_NAME = re.compile(r"(?i)hookline")
+_UNSEEN = ("execute", "unknown")
+
+
+def _verdict(record: Record, command: str, setting: Setting) -> Deny | Ask | None:
     denied = [reason for reason, found in record.findings.items() if found.severity == "deny"]
     if denied:
         return Deny(f"This cannot be undone: {_listed(denied)}.")
-    if record.findings:
-        return Ask(f"This needs a person's approval: {_listed(list(record.findings))}.", command)
-    return None
+    asked = {r: found for r, found in record.findings.items() if not setting.lets(found)}
+    reasons = list(asked)
+    if not (setting.operator or setting.sandboxed):
+        unseen = [e.target for e in record.effects if e.kind in _UNSEEN and e.target not in asked]
+        reasons += [f"it runs {what}, and nobody can see what that does" for what in unseen]
+    if not reasons:
+        return None
+    # Whatever is asked about a command that names the program itself holds for this call alone.
+    once = any(found.severity == "once" for found in asked.values())
+    once |= bool(_OWN_NAME.search(command))
+    return Ask(f"This needs a person's approval: {_listed(reasons)}.", command, once=once)
 
 
 def _listed(reasons: Sequence[str]) -> str:

@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
+from . import files
 from .outputs import find_names
 from .places import Kind, is_device, kind
-from .record import Severity, Sort, join, shown
+from .record import Severity, join, shown
 from .shell import Shell
 from .tables import base_name, places, shells
 from .values import DIALOGUE, ENVIRON, LISTING, MARKS, PROCESSES, SECRET, marks
@@ -51,8 +52,8 @@ def delete(target: str, shell: Shell, command: str) -> None:
     found = kind(target, shell)
     if found:
         severity: Severity = "deny" if found in ("root", "home") else "ask"
-        sort: Sort = "doubt" if found == "unknown" else "act"
-        shell.record.add(severity, f"{command} deletes {_WHAT[found]}, with all in it", sort)
+        # What cannot be known may be all of the workspace: it is asked about in a sandbox too.
+        shell.record.add(severity, f"{command} deletes {_WHAT[found]}, with all in it")
 
 
 def delete_only(kinds: Sequence[Kind], target: str, shell: Shell, command: str) -> None:
@@ -79,6 +80,7 @@ def find_delete(argv: Sequence[str], shell: Shell, stdin: str) -> None:
     if "-delete" not in argv:
         return
     for name in find_names(argv):
+        files.delete(name, shell, shown(argv))
         narrow = LISTING in name
         root = name.split(LISTING)[0] if narrow else name
         found = kind(root or "/", shell)
@@ -99,11 +101,18 @@ def mirror_delete(argv: Sequence[str], shell: Shell, stdin: str) -> None:
 def move_away(argv: Sequence[str], shell: Shell, stdin: str) -> None:
     """``mv`` of a root, or to nowhere."""
     names = operands(argv[1:])
-    for source in names[:-1] or names:
+    for source in names if "-t" in argv else names[:-1] or names:
         if kind(source, shell) in ("root", "home"):
             delete(source, shell, shown(argv))
+        elif kind(source, shell) == "wildcard" and _leads_out(argv):
+            shell.record.add("ask", f"{shown(argv)} moves the whole workspace away")
     if names[1:] and names[-1] == "/dev/null":
         shell.record.add("ask", f"{shown(argv)} moves files to nowhere")
+
+
+def _leads_out(argv: Sequence[str]) -> bool:
+    """True if what is moved ends outside the folder."""
+    return any(word.startswith(("/", "~", "..")) for word in argv[1:])
 
 
 def recursive_mode(argv: Sequence[str], shell: Shell, stdin: str) -> None:

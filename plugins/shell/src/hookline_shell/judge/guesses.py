@@ -8,13 +8,14 @@ patterns are left out by name (``speech.yaml``). A guess only asks.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
 from . import literals
 from .braces import TooMany
-from .record import TooIntricate, shown
+from .record import MOST_STEPS, Severity, TooIntricate, shown
 from .scan import Unreadable
 from .shell import Shell
 from .syntax import TooLong
@@ -24,6 +25,7 @@ from .values import known
 _LONGEST = 4_000
 """Characters of a text that is looked through."""
 _MOST_TAILS, _MOST_WORDS = 6, 60
+_MOST_LINES = 400
 _AFTER = re.compile(r"(?m)(?:!+|\\!|\||:)[ \t]*(.+)$")
 
 
@@ -36,6 +38,13 @@ def _speakers() -> frozenset[str]:
 def _words() -> re.Pattern[str]:
     names = "|".join(re.escape(name) for name in (*load("speech")["words"], *sorted(shells())))
     return re.compile(rf"(?<![\w-])(?:{names})(?![\w-])|\(\)\s*\{{")
+
+
+@cache
+def _ordered() -> re.Pattern[str]:
+    """Programs that are worth a look in a file of orders, where text is rarely only text."""
+    names = "|".join(re.escape(n) for n in (*load("speech")["ordered"], *load("speech")["words"]))
+    return re.compile(rf"(?<![\w./-])(?:{names}|{'|'.join(sorted(shells()))})(?=[\s\"']|\Z)")
 
 
 @cache
@@ -72,12 +81,24 @@ def _scripts(text: str) -> Iterator[str]:
     yield from (match[1] for match in _AFTER.finditer(text))
 
 
+def orders(text: str, shell: Shell, command: str) -> None:
+    """Ask if a line of ``text``, from some word on, would be an act: files of configuration."""
+    for line in text.splitlines()[:_MOST_LINES]:
+        for match in itertools.islice(_ordered().finditer(line), 3):
+            _try(line[match.start() :].rstrip("\"'`)]}; ,"), shell, command)
+
+
 def _try(script: str, shell: Shell, command: str) -> None:
     trial = shell.trial()
+    trial.record.steps = shell.record.steps
     trial.judge(script)
+    shell.record.steps = trial.record.steps
+    if trial.record.steps > MOST_STEPS:
+        raise TooIntricate
     for reason, found in trial.record.findings.items():
-        if found.sort == "act":
-            shell.record.add("ask", f"{command} may run what it is given: {reason}")
+        if found.sort in ("act", "restorable"):
+            severity: Severity = "once" if found.severity == "once" else "ask"
+            shell.record.add(severity, f"{command} may run what it is given: {reason}")
 
 
 def _tail(words: Sequence[str], shell: Shell, command: str) -> None:
@@ -88,5 +109,6 @@ def _tail(words: Sequence[str], shell: Shell, command: str) -> None:
     except (TooIntricate, TooLong, Unreadable, TooMany, RecursionError):
         return
     for reason, found in trial.record.findings.items():
-        if found.severity == "deny":
-            shell.record.add("ask", f"{command} may run what it is given: {reason}")
+        if found.severity != "ask":
+            severity: Severity = "once" if found.severity == "once" else "ask"
+            shell.record.add(severity, f"{command} may run what it is given: {reason}")

@@ -87,8 +87,11 @@ def _script(argv: Sequence[str], path: str, inner: Shell, outer: Shell, stdin: s
         return run_code(stdin, inner, "", shown(argv))
     content = outer.files.get(join(outer.cwd, path))
     if content is None:
+        outer.record.effect("execute", path)
         if outer.record.unpacked and not path.startswith("/"):
             outer.record.add("ask", f"{shown(argv)} runs a program fetched by this command")
+        if any(part[:1] == "." and part.strip(".") for part in path.split("/")[-1:]):
+            outer.record.add("ask", f"{shown(argv)} runs a hidden file")
         if UNKNOWN in path or NETWORK in path or LISTING in path:
             return UNKNOWN
         return FILE

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count, islice, product
 
-from . import commands, variables, words
+from . import commands, files, variables, words
 from .places import is_device, is_socket, judge_path
 from .record import Record, TooIntricate, join, shown
 from .scope import MOST
@@ -18,7 +18,7 @@ from .shell import MOST_TEXT, Shell
 from .syntax import Around, Back, Broken, Function, Loop, Node, Pipe, Redirect, Seq, Simple, Text
 from .syntax import parse as parse_script
 from .tables import places
-from .values import ENVIRON, NETWORK, SPLIT, UNKNOWN, known, marks
+from .values import DIALOGUE, ENVIRON, NETWORK, SPLIT, UNKNOWN, known, marks
 
 _ASSIGN = re.compile(r"([A-Za-z_]\w*)(\[[^\]]*\])?(\+?)=(.*)\Z", re.DOTALL)
 _DECLARE = frozenset({"export", "declare", "local", "readonly", "typeset", "alias"})
@@ -223,6 +223,8 @@ class Machine(Shell):
         if op == "<<<":
             streams.stdin = target + "\n"
         elif op in (">&", "<&") and re.fullmatch(r"\d*-?", target):
+            if op == ">&" and target == "62":
+                streams.targets.append(("/dev/fd/62", True))
             if op == "<&":
                 streams.stdin = self.files.get(f"/dev/fd/{target}", streams.stdin)
         elif is_socket(target):
@@ -239,6 +241,10 @@ class Machine(Shell):
             if marks(target) and not known(target[:1]):
                 self.record.add("ask", f"{command} writes to a file that cannot be known", "doubt")
             judge_path(target, self, command)
+            if op in (">", ">|", "&>"):
+                files.truncate(target, self, command)
+            elif op != "<>":
+                files.write(target, self, command)
             if streams.number in ("", "1"):
                 streams.targets.append((target, op.endswith(">>")))
             elif op not in ("<>", "<"):
@@ -261,6 +267,8 @@ class Streams:
         for target, more in self.targets:
             before = shell.files.get(join(shell.cwd, target), "") if more else ""
             shell.write(target, before + said)
+            if target == "/dev/fd/62" and DIALOGUE in shell.files.get("/dev/fd/61", ""):
+                shell.child().run_text(said, "")  # a coprocess that is a shell
         return "" if self.targets else said
 
 

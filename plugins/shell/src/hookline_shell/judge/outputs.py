@@ -14,9 +14,11 @@ from .scan import ansi
 from .shell import Shell
 from .tables import base_name, origins, places
 from .values import (
+    ENCODED,
     ENDLESS,
     ENVIRON,
     FILE,
+    HOOKLINE,
     LISTING,
     NETWORK,
     PROCESSES,
@@ -187,11 +189,12 @@ def _tee(argv: Sequence[str], shell: Shell, stdin: str) -> str:
 def _decoded(argv: Sequence[str], shell: Shell, stdin: str) -> str:
     """base64 and its kin, both ways."""
     options = " ".join(a for a in argv[1:] if a.startswith("-"))
-    names = [a for a in argv[1:] if (not a.startswith("-") and "/" in a) or a in shell.files]
+    names = [a for a in argv[1:] if not a.startswith("-") and not a.isdigit()]
     stdin = "".join(shell.content(n) for n in names) or stdin
+    encodes = not re.search(r"(^| )-\w*[dD]|--dec", options)
     if not known(stdin):
-        return blend([stdin])
-    if not re.search(r"(^| )-\w*[dD]|--dec", options):
+        return blend([stdin]) + (ENCODED if encodes and _is_file(stdin) else "")
+    if encodes:
         return base64.b64encode(stdin.encode()).decode() + "\n"
     decode = base64.b32decode if "32" in argv[0] else base64.b64decode
     try:
@@ -201,13 +204,19 @@ def _decoded(argv: Sequence[str], shell: Shell, stdin: str) -> str:
         return UNKNOWN
 
 
+def _is_file(text: str) -> bool:
+    return FILE in text or UNKNOWN in text
+
+
 def _xxd(argv: Sequence[str], shell: Shell, stdin: str) -> str:
     if known(stdin) and any("r" in a for a in argv[1:] if a.startswith("-")):
         try:
             return bytes.fromhex(re.sub(r"\s|\\x|0x", "", stdin)).decode("utf-8", "replace")
         except ValueError:
             return UNKNOWN
-    return blend([stdin])
+    names = [a for a in argv[1:] if not a.startswith("-") and not a.isdigit()]
+    read = stdin + "".join(shell.content(n) for n in names)
+    return blend([read]) + (ENCODED if _is_file(read) else "")
 
 
 def _openssl(argv: Sequence[str], shell: Shell, stdin: str) -> str:
@@ -300,7 +309,7 @@ def _copy(argv: Sequence[str], shell: Shell, stdin: str) -> str:
         for name in names[:-1]:
             if name == "/dev/stdin":
                 shell.write(names[-1], stdin)
-            if join(shell.cwd, name) in shell.files:
+            if join(shell.cwd, name) in shell.files or HOOKLINE in shell.content(name):
                 shell.write(names[-1], shell.content(name))
                 shell.write(join(names[-1], name.rpartition("/")[2]), shell.content(name))
     return ""
@@ -405,9 +414,12 @@ def find_names(argv: Sequence[str]) -> list[str]:
     roots = roots or ["."]
     named = re.findall(r" -i?name (\S+)", joined)
     wanted = places().secret_names
-    named = [n for n in named if any(fnmatch(w, n) for w in wanted) or places().secret.search(n)]
+    telling = [n for n in named if any(fnmatch(w, n) for w in wanted) or n == ".git"]
+    named = [*telling, *(n for n in named if places().secret.search(n))]
     secret = [f"{r.rstrip('/')}/{n}" for r in roots for n in named if n.strip("*") != ""]
-    return [*(f"{r.rstrip('/')}/{LISTING}" if narrow else r for r in roots), *secret]
+    ending = re.search(r" -i?name \*(\.\w+)(?= |$)", joined)
+    below = LISTING + (ending[1] if ending and joined.count(" -name ") == 1 else "")
+    return [*(f"{r.rstrip('/')}/{below}" if narrow else r for r in roots), *secret]
 
 
 _MAKERS: dict[str, Callable[[Sequence[str], Shell, str], str]] = {
@@ -421,6 +433,8 @@ _MAKERS: dict[str, Callable[[Sequence[str], Shell, str], str]] = {
     "gbase64": _decoded,
     "base32": _decoded,
     "xxd": _xxd,
+    "od": _xxd,
+    "hexdump": _xxd,
     "tr": _tr,
     "head": _same,
     "tail": _same,

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from .record import join, shown
 from .shell import Shell
-from .tables import places
+from .tables import load, origins, places
 from .values import FILE, LISTING, MARKS, known, without_marks
 
 Kind: TypeAlias = Literal["root", "home", "here", "wildcard", "unknown", ""]
@@ -92,9 +92,14 @@ def judge_words(name: str, argv: Sequence[str], plain: Sequence[str], shell: She
 
     ``plain`` is ``argv`` without words that are code.
     """
+    reaches = _reaches(name, argv)
     for word in _addresses(name, argv):
+        if reaches:
+            shell.record.effect("network", word)
         if reason := _address(word, shell):
-            shell.record.add("ask", f"{shown(argv)} reaches for {reason}", "place")
+            shell.record.add("ask", f"{shown(argv)} reaches for {reason}", "address")
+    if reaches and not any(effect.kind == "network" for effect in shell.record.effects):
+        shell.record.effect("network", name)
     if shell.remote:
         return
     command = shown(argv)
@@ -102,12 +107,29 @@ def judge_words(name: str, argv: Sequence[str], plain: Sequence[str], shell: She
         judge_path(word, shell, command)
 
 
+def expanded(path: str, shell: Shell) -> str:
+    """``path`` with the home folder for ``~`` and without ``file://``."""
+    if path.startswith("file://"):
+        path = unquote(path[7:])
+    return shell.record.home + path[1:] if path == "~" or path.startswith("~/") else path
+
+
+_GIT_REACHES = frozenset({"clone", "fetch", "pull", "push", "ls-remote", "submodule", "lfs"})
+
+
+def _reaches(name: str, argv: Sequence[str]) -> bool:
+    """True if the program ``name`` opens connections when called so."""
+    if name == "git":
+        return bool(_GIT_REACHES & set(argv[1:6]))
+    tables = places()
+    if name in load("interpreters")["installers"]:
+        return any(not a.startswith("-") for a in argv[1:]) and "list" not in argv[1:3]
+    return name in tables.web_clients or name in tables.network_clients or name in origins().fetch
+
+
 def judge_path(word: str, shell: Shell, command: str) -> None:
     """Note why the path ``word`` may not be used, if so."""
-    if word.startswith("file://"):
-        word = unquote(word[7:])
-    if word == "~" or word.startswith("~/"):
-        word = shell.record.home + word[1:]
+    word = expanded(word, shell)
     if not word or len(word) > 4096 or "\0" in word:
         return
     if known(word):
@@ -301,6 +323,46 @@ def _address(authority: str, shell: Shell) -> str | None:
     if address and any(address in network for network in places().private):
         return f"the private address {host}"
     return None
+
+
+def judge_host(text: str, shell: Shell, command: str) -> None:
+    """Note what is wrong with ``text`` in a program, if it is a URL, an address or such a name."""
+    if len(text) > 2_000 or not known(text):
+        return
+    found = _URL.findall(text) if "://" in text else []
+    spelled = "." in text or ":" in text or _SPELLED.fullmatch(text)
+    if not found and spelled and _literal_or_name(text):
+        found = [text]
+    for authority in found:
+        host = authority.rpartition("@")[2].partition(":")[0]
+        shell.record.effect("network", authority)
+        if not is_loopback(host) and (reason := _address(authority, shell)):
+            shell.record.add("ask", f"{command} reaches for {reason}", "address")
+
+
+_SPELLED = re.compile(r"0x[0-9a-fA-F]{6,8}|\d{8,10}")
+"""An IPv4 address as one number."""
+
+
+def _literal_or_name(text: str) -> bool:
+    host = text.partition("/")[0].lower()
+    if host in places().metadata or host.rpartition(":")[0] in places().metadata:
+        return True
+    match = _HOST.fullmatch(host)
+    return bool(match and host.count(".") in (0, 3) and _literal(match[1].strip("[]")))
+
+
+def is_loopback(host: str | None) -> bool:
+    """True for names and addresses of this machine."""
+    plain = (host or "").strip("[]").lower()
+    return (
+        plain in places().local
+        or plain.endswith(".localhost")
+        or plain.startswith("127.")
+        or (
+            plain in ("::1", "0.0.0.0")  # noqa: S104 - nothing is bound
+        )
+    )
 
 
 _PUBLIC_NAME = re.compile(r"([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z][a-z0-9-]*")

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import ast
-import base64
 import binascii
-import codecs
 import re
-import shlex
 from dataclasses import dataclass, field
 
-from . import interpreters, literals
+from . import files, interpreters, literals, reach, statements
 from .deeds import delete
-from .places import is_device, judge_path
+from .places import is_device, is_loopback, judge_host, judge_path
+from .python_values import compute, mapped, operate, sliced
 from .record import join
 from .shell import Shell
-from .values import UNKNOWN
+from .values import NETWORK, UNKNOWN
 
 _SHELL = frozenset({"system", "popen", "getoutput", "getstatusoutput", "create_subprocess_shell"})
 _PROCESS = frozenset({"run", "call", "Popen", "check_call", "check_output"})
 _EXEC = re.compile(r"(exec[lv]p?e?|spawn[lv]p?e?|posix_spawnp?|create_subprocess_exec)\Z")
 _DELETE = frozenset({"rmtree", "removedirs", "rmdir", "remove", "unlink", "remove_tree"})
-_NET = re.compile(
-    r"\b(urlopen|urlretrieve|requests|httpx2?|aiohttp|http\.client|urllib3?|socket|smtplib|ftplib)\b"
-)
 _CODE = frozenset({"exec", "eval", "compile", "execfile", "runsource", "runcode"})
 _INTERNALS = re.compile(r"__(subclasses|globals|reduce|reduce_ex|code|builtins)__")
 _HOME = re.compile(
@@ -43,12 +38,31 @@ _FILES |= {
     "truncate",
 }
 _COPIES = frozenset({"copy", "copyfile", "move", "rename", "replace"})
-_CONVERTS = frozenset({"str", "bytes", "list", "Path", "expanduser", "PurePath", "split"})
+_PATH_WRITES = re.compile(r"\.(write_(text|bytes)|unlink|touch|rename|replace|mkdir|rmdir)\s*\(")
+_IMPORTS = frozenset({"__import__", "import_module", "run_module", "run_path", "load_source"})
+_IMPORTS |= {"CDLL", "LoadLibrary", "SourceFileLoader", "spec_from_file_location", "exec_module"}
+_OWN = re.compile(r"hookline(\.(?!testing\b|_)|_hookspecs\.|\Z(?<!hookline)|\.__main__)")
+_DROPS = re.compile(
+    r"flush_?(all|db)|drop_(database|collection|all|table|index)|terminate_\w+|truncate\w*"
+    r"|delete_(bucket|table|stack|db_\w+|function|cluster|instances?|volume|database|objects?|many)"
+)
+_STORES = re.compile(
+    r"\b(boto3|redis|pymongo|google\.cloud|azure|sqlalchemy|elasticsearch|psycopg\w*)\b"
+)
+_MAIL = frozenset({"sendmail", "send_message", "upload_file", "upload_fileobj", "put_object"})
+_SENDING = _MAIL | {"post", "put", "patch", "request", "urlopen", "Request", "sendall", "send"}
+_SENDING |= {"sendto", "storbinary", "storlines", "upload"}
+_SENT_FILE = re.compile(
+    r"\bopen\s*\((?![^)]{0,120},\s*['\"][wax]b?\+?['\"])|read_(text|bytes)\s*\(|\bfiles\s*=|storbinary|storlines"
+)
+_URL_HOST = re.compile(r"://(\[[^\]]+\]|[^/:\s]+)")
 _MODULES = frozenset({"os", "subprocess", "builtins", "__builtins__", "sys", "shutil", "pty"})
 
 
 def judge(code: str, shell: Shell, command: str) -> None:
     """Judge Python code; what it runs in a shell is judged as a script."""
+    if NETWORK in code:
+        shell.record.add("ask", f"{command} runs what came over the network")
     try:
         tree = ast.parse(_dedent(code))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -91,6 +105,11 @@ class _Visitor:
                 self._call(node)
         self._whole(tree)
 
+    def once(self) -> None:
+        """The program itself is started or changed from within."""
+        self.shell.record.effect("configure", "hookline")
+        self.shell.record.add("once", f"{self.command} runs hookline's own code")
+
     def ask(self, what: str) -> None:
         self.shell.record.add("ask", f"{self.command} {what}")
 
@@ -99,9 +118,14 @@ class _Visitor:
         if isinstance(node, ast.ImportFrom | ast.Import):
             for alias in node.names:
                 self.names[alias.asname or alias.name] = alias.name
-                self._imported(
-                    node.module or "" if isinstance(node, ast.ImportFrom) else alias.name
-                )
+                source = node.module or "" if isinstance(node, ast.ImportFrom) else ""
+                self._imported(source or alias.name)
+                if source == "hookline" and alias.name not in (
+                    "__version__",
+                    "__file__",
+                    "testing",
+                ):
+                    self.once()
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             name, value = node.targets[0].id, self.fold(node.value)
             if value is not None:
@@ -110,7 +134,7 @@ class _Visitor:
                 self.names[name] = self.called(node.value)
         elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             name = node.target.id
-            value = _operate(self.constants.get(name), node.op, self.fold(node.value))
+            value = operate(self.constants.get(name), node.op, self.fold(node.value))
             self.constants[name] = UNKNOWN if value is None else value
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             self._grown(node.value)
@@ -132,7 +156,9 @@ class _Visitor:
             self.constants[name] = [*known, *more[0]]
 
     def _imported(self, module: str) -> None:
-        """A module that this command wrote."""
+        """A module that this command wrote, or the program's own."""
+        if _OWN.match(module):
+            self.once()
         path = join(self.shell.cwd, module.replace(".", "/") + ".py")
         inner = self.shell.entering("import:" + path) if path in self.shell.files else None
         if inner is not None:
@@ -174,12 +200,12 @@ class _Visitor:
             case ast.FormattedValue(value=value):
                 return self.fold(value)
             case ast.BinOp(left=left, op=op, right=right):
-                return _operate(self.fold(left), op, self.fold(right))
+                return operate(self.fold(left), op, self.fold(right))
             case ast.UnaryOp(op=ast.USub(), operand=inner):
                 number = self.fold(inner)
                 return -number if isinstance(number, int) else None
             case ast.Subscript(value=inner, slice=ast.Slice() as cut):
-                return _sliced(
+                return sliced(
                     self.fold(inner), *(self.fold(p) for p in (cut.lower, cut.upper, cut.step))
                 )
             case ast.Subscript(value=inner, slice=ast.Constant(value="HOME")) if (
@@ -197,13 +223,15 @@ class _Visitor:
     def _folded_call(self, node: ast.Call) -> object:
         name = self.called(node.func)
         args = [self.fold(a) for a in node.args]
+        if name == "map" and len(args) == 2 and isinstance(args[1], list):
+            return mapped(self.called(node.args[0]), args[1])
         if name == "read" and isinstance(node.func, ast.Attribute):
             return self._written(node.func.value)
         if name in ("getenv", "get") and args[:1] == ["HOME"]:
             return self.shell.record.home
         owner = self.fold(node.func.value) if isinstance(node.func, ast.Attribute) else None
         try:
-            return _compute(name, owner, args)
+            return compute(name, owner, args)
         except (ValueError, TypeError, IndexError, AttributeError, binascii.Error, OverflowError):
             return None
 
@@ -239,18 +267,46 @@ class _Visitor:
             node.func, ast.Name | ast.Attribute | ast.Call | ast.Subscript
         ):
             self._code(name, first, node)
-        elif name in ("__import__", "import_module") and first is None and node.args:
-            self.ask("imports a module whose name cannot be known")
+        elif name in _IMPORTS:
+            self._loaded(name, first, node)
+        elif name in ("execute", "executescript", "executemany") and isinstance(first, str):
+            statements.judge("sql", first, self.shell, self.command)
         elif name in _DELETE:
             self._delete(name, first, node)
         elif name in ("kill", "killpg") and first in (-1, 1):
             severity, what = ("deny", "every") if first == -1 else ("ask", "the machine's first")
             self.shell.record.add(severity, f"{self.command} kills {what} process")  # type: ignore[arg-type]
+        elif _DROPS.fullmatch(name) and _STORES.search(self.code):
+            self.shell.record.effect("delete", name)
+            self.ask(f"throws away what a database or a cloud holds, by {name}")
         elif name == "loads" and first is not None and re.search(r"pickle|marshal|dill", self.code):
             self.ask("runs what it unpacks")
         elif name in ("setuid", "seteuid", "setreuid", "setresuid", "setgid"):
             self.ask("changes the user it runs as")
         self._files(name, first, node)
+        if reach.NETWORKS.search(self.code):
+            self._hosts(node)
+
+    def _hosts(self, node: ast.Call) -> None:
+        """The hosts among a call's arguments."""
+        given = [self.fold(a) for a in (*node.args, *(k.value for k in node.keywords))]
+        for value in given:
+            for text in value if isinstance(value, list) else [value]:
+                if isinstance(text, str):
+                    judge_host(text, self.shell, self.command)
+
+    def _loaded(self, name: str, first: object, node: ast.Call) -> None:
+        """A module or a file that is run by its name."""
+        if isinstance(first, str):
+            if first == "hookline" or _OWN.match(first.rpartition("/")[2]):
+                self.once()
+            self._imported(first.removesuffix(".py"))
+            if NETWORK in self.shell.files.get(join(self.shell.cwd, first), ""):
+                self.ask(f"loads {first}, which came over the network")
+            if "://" in first:
+                self.ask("runs what came over the network")
+        elif first is None and node.args and name in ("__import__", "import_module"):
+            self.ask("imports a module whose name cannot be known")
 
     def _values(self, first: object, node: ast.Call) -> list[object]:
         """What the first argument is in each round of a loop."""
@@ -295,6 +351,7 @@ class _Visitor:
             if name in ("rmtree", "remove_tree"):
                 delete(first, self.shell, self.command)
             judge_path(first, self.shell, self.command)
+            files.delete(first, self.shell, self.command)
         elif name in ("rmtree", "remove_tree") and node.args:
             home = "expanduser" in ast.dump(node) or "home" in ast.dump(node)
             if home:
@@ -312,6 +369,12 @@ class _Visitor:
         modes = [second, *(self.fold(k.value) for k in node.keywords)]
         writing = any(isinstance(m, str) and re.search(r"[wax+]", m) for m in modes)
         writing |= bool(re.search(r"O_(WRONLY|RDWR|TRUNC|APPEND)", ast.dump(node)))
+        if name in _COPIES and isinstance(second, str):
+            files.write(second, self.shell, self.command)
+            if name not in ("copy", "copyfile"):
+                files.delete(first, self.shell, self.command)
+        elif writing or (name == "Path" and _PATH_WRITES.search(self.code)):
+            files.write(first, self.shell, self.command)
         for path in (first, second) if name in _COPIES else (first,):
             if (
                 isinstance(path, str)
@@ -331,7 +394,7 @@ class _Visitor:
             self.shell.record.add("deny", f"{self.command} starts copies of itself (a fork bomb)")
         if calls & _DELETE and _HOME.search(self.code):
             self.ask("deletes what lies in a home folder or everywhere")
-        if not _NET.search(self.code):
+        if not reach.NETWORKS.search(self.code):
             return
         if "socket" in self.code and calls & (
             _SHELL | _PROCESS | {"dup2", "spawn", "exec", "eval"}
@@ -339,8 +402,19 @@ class _Visitor:
             self.ask("opens a shell to the network")
         elif calls & (_CODE | _SHELL) - {"compile"}:
             self.ask("fetches from the network and runs code")
+        if calls & _SENDING and (calls & _MAIL or _SENT_FILE.search(self.code)):
+            self._sends(tree)
+        if calls & _IMPORTS & {"run_path", "run_module", "exec_module"}:
+            self.ask("fetches from the network and runs code")
         if re.search(r"\benviron\b|\bgetenv\b|environb", self.code):
             self.ask("may send the environment out")
+
+    def _sends(self, tree: ast.AST) -> None:
+        texts = [self.fold(n) for n in ast.walk(tree) if isinstance(n, ast.Constant)]
+        hosts = [m[1] for t in texts if isinstance(t, str) and (m := _URL_HOST.search(t))]
+        if not hosts or not all(map(is_loopback, hosts)):
+            self.shell.record.effect("send", hosts[0] if hosts else "")
+            self.ask(f"may send a file or mail to {hosts[0] if hosts else 'a host'}")
 
     def _passed_on(self, tree: ast.AST) -> str | None:
         """A function that runs commands and is used in another way than by calling it."""
@@ -362,84 +436,3 @@ def _forks(visitor: _Visitor, node: ast.AST) -> bool:
     return loops and any(
         isinstance(n, ast.Call) and visitor.called(n.func) == "fork" for n in ast.walk(node)
     )
-
-
-def _operate(left: object, op: ast.operator, right: object) -> object:
-    if isinstance(op, ast.Add):
-        if isinstance(left, str) or isinstance(right, str):
-            return "".join(UNKNOWN if v is None else str(v) for v in (left, right))
-        if isinstance(left, list) and isinstance(right, list):
-            return left + right
-        if isinstance(left, int | bytes) and type(left) is type(right):
-            return left + right  # type: ignore[operator]
-    if isinstance(op, ast.Mult) and isinstance(left, str) and isinstance(right, int):
-        return left * min(right, 1000)
-    if isinstance(op, ast.Mod) and isinstance(left, str) and right is not None:
-        values = tuple(right) if isinstance(right, list) else (right,)
-        try:
-            return left % values
-        except (TypeError, ValueError):
-            return UNKNOWN
-    if isinstance(op, ast.Div) and isinstance(left, str) and isinstance(right, str):
-        return f"{left}/{right}"
-    return None
-
-
-def _sliced(value: object, start: object, end: object, step: object) -> object:
-    ends = [v if isinstance(v, int) else None for v in (start, end, step)]
-    return value[slice(*ends)] if isinstance(value, str | bytes | list) and ends[2] != 0 else None
-
-
-def _compute(name: str, owner: object, args: list[object]) -> object:
-    """The value of a pure call on constants; None if it is not one."""
-    first = args[0] if args else None
-    if name == "split" and isinstance(first, str) and owner is None:
-        return shlex.split(str(first))
-    if name == "chr" and isinstance(first, int):
-        return chr(first)
-    if name == "join" and isinstance(owner, str) and isinstance(first, list):
-        return owner.join(map(str, first))
-    if name == "join" and args and all(isinstance(a, str) for a in args):
-        return "/".join(map(str, args))
-    if name in ("b64decode", "urlsafe_b64decode", "standard_b64decode") and isinstance(
-        first, str | bytes
-    ):
-        return base64.b64decode(first)
-    if name == "fromhex" and isinstance(first, str):
-        return bytes.fromhex(first)
-    if name == "unhexlify" and isinstance(first, str | bytes):
-        return binascii.unhexlify(first)
-    if name in ("decode", "encode"):
-        return _decoded(owner, first)
-    if name in _CONVERTS:
-        return _converted(name, owner, first)
-    if name in ("replace", "strip", "lower", "upper", "format", "removeprefix") and isinstance(
-        owner, str
-    ):
-        return getattr(owner, name)(*args) if all(isinstance(a, str) for a in args) else None
-    if name == "reversed" and isinstance(first, str | list):
-        return list(first)[::-1]
-    if name == "decode" and isinstance(first, str) and args[1:2] in (["rot13"], ["rot_13"]):
-        return codecs.decode(first, "rot13")
-    if name in ("getcwd", "cwd"):
-        return "."
-    return None
-
-
-def _decoded(owner: object, codec: object) -> object:
-    if isinstance(owner, str) and codec in ("rot13", "rot_13"):
-        return codecs.decode(owner, "rot13")
-    if isinstance(owner, bytes):
-        return owner.decode("utf-8", "replace")
-    return owner if isinstance(owner, str) else None
-
-
-def _converted(name: str, owner: object, first: object) -> object:
-    if name == "split" and isinstance(owner, str):
-        return owner.split(first if isinstance(first, str) else None)
-    if name == "expanduser" and isinstance(first or owner, str):
-        return first or owner
-    if name in ("bytes", "list") and isinstance(first, list):
-        numbers = [n for n in first if isinstance(n, int)]
-        return bytes(numbers) if name == "bytes" and len(numbers) == len(first) else first
-    return first if isinstance(first, str | bytes) and name != "split" else None

@@ -19,7 +19,7 @@ from .record import Record, TooIntricate, join
 from .scan import Unreadable
 from .scope import MOST
 from .syntax import Node, TooLong
-from .values import FILE, SECRET, SPLIT, UNKNOWN, clean
+from .values import FILE, HOOKLINE, SECRET, SPLIT, UNKNOWN, clean
 
 _SECRET_NAME = re.compile(
     r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|PASSPHRASE|DSN|DATABASE_URL)(_?\w{0,4})$|"
@@ -110,7 +110,11 @@ class Shell(ABC):
 
     def content(self, path: str) -> str:
         """What is known of a file's content."""
-        return self.files.get(join(self.cwd, path), FILE)
+        if path == "/dev/null":
+            return ""
+        name = path.rpartition("/")[2]
+        unseen = HOOKLINE if name == "hookline" else FILE + UNKNOWN if name[:1] == "." else FILE
+        return self.files.get(join(self.cwd, path), unseen)
 
     def write(self, path: str, text: str) -> None:
         """Remember what the command writes."""

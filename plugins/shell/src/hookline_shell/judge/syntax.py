@@ -134,6 +134,12 @@ class TooLong(Exception):
     """A script that is longer than what is read."""
 
 
+_COPROCESS = re.compile(
+    r"(?<![\w./-])coproc\s+(?:[A-Za-z_]\w*\s+)?(?=[{(]|(?:while|until|for|if|case|select)\s)"
+)
+"""The grammar does not know ``coproc`` before a compound command; ``!`` it knows."""
+
+
 def parse(text: str) -> Node:
     """The tree of a script.
 
@@ -141,6 +147,8 @@ def parse(text: str) -> Node:
         TooLong: more than :data:`LONGEST` characters; for nothing else that is written in it.
     """
     bare = take_out(text)
+    if "coproc" in bare.script:
+        bare.script = _COPROCESS.sub("! ", bare.script)
     if len(bare.script) > LONGEST:
         raise TooLong
     source = bare.script.encode("utf-8", "replace")
@@ -361,8 +369,8 @@ class _Reader:
             return Redirect("<<<", target[1:])
         if target.startswith(DOCUMENT):
             mark = re.match(r"\d+", target[1:])
-            if mark is None:
-                return None
+            if mark is None or int(mark[0]) >= len(self.bare.documents):
+                return None  # of a text around this one that could not be read
             if len(mark[0]) + 1 < len(target):  # the parser took more than the mark for the word
                 self.gaps.append(target[1 + len(mark[0]) :])
             document = self.bare.documents[int(mark[0])]

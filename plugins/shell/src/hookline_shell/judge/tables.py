@@ -11,6 +11,11 @@ from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any, Literal, TypeAlias
 
+from hookline_hookspecs.origins import EffectKind
+
+from .values import MARKS
+
+_UNKNOWN = f"[{''.join(MARKS)}]"
 Language: TypeAlias = Mapping[str, Any]
 """A row of ``languages`` in ``interpreters.yaml``."""
 
@@ -27,11 +32,16 @@ def load(name: str) -> Any:
 
 @dataclass(frozen=True)
 class Act:
-    """A row of ``acts.yaml``."""
+    """A row of ``acts.yaml``, ``destroys.yaml`` or ``sends.yaml``."""
 
     commands: tuple[str, ...]
     source: str
-    verdict: Literal["ask", "deny"] = "ask"
+    verdict: Literal["note", "ask", "deny"] = "ask"
+    """``note``: it is an effect and asks nobody."""
+    effect: EffectKind = "execute"
+    sub: str = ""
+    restorable: bool = False
+    """A checkpoint of the workspace brings back what it throws away."""
     reason: str = ""
     deed: str = ""
     match: str = ""
@@ -40,14 +50,26 @@ class Act:
 
     @cached_property
     def _match(self) -> re.Pattern[str]:
-        return re.compile(self.match)
+        return re.compile(self.match.replace("<unknown>", _UNKNOWN))
 
     @cached_property
     def _unless(self) -> re.Pattern[str]:
         return re.compile(self.unless)
 
-    def fits(self, arguments: str) -> bool:
-        """True if this act is done with ``arguments``, joined by spaces."""
+    @cached_property
+    def _sub(self) -> re.Pattern[str]:
+        return re.compile(f"(?:{self.sub.replace('<unknown>', _UNKNOWN)})(?: |\\Z)")
+
+    def fits(self, arguments: str, after_options: str = "") -> bool:
+        """True if this act is done with ``arguments``, joined by spaces.
+
+        ``after_options`` are those that follow the program's own options.
+        """
+        if self.sub:
+            found = self._sub.match(after_options)
+            if found is None:
+                return False
+            arguments = after_options[found.end() :]
         if self.unless and self._unless.search(arguments):
             return False
         return not self.match or bool(self._match.search(arguments))
@@ -57,7 +79,7 @@ class Act:
 def _acts() -> tuple[dict[str, list[Act]], list[tuple[str, Act]]]:
     exact: dict[str, list[Act]] = {}
     globs: list[tuple[str, Act]] = []
-    for row in load("acts"):
+    for row in (row for name in ("acts", "destroys", "sends") for row in load(name)):
         act = Act(**{**row, "commands": tuple(row["commands"])})
         for name in act.commands:
             if "*" in name:
@@ -82,6 +104,7 @@ class PlaceTables:
         for key in ("system", "homes", "devices", "kernel", "harmless"):
             setattr(self, key, re.compile(data[key]))
         self.startup = re.compile(data["startup"])
+        self.repository = re.compile(data["repository"])
         self.secret = re.compile(data["secret"])
         self.drive = re.compile(data["drive"])
         self.temporary: tuple[str, ...] = tuple(data["temporary"])
@@ -147,6 +170,33 @@ class Origins:
 def origins() -> Origins:
     """The one :class:`Origins`."""
     return Origins()
+
+
+def warm_up() -> None:
+    """Read all data now rather than at the first command."""
+    for name in ("wrappers", "interpreters", "speech", "files", "loads"):
+        load(name)
+    _acts()
+    places()
+    origins()
+
+
+@cache
+def known_programs() -> frozenset[str]:
+    """Programs of which some table tells what they do."""
+    files, codes, speech = load("files"), load("interpreters"), load("speech")
+    lists = [files[key] for key in ("writes", "deletes", "moves", "copies", "reads", "harmless")]
+    lists += [files["in_place"], files["outputs"], speech["speakers"], load("wrappers")]
+    lists += [codes["languages"], codes["shells"], codes["hooks"], load("loads")["programs"]]
+    lists += [load("loads")["runners"], _acts()[0], origins().fetch, origins().unpack]
+    lists.append(places().text_commands)
+    return frozenset(name for names in lists for name in names)
+
+
+@cache
+def runners() -> frozenset[str]:
+    """Programs that run code of the workspace, whatever their arguments: build tools, tests."""
+    return frozenset(load("loads")["runners"])
 
 
 _LOADER = re.compile(r"ld(-linux|-musl|64)?[\w.-]*\.so")

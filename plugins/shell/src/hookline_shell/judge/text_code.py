@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from . import interpreters, literals
+from . import interpreters, literals, reach, statements
 from .deeds import delete_only
 from .places import is_device, judge_path
 from .shell import Shell
@@ -78,7 +78,16 @@ def judge(rule: Language, code: str, shell: Shell, command: str) -> None:
             shell.record.add("deny", f"{command} writes over the device {device}")
     if _HOME.search(code) and tables["deletes"].search(code):
         delete_only(("root", "home"), shell.record.home, shell, command)
+    reach.judge_hosts(code, [folded, *strings], shell, command)
+    reach.judge_sending(code, strings, shell, command)
+    reach.judge_loading(code, shell, command)
+    queries = bool(_QUERIES.search(code))
+    changes = bool(tables["deletes"].search(code) or tables["writes"].search(code))
     for string in strings:
+        if queries and "speaks" not in rule:
+            statements.judge("sql", string, shell, command)
+        if changes:
+            reach.judge_repository(string, shell, command)
         _judge_string(string, folded, shell, command, tables)
 
 
@@ -131,7 +140,8 @@ def _unknown_call(rule: Language, code: str) -> str | None:
 
 
 _BARE_RUN = re.compile(r"(?m)(?:^|[;{\[])[ \t]*(?:exec|spawn|system)[ \t]+([\w./][^\"'(\]}]*)")
-_ALONE = {"reboot", "poweroff", "halt", "shutdown", "sudo", "su", "killall5"}
+_QUERIES = re.compile(r"(?i)\b(query|execute|exec|prepare|raw|sql|do)\b\s*[(\"']")
+_ALONE = {"hookline", "reboot", "poweroff", "halt", "shutdown", "sudo", "su", "killall5"}
 
 
 def _as_shell(text: str, shell: Shell, command: str) -> None:
@@ -141,6 +151,7 @@ def _as_shell(text: str, shell: Shell, command: str) -> None:
     for reason, found in trial.record.findings.items():
         if found.sort != "doubt":
             shell.record.add(found.severity, f"{command}: {reason}", found.sort)
+    shell.record.effects |= trial.record.effects if trial.record.findings else {}
 
 
 _NAMED = re.compile(

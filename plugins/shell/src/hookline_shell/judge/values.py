@@ -29,6 +29,10 @@ PROCESSES = "\ue008"
 """The ids of every process."""
 ENDLESS = "\ue009"
 """What comes before is said again and again."""
+ENCODED = "\ue00a"
+"""A file's content in a form that fits into a word."""
+HOOKLINE = "\ue00b"
+"""The program ``hookline`` itself, under another name."""
 SPLIT = "\ue010"
 """Between the elements of an array: always ends a word."""
 
@@ -37,7 +41,7 @@ KEPT = {" ": "\ue011", "\n": "\ue012", "\t": "\ue013"}
 
 MARKS = (
     *(UNKNOWN, NETWORK, SECRET, LISTING, FILE, DIALOGUE, TRUSTED),
-    *(ENVIRON, PROCESSES, ENDLESS),
+    *(ENVIRON, PROCESSES, ENDLESS, ENCODED, HOOKLINE),
 )
 _CLEAN = dict.fromkeys(
     map(ord, [*MARKS, SPLIT, *KEPT.values(), *map(chr, range(0xE0F0, 0xE0F4))]), "\ufffd"

@@ -10,6 +10,7 @@ from typing import Any
 
 from . import interpreters
 from .deeds import find_delete
+from .options import after_options
 from .outputs import find_names
 from .record import TooIntricate, join, shown
 from .scan import ansi
@@ -44,7 +45,7 @@ def _follow(rule: Mapping[str, Any], args: list[str], shell: Shell, stdin: str) 
             return (UNKNOWN if rule.get("remote") else said) + _command(
                 args[args.index(mark) + 1 :], inside, stdin
             )
-    rest = _after_options(rule, args)
+    rest = after_options(rule, args)
     if subs := rule.get("sub"):
         if rest and rest[0] in subs:
             return _follow(subs[rest[0]], rest[1:], inside, stdin)
@@ -125,24 +126,10 @@ def _scripts(rule: Mapping[str, Any], args: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _after_options(rule: Mapping[str, Any], args: Sequence[str]) -> list[str]:
-    values = {*rule.get("values", ()), *rule.get("scripts", ())}
-    index = 0
-    while index < len(args) and args[index].startswith("-") and len(args[index]) > 1:
-        option = args[index]
-        index += 1
-        if option == "--":
-            break
-        short = not option.startswith("--") and len(option) > 2
-        if option in values or (short and "-" + option[-1] in values and option[:2] not in values):
-            index += 1
-    return list(args[index:])
-
-
 def _xargs(argv: Sequence[str], shell: Shell, stdin: str) -> str:
     rule = {"values": ["-a", "-d", "-E", "-I", "-L", "-n", "-P", "-s", "--max-args", "--max-procs"]}
     rule["values"] += ["--arg-file", "--delimiter", "--replace", "--max-lines", "-J", "-R", "-S"]
-    command = _after_options(rule, argv[1:]) or ["echo"]
+    command = after_options(rule, argv[1:]) or ["echo"]
     options = argv[1 : len(argv) - len(command)]
     stdin = _argument_file(argv, shell) or stdin
     if ENDLESS in stdin:
@@ -174,7 +161,7 @@ def _argument_file(argv: Sequence[str], shell: Shell) -> str:
     """The content of the file that ``-a`` names, if that is known."""
     for option, value in itertools.pairwise(argv):
         if option in ("-a", "--arg-file", "--argfile"):
-            return shell.files.get(join(shell.cwd, value), "")
+            return "" if value in ("-", "/dev/stdin") else shell.content(value)
     return ""
 
 
@@ -196,7 +183,7 @@ def _replaced(options: Sequence[str]) -> str:
 
 def _parallel(argv: Sequence[str], shell: Shell, stdin: str) -> str:
     rule = {"values": ["-j", "-a", "-I", "--jobs", "--delay", "--timeout", "-N", "-n", "--colsep"]}
-    rest = _after_options(rule, argv[1:])
+    rest = after_options(rule, argv[1:])
     stdin = _argument_file(argv, shell) or stdin
     cut = next((i for i, arg in enumerate(rest) if arg.startswith(":::")), len(rest))
     command, given = rest[:cut], rest[cut + 1 :]
@@ -242,12 +229,11 @@ def _fd(argv: Sequence[str], shell: Shell, stdin: str) -> str:
 
 
 def _coproc(argv: Sequence[str], shell: Shell, stdin: str) -> str:
-    """``coproc [NAME] command``; only before a compound command there is a name."""
-    named = argv[2:3] in (["{"], ["("])
-    said = shell.forked().follow(argv[2 if named else 1 :], stdin)
-    shell.variables[argv[1] if named else "COPROC"] = [f"61{SPLIT}62"]
+    """``coproc command``; what is then written to it is read by :class:`.machine.Streams`."""
+    said = shell.forked().follow(argv[1:], stdin)
+    shell.variables["COPROC"] = [f"61{SPLIT}62"]
     shell.files["/dev/fd/61"] = said
-    return ""
+    return said
 
 
 _SPECIAL = {

@@ -1,16 +1,16 @@
 -- name: versions
-SELECT name, number, action, author, session_id, turn_id, at, files FROM skills_versions
+SELECT name, number, action, author, session_id, turn_id, at, files, origins FROM skills_versions
 WHERE name = :name ORDER BY number;
 
 -- name: newest_versions
-SELECT v.name, v.number, v.action, v.at FROM skills_versions v
+SELECT v.name, v.number, v.action, v.at, v.origins FROM skills_versions v
 JOIN (SELECT name, MAX(number) AS number FROM skills_versions GROUP BY name) n
   ON n.name = v.name AND n.number = v.number
 ORDER BY v.name;
 
 -- name: add_version!
-INSERT INTO skills_versions (name, number, action, author, session_id, turn_id, at, files)
-VALUES (:name, :number, :action, :author, :session_id, :turn_id, :at, :files);
+INSERT INTO skills_versions (name, number, action, author, session_id, turn_id, at, files, origins)
+VALUES (:name, :number, :action, :author, :session_id, :turn_id, :at, :files, :origins);
 
 -- name: forget_versions!
 DELETE FROM skills_versions WHERE name = :name AND number < :first;

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from pydantic import SecretStr
@@ -27,40 +26,40 @@ class Choice:
     reason: str = ""
 
 
-def choose(config: WebConfig) -> Choice:
-    """The service that `config` names, or the first that has what it needs."""
+def choose(config: WebConfig, env: Mapping[str, str]) -> Choice:
+    """The service that `config` names, or the first that has what it needs, there or in `env`."""
     if config.search == "none":
         return Choice(None, "search is switched off")
     if config.search != "auto":
-        backend = _MAKERS[config.search](config)
+        backend = _MAKERS[config.search](config, env)
         needed = VARIABLES[config.search]
         return Choice(backend, "" if backend else f"search: {config.search} needs {needed}")
-    made = (make(config) for make in _MAKERS.values())
+    made = (make(config, env) for make in _MAKERS.values())
     backend = next((one for one in made if one is not None), None)
     return Choice(backend, "" if backend else "no search service is configured")
 
 
-def _searxng(config: WebConfig) -> Backend | None:
-    url = config.searxng_base_url or os.environ.get("SEARXNG_BASE_URL", "").strip()
+def _searxng(config: WebConfig, env: Mapping[str, str]) -> Backend | None:
+    url = config.searxng_base_url or env.get("SEARXNG_BASE_URL", "").strip()
     return SearXNG(url) if re.match(r"https?://[^/\s]", url) else None
 
 
-def _brave(config: WebConfig) -> Backend | None:
-    key = _key(config.brave_api_key, "BRAVE_API_KEY")
+def _brave(config: WebConfig, env: Mapping[str, str]) -> Backend | None:
+    key = _key(config.brave_api_key, env.get("BRAVE_API_KEY", ""))
     return Brave(key, config.brave_base_url) if key else None
 
 
-def _tavily(config: WebConfig) -> Backend | None:
-    key = _key(config.tavily_api_key, "TAVILY_API_KEY")
+def _tavily(config: WebConfig, env: Mapping[str, str]) -> Backend | None:
+    key = _key(config.tavily_api_key, env.get("TAVILY_API_KEY", ""))
     return Tavily(key, config.tavily_base_url) if key else None
 
 
-def _key(given: SecretStr | None, variable: str) -> SecretStr | None:
-    key = (given.get_secret_value() if given else os.environ.get(variable, "")).strip()
+def _key(given: SecretStr | None, usual: str) -> SecretStr | None:
+    key = (given.get_secret_value() if given else usual).strip()
     return SecretStr(key) if key else None
 
 
-_MAKERS: dict[str, Callable[[WebConfig], Backend | None]] = {
+_MAKERS: dict[str, Callable[[WebConfig, Mapping[str, str]], Backend | None]] = {
     "searxng": _searxng,
     "brave": _brave,
     "tavily": _tavily,

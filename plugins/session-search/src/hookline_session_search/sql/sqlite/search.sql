@@ -32,3 +32,16 @@ WHERE session_id = :session_id AND seq < :seq AND text <> '' ORDER BY seq DESC L
 -- name: after
 SELECT seq, role, text, created FROM messages
 WHERE session_id = :session_id AND seq > :seq AND text <> '' ORDER BY seq LIMIT :most;
+
+-- Where the messages of a session came from, from :first up to :last; one whose body cannot be read
+-- counts as from outside.
+-- name: origins
+SELECT DISTINCT json_extract(o.value, '$[0]') AS kind, json_extract(o.value, '$[1]') AS source
+FROM messages m, json_each(CASE WHEN json_valid(m.body) THEN m.body ELSE
+    '{"carried": [["outside", "a message that cannot be read"]]}' END, '$.carried') o
+WHERE m.session_id = :session_id AND m.seq BETWEEN :first AND :last
+UNION
+SELECT json_extract(o.value, '$[0]'), json_extract(o.value, '$[1]')
+FROM messages m, json_each(CASE WHEN json_valid(m.body) THEN m.body ELSE '{}' END, '$.blocks') b,
+     json_each(b.value, '$.origins') o
+WHERE m.session_id = :session_id AND m.seq BETWEEN :first AND :last;

@@ -1,0 +1,3 @@
+-- The plugin inspect keeps which plugins failed.
+
+DROP TABLE plugin_errors;

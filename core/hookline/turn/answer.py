@@ -1,0 +1,57 @@
+"""What a model answered, before anything is made of it: whole, within bounds, and storable."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import replace
+from typing import Any, cast, get_args
+
+from hookline_hookspecs.errors import NetworkError
+from hookline_hookspecs.events import ModelResponse, ModelStop
+from hookline_hookspecs.messages import Block, TextBlock, ThinkingBlock, ToolCall
+
+from ..text import clean_json, new_id
+
+MOST_CALLS = 256
+"""Tool calls of one response."""
+LONGEST_TEXT = 4_000_000
+"""Characters of text and thinking of one response."""
+_WHOLE = frozenset(get_args(ModelStop)) - {"incomplete"}
+
+
+def whole(model: str, response: ModelResponse) -> ModelResponse:
+    """The response, if it has come to its end and is not larger than any answer.
+
+    Raises:
+        NetworkError: it has not, or it is; ``partial`` is its text.
+    """
+    calls = len(response.message.tool_calls)
+    texts = [block.text for block in response.blocks if isinstance(block, (TextBlock, ThinkingBlock))]
+    if response.stop not in _WHOLE:
+        fault = "broke off its answer before its end; try again"
+    elif calls > MOST_CALLS or sum(map(len, texts)) > LONGEST_TEXT:
+        fault = f"sent more than is taken of an answer ({calls} tool calls); try again, or choose another model"
+    else:
+        return response
+    error = NetworkError(f"{model} {fault}")
+    error.partial = response.text[:LONGEST_TEXT]
+    raise error
+
+
+def storable(response: ModelResponse, used: Set[str] = frozenset()) -> ModelResponse:
+    """The response with text that can be stored, and an id for each tool call that is not in ``used``."""
+    seen = set(used)
+
+    def stored(block: Any) -> Block:
+        try:
+            made: Any = replace(block, **{n: clean_json(getattr(block, n)) for n in block.__slots__ if n != "origins"})
+        except ValueError as error:
+            return stored(replace(block, arguments={}, error=f"the arguments {error}; send the call again"))
+        if isinstance(made, ToolCall):
+            made = made if made.id and made.id not in seen else replace(made, id=f"call_{new_id()}")
+            seen.add(made.id)
+        elif isinstance(made, ThinkingBlock) and made != block:
+            return ThinkingBlock(made.text)  # what is opaque would be refused if it were changed
+        return cast("Block", made)
+
+    return replace(response, blocks=tuple(map(stored, response.blocks)))

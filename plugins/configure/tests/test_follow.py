@@ -1,0 +1,167 @@
+"""A config.yaml that changes while the process runs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hookline.testing import Harness, calls
+from hookline_configure import Configure
+from hookline_hookspecs import Deny, Plugin, hookimpl, tool
+from hookline_hookspecs.plugin import NoConfig
+
+Make = Callable[..., Harness]
+
+
+class Greeter(Plugin[NoConfig]):
+    @tool(read_only=True)
+    def greet(self) -> str:
+        """Greet."""
+        return "hello"
+
+    @hookimpl
+    def teardown(self, host: Any) -> None:
+        (host.home / "greeter-is-gone").touch()
+
+
+class Gate(Plugin[NoConfig]):
+    @hookimpl(tryfirst=True)
+    def on_message(self) -> Deny:
+        return Deny("nobody may pass")
+
+
+@pytest.fixture
+def started(harness: Make) -> Callable[..., Harness]:
+    """Opens a harness with this plugin over a text of config.yaml."""
+
+    def start(text: str, *plugins: type[Plugin[Any]], model: list[Any], **options: Any) -> Harness:
+        made = harness(Configure, *plugins, model=model, **options)
+        made.home.mkdir(parents=True, exist_ok=True)
+        (made.home / "config.yaml").write_text(text)
+        made.runtime  # noqa: B018
+        return made
+
+    return start
+
+
+def edit(h: Harness, text: str) -> None:
+    path = h.home / "config.yaml"
+    before = path.stat().st_mtime_ns
+    path.write_text(text)
+    os.utime(path, ns=(before + 10**9, before + 10**9))
+
+
+def told(h: Harness, word: str) -> list[str]:
+    return [notice.text for notice in h.notices if word in notice.text]
+
+
+def test_a_plugin_switched_off_stops_at_the_next_message(started: Make) -> None:
+    steps = ["one", [calls("greet")], "two"]
+    h = started("plugins: {greeter: true}\n", Greeter, model=steps)
+    h.send("a")
+    edit(h, "plugins: {greeter: false}\n")
+    turn = h.send("b").turn
+    assert [result.text for result in turn.tool_calls] == [
+        "Error: tool greet is no longer available"
+    ]
+    assert (h.home / "greeter-is-gone").exists()
+    assert told(h, "greeter is off now")
+    assert "greet" in [schema.name for schema in h.model.last.tools]
+
+
+def test_a_gate_switched_off_does_not_judge_the_message(started: Make) -> None:
+    h = started("plugins: {gate: true}\n", Gate, model=["one"])
+    assert h.send("a").text == "nobody may pass"
+    edit(h, "plugins: {gate: false}\n")
+    assert h.send("b").text == "one"
+
+
+def test_a_third_party_plugin_that_is_no_longer_named_stops_too(started: Make) -> None:
+    h = started("plugins: {greeter: true}\n", Greeter, model=["one", "two"])
+    h.send("a")
+    edit(h, "plugins: {}\n")
+    h.send("b")
+    assert h.states()["greeter"][0] == "off"
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("plugins: {greeter: true}\nmax_iterations: 3\n", "max_iterations"),
+        ("plugins: {greeter: {loud: true}}\n", "plugins.greeter"),
+        ("plugins: {greeter: true, other: true}\n", "plugins.other"),
+        ("plugins: {greeter: {token: other}}\n", "plugins.greeter"),
+    ],
+)
+def test_everything_else_is_told_once_and_needs_a_restart(
+    started: Make, text: str, key: str
+) -> None:
+    h = started("plugins: {greeter: {token: one}}\n", Greeter, model=["one", "two", "three"])
+    if "token" not in text:
+        edit(h, "plugins: {greeter: true}\n")
+    h.send("a")
+    h.notices.clear()
+    edit(h, text)
+    h.send("b")
+    h.send("c")
+    (sentence,) = told(h, "restart")
+    assert sentence.endswith(f"restart to apply {key}.")
+    assert h.states()["greeter"][0] == "on"
+
+
+def test_what_changes_nothing_is_not_told(started: Make) -> None:
+    h = started("plugins: {greeter: true}\n", Greeter, model=["one"], core={"max_iterations": 5})
+    edit(h, "# mine\nplugins: {greeter: true}\ntrace: false\nmax_iterations: 7\n")
+    h.send("a")
+    assert h.notices == []
+
+
+def test_a_broken_file_is_told_and_changes_nothing(started: Make) -> None:
+    h = started("plugins: {greeter: true}\n", Greeter, model=["one", "two"])
+    h.send("a")
+    edit(h, "plugins: [\n")
+    assert h.send("b").text == "two"
+    (sentence,) = told(h, "stays in force")
+    assert "config.yaml:" in sentence
+    assert h.states()["greeter"][0] == "on"
+
+
+def test_a_mistake_about_a_plugin_does_not_stop_it(started: Make) -> None:
+    h = started("plugins: {greeter: true}\n", Greeter, model=["one", "two"])
+    edit(h, "plugins: {greeter: 12}\n")
+    h.send("a")
+    assert h.states()["greeter"][0] == "on"
+    edit(h, "plugins: {greeter: off}\n")
+    h.send("b")
+    assert h.states()["greeter"][0] == "off"
+
+
+def test_a_turn_under_way_is_not_torn(started: Make) -> None:
+    go = asyncio.Event()
+
+    class Waits(Plugin[NoConfig]):
+        @tool
+        async def wait(self) -> str:
+            """Wait."""
+            await go.wait()
+            return "waited"
+
+    steps = [[calls("wait")], "one", "two"]
+    h = started("plugins: {greeter: true}\n", Greeter, Waits, model=steps)
+
+    async def story() -> None:
+        first = asyncio.create_task(h.asend("a"))
+        while not ((state := h.runtime.sessions.loaded("test")) and state.active):
+            await asyncio.sleep(0.01)
+        edit(h, "plugins: {greeter: false}\n")
+        second = asyncio.create_task(h.asend("b"))
+        await asyncio.sleep(0.05)
+        go.set()
+        assert (await first).text == "one"
+        assert (await second).text == "two"
+        assert h.states()["greeter"][0] == "off"
+
+    h.run(story())

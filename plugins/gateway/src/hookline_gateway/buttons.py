@@ -1,0 +1,171 @@
+"""Questions that were shown, and whose they are: nobody answers for somebody else.
+
+A question of a turn is kept in the store, because its buttons are still there after a restart; that
+of a command ends with the process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import OrderedDict
+from collections.abc import Awaitable
+from dataclasses import asdict, dataclass, replace
+
+from hookline_hookspecs import Deny, Host, Inbound, Reply
+
+from .authors import is_alone
+
+Chat = tuple[str, str]
+MOST = 2048
+"""Messages whose authors are remembered, and chats whose questions are."""
+EACH = 8
+"""Questions of one chat that are remembered, the newest."""
+PATIENCE = 2.0
+"""Seconds that a press waits for the question, while the chat's reply is still on its way."""
+OVER = "That question is answered, or is not open any more. Nothing was changed."
+NOT_ASKED = "Only the person who was asked may answer. Nothing was changed."
+
+
+@dataclass(slots=True)
+class Asked:
+    """A question: the ids of its messages, its choices, who was asked (empty if that is not known)
+    and which message ended it. ``kept``: it outlives the process."""
+
+    ids: list[str]
+    choices: list[str]
+    person: str
+    ended_by: str = ""
+    kept: bool = True
+
+
+class Questions:
+    """The questions of every chat."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._authors: OrderedDict[tuple[Chat, str], tuple[str, bool]] = OrderedDict()
+        """Who wrote a message, and whether it began a turn."""
+        self._under_way: OrderedDict[tuple[Chat, str], None] = OrderedDict()
+        self._asked: OrderedDict[Chat, list[Asked]] = OrderedDict()
+
+    def wrote(self, inbound: Inbound, *, begins_turn: bool) -> None:
+        """A message has been let in; its reply may be a question to whoever wrote it."""
+        key = (_chat(inbound), inbound.message_id)
+        self._authors[key] = (inbound.user_id, begins_turn)
+        while len(self._authors) > MOST:
+            self._authors.popitem(last=False)
+
+    def received(self, inbound: Inbound) -> None:
+        """A message is judged; :meth:`settled` once it needs no more work."""
+        self._under_way[_chat(inbound), inbound.message_id] = None
+        while len(self._under_way) > MOST:
+            self._under_way.popitem(last=False)
+
+    def settled(self, inbound: Inbound) -> None:
+        """A message needs no more work."""
+        self._under_way.pop((_chat(inbound), inbound.message_id), None)
+
+    def shown(self, reply: Reply) -> Awaitable[None] | None:
+        """A reply was delivered; remember what it asks."""
+        if not reply.choices or not reply.delivered:
+            return None
+        chat = (reply.session.channel, reply.session.chat_id)
+        found = self._authors.get((chat, reply.in_reply_to or ""))
+        person, is_kept = found if found is not None else ("", True)
+        asked = Asked([*reply.delivered], [str(one) for one in reply.choices], person, kept=is_kept)
+        self._under_way[chat, reply.id] = None  # a press may be there already, and waits
+        return self._remember(chat, reply.id, asked)
+
+    async def _remember(self, chat: Chat, reply_id: str, asked: Asked) -> None:
+        try:
+            (await self._of(chat)).append(asked)
+        finally:
+            self._under_way.pop((chat, reply_id), None)
+        await self._keep(chat)
+
+    async def answered(self, inbound: Inbound) -> Inbound | Deny | None:
+        """The message with the words that it chose, a refusal, or None where it answers nothing.
+
+        A press answers the question that it belongs to, once, for who was asked. In a chat that
+        others read, a number does so for who was asked last, as core does it elsewhere.
+        """
+        chat, target = _chat(inbound), inbound.target or inbound.reply_to or ""
+        open_ = await self._of(chat)
+        question = _with_id(open_, target)
+        if question is None and inbound.kind == "press":
+            question = await self._awaited(inbound, chat, target)
+        if question is not None and (inbound.kind == "press" or inbound.text in question.choices):
+            return await self._pressed(inbound, question, chat)
+        if inbound.kind == "press":
+            return Deny(OVER)
+        mine = [one for one in open_ if one.person == inbound.user_id and _is_open(one, inbound)]
+        if not mine or inbound.forwarded:
+            return None
+        for one in mine:  # any message of who was asked is the answer
+            one.ended_by = inbound.message_id
+        await self._keep(chat)
+        if is_alone(inbound):
+            return None
+        return replace(inbound, text=_chosen(mine[-1], inbound.text))
+
+    async def _pressed(self, inbound: Inbound, question: Asked, chat: Chat) -> Inbound | Deny:
+        is_mine = question.person == inbound.user_id or (not question.person and is_alone(inbound))
+        if inbound.forwarded or not is_mine:
+            return Deny(NOT_ASKED)
+        if not _is_open(question, inbound) or inbound.text not in question.choices:
+            return Deny(OVER)
+        question.ended_by = inbound.message_id
+        await self._keep(chat)
+        return inbound
+
+    async def _awaited(self, inbound: Inbound, chat: Chat, target: str) -> Asked | None:
+        """The question, if it was shown and core is about to tell so."""
+        key, ends = (chat, inbound.message_id), asyncio.get_running_loop().time() + PATIENCE
+        while asyncio.get_running_loop().time() < ends:
+            if (found := _with_id(self._asked.get(chat, []), target)) is not None:
+                return found
+            if not any(one != key and one[0] == chat for one in self._under_way):
+                return None
+            await asyncio.sleep(0.02)
+        return None
+
+    async def _of(self, chat: Chat) -> list[Asked]:
+        if chat not in self._asked:
+            stored = await self._host.storage.kv.get(_key(chat), [])
+            self._asked.setdefault(chat, [Asked(**one) for one in stored])
+            while len(self._asked) > MOST:
+                self._asked.popitem(last=False)
+        return self._asked[chat]
+
+    async def _keep(self, chat: Chat) -> None:
+        asked = self._asked[chat]
+        del asked[:-EACH]
+        kept = [asdict(one) for one in asked if one.kept]
+        await self._host.storage.kv.set(_key(chat), kept)
+
+
+def _is_open(question: Asked, inbound: Inbound) -> bool:
+    """True too for the message that answered it, which is judged again after a crash."""
+    return question.ended_by in ("", inbound.message_id)
+
+
+def _with_id(asked: list[Asked], id_: str) -> Asked | None:
+    return next((one for one in reversed(asked) if id_ and id_ in one.ids), None)
+
+
+def _chosen(question: Asked, text: str) -> str:
+    """The choice that a number stands for, else ``text``."""
+    number = text.strip().rstrip(".")
+    if not (number.isascii() and number.isdecimal()) or len(number) > 9:
+        return text
+    choices = [*question.choices, "Other"]
+    return choices[int(number) - 1] if 0 < int(number) <= len(choices) else text
+
+
+def _chat(inbound: Inbound) -> Chat:
+    return (inbound.channel, inbound.chat_id)
+
+
+def _key(chat: Chat) -> str:
+    return "asked:" + json.dumps(chat)

@@ -1,0 +1,76 @@
+"""Failures of plugins, kept in the plugin's own table beyond the process they occurred in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
+
+from hookline_hookspecs import HooklineError, Host, PluginFailure, Transaction
+
+from .service import inspection
+
+TABLE = "inspect_failures"
+
+
+class FailureLog:
+    """Stores what core tells of this process's failures, each of them once.
+
+    Args:
+        host: the plugin's host.
+    """
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._kept: set[PluginFailure] = set()
+
+    def note(self, event: PluginFailure, **_rest: Any) -> None:
+        """Store a failure soon (receiver of ``plugin_failed``)."""
+        if event not in self._kept:
+            self._host.spawn(self.keep(), "storing failures")
+
+    async def keep(self) -> None:
+        """Store the failures that are not stored yet; the last twenty of each plugin are kept."""
+        failures = inspection(self._host).failures()
+        new = {one: at for one, at in failures.items() if one not in self._kept}
+
+        def work(transaction: Transaction) -> None:
+            for one, at in new.items():
+                told = {"hook": one.hook, "reason": one.reason, "at": at}
+                transaction.execute("put_failure", plugin=one.plugin, **told)
+                transaction.execute("prune_failures", plugin=one.plugin)
+
+        if new:
+            with suppress(HooklineError):  # a store that is absent, broken or full
+                await self._host.storage.transact(work)
+            self._kept |= new.keys()
+
+
+async def add_failures(host: Host, rows: Iterable[dict[str, Any]]) -> None:
+    """Add its ``errors`` to each plugin's row, the newest first: ``hook reason at``.
+
+    The reason of a plugin without another one is its last failure.
+    """
+    core = inspection(host)
+    found = {(row["plugin"], row["hook"], row["reason"]): row["at"] for row in await _stored(host)}
+    found |= {(one.plugin, one.hook, one.reason): at for one, at in core.failures().items()}
+    newest = sorted(found.items(), key=lambda item: item[1], reverse=True)
+    for row in rows:
+        row["errors"] = [
+            {"hook": hook, "reason": reason, "at": at}
+            for (plugin, hook, reason), at in newest
+            if plugin == row["name"]
+        ]
+        if row["errors"] and not row["reason"]:
+            last = row["errors"][0]
+            row["reason"] = f"last failure: {last['hook']}: {last['reason']}"
+
+
+async def _stored(host: Host) -> list[Any]:
+    """The stored failures; looking for them makes no table."""
+    try:
+        if TABLE in (await inspection(host).storage_used(host.plugin)).tables:
+            return await host.storage.fetch("failures")
+    except HooklineError:  # no store is installed, so nothing was kept
+        pass
+    return []

@@ -1,0 +1,73 @@
+"""Which origins are from outside for whom a turn works, and who is trusted all the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from urllib.parse import urlsplit
+
+from hookline_hookspecs import Origin
+
+_HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9]", re.IGNORECASE)
+URL = re.compile(r"https?://[^\s<>\"'`)\]}]+", re.IGNORECASE)
+"""A URL in a text."""
+_FILE_ENDINGS = frozenset(
+    """md txt rst py js jsx ts tsx json yaml yml toml ini cfg conf lock xml html css csv pdf png
+    jpg jpeg gif svg sh ps pl rs go rb java kt cc cpp hs so log sql zip mov gz tar db env bak tmp
+    docx xlsx pptx ipynb mp3 mp4 wav app""".split()  # noqa: SIM905
+)
+"""What looks like the name of a host and is the name of a file."""
+
+
+def host_of(text: str) -> str:
+    """The host of a URL, in lower case; empty if it has none."""
+    try:
+        return (urlsplit(text).hostname or "").casefold().rstrip(".")
+    except ValueError:
+        return ""
+
+
+def hosts_in(text: str) -> set[str]:
+    """The hosts that a text names, as URLs or by themselves."""
+    named = {host_of(url) for url in URL.findall(text)}
+    for word in _HOST.findall(URL.sub(" ", text)):
+        if word.rpartition(".")[2].casefold() not in _FILE_ENDINGS:
+            named.add(word.casefold())
+    return named - {""}
+
+
+def is_trusted(origin: Origin, trusted: Collection[str]) -> bool:
+    """True if an origin's source, its host, or a host above that one is among ``trusted``."""
+    if not trusted:
+        return False
+    host = host_of(origin.source)
+    above = [host[start:] for start in _starts(host)] if host else []
+    return any(name in trusted for name in (origin.source.casefold(), *above))
+
+
+def _starts(host: str) -> list[int]:
+    return [0, *[found.end() for found in re.finditer(r"\.", host)]]
+
+
+def charge(origins: Iterable[Origin], person: str) -> Collection[str]:
+    """The sources of the people whom a turn works for.
+
+    ``person``, such as ``telegram:222``; where that is empty, as in a review, the only person who
+    has written anything. Several are strangers to each other.
+    """
+    if person:
+        return {person}
+    people = {origin.source for origin in origins if origin.kind == "person"}
+    return people if len(people) == 1 else set()
+
+
+def outside(
+    origins: Iterable[Origin], people: Collection[str], trusted: Collection[str]
+) -> Sequence[Origin]:
+    """The origins that nobody in charge stands behind: all from outside, and of other people."""
+    return [
+        origin
+        for origin in origins
+        if (origin.kind == "outside" or (origin.kind == "person" and origin.source not in people))
+        and not is_trusted(origin, trusted)
+    ]

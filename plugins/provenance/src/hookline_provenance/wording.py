@@ -1,0 +1,112 @@
+"""What a person reads: where it came from and what it would do, on one screen."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from hookline_hookspecs import Effect, Origin, ToolCall
+
+from .proposals import Proposal
+
+SHOWN = 3
+"""Sources that are named; of the others, the number."""
+WIDTH = 120
+"""Characters of a source or a target in a list."""
+LONGEST = 4_000
+"""Characters of a call in a list; of a longer one the middle is counted."""
+DOES: Mapping[str, str] = {
+    "learn": "keep something for good",
+    "schedule": "have something run later",
+    "configure": "change what programs or agents do by themselves",
+    "send": "send something out",
+    "network": "ask an address that nobody named",
+    "execute": "run code that came from outside",
+    "unknown": "do something that cannot be known beforehand",
+}
+GRAVITY = tuple(DOES)
+"""The kinds of effects, as a proposal is named after."""
+
+
+def sources(origins: Sequence[Origin]) -> str:
+    """The sources in words: the first ones by name."""
+    named = [_short(origin.source or origin.kind) for origin in origins]
+    shown = ", ".join(dict.fromkeys(named[:SHOWN]))
+    left = len(set(named[SHOWN:]))
+    return f"{shown} and {left} more" if left else shown
+
+
+def effects(found: Sequence[Effect]) -> str:
+    """What the call would do, in words."""
+    parts = [f"{DOES[one.kind]}{f' ({_short(one.target)})' if one.target else ''}" for one in found]
+    return ", ".join(dict.fromkeys(parts))
+
+
+def screen(call: ToolCall, origins: Sequence[Origin], found: Sequence[Effect]) -> str:
+    """The whole preview."""
+    return "\n".join(
+        [
+            f"Read from outside: {sources(origins)}",
+            f"It would: {effects(found)}",
+            f"{call.name}:",
+            literal(call),
+        ]
+    )
+
+
+def reason(origins: Sequence[Origin], found: Sequence[Effect], *, attended: bool) -> str:
+    """The sentence of the question."""
+    read = f"this conversation has read from outside ({sources(origins)})"
+    text = f"{read}, and it would {effects(found)}"
+    return text if attended else f"{text}; it is kept as a proposal for the operator"
+
+
+def listed(proposals: Sequence[Proposal]) -> str:
+    """The proposals, for a terminal or a chat."""
+    if not proposals:
+        return "No proposals wait."
+    lines = []
+    for one in proposals:
+        day = datetime.fromtimestamp(one.expires, UTC).date()
+        what = one.what.replace("\n", "\n    | ")
+        lines += [f"{one.id}  {what}", f"    from {one.origin}; session {one.session}; until {day}"]
+    return "\n".join(lines)
+
+
+def described(call: ToolCall, found: Sequence[Effect]) -> str:
+    """What a proposal is: what it would do, and the whole call, which is what is accepted."""
+    text = literal(call)
+    left_out = len(text) - LONGEST
+    if left_out > 0:
+        half = LONGEST // 2
+        text = f"{text[:half]}\n[{left_out:,} characters are not shown]\n{text[-half:]}"
+    return f"{call.name} to {effects(found)}: {text}"
+
+
+def literal(call: ToolCall) -> str:
+    """A call as it would be made, with whatever could disguise it on a screen made visible."""
+    command = call.arguments.get("command")
+    only = isinstance(command, str) and set(call.arguments) <= {"command", "timeout"}
+    return visible(str(command) if only else _pretty(call.arguments))
+
+
+def visible(text: str) -> str:
+    """Control and invisible characters but line breaks and tabs, as escapes: ``\\u202e``."""
+    return "".join(
+        char.encode("unicode_escape").decode()
+        if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp") and char not in "\n\t"
+        else char
+        for char in text
+    )
+
+
+def _pretty(arguments: Mapping[str, Any]) -> str:
+    return json.dumps(arguments, ensure_ascii=False, indent=1)
+
+
+def _short(text: str) -> str:
+    flat = visible(" ".join(text.split()))
+    return flat if len(flat) <= WIDTH else flat[: WIDTH - 1] + "…"

@@ -1,0 +1,43 @@
+"""Whose words a skill was made from: kept with its versions, never read from its files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hookline_hookspecs import Host, Origin, merge_origins
+from hookline_origins import origins_of
+from hookline_origins.kept import named, strangers
+
+from . import lock
+from .history import History
+from .library import Library, Skill
+
+
+class Authors:
+    """Asked of the skills of one home."""
+
+    def __init__(self, host: Host, library: Library, history: History) -> None:
+        self._host = host
+        self._library = library
+        self._history = history
+
+    async def known(self) -> Mapping[str, tuple[Origin, ...]]:
+        """The origins by skill; of one that was fetched its source, which is
+        outside."""
+        found = await self._history.origins()
+        for name, entry in lock.read(self._library.root).items():
+            if "://" not in entry.source:  # a folder of the operator's
+                continue
+            found[name] = merge_origins(found.get(name, ()), [Origin("outside", entry.source)])
+        return found
+
+    async def of(self, skill: Skill, path: str) -> tuple[Origin, ...]:
+        """Where a file of a skill came from."""
+        files = await origins_of(self._host, [skill.folder / path])
+        return merge_origins((await self.known()).get(skill.name, ()), files)
+
+
+def by(origins: tuple[Origin, ...]) -> str:
+    """Who made a skill, for whoever reads it: ``by telegram:222``; empty for the operator."""
+    others = strangers(origins)
+    return f"by {named(others)}" if others else ""

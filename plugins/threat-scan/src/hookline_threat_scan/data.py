@@ -1,0 +1,36 @@
+"""The data files of this package, read once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import yaml
+
+
+@cache
+def load(name: str) -> Any:
+    """The contents of a YAML file such as ``rules.yaml``. Words such as "no" stay words."""
+    return yaml.load((files(__package__) / name).read_text("utf-8"), Loader=yaml.BaseLoader)  # noqa: S506
+
+
+def languages() -> list[dict[str, list[str]]]:
+    """Phrases by concept of each of the files of ``languages``."""
+    names = sorted(one.name for one in (files(__package__) / "languages").iterdir())
+    return [load(f"languages/{name}") for name in names if name.endswith(".yaml")]
+
+
+def compiled(pattern: str, parts: Mapping[str, str]) -> re.Pattern[str]:
+    """An expression in which ``{name}`` stands for one of ``parts``; capitals do not matter."""
+    for name, text in parts.items():
+        pattern = pattern.replace("{" + name + "}", text)
+    return re.compile(pattern, re.IGNORECASE)
+
+
+@cache
+def expression(name: str) -> re.Pattern[str]:
+    """An expression of ``expressions.yaml``."""
+    return re.compile(load("expressions.yaml")[name])

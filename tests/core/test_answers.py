@@ -1,0 +1,131 @@
+"""What a provider answers is whole, bounded and storable, whoever wrote the provider."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hookline_hookspecs import (
+    ModelResponse,
+    NetworkError,
+    Plugin,
+    TextBlock,
+    ThinkingBlock,
+    ToolCall,
+    Usage,
+    tool,
+)
+from hookline_hookspecs.plugin import NoConfig
+
+Make = Callable[..., Any]
+
+
+class Keeps(Plugin[NoConfig]):
+    """A tool that remembers its arguments."""
+
+    seen: list[Any]
+
+    @tool
+    def keep(self, value: dict[str, Any]) -> str:
+        """Keep a value."""
+        self.__dict__.setdefault("seen", []).append(value)
+        return "kept"
+
+
+def answer(*blocks: Any, stop: Any = "end", usage: Usage | None = None) -> ModelResponse:
+    return ModelResponse(blocks, stop, usage or Usage())
+
+
+HALF = answer(TextBlock("half a sen"), ToolCall("a", "keep", {"value": {}}), stop="incomplete")
+
+
+@pytest.mark.parametrize("stop", ["incomplete", "", None, "done"])
+def test_a_cut_answer_is_an_error_that_keeps_what_was_said(harness: Make, stop: Any) -> None:
+    h = harness(Keeps, model=[answer(*HALF.blocks, stop=stop), "whole"])
+    cut = h.send("hello")
+    assert cut.stop == "error"
+    assert cut.text.startswith("half a sen\n\n")
+    assert "broke off" in cut.text
+    assert not cut.turn.tool_calls
+    assert h.send("go on").text == "whole"
+    assert "half a sen" in h.model.last.messages[1].text
+
+
+def test_what_was_shown_before_an_error_stays(harness: Make) -> None:
+    error = NetworkError("The line went dead.")
+    error.partial = "Once upon"
+    sent = harness(model=[error]).send("tell me")
+    assert sent.text == "Once upon\n\nThe line went dead."
+
+
+def test_a_cut_answer_to_a_plugin_is_an_error(harness: Make) -> None:
+    class Asks(Plugin[NoConfig]):
+        """Asks the auxiliary model."""
+
+        @tool
+        async def ask(self) -> str:
+            """Ask."""
+            return await self.host.ask_model("summarise")
+
+    h = harness(Asks, model=[ToolCall("", "ask", {}), HALF, "done"])
+    [result] = h.send("hello").turn.tool_calls
+    assert not result.ok
+    assert "broke off" in result.text
+
+
+def test_the_end_at_a_limit_is_told(harness: Make) -> None:
+    sent = harness(model=[answer(TextBlock("so far"), stop="length")]).send("hello")
+    assert sent.text == "so far"
+    assert any("cut" in notice.text for notice in sent.notices)
+
+
+def test_too_many_calls_are_none(harness: Make) -> None:
+    many = [ToolCall(f"c{n}", "keep", {"value": {}}) for n in range(5000)]
+    sent = harness(Keeps, model=[answer(*many, stop="tools")]).send("hello")
+    assert "5000 tool calls" in sent.text
+    assert not sent.turn.tool_calls
+
+
+def test_everything_in_an_answer_can_be_stored(harness: Make) -> None:
+    value = {"\ud800k\0": ["\udfff", {"deep\0": 1}]}
+    blocks = [
+        ThinkingBlock("th\0", "\ud800"),
+        TextBlock("te\0xt"),
+        ToolCall("i\0", "keep", {"value": value}),
+        ToolCall("i\0", "ke\0ep\ud800", {}),
+    ]
+    h = harness(Keeps, model=[answer(*blocks, stop="tools"), "done"])
+    assert h.send("hello").text == "done"
+    assert h.plugin(Keeps).seen == [{"\ufffdk\ufffd": ["\ufffd", {"deep\ufffd": 1}]}]
+    sent = h.model.last.messages[1]
+    text = json.dumps(sent.to_dict(), ensure_ascii=False)
+    assert text.encode()
+    assert "\\u0000" not in text
+    assert len({call.id for call in sent.tool_calls}) == 2
+    assert sent.blocks[0].signature is None
+
+
+def test_arguments_nested_without_end_are_an_error_of_the_call(harness: Make) -> None:
+    value: dict[str, Any] = {}
+    for _ in range(400):
+        value = {"v": value}
+    h = harness(Keeps, model=[ToolCall("", "keep", {"value": value}), "done"])
+    [result] = h.send("hello").turn.tool_calls
+    assert "nested too deep" in result.text
+
+
+ODD: list[Any] = [-(10**30), 10**30, float("nan"), float("-inf"), "many", True, None]
+
+
+@pytest.mark.parametrize("value", ODD, ids=repr)
+def test_a_usage_stays_a_count(harness: Make, value: Any) -> None:
+    usage = Usage(input=value, cache_read=value, output=value, input_cost=value)
+    h = harness(model=[answer(TextBlock("hi"), usage=usage), "again"])
+    sent = h.send("hello")
+    assert sent.text == "hi"
+    assert 0 <= sent.usage.input <= 10**12
+    assert 0 <= sent.usage.fresh <= 10**12
+    assert "hi" not in h.send("/usage").text
+    assert h.send("hello").text == "again"
