@@ -15,7 +15,7 @@ from .errors import (
 from .events import (
     SLOTS, Answer, Ask, Attachment, Audio, CachePrice, Choice, Compacted, ContextBlock, Delta,
     Denial, Deny, Excerpt, Failure, Fragment, Inbound, Lesson, Marker, ModelRequest,
-    ModelResponse, Notice, PluginFailure, PrefixBreak, Question, Reply, Rewrite, Section,
+    ModelResponse, Notice, PluginFailure, PrefixBreak, Question, Refusal, Reply, Rewrite, Section,
     Session, Step, ToolOutput, ToolResult, ToolSchema, Turn, Usage, Verdict, WireRequest,
 )
 from .gateway import GatewayHost, GatewayWork
@@ -28,6 +28,7 @@ from .inspection import Configuration, Inspection, StablePrompt
 from .messages import (
     Block, ImageBlock, Message, TextBlock, ThinkingBlock, ToolCall, ToolResultBlock,
 )
+from .modes import Mode, Modes
 from .origins import Effect, EffectKind, Origin, OriginKind, merge_origins, origins_from_json, origins_to_json
 from .parts import (
     Check, CheckResult, Command, Job, Page, Reviewer, Route, command,
@@ -43,10 +44,10 @@ __all__ = [
     "Effect", "EffectKind", "Excerpt", "Failure", "Feature", "Fragment", "GatewayHost",
     "GatewayWork", "Hit", "HookSpec", "HookSpecs", "HooklineError", "Host", "Http", "HttpResponse",
     "ImageBlock", "Inbound", "Inspection", "Job", "Kind", "Lesson", "Marker", "MaybeAwaitable",
-    "Message", "Migration", "ModelRequest", "ModelResponse", "NetworkError", "NoConfig", "Notice",
+    "Message", "Migration", "Mode", "ModelRequest", "ModelResponse", "Modes", "NetworkError", "NoConfig", "Notice",
     "Origin", "OriginKind", "OverBudget", "Overloaded", "Page", "Paths", "Plugin", "PluginFailure",
     "PrefixBreak", "Provider", "ProviderError", "ProviderSettings", "Question", "RateLimited",
-    "Reacting", "Refused", "Reply", "Reviewer", "Rewrite", "Route", "Section", "Session",
+    "Reacting", "Refusal", "Refused", "Reply", "Reviewer", "Rewrite", "Route", "Section", "Session",
     "StablePrompt", "Stash", "Step", "Storage", "Store", "StoreError", "Submission", "TextBlock",
     "ThinkingBlock", "Threading", "Tool", "ToolCall", "ToolError", "ToolOutput", "ToolResult",
     "ToolResultBlock", "ToolSchema", "Transaction", "Turn", "Usage", "Verdict", "WireRequest",

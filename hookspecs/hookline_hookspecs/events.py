@@ -199,7 +199,8 @@ class ToolResult:
 
     ``text`` is what the model reads, ``notes`` are hints appended after it and never truncated,
     ``data`` is the tool's value for programs. ``seconds`` is how long the tool ran. ``origins`` say
-    where the text came from; a ``post_tool`` step may add to them.
+    where the text came from; a ``post_tool`` step may add to them. ``shown`` is what a person reads
+    in place of ``text``; empty for the same.
     """
 
     call: ToolCall
@@ -210,6 +211,7 @@ class ToolResult:
     images: tuple[ImageBlock, ...] = ()
     seconds: float = 0.0
     origins: tuple[Origin, ...] = field(default=(), compare=False)
+    shown: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,13 +229,16 @@ class ToolOutput:
     data: Any = field(default=None, kw_only=True)
     images: tuple[ImageBlock, ...] = field(default=(), kw_only=True)
     origins: tuple[Origin, ...] = field(default=(), kw_only=True, compare=False)
+    shown: str = field(default="", kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Deny:
-    """Verdict: refused. ``reason`` is a sentence for the model and the person."""
+    """Verdict: refused. ``reason`` is a sentence for the model, ``shown`` one for the person; without
+    it, both read the reason."""
 
     reason: str
+    shown: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -456,10 +461,27 @@ class Compacted:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A chunk of a streamed answer (signal ``delta``)."""
+    """A chunk of a streamed answer (signal ``delta``), or what happens to it.
+
+    ``waiting``: the provider makes the request wait, and ``text`` tells a person why and for how
+    long. ``restart``: the stream broke off, and the response is asked for again; what was shown of
+    it will be repeated.
+    """
 
     text: str
-    kind: Literal["text", "thinking"] = "text"
+    kind: Literal["text", "thinking", "waiting", "restart"] = "text"
+
+
+class Refusal(str):
+    """The answer ``Deny`` to an approval, with the person's reason, which the model reads."""
+
+    reason: str
+
+    def __new__(cls, reason: str = "") -> Refusal:
+        """Create the answer; see the class."""
+        self = super().__new__(cls, "Deny")
+        self.reason = reason
+        return self
 
 
 Style: TypeAlias = Literal["", "primary", "danger"]

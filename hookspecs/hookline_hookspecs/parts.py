@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
@@ -14,6 +14,7 @@ F = TypeVar("F", bound="Callable[[Any, Any, str], Said | Awaitable[Said]]")
 COMMAND_MARK = "hookline_command"
 
 Said: TypeAlias = "str | Question | None"
+Completions: TypeAlias = Callable[[str, str], "Awaitable[Sequence[tuple[str, str]]]"]
 CommandRun: TypeAlias = Callable[["Context", str], "Said | Awaitable[Said]"]
 
 
@@ -24,7 +25,9 @@ class Command:
     ``run(ctx, args)`` receives the rest of the line and returns the answer, or None for no answer.
     If it returns a :class:`Question`, its text is shown unchanged and its choices as buttons, on
     channels that have them. An ``immediate`` command runs even during a turn; others wait until
-    the turn ends. ``operator_only``: for the terminal and admins only.
+    the turn ends. ``operator_only``: for the terminal and admins only. ``theme`` is the heading under
+    which ``/help`` shows it; the plugin's name by default. ``complete(session_id, typed)`` returns
+    ``(argument, description)`` pairs for a channel that can complete what a person types.
     """
 
     name: str
@@ -33,19 +36,28 @@ class Command:
     aliases: tuple[str, ...] = ()
     immediate: bool = False
     operator_only: bool = False
+    theme: str = ""
+    complete: Completions | None = None
 
 
 def command(
-    name: str, *, aliases: tuple[str, ...] = (), immediate: bool = False, operator_only: bool = False
+    name: str,
+    *,
+    aliases: tuple[str, ...] = (),
+    immediate: bool = False,
+    operator_only: bool = False,
+    theme: str = "",
+    complete: Callable[..., Any] | None = None,
 ) -> Callable[[F], F]:
     """Make a plugin's method ``(self, ctx, args) -> str | None`` a slash command.
 
-    The first line of its docstring is the help text.
+    The first line of its docstring is the help text. ``complete`` is another method of the plugin;
+    the other options are those of :class:`Command`.
     """
 
     def mark(function: F) -> F:
         options = {"aliases": aliases, "immediate": immediate, "operator_only": operator_only}
-        setattr(function, COMMAND_MARK, (name, options))
+        setattr(function, COMMAND_MARK, (name, options | {"theme": theme, "complete": complete}))
         return function
 
     return mark

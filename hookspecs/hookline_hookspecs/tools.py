@@ -151,7 +151,7 @@ class Tool:
             model = self._model.model_validate(dict(arguments))
         except ValidationError as error:
             raise ToolError(self._complaint(error)) from None
-        return {name: getattr(model, name) for name in model.model_fields_set}
+        return {name: getattr(model, name) for name in self._model.model_fields if name in model.model_fields_set}
 
     def _complaint(self, error: ValidationError) -> str:
         known = list(self._model.model_fields)

@@ -119,6 +119,8 @@ class Plugins:
             if hasattr(function, COMMAND_MARK):
                 command, options = getattr(function, COMMAND_MARK)
                 _check_signature(command, method)
+                if complete := options.get("complete"):
+                    options = options | {"complete": MethodType(complete, plugin)}
                 doc = (inspect.getdoc(function) or "").split("\n")[0]
                 self._add_command(loading, Command(command, doc, method, **options))
         gather = self.engine.bus.gather

@@ -38,8 +38,10 @@ LONGEST = 400_000
 class _Settled(Exception):
     """The call has a result without being run."""
 
-    def __init__(self, call: ToolCall, text: str, *, ok: bool = False, origins: tuple[Origin, ...] = ()) -> None:
-        self.result = ToolResult(call, text, ok, origins=origins)
+    def __init__(
+        self, call: ToolCall, text: str, *, ok: bool = False, origins: tuple[Origin, ...] = (), shown: str = ""
+    ) -> None:
+        self.result = ToolResult(call, text, ok, origins=origins, shown=shown)
 
 
 async def run_calls(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
@@ -142,15 +144,14 @@ async def _judge(ctx: TurnContext, tool: Tool, call: ToolCall) -> None:
         plugin, verdict = tool.plugin, Ask(tool.approval)
     if isinstance(verdict, Answer):
         raise _Settled(call, verdict.text, ok=True, origins=verdict.origins or tool.origins)
-    reason = verdict.reason if isinstance(verdict, Deny) else None
-    if isinstance(verdict, Ask):
-        reason = await _ask(ctx, call, verdict)
-    if reason is not None:
-        ctx.notify(f"{tool.name} was refused: {reason}", plugin)
-        raise _Settled(call, f"Denied: {reason}")
+    denial = await _ask(ctx, call, verdict) if isinstance(verdict, Ask) else verdict
+    if denial is not None:
+        shown = denial.shown or denial.reason
+        ctx.notify(f"{tool.name} was refused: {shown}", plugin)
+        raise _Settled(call, f"Denied: {denial.reason}", shown=f"Denied: {shown}")
 
 
-async def _ask(ctx: TurnContext, call: ToolCall, ask: Ask) -> str | None:
+async def _ask(ctx: TurnContext, call: ToolCall, ask: Ask) -> Deny | None:
     """Ask a person; None if the call was approved, else why it was not."""
     if (mode := ctx.active_turn.mode) == "yes":
         return None
@@ -167,8 +168,12 @@ async def _ask(ctx: TurnContext, call: ToolCall, ask: Ask) -> str | None:
         return None
     reason = ask.reason.rstrip(".")
     if answer is None and mode == "no":
-        return f"{reason}; nobody is there to approve it. Find another way, or stop and say so."
-    return f"{reason}; the person did not approve it. Do not try it again in another form."
+        shown = f"{reason}; nobody is there to approve it."
+        return Deny(f"{shown} Find another way, or stop and say so.", shown)
+    if said := getattr(answer, "reason", ""):
+        return Deny(f"{reason}; the person did not approve it and says: {said}", f"{reason}; you said no: {said}")
+    told = f"{reason}; the person did not approve it. Do not try it again in another form."
+    return Deny(told, f"{reason}; it was not approved.")
 
 
 async def _execute(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResult:
@@ -219,7 +224,9 @@ def _plain(tool: Tool, arguments: dict[str, Any]) -> Any:
 
 def _result(call: ToolCall, value: object) -> ToolResult:
     if isinstance(value, ToolOutput):
-        value = ToolResult(call, value.text, value.ok, value.notes, value.data, value.images, origins=value.origins)
+        value = ToolResult(
+            call, value.text, value.ok, value.notes, value.data, value.images, origins=value.origins, shown=value.shown
+        )
     if isinstance(value, ToolResult):
         value = replace(value, call=call)
         if (wrong := wrong_field(value)) is not None:
