@@ -9,48 +9,42 @@
 from .conversations import Conversations, Submission
 from .drivers import Connection, DeltaSink, Migration, Provider, ProviderSettings, Store
 from .errors import (
-    AuthError, BadRequest, CommandError, ContextTooLong, HooklineError, NetworkError, OverBudget,
-    Overloaded, ProviderError, RateLimited, Refused, StoreError, ToolError,
+    AuthError, BadRequest, CommandError, ContextTooLong, HooklineError, NetworkError, OverBudget, Overloaded,
+    ProviderError, RateLimited, Refused, StoreError, ToolError,
 )
 from .events import (
-    SLOTS, Answer, Ask, Attachment, Audio, CachePrice, Choice, Compacted, ContextBlock, Delta,
-    Denial, Deny, Excerpt, Failure, Fragment, Inbound, Lesson, Marker, ModelRequest,
-    ModelResponse, Notice, PluginFailure, PrefixBreak, Question, Refusal, Reply, Rewrite, Section,
-    Session, Step, ToolOutput, ToolResult, ToolSchema, Turn, Usage, Verdict, WireRequest,
+    SLOTS, Answer, Ask, Attachment, Audio, CachePrice, Choice, Compacted, ContextBlock, Delta, Denial, Deny, Excerpt,
+    Failure, Fragment, Inbound, Lesson, Marker, ModelRequest, ModelResponse, Notice, PluginFailure, PrefixBreak,
+    Question, Refusal, Reply, Rewrite, Section, Session, Step, ToolOutput, ToolResult, ToolSchema, Turn, Usage,
+    Verdict, WireRequest,
 )
 from .gateway import GatewayHost, GatewayWork
 from .hooks import HOOKS, SIGNALS, HookSpec, HookSpecs, Kind, MaybeAwaitable, hookimpl
 from .host import (
-    Access, ArtifactKeeper, Channel, Context, Feature, Hit, Host, Http, HttpResponse, Paths,
-    Reacting, Stash, Storage, Threading, Transaction, features, message_ids,
+    Access, ArtifactKeeper, Channel, Context, Feature, Hit, Host, Http, HttpResponse, Paths, Reacting, Stash, Storage,
+    Threading, Transaction, features, message_ids,
 )
 from .inspection import Configuration, Inspection, StablePrompt
-from .messages import (
-    Block, ImageBlock, Message, TextBlock, ThinkingBlock, ToolCall, ToolResultBlock,
-)
+from .messages import Block, ImageBlock, Message, TextBlock, ThinkingBlock, ToolCall, ToolResultBlock
 from .modes import Mode, Modes
 from .origins import Effect, EffectKind, Origin, OriginKind, merge_origins, origins_from_json, origins_to_json
-from .parts import (
-    Check, CheckResult, Command, Job, Page, Reviewer, Route, command,
-)
+from .parts import Check, CheckResult, Command, Job, Page, Reviewer, Route, command
 from .plugin import API, NoConfig, Plugin
 from .tools import Tool, tool
 
 __all__ = [
-    "API", "HOOKS", "SIGNALS", "SLOTS", "Access", "Answer", "ArtifactKeeper", "Ask", "Attachment",
-    "Audio", "AuthError", "BadRequest", "Block", "CachePrice", "Channel", "Check", "CheckResult",
-    "Choice", "Command", "CommandError", "Compacted", "Configuration", "Connection", "Context",
-    "ContextBlock", "ContextTooLong", "Conversations", "Delta", "DeltaSink", "Denial", "Deny",
-    "Effect", "EffectKind", "Excerpt", "Failure", "Feature", "Fragment", "GatewayHost",
-    "GatewayWork", "Hit", "HookSpec", "HookSpecs", "HooklineError", "Host", "Http", "HttpResponse",
-    "ImageBlock", "Inbound", "Inspection", "Job", "Kind", "Lesson", "Marker", "MaybeAwaitable",
+    "API", "HOOKS", "SIGNALS", "SLOTS", "Access", "Answer", "ArtifactKeeper", "Ask", "Attachment", "Audio",
+    "AuthError", "BadRequest", "Block", "CachePrice", "Channel", "Check", "CheckResult", "Choice", "Command",
+    "CommandError", "Compacted", "Configuration", "Connection", "Context", "ContextBlock", "ContextTooLong",
+    "Conversations", "Delta", "DeltaSink", "Denial", "Deny", "Effect", "EffectKind", "Excerpt", "Failure", "Feature",
+    "Fragment", "GatewayHost", "GatewayWork", "Hit", "HookSpec", "HookSpecs", "HooklineError", "Host", "Http",
+    "HttpResponse", "ImageBlock", "Inbound", "Inspection", "Job", "Kind", "Lesson", "Marker", "MaybeAwaitable",
     "Message", "Migration", "Mode", "ModelRequest", "ModelResponse", "Modes", "NetworkError", "NoConfig", "Notice",
-    "Origin", "OriginKind", "OverBudget", "Overloaded", "Page", "Paths", "Plugin", "PluginFailure",
-    "PrefixBreak", "Provider", "ProviderError", "ProviderSettings", "Question", "RateLimited",
-    "Reacting", "Refusal", "Refused", "Reply", "Reviewer", "Rewrite", "Route", "Section", "Session",
-    "StablePrompt", "Stash", "Step", "Storage", "Store", "StoreError", "Submission", "TextBlock",
-    "ThinkingBlock", "Threading", "Tool", "ToolCall", "ToolError", "ToolOutput", "ToolResult",
-    "ToolResultBlock", "ToolSchema", "Transaction", "Turn", "Usage", "Verdict", "WireRequest",
-    "command", "features", "hookimpl", "merge_origins", "message_ids", "origins_from_json",
+    "Origin", "OriginKind", "OverBudget", "Overloaded", "Page", "Paths", "Plugin", "PluginFailure", "PrefixBreak",
+    "Provider", "ProviderError", "ProviderSettings", "Question", "RateLimited", "Reacting", "Refusal", "Refused",
+    "Reply", "Reviewer", "Rewrite", "Route", "Section", "Session", "StablePrompt", "Stash", "Step", "Storage",
+    "Store", "StoreError", "Submission", "TextBlock", "ThinkingBlock", "Threading", "Tool", "ToolCall", "ToolError",
+    "ToolOutput", "ToolResult", "ToolResultBlock", "ToolSchema", "Transaction", "Turn", "Usage", "Verdict",
+    "WireRequest", "command", "features", "hookimpl", "merge_origins", "message_ids", "origins_from_json",
     "origins_to_json", "tool",
 ]

@@ -10,7 +10,8 @@ from hookline_hookspecs import ProviderSettings
 
 from .load import Loaded
 from .model import ProviderConfig
-from .problems import NO_KEY, ConfigError, Key, NoModel, nearest, sentence
+from .problems import ConfigError, Key, NoModel, nearest, sentence
+from .secrets import NO_KEY
 
 
 class ModelChoice(NamedTuple):

@@ -17,18 +17,8 @@ import yaml
 
 from .document import Document, read_text
 from .model import Config, ConfigFile, PluginEntry, Preset
-from .problems import (
-    MASK,
-    SECRET_NAME,
-    SPACE_AROUND,
-    ConfigError,
-    Key,
-    fault_of_secret,
-    map_scalars,
-    masked,
-    quoted,
-    sentence,
-)
+from .problems import ConfigError, Key, map_scalars, sentence
+from .secrets import MASK, SECRET_NAME, SPACE_AROUND, fault_of_secret, masked, quoted
 from .settings import check_values
 from .variables import expand, overlay_variables, read_dotenv
 

@@ -14,7 +14,8 @@ from typing import Any, TypeVar, cast
 from pydantic import BaseModel, ValidationError
 
 from .model import PluginEntry
-from .problems import Key, Lines, SettingsError, nearest, quoted, sentence
+from .problems import Key, Lines, SettingsError, nearest, sentence
+from .secrets import quoted
 
 M = TypeVar("M", bound=BaseModel)
 

@@ -9,19 +9,8 @@ from pathlib import Path
 
 from .document import MAX_DEPTH, Document, read_text
 from .model import ConfigFile
-from .problems import (
-    NO_KEY,
-    PRIVATE_KEY,
-    SHORTEST_SECRET,
-    SPACE_AROUND,
-    URL_PASSWORD,
-    ConfigError,
-    Key,
-    fault_of_secret,
-    is_secret,
-    map_scalars,
-    sentence,
-)
+from .problems import ConfigError, Key, map_scalars, sentence
+from .secrets import NO_KEY, PRIVATE_KEY, SHORTEST_SECRET, SPACE_AROUND, URL_PASSWORD, fault_of_secret, is_secret
 
 PREFIX = "HOOKLINE_"
 _ASSIGNMENT = re.compile(r"""(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(?:(['"])(.*?)\2|([^'"\s#].*?)?)(?:\s+#.*)?""", re.A)

@@ -8,19 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hookline_hookspecs import crash
-from hookline_hookspecs.events import (
-    ContextBlock,
-    Failure,
-    Inbound,
-    Question,
-    Reply,
-    Session,
-    Stop,
-    ToolResult,
-    Turn,
-    Usage,
-)
+from hookline_hookspecs import Failure, Inbound, Question, Reply, Usage, crash
+from hookline_hookspecs.events import ContextBlock, Session, Stop, ToolResult, Turn
 from hookline_hookspecs.host import Paths, Stash
 from hookline_hookspecs.inspection import StablePrompt
 from hookline_hookspecs.messages import Message, TextBlock
