@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import Audio
-
-from .safe_text import literal, one_line
+from hookline_markdown import literal, one_line
 
 if TYPE_CHECKING:
     from hookline_hookspecs import Attachment, Context, Notice, ToolCall, ToolResult

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from hookline_hookspecs import Question
+from hookline_markdown import literal
 from prompt_toolkit.application import Application
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.input import Input, create_input
@@ -24,8 +25,6 @@ from prompt_toolkit.layout import Layout, Window
 from prompt_toolkit.layout.controls import FormattedTextControl
 from prompt_toolkit.output import Output, create_output
 from prompt_toolkit.shortcuts import PromptSession
-
-from .safe_text import literal
 
 GRACE = 0.5
 """Seconds during which keys are thrown away: longer than the pause between two keys of a person

@@ -17,17 +17,15 @@ from functools import partial
 from typing import Any
 
 from hookline_hookspecs import Delta, Host, ModelResponse, Notice, Question, Reply, ToolResult, Turn
+from hookline_markdown import Answer, as_written, literal, one_line, readable, render
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.patch_stdout import patch_stdout
 
 from .activity import attachment_line, call_line, is_chat, is_followed, notice_line, result_line
-from .answer import Answer
 from .asking import ask, question_text
 from .config import TerminalConfig
 from .conversation import LEAVE, Conversation
 from .input_line import PAUSED, InputLine
-from .markdown import as_written, render
-from .safe_text import literal, one_line, readable
 from .screen import Screen
 
 LEAVING = 5.0

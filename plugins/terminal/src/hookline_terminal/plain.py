@@ -11,11 +11,11 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from hookline_hookspecs import ModelResponse, Notice, Question, Reply, ToolResult
+from hookline_markdown import readable
 
 from .activity import attachment_line, call_line, is_followed, notice_line, result_line
 from .config import TerminalConfig
 from .conversation import LEAVE, Conversation
-from .safe_text import readable
 
 SILENCE = 130.0
 """Seconds after which a message that began no turn counts as one without an answer, as of a

@@ -7,7 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ..safe_text import literal
+from hookline_markdown import literal
+
 from . import channel, files
 from .choices import Choices, ask_for_choices
 from .command import hookline

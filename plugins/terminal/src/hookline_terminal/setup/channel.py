@@ -6,7 +6,8 @@ import subprocess
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from ..safe_text import literal
+from hookline_markdown import literal
+
 from .command import hookline
 from .dialogue import tell
 

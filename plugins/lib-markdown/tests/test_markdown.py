@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookline_terminal.markdown import Blocks, render
+from hookline_markdown import Blocks, render
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

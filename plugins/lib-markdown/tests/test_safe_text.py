@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
-from hookline_terminal.safe_text import literal, one_line, readable
+from hookline_markdown import literal, one_line, readable
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .markdown import Blocks
+from .blocks import Blocks
 from .safe_text import readable
 
 

@@ -1,0 +1,13 @@
+"""Markdown that a model streams, shown in a terminal: cut into blocks, rendered, made harmless.
+
+Used by the plugins that write answers to a screen. Nothing here reads or writes by itself.
+"""
+
+from __future__ import annotations
+
+from .answer import Answer
+from .blocks import Blocks
+from .rendering import as_written, render
+from .safe_text import literal, one_line, readable
+
+__all__ = ["Answer", "Blocks", "as_written", "literal", "one_line", "readable", "render"]
