@@ -9,9 +9,13 @@ from typing import Final
 from hookline_hookspecs import Paths
 from prompt_toolkit.application import Application
 from prompt_toolkit.document import Document
+from prompt_toolkit.filters import Condition, is_done
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.history import FileHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.layout import ConditionalContainer, HSplit, Window
+from prompt_toolkit.layout.controls import FormattedTextControl
+from prompt_toolkit.layout.dimension import Dimension
 from prompt_toolkit.shortcuts import PromptSession
 
 from .completion import ChatCompleter
@@ -30,6 +34,8 @@ class InputLine:
         folder: where the history is kept.
         above: what stands above the line; asked at every drawing.
         interrupt: called at Ctrl-C; False means that there was nothing to stop.
+        status: what stands below the line; asked at every drawing.
+        expand: called at Ctrl-O, for all of what was folded.
     """
 
     def __init__(
@@ -38,14 +44,17 @@ class InputLine:
         folder: Path,
         above: Callable[[], StyleAndTextTuples],
         interrupt: Callable[[], bool],
+        status: Callable[[], StyleAndTextTuples],
+        expand: Callable[[], None],
     ) -> None:
         self._above = above
         self._interrupt = interrupt
+        self._expand = expand
         self._draft = Document()
         self._leaving = False
         history = folder / HISTORY
         history.touch(mode=0o600)
-        self._session: PromptSession[str] = PromptSession(
+        self._session = _Session(
             self._message,
             multiline=True,
             history=FileHistory(str(history)),
@@ -56,6 +65,7 @@ class InputLine:
             reserve_space_for_menu=4,
             erase_when_done=True,
         )
+        add_status(self._session, status)
 
     @property
     def app(self) -> Application[str]:
@@ -99,6 +109,10 @@ class InputLine:
         def _(event: KeyPressEvent) -> None:
             event.current_buffer.newline(copy_margin=False)
 
+        @bindings.add("c-o")
+        def _(_event: KeyPressEvent) -> None:
+            self._expand()
+
         @bindings.add("c-c")
         def _(event: KeyPressEvent) -> None:
             buffer = event.current_buffer
@@ -112,3 +126,24 @@ class InputLine:
                 self._leaving = True
 
         return bindings
+
+
+class _Session(PromptSession[str]):
+    """Keeps rows for the menu of completions only while there is one, so that the status stays just
+    below the line."""
+
+    def _get_default_buffer_control_height(self) -> Dimension:
+        if self.default_buffer.complete_state is None:
+            return Dimension()
+        return super()._get_default_buffer_control_height()
+
+
+def add_status(session: PromptSession[str], status: Callable[[], StyleAndTextTuples]) -> None:
+    """Show ``status`` below the line.
+
+    The prompt's own ``bottom_toolbar`` is hidden until the terminal has said where its cursor is,
+    after every line that is written above: it would flicker, or never show.
+    """
+    line = Window(FormattedTextControl(status), height=1, dont_extend_height=True)
+    shown = ConditionalContainer(line, ~is_done & Condition(lambda: bool(status())))
+    session.layout.container = HSplit([session.layout.container, shown])

@@ -44,7 +44,9 @@ class Interactive:
         self._answer = Answer()
         self._doing = ""
         self._questions: deque[tuple[Question, asyncio.Future[str | None]]] = deque()
-        self._input = InputLine(host.paths, host.storage.dir, self._above, self._interrupt)
+        self._input = InputLine(
+            host.paths, host.storage.dir, self._above, self._interrupt, self._status, self._expand
+        )
         self._render = render if config.markdown else as_written
         self._stopped: set[str] = set()
         """Messages whose turns were told to stop; a second Ctrl-C is not for them."""
@@ -249,6 +251,13 @@ class Interactive:
             for line in self._doing.split("\n")[: self._config.live_lines]:
                 shown.append(("fg:ansibrightblack", f"… {one_line(line, _width() - 4)}\n"))
         return shown
+
+    def _status(self) -> StyleAndTextTuples:
+        """What stands below the input line."""
+        return []
+
+    def _expand(self) -> None:
+        """Show all of what was folded last."""
 
 
 def _end(app: Any) -> None:
