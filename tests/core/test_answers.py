@@ -41,9 +41,38 @@ def answer(*blocks: Any, stop: Any = "end", usage: Usage | None = None) -> Model
 HALF = answer(TextBlock("half a sen"), ToolCall("a", "keep", {"value": {}}), stop="incomplete")
 
 
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hookline.turn.loop.PAUSES", (0.0, 0.0))
+
+
+def test_a_cut_answer_is_asked_for_again(harness: Make) -> None:
+    h = harness(Keeps, model=[HALF, "whole"])
+    h.send("/whoami")
+    shown: list[tuple[str, str]] = []
+    h.runtime.bus.signals.connect(
+        "delta", lambda delta, ctx=None: shown.append((delta.kind, delta.text))
+    )
+    sent = h.send("hello")
+    assert (sent.stop, sent.text) == ("done", "whole")
+    assert not sent.turn.tool_calls
+    assert "".join(text for kind, text in shown if kind == "text") == "halfasenwhole"
+    assert [kind for kind, _ in shown].count("restart") == 1
+    assert [message.text for message in h.model.last.messages] == ["hello"]
+
+
+def test_an_answer_is_asked_for_again_from_the_last_whole_step(harness: Make) -> None:
+    h = harness(Keeps, model=[ToolCall("", "keep", {"value": {"a": 1}}), HALF, "whole"])
+    sent = h.send("hello")
+    assert sent.text == "whole"
+    assert [result.ok for result in sent.turn.tool_calls] == [True]
+    assert h.plugin(Keeps).seen == [{"a": 1}]
+
+
 @pytest.mark.parametrize("stop", ["incomplete", "", None, "done"])
 def test_a_cut_answer_is_an_error_that_keeps_what_was_said(harness: Make, stop: Any) -> None:
-    h = harness(Keeps, model=[answer(*HALF.blocks, stop=stop), "whole"])
+    half = answer(*HALF.blocks, stop=stop)
+    h = harness(Keeps, model=[half, half, half, "whole"])
     cut = h.send("hello")
     assert cut.stop == "error"
     assert cut.text.startswith("half a sen\n\n")

@@ -145,6 +145,31 @@ async def test_stop_while_the_model_thinks(harness: Make) -> None:
     assert_whole(h.model.last.messages)
 
 
+async def test_what_was_said_before_a_stop_stays_in_the_history(harness: Make) -> None:
+    class Lingers(Plugin[NoConfig]):
+        @hookimpl
+        def around_model(self, ctx: Any, request: ModelRequest) -> Any:
+            async def middleware(request: ModelRequest, call_next: Any) -> Any:
+                response = await call_next(request)
+                if response.text == "half":
+                    said.set()
+                    await asyncio.sleep(60)
+                return response
+
+            return middleware
+
+    said = asyncio.Event()
+    h = harness(Lingers, model=["half", "next"])
+    await h.aopen()
+    task = asyncio.ensure_future(h.asend("go"))
+    await said.wait()
+    await h.asend("/stop")
+    assert (await asyncio.wait_for(task, 5)).text == "half\n\nStopped."
+    assert (await h.asend("and?")).text == "next"
+    assert [message.text for message in h.model.last.messages] == ["go", "half\n\nStopped.", "and?"]
+    assert_whole(h.model.last.messages)
+
+
 async def test_stop_ends_a_sub_agent_and_its_parent(harness: Make) -> None:
     h = harness(Slow, model=[[calls("delegate")], [calls("wait")], "next"])
     task = await started(h)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -148,7 +148,8 @@ class ActiveTurn:
     """A turn under way. ``finished`` holds the results of the newest response's calls.
 
     ``mode`` says who answers an Ask: ``ask`` a person, ``yes`` nobody has to, ``no`` nobody can.
-    ``max_calls`` limits the model calls and ends the turn there; 0 follows the config.
+    ``max_calls`` limits the model calls and ends the turn there; 0 follows the config. ``streamed``
+    is what has come of the response under way, with an empty piece for what is no text of it.
     """
 
     id: str
@@ -162,6 +163,7 @@ class ActiveTurn:
     blocks: tuple[ContextBlock, ...] = ()
     entries: list[Entry] = field(default_factory=list)
     results: list[ToolResult] = field(default_factory=list)
+    streamed: list[str] = field(default_factory=list)
     finished: dict[str, ToolResult] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
     iterations: int = 0
@@ -186,29 +188,15 @@ class ActiveTurn:
 
     def snapshot(self) -> Turn:
         """The turn so far, for hooks."""
-        return Turn(
-            id=self.id,
-            session=self.state.record,
-            inbound=self.inbound,
-            messages=tuple([entry.message for entry in self.entries]),
-            tool_calls=tuple(self.results),
-            reply=self.outcome.reply,
-            usage=self.usage,
-            stop=self.outcome.stop,
-            iterations=self.iterations,
-        )
+        messages, results = tuple([entry.message for entry in self.entries]), tuple(self.results)
+        reply, stop, session = self.outcome.reply, self.outcome.stop, self.state.record
+        return Turn(self.id, session, self.inbound, messages, results, reply, self.usage, stop, self.iterations)
 
     def make_reply(self, session: Session, text: str, question: Question | None) -> Reply:
         """The reply to the turn's message; ``question`` is the one it ends in."""
-        return Reply(
-            session,
-            text,
-            in_reply_to=self.inbound.message_id,
-            id=f"{self.id}-reply",
-            choices=question.choices if question else (),
-            thread=self.inbound.thread,
-            kind="question" if question else "answer",
-        )
+        answers, thread, id_ = self.inbound.message_id, self.inbound.thread, f"{self.id}-reply"
+        reply = Reply(session, text, in_reply_to=answers, id=id_, thread=thread)
+        return replace(reply, choices=question.choices, kind="question") if question else reply
 
     def append(self, message: Message) -> Entry:
         """Append a message to the turn and the history."""

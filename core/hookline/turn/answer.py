@@ -6,7 +6,7 @@ from collections.abc import Set
 from dataclasses import replace
 from typing import Any, cast, get_args
 
-from hookline_hookspecs.errors import NetworkError
+from hookline_hookspecs.errors import BadRequest, NetworkError, ProviderError
 from hookline_hookspecs.events import ModelResponse, ModelStop
 from hookline_hookspecs.messages import Block, TextBlock, ThinkingBlock, ToolCall
 
@@ -23,17 +23,17 @@ def whole(model: str, response: ModelResponse) -> ModelResponse:
     """The response, if it has come to its end and is not larger than any answer.
 
     Raises:
-        NetworkError: it has not, or it is; ``partial`` is its text.
+        NetworkError: it has not; ``partial`` is its text.
+        BadRequest: it is; likewise.
     """
     calls = len(response.message.tool_calls)
     texts = [block.text for block in response.blocks if isinstance(block, (TextBlock, ThinkingBlock))]
     if response.stop not in _WHOLE:
-        fault = "broke off its answer before its end; try again"
+        error: ProviderError = NetworkError(f"{model} broke off its answer before its end; try again")
     elif calls > MOST_CALLS or sum(map(len, texts)) > LONGEST_TEXT:
-        fault = f"sent more than is taken of an answer ({calls} tool calls); try again, or choose another model"
+        error = BadRequest(f"{model} sent more than is taken of an answer ({calls} tool calls); choose another model")
     else:
         return response
-    error = NetworkError(f"{model} {fault}")
     error.partial = response.text[:LONGEST_TEXT]
     raise error
 

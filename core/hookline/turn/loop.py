@@ -6,11 +6,10 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
-from hookline_hookspecs import Block, ContextBlock, crash
-from hookline_hookspecs.errors import ProviderError
-from hookline_hookspecs.events import Failure, ModelResponse, Question, ToolResult
+from hookline_hookspecs import Block, ContextBlock, Delta, crash
+from hookline_hookspecs.errors import NetworkError, Overloaded, ProviderError
+from hookline_hookspecs.events import Failure, ModelRequest, ModelResponse, Question, ToolResult
 from hookline_hookspecs.messages import Message, TextBlock, ToolCall, ToolResultBlock
 from hookline_hookspecs.origins import merge_origins
 
@@ -28,6 +27,8 @@ from .model_call import call_model, turn_request
 from .tool_call import run_calls
 
 log = logging.getLogger("hookline.turn")
+PAUSES = (0.5, 2.0)
+"""Seconds before a response that broke off is asked for again."""
 STOPPED = "Interrupted: the person stopped the turn; the outcome of this call is unknown"
 
 
@@ -85,7 +86,7 @@ async def _work(ctx: TurnContext, begin: Callable[[], Awaitable[None]]) -> bool:
         if ctx.engine.closing:
             # The process is ending: the next one resumes the turn from the journal.
             raise
-        outcome.stop, outcome.reply = "stopped", "Stopped."
+        outcome.stop, outcome.reply = "stopped", _after_partial("".join(turn.streamed), "Stopped.")
         if not turn.stopping:
             return True
         uncancel(turn.task)
@@ -106,10 +107,14 @@ async def _failed(ctx: TurnContext, error: BaseException) -> None:
         text = describe(error) if ctx.engine.strict else words(error) or describe(error)
         failure = Failure("internal", text, error)
     outcome.error = failure
-    # What was shown of an answer that broke off stays, in the reply and so in the history.
-    outcome.reply = "\n\n".join(filter(None, [clean(getattr(error, "partial", "")).strip(), failure.text]))
+    outcome.reply = _after_partial(getattr(error, "partial", ""), failure.text)
     outcome.stop = "budget" if failure.kind == "budget" else "error"
     await ctx.engine.bus.observe("on_error", ctx, failure)
+
+
+def _after_partial(shown: str, text: str) -> str:
+    """``text`` after what was shown of an answer, which so stays in the reply and the history."""
+    return "\n\n".join(filter(None, [clean(shown).strip(), text]))
 
 
 async def _loop(ctx: TurnContext) -> None:
@@ -141,11 +146,11 @@ async def _loop(ctx: TurnContext) -> None:
     turn.outcome.stop = "max_iterations"
 
 
-async def _ask(ctx: TurnContext, request: Any) -> ModelResponse:
+async def _ask(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
     """One response with content; an empty one is asked for once more."""
     turn = ctx.active_turn
     for _attempt in range(2):
-        response = await call_model(ctx, request)
+        response = await _streamed(ctx, request)
         used = {call.id for entry in turn.entries for call in entry.message.tool_calls}
         response = storable(response, used)
         turn.usage = turn.usage + response.usage
@@ -156,6 +161,23 @@ async def _ask(ctx: TurnContext, request: Any) -> ModelResponse:
         session = ctx.state.record.id
         turn.track_write(ctx.engine.journal.record_usage(session, turn.id, "turn", response))
     raise EmptyAnswer(f"{request.model} returned an empty answer twice; try again, or choose another model")
+
+
+async def _streamed(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
+    """Call the model; a response that breaks off is asked for again, after :data:`PAUSES`."""
+    turn = ctx.active_turn
+    for pause in (*PAUSES, None):
+        turn.streamed.clear()
+        try:
+            response = await call_model(ctx, request)
+            turn.streamed.clear()
+            return response
+        except (NetworkError, Overloaded):
+            if pause is None or not turn.streamed:
+                raise
+        ctx.engine.bus.signals.send("delta", Delta("", "restart"), ctx)
+        await asyncio.sleep(pause)
+    raise AssertionError
 
 
 def _message_to_store(response: ModelResponse, calls: Sequence[ToolCall]) -> Message:
@@ -227,16 +249,9 @@ async def _end(ctx: TurnContext) -> None:
     crash.point("before-reply")
     if outcome.question is not None:
         await set_question(engine.journal, state, outcome.question)
-    row = {
-        "id": turn.id,
-        "session_id": state.record.id,
-        "inbox_id": turn.inbox_id,
-        "state": "failed" if outcome.stop == "error" else "done",
-        "stop": outcome.stop,
-        "iterations": turn.iterations,
-        "error": outcome.error.text if outcome.error else None,
-        "warm_until": state.warm_until,
-    }
+    row = {"id": turn.id, "session_id": state.record.id, "inbox_id": turn.inbox_id, "warm_until": state.warm_until}
+    row |= {"state": "failed" if outcome.stop == "error" else "done", "stop": outcome.stop}
+    row |= {"iterations": turn.iterations, "error": outcome.error.text if outcome.error else None}
     kept = reply if state.record.kind == "chat" else None
     ended = await engine.journal.end_turn(row, kept, resumed=turn.resumed)
     state.version = session_version(ended)

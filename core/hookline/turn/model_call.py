@@ -44,7 +44,10 @@ async def call_model(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
         failure: BaseException | None = None
         response: ModelResponse | None = None
         try:
-            response = whole(asked.model, await provider.send(wire, sink))
+            answer = await provider.send(wire, sink)
+            if ctx.active is not None:
+                ctx.active.streamed.append("")
+            response = whole(asked.model, answer)
             usage = response.usage.priced(getattr(provider, "cache_price", CachePrice()))
             model = response.model or asked.model
             response = replace(response, model=model, usage=usage, broken=broken)
@@ -63,17 +66,18 @@ async def call_model(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
     return await bus.around("around_model", ctx, request, send, ModelResponse)
 
 
-def _sink(ctx: TurnContext) -> DeltaSink | None:
-    """Where streamed pieces go: nowhere if nobody listens or a plugin may change the reply."""
-    bus = ctx.engine.bus
-    shown = bus.signals.has_receivers("delta") and not bus.withholds_deltas()
+def _sink(ctx: TurnContext) -> DeltaSink:
+    """Where streamed pieces go. They are shown unless a plugin may still change the reply."""
+    bus, withheld, streamed = ctx.engine.bus, ctx.engine.bus.withholds_deltas(), ctx.active_turn.streamed
 
     def show(delta: Delta) -> None:
-        if shown:
+        if delta.kind != "waiting":
+            streamed.append(delta.text if delta.kind == "text" else "")
+        if not withheld or delta.kind == "waiting":
             bus.signals.send("delta", delta, ctx)
         crash.point("mid-stream")
 
-    return show if shown or crash.armed("mid-stream") else None
+    return show
 
 
 async def _place_context(ctx: TurnContext, given: ModelRequest, request: ModelRequest) -> ModelRequest:

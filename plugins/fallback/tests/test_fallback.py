@@ -108,11 +108,13 @@ class Broken(ScriptedModel):
         raise NetworkError("the stream broke off")
 
 
-def test_what_was_shown_is_not_taken_back(harness: Make) -> None:
+def test_what_was_shown_is_not_taken_back(harness: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hookline.turn.loop.PAUSES", (0.0, 0.0))
     h = harness(Fallback, Listener, model=Broken(), core=CORE)
     outcome = h.send("hello")
     assert (outcome.stop, outcome.text) == ("error", "the stream broke off")
-    assert len(h.model.requests) == 1
+    # Core asks for the whole answer again; the model that broke off rests meanwhile.
+    assert [wire.model for wire in h.model.requests] == ["test/model", "test/second", "test/third"]
 
 
 def test_without_other_models_it_does_nothing(harness: Make) -> None:

@@ -53,7 +53,7 @@ class Fallback(Plugin[FallbackConfig]):
             host.signals.connect("delta", self._delta)
 
     def _delta(self, delta: Delta, ctx: Context | None = None) -> None:
-        if ctx is not None and delta.text:
+        if ctx is not None and delta.text and delta.kind != "waiting":
             self._shown.add(ctx.turn.id)
 
     @hookimpl

@@ -169,6 +169,8 @@ class Kit:
     def _delta(self, delta: Delta, *, ctx: Context | None = None) -> None:
         if ctx is not None and delta.kind == "text":
             self._streams.grow(ctx.session.id, delta.text)
+        elif ctx is not None and delta.kind == "restart":
+            self._streams.pause(ctx.session.id)
 
     def _post_model(self, _response: object, *, ctx: Context | None = None) -> None:
         if ctx is not None:
