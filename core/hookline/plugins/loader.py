@@ -9,7 +9,7 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MethodType
 from typing import Any, TypeAlias
@@ -132,7 +132,9 @@ class Plugins:
         loading.tools.append(tool)
 
     def _add_command(self, loading: Loading, command: Command) -> None:
-        self.commands.register(command, loading.entry.name)
+        self.commands.register(
+            command := replace(command, theme=command.theme or loading.entry.name), loading.entry.name
+        )
         loading.commands.append(command)
 
     def _lacking(self) -> Iterator[tuple[Loading, str]]:

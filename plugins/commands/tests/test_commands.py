@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 from hookline.testing import calls
 from hookline_commands import Commands
+from hookline_commands.listing import listed
 from hookline_hookspecs import (
+    Command,
     Inbound,
     Overloaded,
     Plugin,
@@ -68,14 +70,29 @@ def said(h: Any) -> list[str]:
     return [message.text for message in h.model.last.messages]
 
 
-def test_help_lists_every_command_with_its_first_line(harness: Make) -> None:
+def test_help_lists_every_command_under_its_theme(harness: Make) -> None:
     h = harness(Commands, Notes)
-    lines = h.send("/help").text.splitlines()
-    names = [line.split(":")[0].split(" ")[0] for line in lines]
+    parts = [part.split("\n") for part in h.send("/help").text.split("\n\n")]
+    themes = {heading: rows for heading, *rows in parts}
+    names = [row.split(" ")[0] for rows in themes.values() for row in rows]
     own = "/help /new /stop /model /retry /undo /title /resume /queue /steer /whoami"
-    assert names == sorted([*own.split(), "/standup"])
-    assert "/standup (/su): Say what is up." in lines
-    assert "/new (/reset): End this session and begin a new one." in lines
+    assert sorted(names) == sorted([*own.split(), "/standup"])
+    assert next(iter(themes)) == "Conversation"
+    assert themes["notes"] == ["/standup (/su)  Say what is up."]
+    # A terminal's letters are equally wide.
+    assert "/new (/reset)   End this session and begin a new one." in themes["Conversation"]
+
+
+def test_help_is_plain_where_letters_differ_in_width() -> None:
+    known = [Command("/new", "Begin anew.", lambda _ctx, _args: "", ("/reset",), theme="Talk")]
+    assert listed(known, "telegram").split("\n")[:2] == ["Talk", "/new (/reset): Begin anew."]
+
+
+def test_help_of_one_command_tells_all_of_it(harness: Make) -> None:
+    h = harness(Commands, Notes)
+    assert h.send("/help SU").text == "/standup (/su)\n\nSay what is up.\n\nThis line is no help."
+    assert "It answers while a turn is running." in h.send("/help /stop").text
+    assert h.send("/help nothing").text == "There is no command /nothing; /help shows all of them."
 
 
 def test_whoami(harness: Make) -> None:

@@ -143,7 +143,7 @@ class Checkpoints(Plugin[CheckpointsConfig]):
         except (CheckpointError, OSError) as error:
             self.log.warning("old checkpoints could not be dropped: %s", error)
 
-    @command("/rewind", aliases=("/rollback",))
+    @command("/rewind", aliases=("/rollback",), theme="Conversation")
     async def rewind(self, ctx: Context, args: str) -> str:
         """List this chat's checkpoints, or put files back: /rewind [diff] [HASH [-- PATH]]."""
         try:

@@ -23,28 +23,27 @@ class Commands(Plugin):
     def _conversations(self) -> Conversations:
         return self.host.services[Conversations]
 
-    @command("/help", immediate=True)
-    def help(self, _ctx: Context, _args: str) -> str:
-        """Show the commands."""
-        lines = []
-        for one in self._conversations.commands():
-            aliases = f" ({', '.join(one.aliases)})" if one.aliases else ""
-            lines.append(f"{one.name}{aliases}: {one.help}")
-        return "\n".join(lines)
+    @command("/help", immediate=True, theme="Help")
+    def help(self, ctx: Context, args: str) -> str:
+        """Show the commands, or all about one: /help NAME."""
+        from .listing import about, listed
 
-    @command("/new", aliases=("/reset",))
+        commands = self._conversations.commands()
+        return about(commands, args) if args else listed(commands, ctx.channel)
+
+    @command("/new", aliases=("/reset",), theme="Conversation")
     async def new(self, ctx: Context, _args: str) -> str:
         """End this session and begin a new one."""
         await self._conversations.end(ctx)
         return "New session."
 
-    @command("/stop", immediate=True)
+    @command("/stop", immediate=True, theme="Conversation")
     async def stop(self, ctx: Context, _args: str) -> str:
         """Stop the running turn."""
         stopped = await self._conversations.stop(ctx.turn.inbound)
         return "Stopping." if stopped else "Nothing is running."
 
-    @command("/model")
+    @command("/model", theme="Model and safety")
     async def model(self, ctx: Context, args: str) -> str:
         """Show the model, or choose another: /model provider/model."""
         if not args:
@@ -57,7 +56,7 @@ class Commands(Plugin):
             return str(error)
         return f"Model: {args}"
 
-    @command("/retry")
+    @command("/retry", theme="Conversation")
     async def retry(self, ctx: Context, _args: str) -> str:
         """Undo the last turn and run its message again."""
         text = await self._conversations.undo(ctx)
@@ -66,21 +65,21 @@ class Commands(Plugin):
         self._conversations.rerun(ctx, text)
         return ""
 
-    @command("/undo")
+    @command("/undo", theme="Conversation")
     async def undo(self, ctx: Context, _args: str) -> str:
         """Remove the last turn from the conversation; files are not touched."""
         if await self._conversations.undo(ctx) is None:
             return "There is no turn to undo."
         return "The last turn is out of the conversation."
 
-    @command("/title")
+    @command("/title", theme="Sessions")
     async def title(self, ctx: Context, args: str) -> str:
         """Show or set the session's title."""
         if args:
             await self.host.set_title(ctx.session.id, args)
         return f"Title: {ctx.session.title or 'none yet'}"
 
-    @command("/resume")
+    @command("/resume", theme="Sessions")
     async def resume(self, ctx: Context, args: str) -> str:
         """Go back to a session of this chat: /resume ID."""
         inbound = ctx.turn.inbound
@@ -93,14 +92,14 @@ class Commands(Plugin):
             await self._conversations.reopen(found[0])
         return f"Session {found[0]}."
 
-    @command("/queue", immediate=True)
+    @command("/queue", immediate=True, theme="Conversation")
     async def queue(self, ctx: Context, args: str) -> str:
         """Show how many messages wait, or add one to the queue: /queue TEXT."""
         if args:
             return await self._enqueue(ctx, args)
         return f"{self._conversations.queued(ctx.turn.inbound)} messages wait."
 
-    @command("/steer", immediate=True)
+    @command("/steer", immediate=True, theme="Conversation")
     async def steer(self, ctx: Context, args: str) -> str:
         """Speak into the running turn at its next step: /steer TEXT."""
         if not args:
@@ -109,7 +108,7 @@ class Commands(Plugin):
             return "Told."
         return await self._enqueue(ctx, args)
 
-    @command("/whoami", immediate=True)
+    @command("/whoami", immediate=True, theme="People and schedule")
     def whoami(self, ctx: Context, _args: str) -> str:
         """Show who you are here."""
         inbound = ctx.turn.inbound

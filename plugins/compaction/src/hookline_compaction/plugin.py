@@ -89,7 +89,7 @@ class Compaction(Plugin[CompactionConfig]):
 
         return middleware
 
-    @command("/compact", aliases=("/compress",))
+    @command("/compact", aliases=("/compress",), theme="Conversation")
     async def compact(self, ctx: Context, args: str) -> str:
         """Shorten the history: /compact, or /compact WHAT TO KEEP IN VIEW."""
         record = await self._records.of(ctx.session.id)

@@ -70,7 +70,7 @@ class Scheduler(Plugin[SchedulerConfig]):
         for name, (work, text) in commands.by_name().items():
             register(f"cron {name}", work, help=text)
 
-    @command("/schedule")
+    @command("/schedule", theme="People and schedule")
     async def command(self, ctx: Context, args: str) -> str:
         """What runs by itself in this chat: /schedule add WHEN | PROMPT."""
         inbound = ctx.turn.inbound

@@ -144,14 +144,14 @@ class Skills(Plugin[SkillsConfig]):
 
     # For people
 
-    @command("/skills")
+    @command("/skills", theme="Knowledge")
     async def slash_skills(self, ctx: Context, args: str) -> str:
         """List the skills; with words, those that match."""
         from .slash import listing
 
         return await listing(self.parts, ctx, args)
 
-    @command("/skill")
+    @command("/skill", theme="Knowledge")
     async def slash_skill(self, ctx: Context, args: str) -> str:
         """Send a skill with your next message: /skill NAME."""
         from .slash import ask_for

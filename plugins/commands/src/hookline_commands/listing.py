@@ -1,0 +1,66 @@
+"""What ``/help`` says: every command under its theme, or all about one."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+
+from hookline_hookspecs import Command
+
+THEMES = (
+    "Conversation",
+    "Sessions",
+    "Model and safety",
+    "Knowledge",
+    "People and schedule",
+    "Help",
+)
+"""The order of the standard themes; others follow by name."""
+NO_THEME = "Other"
+SCREENS = frozenset({"terminal"})
+"""Channels whose letters are equally wide, so that columns can be aligned."""
+
+
+def listed(commands: Sequence[Command], channel: str) -> str:
+    """One command a line under the heading of its theme."""
+    themes: dict[str, list[Command]] = {}
+    for one in commands:
+        themes.setdefault(one.theme, []).append(one)
+    width = max((len(_named(one)) for one in commands), default=0)
+    parts = []
+    for theme in sorted(themes, key=_place):
+        rows = [_row(one, width if channel in SCREENS else 0) for one in themes[theme]]
+        parts.append("\n".join([theme, *rows]))
+    return "\n\n".join([*parts, "/help NAME tells more about one."])
+
+
+def about(commands: Sequence[Command], asked: str) -> str:
+    """All about the command that is called ``asked``, with or without its slash."""
+    name = "/" + asked.strip().lstrip("/").casefold()
+    for one in commands:
+        if name in (one.name.casefold(), *(alias.casefold() for alias in one.aliases)):
+            return _told(one)
+    return f"There is no command {name}; /help shows all of them."
+
+
+def _told(one: Command) -> str:
+    lines = [_named(one), inspect.getdoc(one.run) or one.help]
+    if one.help and one.help not in lines[1]:
+        lines[1] = one.help
+    if one.immediate:
+        lines.append("It answers while a turn is running.")
+    if one.operator_only:
+        lines.append("It is for the terminal and for admins.")
+    return "\n\n".join(lines)
+
+
+def _place(theme: str) -> tuple[int, str]:
+    return (THEMES.index(theme) if theme in THEMES else len(THEMES), theme)
+
+
+def _named(one: Command) -> str:
+    return f"{one.name} ({', '.join(one.aliases)})" if one.aliases else one.name
+
+
+def _row(one: Command, width: int) -> str:
+    return f"{_named(one):{width}}  {one.help}" if width else f"{_named(one)}: {one.help}"
