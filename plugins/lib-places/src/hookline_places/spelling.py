@@ -11,13 +11,15 @@ from typing import Any
 
 import yaml
 
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""libyaml's where there is one; it takes a tenth of the time."""
 _SEPARATORS = re.compile(r"[/\\]+")
 
 
 def load(name: str) -> Any:
     """The data file ``name`` of this package."""
     file = Path(__file__).parent / "data" / name
-    return yaml.safe_load(file.read_text(encoding="utf-8"))
+    return yaml.load(file.read_text(encoding="utf-8"), Loader=_LOADER)
 
 
 @functools.cache

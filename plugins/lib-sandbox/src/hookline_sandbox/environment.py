@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
+
+from .tables import tables
 
 SHORTEST_SECRET = 8
 """Characters from which a secret's value is looked for in other variables; shorter ones (``1``,
@@ -23,10 +24,8 @@ _LOGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s@]+@", re.IGNORECASE)
 
 @cache
 def _allowed() -> re.Pattern[str]:
-    import yaml
-
-    lists = yaml.safe_load(files(__package__).joinpath("environment.yaml").read_text("utf-8"))
-    names = [re.escape(name).replace(r"\*", ".*") for found in lists.values() for name in found]
+    lists = tables("environment.yaml").values()
+    names = [re.escape(name).replace(r"\*", ".*") for found in lists for name in found]
     return re.compile("|".join(names))
 
 

