@@ -253,4 +253,4 @@ def _finished(result: ToolResult) -> ToolResult:
         half = LONGEST // 2
         text = f"{text[:half]}\n[… {left_out} characters left out …]\n{text[-half:]}"
     notes = clean("".join(f"\n\nNote: {note}" for note in result.notes))
-    return replace(result, text=(text or "(no output)") + notes)
+    return replace(result, text=(text or "(no output)") + notes, shown=redacted(clean(result.shown)))

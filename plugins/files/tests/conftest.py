@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 import pytest
 from hookline_files import Files, FilesConfig
-from hookline_hookspecs import Refused, Stash, Tool
+from hookline_hookspecs import Refused, Stash, Tool, ToolOutput
 from hookline_hookspecs.tools import TOOL_MARK
 
 
@@ -76,7 +76,12 @@ class Workbench:
         self.paths = PathGuard(root)
 
     def __call__(self, name: str, **arguments: Any) -> str:
-        """What the tool answers; its failures are raised, as in a turn."""
+        """What the tool answers the model; its failures are raised, as in a turn."""
+        said = self.output(name, **arguments)
+        return said.text if isinstance(said, ToolOutput) else said
+
+    def output(self, name: str, **arguments: Any) -> Any:
+        """All that the tool answers."""
         method = getattr(self.plugin, name)
         tool = Tool.from_function(method, **getattr(method, TOOL_MARK))
         ctx = SimpleNamespace(stash=self._session, paths=self.paths, read=self.host.read)

@@ -17,6 +17,7 @@ from hookline_hookspecs import (
     Refused,
     ToolCall,
     ToolError,
+    ToolOutput,
     Turn,
     hookimpl,
     tool,
@@ -25,6 +26,7 @@ from hookline_places import ReceivedFiles
 from hookline_textmatch import EditError, cut, numbered, replace
 
 from . import asking
+from .change import changed
 from .complaints import missing, told
 from .config import FilesConfig
 from .patterns import FilePattern, anywhere, split_base
@@ -83,7 +85,7 @@ class Files(Plugin[FilesConfig]):
         return f"{answer}\n[{part}; go on with start_line={page.last + 1}]"
 
     @tool(origin="workspace", effects=writes)
-    def write_file(self, ctx: Context, path: str, content: str) -> str:
+    def write_file(self, ctx: Context, path: str, content: str) -> str | ToolOutput:
         """Create a text file with its folders, or replace a whole one. Use edit_file to change
         parts."""
         with told("write", path):
@@ -96,12 +98,14 @@ class Files(Plugin[FilesConfig]):
         Seen.of(ctx).note(real, outcome.stamp)
         verb = "Created" if target.before is None else "Replaced"
         answer = f"{verb} {path}: {outcome.lines} line(s), {outcome.stamp.size} bytes"
-        return "\n".join((answer, *warning, *outcome.notes))
+        answer = "\n".join((answer, *warning, *outcome.notes))
+        known = target.before is None or target.text is not None
+        return changed(answer, path, target.text, content if known else None)
 
     @tool(origin="workspace", effects=writes)
     def edit_file(
         self, ctx: Context, path: str, old_string: str, new_string: str, replace_all: bool = False
-    ) -> str:
+    ) -> ToolOutput:
         """Replace old_string by new_string in a text file. old_string is text of the file without
         line numbers, unique in it unless replace_all."""
         with told("edit", path):
@@ -119,7 +123,7 @@ class Files(Plugin[FilesConfig]):
             seen.note(real, stamp)
         elif seen.knows(real):
             answer += f"\nNote: {path} had changed on disk since you read it; lines may have moved."
-        return answer
+        return changed(answer, path, text, edited.text)
 
     @tool(read_only=True, origin="workspace", effects=reads)
     def list_dir(self, ctx: Context, path: str = ".") -> str:

@@ -202,7 +202,8 @@ class Shell(Plugin[ShellConfig]):
             "jobs": [job.pid for job in jobs],
         }
         ok = outcome.exit_code == 0
-        return ToolOutput(text, ok=ok, notes=notes, data=data, origins=origins)
+        # What the model reads may be cut later; a person can see it all.
+        return ToolOutput(text, ok=ok, notes=notes, data=data, origins=origins, shown=text)
 
     def _check(self) -> CheckResult:
         from .running import find_shell
