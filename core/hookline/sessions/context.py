@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from hookline_hookspecs.errors import Refused
 from hookline_hookspecs.events import Deny, Excerpt, Inbound, Lesson, Notice, Question, Rewrite, Session, Turn
@@ -236,5 +237,17 @@ class PluginContext:
 def idle_context(engine: Engine, channel: str = "", chat_id: str = "") -> TurnContext:
     """A context outside of any session."""
     record = Session("", channel, chat_id, None, clock.now(), kind="none")
-    workspace = Path(engine.config.workspace).expanduser().resolve()
-    return TurnContext(engine, SessionState(record, EMPTY, "", workspace))
+    return TurnContext(engine, SessionState(record, EMPTY, "", workspace_of(engine, channel, chat_id)))
+
+
+def workspace_of(engine: Engine, channel: str, chat_id: str) -> Path:
+    """Where a chat's tools work: the configured folder, or the chat's own, which may not exist yet."""
+    configured = engine.config.workspace
+    if channel in ("", TERMINAL) or configured != ".":
+        return Path(configured).expanduser().resolve()
+    return engine.home / "chats" / folder_name(channel) / folder_name(chat_id) / "work"
+
+
+def folder_name(name: str) -> str:
+    """A channel or chat as the name of a folder: percent-encoded, names of dots too."""
+    return quote(name, safe="") if name.strip(".") else name.replace(".", "%2E") or "_"

@@ -12,7 +12,6 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 from weakref import WeakValueDictionary
 
 from hookline_hookspecs import SLOTS, Inbound, Message, Origin
@@ -24,7 +23,7 @@ from ..bus.implementation import describe
 from ..engine import Engine
 from ..store.codec import question_from_json, readable, stored_message
 from ..text import new_id
-from .context import TERMINAL, TurnContext
+from .context import TERMINAL, TurnContext, workspace_of
 from .history import read_history
 from .prompt import EMPTY, assemble, core_sections, stable_prompt, tool_json
 from .state import SessionFlags, SessionState, refresh_version, session_version
@@ -276,13 +275,10 @@ class Sessions:
         self.forget(session_id)
 
     def workspace(self, record: Session) -> Path:
-        """Where the session's tools work: the configured folder, or the chat's own."""
-        configured = self._engine.config.workspace
-        if record.channel == TERMINAL or configured != ".":
-            return Path(configured).expanduser().resolve()
-        channel, chat = (folder_name(name) for name in (record.channel, record.chat_id))
-        folder = self._engine.home / "chats" / channel / chat / "work"
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        """Where the session's tools work; a chat's own folder is made if need be."""
+        folder = workspace_of(self._engine, record.channel, record.chat_id)
+        if folder.is_relative_to(self._engine.home / "chats"):
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         return folder
 
     @staticmethod
@@ -335,11 +331,6 @@ def _successor(session_id: str, inbound: Inbound) -> str:
     name = stem(session_id)
     number = 1 if name == session_id else int(session_id.rpartition("~")[2])
     return f"{name}~{number + 1}"
-
-
-def folder_name(name: str) -> str:
-    """A channel or chat as the name of a folder: percent-encoded, names of dots too."""
-    return quote(name, safe="") if name.strip(".") else name.replace(".", "%2E") or "_"
 
 
 def stem(session_id: str) -> str:
