@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 
 
 def read(text):
-    return [(one.kind, one.value, one.lines) for one in references(text)]
+    """The references that are one by their form alone."""
+    found = [one for one in references(text) if one.kind != "bare"]
+    return [(one.kind, one.value, one.lines) for one in found]
+
+
+def read_bare(text):
+    found = [one for one in references(text) if one.kind == "bare"]
+    return [(one.value, one.lines, one.whole) for one in found]
 
 
 @pytest.mark.parametrize(
@@ -115,6 +122,52 @@ def test_a_reference_that_cannot_mean_anything_says_so(text):
     assert one.problem
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("@src/app.py", ("src/app.py", None, "")),
+        ("look at @src/app.py, please", ("src/app.py", None, "")),
+        ("(@src/app.py)", ("src/app.py", None, "")),
+        ("@src/app.py:10-20.", ("src/app.py", (10, 20), "src/app.py:10-20")),
+        ("@app.py:7", ("app.py", (7, 7), "app.py:7")),
+        ("@docs/", ("docs/", None, "")),
+        ("@./docs?", ("./docs", None, "")),
+        ("@.env", (".env", None, "")),
+        ("@git", ("git", None, "")),
+        ("@diff-tool", ("diff-tool", None, "")),
+        ("@File:a.py", ("File:a.py", None, "")),
+        ("@file", ("file", None, "")),
+        ("@说明.md", ("说明.md", None, "")),
+        ('@"with spaces.md"', ("with spaces.md", None, "")),
+        ('(@"with spaces.md":3-4)', ("with spaces.md", (3, 4), "")),
+        ('@"a:10"', ("a:10", None, "")),
+    ],
+)
+def test_a_bare_name_may_be_a_reference(text, expected):
+    assert read_bare(text) == [expected]
+    assert read(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "me@file.com",
+        "`@a.py`",
+        "看@a.py",
+        "@",
+        "@...",
+        "@/",
+        "@~",
+        '@""',
+        "@@",
+        "@file:a",
+        "a@b.py",
+    ],
+)
+def test_no_bare_name(text):
+    assert read_bare(text) == []
+
+
 def test_a_line_with_more_digits_than_python_reads_is_only_far_away():
     (one,) = references(f"@file:a.py:1-{'9' * 5000}")
     assert one.lines is not None
@@ -178,6 +231,7 @@ HOSTILE = st.sampled_from(
         "@git:",
         "@diff",
         "@staged",
+        '@"',
         *'"a1:-.,!?()[]{} \0\r\n\ufeff文',
     ]
 )
@@ -188,14 +242,24 @@ def test_what_is_found_stands_in_the_text_and_means_the_same_alone(text):
     for one in references(text):
         assert one.raw in text
         again = references(one.raw)
-        assert [(a.kind, a.value, a.lines, a.problem) for a in again] == [
-            (one.kind, one.value, one.lines, one.problem)
+        assert [(a.kind, a.value, a.lines, a.problem, a.whole) for a in again] == [
+            (one.kind, one.value, one.lines, one.problem, one.whole)
         ]
+
+
+@given(WORD, BEFORE, NAMES, st.integers(1, 99), st.booleans(), AFTER)
+def test_a_bare_path_is_found_wherever_it_stands(word, before, name, line, quoted, after):
+    name = f"{name} {name}" if quoted else name
+    written = f'@"{name}"' if quoted else f"@{name}"
+    whole = "" if quoted else f"{name}:{line}-99"
+    text = f"{word} {before}{written}:{line}-99{after} end"
+    assert read_bare(text) == [(name, (line, 99), whole)]
 
 
 @given(WORD, NAMES, st.sampled_from("abz09_/.-'\"`<>=@文\0\u200b"))
 def test_after_a_character_that_is_neither_space_nor_bracket_nothing_begins(word, name, glued):
     assert read(f"{word}{glued}@file:{name}") == []
+    assert read_bare(f"{word}{glued}@{name}") == []
 
 
 @given(st.text(max_size=200))
@@ -205,7 +269,20 @@ def test_any_text_is_read(text):
 
 @pytest.mark.parametrize(
     "piece",
-    ['@file:"', ' @file:"', "(@file:", "@", " @diff", "@file:a:1", " @file:a:1-", ":1", "[", "\0"],
+    [
+        '@file:"',
+        ' @file:"',
+        ' @"',
+        " @a:1",
+        "(@file:",
+        "@",
+        " @diff",
+        "@file:a:1",
+        " @file:a:1-",
+        ":1",
+        "[",
+        "\0",
+    ],
 )
 def test_very_long_texts_are_read(piece):
     references(piece * 200_000)

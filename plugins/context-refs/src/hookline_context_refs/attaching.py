@@ -14,12 +14,12 @@ from hookline_origins import origins_of
 from .changes import load_commits, load_diff, load_staged
 from .decoding import printable
 from .found import Found, Sources, Unresolved
-from .grammar import Kind, Reference
+from .grammar import Reference
 from .local import load_file, load_folder
 from .web import load_url
 
 Load = Callable[[Reference, Sources], Awaitable[Found]]
-_LOADS: Mapping[Kind, Load] = {
+_LOADS: Mapping[str, Load] = {
     "file": load_file,
     "folder": load_folder,
     "diff": load_diff,

@@ -35,8 +35,12 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What references are resolved with: guarded files, guarded URLs, and the limits."""
+    """What references are resolved with: guarded files, guarded URLs, and the limits.
+
+    ``pictures`` are the files that the message itself carries as pictures.
+    """
 
     paths: Paths
     http: Http
     config: ContextRefsConfig
+    pictures: frozenset[Path] = frozenset()

@@ -2,16 +2,17 @@
 
 A reference begins at the start, after white space or after an opening bracket, and ends before
 white space; closing punctuation at its end belongs to the sentence. A name in double quotes may
-hold spaces and ends at the closing quote.
+hold spaces and ends at the closing quote. What follows a bare ``@`` may be a path, a colleague or a
+decorator: it is a reference only if :mod:`.bare` finds such a file or folder.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-Kind: TypeAlias = Literal["file", "folder", "diff", "staged", "git", "url"]
+Kind: TypeAlias = Literal["file", "folder", "diff", "staged", "git", "url", "bare"]
 
 MAX_COMMITS = 1_000
 """The most commits of one ``@git:N``; what is shown of them is cut long before."""
@@ -22,7 +23,8 @@ _REFERENCE = re.compile(
     rf"(?<![^\s\ufeff{_OPENING}])@(?:"
     r'(?P<quoted>file|folder|url):"(?P<name>[^"\r\n]*+)"(?P<range>:(?=[0-9-])[0-9]*-?[0-9]*)?'
     r"|(?P<named>file|folder|url|git):(?P<value>\S*)"
-    r"|(?P<plain>diff|staged)(?P<rest>\S*))"
+    r'|"(?P<spaced>[^"\r\n]++)"(?P<lines>:(?=[0-9-])[0-9]*-?[0-9]*)?'
+    r"|(?P<bare>[^\s\"@]\S*))"
 )
 _RANGE = re.compile(r"(?=[0-9-])[0-9]*-?[0-9]*")
 _DOTS = re.compile(r"\.{1,2}(?!\.)")
@@ -34,7 +36,8 @@ class Reference:
 
     ``raw`` is the reference as it was written, without closing punctuation; ``value`` a path, a
     URL or a number of commits; ``lines`` the first and the last line of a file, from 1. ``problem``
-    is a sentence if the reference is invalid.
+    is a sentence if the reference is invalid. The kind ``bare`` means a file, a folder or nothing;
+    ``whole`` is its path if what looks like a range belongs to the name.
     """
 
     kind: Kind
@@ -42,6 +45,7 @@ class Reference:
     raw: str
     lines: tuple[int, int] | None = None
     problem: str = ""
+    whole: str = ""
 
 
 def references(text: str) -> list[Reference]:
@@ -61,17 +65,34 @@ def _read(match: re.Match[str]) -> Reference | None:
         lines = (match["range"] or "")[1:] if kind == "file" else ""
         raw = f'@{kind}:"{match["name"]}"' + (f":{lines}" if lines else "")
         return _of(kind, match["name"], raw, lines)
-    if kind := match["plain"]:  # type: ignore[assignment]
-        return None if match["rest"].strip(_CLOSING) else Reference(kind, "", f"@{kind}")
+    if name := match["spaced"]:
+        lines = match["lines"] or ""
+        return _of("bare", name, f'@"{name}"{lines}', lines[1:])
+    if match["bare"]:
+        return _bare(match["bare"].rstrip(_CLOSING))
     kind = match["named"]  # type: ignore[assignment]
     value = match["value"].rstrip(_CLOSING)
     if not value and kind != "git" and (dots := _DOTS.match(match["value"])):
         value = dots[0]  # `@folder:.` is a folder, not the end of a sentence.
     raw = f"@{kind}:{value}"
-    path, colon, lines = value.rpartition(":")
-    if kind == "file" and path and colon and _RANGE.fullmatch(lines):
-        return _of(kind, path, raw, lines)
+    if kind == "file" and (ranged := _split_range(value)) is not None:
+        return _of(kind, ranged[0], raw, ranged[1])
     return _of(kind, value, raw, "")
+
+
+def _bare(value: str) -> Reference | None:
+    if value in ("diff", "staged"):
+        return Reference(value, "", f"@{value}")  # type: ignore[arg-type]
+    if (ranged := _split_range(value)) is not None:
+        return replace(_of("bare", ranged[0], f"@{value}", ranged[1]), whole=value)
+    named = any(char.isalnum() for char in value)
+    return Reference("bare", value, f"@{value}") if named else None
+
+
+def _split_range(value: str) -> tuple[str, str] | None:
+    """The path and the range of ``path:10-20``; None if there is no range."""
+    path, colon, lines = value.rpartition(":")
+    return (path, lines) if path and colon and _RANGE.fullmatch(lines) else None
 
 
 def _of(kind: Kind, value: str, raw: str, lines: str) -> Reference:

@@ -33,6 +33,10 @@ def _file(reference: Reference, sources: Sources) -> Found:
     real = _existing(reference, sources.paths)
     if real.is_dir():
         raise Unresolved(f"it is a folder; write @folder:{reference.value}")
+    if real in sources.pictures:
+        return Found(
+            ("file", real), reference.value, "", "(a picture; it is attached to the message)"
+        )
     limit = sources.config.file_max_bytes
     with sources.paths.open_read(real) as stream:
         data = _read(stream.fileno(), limit + 1)

@@ -1,23 +1,40 @@
-"""The plugin: one hook, which reads the person's own words."""
+"""The plugin: two hooks, which read the person's own words."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hookline_hookspecs import Context, ContextBlock, Plugin, Turn, hookimpl
+from hookline_hookspecs import Context, ContextBlock, Inbound, Plugin, Turn, hookimpl
 
 from .config import ContextRefsConfig
 from .grammar import references
 
 if TYPE_CHECKING:
     from .attaching import Attached
+    from .grammar import Reference
 
 TAG = "attached-context"
 """The element of the turn's context that holds what was attached."""
 
 
 class ContextRefs(Plugin[ContextRefsConfig]):
-    """Attaches what ``@file:…``, ``@folder:…``, ``@diff`` and the like name to the turn."""
+    """Attaches what ``@path``, ``@folder:…``, ``@diff`` and the like name to the turn."""
+
+    @hookimpl
+    async def on_message(self, ctx: Context, inbound: Inbound) -> Inbound | None:
+        """Attach the pictures of the workspace that the person's own text refers to."""
+        if inbound.forwarded or inbound.kind != "message":
+            return None
+        from .pictures import is_named_like_one, taken
+
+        named = [one for one in references(inbound.text) if is_named_like_one(one.value)]
+        if not named:
+            return None
+        found = await _settled(ctx, named)
+        known = {item.path for item in inbound.attachments}
+        new = [one for one in await taken(found, ctx.paths) if one.path not in known]
+        return replace(inbound, attachments=(*inbound.attachments, *new)) if new else None
 
     @hookimpl
     async def pre_prompt(self, ctx: Context, turn: Turn) -> ContextBlock | None:
@@ -30,17 +47,27 @@ class ContextRefs(Plugin[ContextRefsConfig]):
         text = turn.inbound.text
         if "@" not in text or turn.session.kind != "chat" or turn.inbound.forwarded:
             return None
-        found = references(text)
+        found = await _settled(ctx, references(text))
         if not found:
             return None
         from .attaching import attach
         from .found import Sources
 
-        sources = Sources(ctx.paths, self.host.http, self.config)
+        pictures = frozenset(item.path for item in turn.inbound.attachments)
+        sources = Sources(ctx.paths, self.host.http, self.config, pictures)
         attached = await attach(ctx, found, sources, ctx.window())
         for warning in attached.warnings:
             ctx.notify(warning)
         return _block(attached)
+
+
+async def _settled(ctx: Context, found: list[Reference]) -> list[Reference]:
+    """The references without bare names that mean nothing."""
+    if all(reference.kind != "bare" for reference in found):
+        return found
+    from .bare import settled
+
+    return await settled(found, ctx.paths, operator=ctx.operator)
 
 
 def _block(attached: Attached) -> ContextBlock | None:

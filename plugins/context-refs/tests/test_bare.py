@@ -1,0 +1,137 @@
+"""``@name`` without a kind: a file, a folder, a picture, or nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from types import SimpleNamespace
+
+import pytest
+from hookline_context_refs.bare import LOOKED_AT, settled
+from hookline_context_refs.grammar import references
+from hookline_hookspecs import ImageBlock
+
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
+)
+
+
+@pytest.fixture
+def shelf(desk):
+    """A desk with a file, a folder and a secret."""
+    desk.put("src/app.py", "l1\nl2\nl3\n")
+    desk.put("with spaces.md", "spaced")
+    desk.put("odd:7", "odd")
+    desk.put("my notes/a.txt", "a")
+    desk.put(".env", "KEY=hunter2")
+    return desk
+
+
+@pytest.mark.parametrize(
+    ("reference", "expected"),
+    [
+        ("@src/app.py", "l1\nl2\nl3\n"),
+        ("@./src/app.py", "l1\nl2\nl3\n"),
+        ("@src/app.py:2-3", "l2\nl3"),
+        ("@src/app.py:2", "l2"),
+        ('@"with spaces.md"', "spaced"),
+        ("@odd:7", "odd"),
+        ("@src", "app.py"),
+        ("@src/", "app.py"),
+        ('@"my notes/"', "a.txt"),
+    ],
+)
+def test_what_is_there_is_attached(shelf, reference, expected):
+    turn = shelf(f"what is in ({reference})?")
+    assert turn.items == {reference: expected}
+    assert turn.warnings == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mail me@src.com or me@src",
+        "@alice, does @property or @app.route matter?",
+        "@types/node and @/components/Button.tsx are names",
+        "@src/gone.py:1-2",
+        "@SRC/none",
+        "@../nothing-there",
+    ],
+)
+def test_what_is_not_there_means_nothing(shelf, text):
+    turn = shelf(text)
+    assert turn.context == ""
+    assert turn.notices == []
+
+
+def test_a_file_of_that_name_makes_it_a_reference(desk):
+    desk.put("property", "text")
+    assert desk("@property").items == {"@property": "text"}
+
+
+def test_both_spellings_attach_once(shelf):
+    assert list(shelf("@src/app.py and @file:src/app.py").items) == ["@src/app.py"]
+
+
+def test_a_reversed_range_is_told(shelf):
+    turn = shelf("@src/app.py:3-1")
+    assert turn.items == {}
+    assert "ends before it begins" in turn.warnings[0]
+
+
+@pytest.mark.parametrize("reference", ["@.env", "@link.txt", "@../outside.txt", "@{outside}"])
+def test_what_may_not_be_read_is_refused_with_a_warning(shelf, tmp_path, reference):
+    outside = tmp_path / "outside.txt"
+    outside.write_text("private")
+    (shelf.workspace / "link.txt").symlink_to(outside)
+    turn = shelf(reference.format(outside=outside))
+    assert turn.items == {}
+    assert len(turn.warnings) == 1
+    assert "private" not in turn.context
+    assert "hunter2" not in turn.context
+
+
+def test_nobody_else_learns_what_is_outside(shelf, tmp_path):
+    (tmp_path / "outside.txt").touch()
+
+    class Paths(SimpleNamespace):
+        def resolve(self, path):
+            raise PermissionError(path)
+
+    paths = Paths(workspace=shelf.workspace)
+    found = references("@../outside.txt @.env")
+    for_others = asyncio.run(settled(found, paths, operator=False))
+    assert [one.value for one in for_others] == [".env"]
+    assert len(asyncio.run(settled(found, paths, operator=True))) == 2
+
+
+def test_a_page_of_decorators_does_not_hide_a_file(shelf):
+    text = " ".join(f"@name{n}" for n in range(LOOKED_AT - 1))
+    assert list(shelf(f"{text} @src/app.py").items) == ["@src/app.py"]
+
+
+@pytest.mark.parametrize("reference", ["@shots/a.png", "@file:shots/a.png", '@"shots/a b.PNG"'])
+def test_a_picture_goes_with_the_message(desk, reference):
+    desk.put("shots/a.png", PNG)
+    desk.put("shots/a b.PNG", PNG)
+    turn = desk(f"what is on {reference}?")
+    blocks = desk.harness.model.last.messages[-1].blocks
+    assert [base64.b64decode(b.data) for b in blocks if isinstance(b, ImageBlock)] == [PNG]
+    assert list(turn.items) == [reference]
+    assert "attached to the message" in turn.items[reference]
+    assert turn.warnings == []
+
+
+def test_what_is_only_called_a_picture_is_none(desk):
+    desk.put("a.png", b"\0\1\2")
+    turn = desk("@a.png and @gone.png")
+    assert turn.items == {}
+    assert len(turn.warnings) == 1
+    assert not any(isinstance(b, ImageBlock) for b in desk.harness.model.last.messages[-1].blocks)
+
+
+def test_a_picture_is_attached_once(desk):
+    desk.put("a.png", PNG)
+    desk("@a.png @file:a.png @./a.png")
+    blocks = desk.harness.model.last.messages[-1].blocks
+    assert sum(isinstance(b, ImageBlock) for b in blocks) == 1
