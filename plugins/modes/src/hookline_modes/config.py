@@ -1,0 +1,25 @@
+"""The settings of the plugin."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, Field, field_validator
+
+
+class ModesConfig(BaseModel):
+    """Settings under ``plugins: {modes: …}``."""
+
+    default: Literal["ask", "auto", "plan"] = Field(
+        default="auto", description="The mode of a session that was given none."
+    )
+
+    @field_validator("default", mode="before")
+    @classmethod
+    def _not_yolo(cls, value: object) -> object:
+        if value == "yolo":
+            raise ValueError(
+                "yolo is chosen for one process, by `hookline chat --mode yolo` or `hookline run "
+                "--mode yolo`, and never by a setting; write ask, auto or plan"
+            )
+        return value

@@ -1,0 +1,62 @@
+"""Who may switch a session's mode, and to what."""
+
+from __future__ import annotations
+
+import asyncio
+
+from hookline_hookspecs import Access, CommandError, Context, Inbound, Mode
+
+FREEDOM: tuple[Mode, ...] = ("plan", "ask", "auto", "yolo")
+"""From the strictest to the freest."""
+CHOSEN: tuple[Mode, ...] = ("ask", "auto", "plan")
+"""What a command or a setting may choose."""
+MEANING = {
+    "ask": "every call that may change something is put before you",
+    "auto": "what is risky or destructive is put before you",
+    "plan": "nothing is changed; ends with a plan that you can accept",
+    "yolo": "nothing is put before you, and every command runs in the sandbox",
+}
+NOT_YOLO = (
+    "yolo is chosen when Hookline starts, with `hookline chat --mode yolo` or `hookline run --mode "
+    "yolo`; nothing was changed."
+)
+NOT_YOURS = (
+    "Only an admin may make this conversation freer than it is; nothing was changed. A stricter "
+    "mode is open to everybody who may give this command here."
+)
+
+
+def is_freer(wanted: Mode, than: Mode) -> bool:
+    """True if ``wanted`` lets more pass."""
+    return FREEDOM.index(wanted) > FREEDOM.index(than)
+
+
+async def may_loosen(ctx: Context, wanted: Mode, default: Mode) -> bool:
+    """True for the operator and for admins; for others, alone in their chat, up to the default."""
+    host, inbound = ctx.host, ctx.turn.inbound
+    networked = [one.network for one in host.channels() if one.name == inbound.channel]
+    if ctx.operator or (networked and not any(networked)):
+        return True
+    # A plugin that offers Access need not know of admins; then nobody on a network is one.
+    may = getattr(host.services.get(Access), "may_approve", None)
+    if may is not None and await may(inbound.channel, inbound.user_id):
+        return True
+    return _is_alone(inbound) and not is_freer(wanted, default)
+
+
+def _is_alone(inbound: Inbound) -> bool:
+    if inbound.private is None:
+        return bool(inbound.user_id) and inbound.chat_id == inbound.user_id
+    return inbound.private
+
+
+async def require_sandbox() -> None:
+    """Raises ``CommandError`` where no sandbox works."""
+    from hookline_sandbox import Method, found
+
+    here = await asyncio.to_thread(found)
+    if here.method is Method.NONE:
+        raise CommandError(
+            f"the mode yolo works only inside the sandbox, and none can be made here: {here.why}; "
+            f"{here.fix}, or choose --mode auto"
+        )
