@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import getpass
+import shlex
 import signal
 import sys
 import time
 import uuid
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 from hookline_hookspecs import (
     Attachment,
+    CommandError,
     Conversations,
     GatewayHost,
     Host,
     Inbound,
     Inspection,
+    Modes,
     Turn,
 )
 
 if TYPE_CHECKING:
+    from hookline_hookspecs import Mode
+
     from .output import Output
 
 DONE, FAILED, INTERRUPTED = 0, 1, 130
@@ -35,14 +40,15 @@ REVIEW_SECONDS = 60.0
 class Request:
     """What was asked on the command line.
 
-    ``mode`` says who answers an ``Ask``, ``waits`` whether due reviews are finished in this
-    process.
+    ``mode`` says who answers an ``Ask``, ``freedom`` is the mode that the session is given,
+    ``waits`` whether due reviews are finished in this process.
     """
 
     text: str
     mode: Literal["ask", "yes", "no"]
     session: str | None
     model: str | None
+    freedom: str | None
     system: str | None
     attachments: tuple[Attachment, ...]
     waits: bool
@@ -59,6 +65,9 @@ async def run_turn(host: Host, request: Request, show: Output) -> int:
     if not _is_command(request.text):
         core.check_model(core.default_model())
     show.connect(host)
+    session = request.session or _new_session_id(host.now())
+    if request.freedom is not None:
+        await _choose_mode(host, session, request.freedom)
     inbound = Inbound(
         channel="terminal",
         chat_id="default",
@@ -67,7 +76,7 @@ async def run_turn(host: Host, request: Request, show: Output) -> int:
         text=request.text,
         attachments=request.attachments,
         received=host.now(),
-        session_id=request.session or _new_session_id(host.now()),
+        session_id=session,
         system=request.system,
         model=request.model,
     )
@@ -75,9 +84,23 @@ async def run_turn(host: Host, request: Request, show: Output) -> int:
     submission = await host.services[Conversations].submit(inbound, request.mode)
     show.finished(submission)
     await submission.confirm()
+    if request.freedom == "plan" and submission.turn.stop == "done":
+        named = shlex.quote(submission.turn.session.id)
+        sys.stderr.write(f"Carry the plan out with: hookline run --session {named} /accept\n")
     if request.waits:
         await host.services[GatewayHost].finish(REVIEW_SECONDS)
     return _exit_code(submission.turn)
+
+
+async def _choose_mode(host: Host, session: str, mode: str) -> None:
+    """Give the session its mode. Raises ``CommandError`` if it cannot have that."""
+    modes = host.services.get(Modes)
+    if modes is None:
+        raise CommandError(
+            "--mode needs the plugin modes, which is off; `hookline plugins enable modes` "
+            "switches it on"
+        )
+    await modes.set(session, cast("Mode", mode))
 
 
 def _is_command(text: str) -> bool:
