@@ -19,7 +19,7 @@ _SEPARATORS = re.compile(r"[/\\]+")
 def load(name: str) -> Any:
     """The data file ``name`` of this package."""
     file = Path(__file__).parent / "data" / name
-    return yaml.load(file.read_text(encoding="utf-8"), Loader=_LOADER)
+    return yaml.load(file.read_text(encoding="utf-8"), Loader=_LOADER)  # noqa: S506
 
 
 @functools.cache
