@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookline_markdown import Blocks, render
+from hookline_markdown import Answer, Blocks, render
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -66,3 +66,16 @@ def test_a_link_shows_where_it_leads() -> None:
 @settings(deadline=None)
 def test_all_words_are_shown(text: str) -> None:
     assert render(text, 80).count("words") == text.count("words")
+
+
+def test_the_line_breaks_of_a_paragraph_stay() -> None:
+    assert render("Dear Ann,\nhello.\nBob", 80) == "Dear Ann,\nhello.\nBob\n"
+
+
+def test_an_open_line_breaks_at_the_same_places_while_it_grows() -> None:
+    answer = Answer()
+    answer.grow("first\n" + "雪" * 7_990)
+    answer.grow("だ")
+    assert answer.tail_lines(21, 2) == ["雪" * 10, "だ"]
+    answer.grow("x" * 100_000 + "\nlast")
+    assert answer.tail_lines(21, 1) == ["last"]

@@ -7,7 +7,21 @@ from __future__ import annotations
 
 from .answer import Answer
 from .blocks import Blocks
-from .rendering import as_written, render
+from .cells import cut, folded, width_of, wrapped
+from .rendering import as_written, fitted, render
 from .safe_text import literal, one_line, readable
 
-__all__ = ["Answer", "Blocks", "as_written", "literal", "one_line", "readable", "render"]
+__all__ = [
+    "Answer",
+    "Blocks",
+    "as_written",
+    "cut",
+    "fitted",
+    "folded",
+    "literal",
+    "one_line",
+    "readable",
+    "render",
+    "width_of",
+    "wrapped",
+]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from .blocks import Blocks
+from .cells import folded
 from .safe_text import readable
+
+_LONGEST = 8_000
+"""Characters of one open line that are looked at."""
 
 
 class Answer:
@@ -38,11 +40,14 @@ class Answer:
         said, whole = self._said.strip(), reply.strip()
         return whole[len(said) :] if said and whole.startswith(said) else reply
 
-    def tail_lines(self, width: int) -> list[str]:
-        """The open block as lines of at most ``width`` characters."""
-        lines = readable(self._blocks.tail.strip("\n").expandtabs(4)).split("\n")
-        return [part for line in lines for part in _folded(line, width)] if lines != [""] else []
-
-
-def _folded(line: str, width: int) -> list[str]:
-    return re.findall(f".{{1,{width - 1}}}", line) or [""]
+    def tail_lines(self, width: int, most: int) -> list[str]:
+        """The last ``most`` lines of the open block, each of at most ``width`` - 1 columns."""
+        # It is asked for at every drawing; of a very long block only the end is looked at, from a
+        # place that stays while it grows.
+        tail = self._blocks.tail.strip("\n")
+        start = tail.rfind("\n", 0, max(0, len(tail) - most * width)) + 1
+        start += (len(tail) - start) // _LONGEST * _LONGEST
+        lines = readable(tail[start:].expandtabs(4)).split("\n")
+        if lines == [""]:
+            return []
+        return [part for line in lines for part in folded(line, width - 1)][-most:]

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import unicodedata
 
+from .cells import cut
+
 _KEPT = "\n\t"
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Unicode categories that show nothing or change what is shown around them."""
@@ -25,9 +27,9 @@ def readable(text: str) -> str:
 
 
 def one_line(text: str, width: int) -> str:
-    """``text`` on one line, cut to ``width`` characters."""
-    flat = literal(" ".join(text.split()))
-    return flat if len(flat) <= width else flat[: width - 1] + "…"
+    """``text`` on one line, cut to ``width`` columns."""
+    # What cannot be seen takes more room once it is spelt out, so this is never too little.
+    return cut(literal(" ".join(text[: 20 * width].split())), width)
 
 
 def _spelt(text: str, categories: frozenset[str]) -> str:

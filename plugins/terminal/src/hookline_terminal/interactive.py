@@ -245,7 +245,7 @@ class Interactive:
 
     def _above(self) -> StyleAndTextTuples:
         """What stands above the input line: the growing paragraph, and what is going on."""
-        lines = self._answer.tail_lines(_width())[-self._config.live_lines :]
+        lines = self._answer.tail_lines(_width(), self._config.live_lines)
         shown: StyleAndTextTuples = [("", f"{line}\n") for line in lines]
         if self._conversation.turns and not lines:
             for line in self._doing.split("\n")[: self._config.live_lines]:
