@@ -46,7 +46,7 @@ class Commands:
         if found is None:
             return f"There is no command {inbound.text.split(None, 1)[0]}; /help shows those there are."
         plugin, command, args = found
-        ctx = TurnContext(ctx.engine, ctx.state, ctx.active, command=inbound)
+        ctx = TurnContext(ctx.engine, ctx.state, ctx.active, command=inbound, mode=ctx.mode)
         if command.operator_only and not ctx.operator:
             return f"{command.name} is for the operator."
         try:

@@ -195,7 +195,7 @@ class Dispatcher:
     async def work(self, state: SessionState, inbound: Inbound, inbox_id: str | None, mode: str) -> ActiveTurn:
         """Run a message in a session that the caller owns: a command or a turn."""
         if is_command(inbound.text):
-            ctx = TurnContext(self._engine, state)
+            ctx = TurnContext(self._engine, state, mode=mode)
             await self._sessions.store(state)
             said = await self._commands.run(ctx, inbound)
             if state.pending.rerun is None:

@@ -41,9 +41,9 @@ def current_chat() -> str:
 class TurnContext:
     """The context of a turn, or of a session in which no turn is under way.
 
-    ``command`` is the message that is a command, while that runs. ``failures`` are failures in a
-    row by plugin and ``disabled`` the plugins that are off for the session; both are read at every
-    call of a hook.
+    ``command`` is the message that is a command, while that runs, and ``mode`` who answers what it
+    asks (see ``ActiveTurn``). ``failures`` are failures in a row by plugin and ``disabled`` the
+    plugins that are off for the session; both are read at every call of a hook.
     """
 
     engine: Engine
@@ -51,6 +51,7 @@ class TurnContext:
     active: ActiveTurn | None = None
     tool: Tool | None = None
     command: Inbound | None = None
+    mode: str = "no"
     failures: dict[str, int] = field(init=False)
     disabled: set[str] = field(init=False)
     _views: dict[str, PluginContext] = field(default_factory=dict)
@@ -196,7 +197,7 @@ class PluginContext:
     @property
     def approval(self) -> str:
         """How an ``Ask`` is answered in this turn."""
-        return self.base.active.mode if self.base.active is not None else "no"
+        return self.base.active.mode if self.base.active is not None else self.base.mode
 
     @property
     def paths(self) -> Paths:

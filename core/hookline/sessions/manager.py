@@ -50,6 +50,8 @@ class Sessions:
         self._engine = engine
         self._states: OrderedDict[str, SessionState] = OrderedDict()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        # However old these are, the next message does not end them.
+        self._reopened: set[str] = set()
 
     # Finding and owning
 
@@ -65,14 +67,12 @@ class Sessions:
         """
         journal, summary = self._engine.journal, None
         inherited: tuple[Origin, ...] = ()
-        session_id = inbound.session_id
-        if session_id is None:
-            session_id = await journal.active_session(inbound.channel, inbound.chat_id) or new_session_id()
+        chat = (inbound.channel, inbound.chat_id)
+        session_id = inbound.session_id or await journal.active_session(*chat) or new_session_id()
         while True:
             async with self.own(session_id):
                 row = await journal.session_for_owner(session_id, stem(session_id), inbound)
                 if row["id"] is None:
-                    chat = (inbound.channel, inbound.chat_id)
                     record = Session(session_id, *chat, None, clock.now())
                     state = await self.create(record, summary=summary)
                     state.inherited = inherited
@@ -112,9 +112,8 @@ class Sessions:
 
     def _expired(self, state: SessionState) -> bool:
         limits, now = self._engine.config.session, clock.now()
-        idle = now - state.last_used > limits.idle_hours * 3600
-        old = now - state.record.created > limits.max_days * 86400
-        return state.record.kind == "chat" and (idle or old)
+        idle, age = now - state.last_used, 0.0 if state.record.id in self._reopened else now - state.record.created
+        return state.record.kind == "chat" and (idle > limits.idle_hours * 3600 or age > limits.max_days * 86400)
 
     # Reading
 
@@ -270,7 +269,8 @@ class Sessions:
         return next((message.text for message in undone if message.role == "user"), "")
 
     async def reopen(self, session_id: str) -> None:
-        """Make a session its chat's current one again."""
+        """Make a session its chat's current one again, however old it is."""
+        self._reopened.add(session_id)
         await self._engine.journal.update_session("reopen_session", session_id, now=clock.now())
         self.forget(session_id)
 

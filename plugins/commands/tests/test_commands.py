@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -75,7 +76,7 @@ def test_help_lists_every_command_under_its_theme(harness: Make) -> None:
     parts = [part.split("\n") for part in h.send("/help").text.split("\n\n")]
     themes = {heading: rows for heading, *rows in parts}
     names = [row.split(" ")[0] for rows in themes.values() for row in rows]
-    own = "/help /new /stop /model /retry /undo /title /resume /queue /steer /whoami"
+    own = "/help /new /stop /model /retry /undo /title /resume /queue /steer /whoami /export /init"
     assert sorted(names) == sorted([*own.split(), "/standup"])
     assert next(iter(themes)) == "Conversation"
     assert themes["notes"] == ["/standup (/su)  Say what is up."]
@@ -136,10 +137,12 @@ def test_undo_takes_whole_turns_back(harness: Make, tmp_path: Path) -> None:
     first = harness(Commands, Notes, home=tmp_path / "one", model=["a", [calls("look")], "b", "c"])
     first.send("x")
     first.send("y")
-    assert "out of the conversation" in first.send("/undo").text
+    answer = "The last turn (“y”) is out of the conversation."
+    assert first.send("/undo").text == answer
     first.send("z")
     assert said(first) == ["x", "a", "z"]
-    assert first.send("/undo").text == first.send("/undo").text
+    assert "(“z”)" in first.send("/undo").text
+    assert "(“x”)" in first.send("/undo").text
     assert first.send("/undo").text == "There is no turn to undo."
     first.close()
     h = harness(Commands, Notes, home=tmp_path / "one", model=["d"])
@@ -172,7 +175,7 @@ def test_retry_without_a_turn(harness: Make) -> None:
 def test_new_begins_a_session_with_a_fresh_prompt(harness: Make) -> None:
     h = harness(Commands, Notes, model=["a", "b"])
     h.send("x", session=None)
-    assert h.send("/new", session=None).text == "New session."
+    assert h.send("/new", session=None).text.startswith("New session. /resume ")
     outcome = h.send("y", session=None)
     assert said(h) == ["y"]
     before, after = h.model.requests
@@ -185,11 +188,92 @@ def test_resume_goes_back_to_a_session_of_the_chat(harness: Make) -> None:
     old = h.send("x", session=None).turn.session.id
     h.send("/new", session=None)
     assert h.send("y", session=None).turn.session.id != old
-    assert h.send(f"/resume {old}", session=None).text == f"Session {old}."
+    assert h.send(f"/resume {old}", session=None).text == f"Session {old}. It is about “x”."
     assert h.send("z", session=None).turn.session.id == old
     assert said(h) == ["x", "a", "z"]
     assert "/sessions" in h.send("/resume nothing", session=None).text
-    assert "/sessions" in h.send("/resume", session=None).text
+    heading, newest, oldest = h.send("/resume", session=None).text.splitlines()
+    assert heading.startswith("Write /resume")
+    assert newest.startswith(f"{old}  ")
+    assert newest.endswith("  2 turns  x")
+    assert oldest.endswith("  1 turn  y")
+
+
+def test_an_ambiguous_beginning_lists_what_it_may_mean(harness: Make) -> None:
+    h = harness(Commands, model=["a", "b", "c"])
+    for name in ("work", "work-b", "work-c"):
+        h.send(f"about {name}", session=name)
+    answer = h.send("/resume work-", session="other").text.splitlines()
+    assert answer[0] == "work- is the beginning of several ids:"
+    assert [line.split()[0] for line in answer[1:]] == ["work-c", "work-b"]
+    assert h.send("/resume work", session="other").text == "Session work. It is about “about work”."
+
+
+def test_a_session_of_any_age_is_resumed(harness: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    h = harness(Commands, model=["a", "b"])
+    h.send("x", session="old")
+    monkeypatch.setenv("HOOKLINE_CLOCK_OFFSET", str(40 * 86400))
+    h.send("/resume old", session="other")
+    assert h.send("z", session="old").turn.session.id == "old"
+    assert said(h) == ["x", "a", "z"]
+
+
+def test_whoever_listens_to_undone_adds_to_the_answer(harness: Make) -> None:
+    class Listens(Plugin):
+        @hookimpl
+        def setup(self, host: Any) -> None:
+            host.signals.connect("undone", self.undone)
+
+        def undone(self, event: Any, ctx: Any = None) -> None:
+            event.notes.append(asyncio.sleep(0, f"It was turn {event.turn_id}."))
+
+    h = harness(Commands, Listens, model=["a"])
+    turn = h.send("x").turn.id
+    assert h.send("/undo").text.endswith(f"is out of the conversation. It was turn {turn}.")
+
+
+# Files
+
+
+def test_export_writes_markdown_or_json(harness: Make) -> None:
+    h = harness(Commands, Notes, model=[[calls("look")], "Seen it."])
+    assert h.send("/export").text == "Nothing was said in this session yet."
+    h.send("Have a look")
+    h.send("/title A look")
+    file = h.workspace / "hookline-test.md"
+    assert h.send("/export").text == f"The session is in {file}."
+    text = file.read_text("utf-8")
+    assert text.startswith("# A look\n\nSession `test`, begun ")
+    assert "## You\n\nHave a look\n\n## Hookline\n\n**look**" in text
+    assert "```\nseen\n```\n\nSeen it.\n" in text
+    assert "exists already" in h.send("/export").text
+    assert "notes/talk.jsonl" in h.send("/export notes/talk.jsonl").text
+    lines = (h.workspace / "notes" / "talk.jsonl").read_text("utf-8").splitlines()
+    assert [json.loads(line)["role"] for line in lines] == [
+        "user",
+        "assistant",
+        "user",
+        "assistant",
+    ]
+    h.send("/export talk.json")
+    talk = json.loads((h.workspace / "talk.json").read_text("utf-8"))
+    assert (talk["id"], talk["title"], len(talk["messages"])) == ("test", "A look", 4)
+
+
+def test_export_stays_in_the_workspace(harness: Make, tmp_path: Path) -> None:
+    h = harness(Commands, model=["a"])
+    h.send("x")
+    h.send(f"/export {tmp_path}/elsewhere.md")
+    assert not (tmp_path / "elsewhere.md").exists()
+
+
+def test_init_asks_the_model_to_write_agents_md(harness: Make) -> None:
+    h = harness(Commands, model=["Written."])
+    outcome = h.send("/init the tests")
+    assert (outcome.text, outcome.stop) == ("Written.", "done")
+    (asked,) = said(h)
+    assert asked.startswith("Write AGENTS.md for this project")
+    assert asked.endswith("What matters most to the person: the tests")
 
 
 def test_a_chat_resumes_its_own_sessions_only(harness: Make) -> None:
@@ -199,7 +283,7 @@ def test_a_chat_resumes_its_own_sessions_only(harness: Make) -> None:
         (reply,) = await h.channel.replies(1)
         await h.channel.say(f"/resume {reply.session.id}", chat="b")
         _, refused = await h.channel.replies(2)
-        assert refused.text.startswith("Write /resume and the beginning of one id")
+        assert refused.text.startswith("No session of this chat begins with")
 
     h = harness(Commands, model=["a"])
     h.run(go())
@@ -254,7 +338,7 @@ def test_queue_counts_what_waits_and_adds_to_it(harness: Make) -> None:
         assert await answer(h, "/queue", "1") == "0 messages wait."
         assert await answer(h, "/queue later", "2") == "Queued."
         for number in itertools.count(3):
-            if await answer(h, "/queue", str(number)) == "1 messages wait.":
+            if await answer(h, "/queue", str(number)) == "1 message waits.":
                 break
         h.plugin(Slow).free.set()
         await turn

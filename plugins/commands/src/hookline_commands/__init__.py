@@ -1,19 +1,33 @@
 """Hookline plugin ``commands``: the slash commands that every chat has.
 
 Reached by the entry point ``hookline_commands:Commands``. What a command does, core's service
-``Conversations`` does; here are its words.
+``Conversations`` does; here are its words. :mod:`.listing` is ``/help``, :mod:`.resume` finds
+sessions, :mod:`.export` writes one to a file, and ``init.md`` is the message that ``/init`` sends.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
-from hookline_hookspecs import Context, Conversations, Plugin, command
+from hookline_hookspecs import Context, Conversations, HooklineError, Plugin, command
 
 __all__ = ["Commands"]
-MOST_SESSIONS = 1000
-"""Sessions of a chat among which ``/resume`` looks, the newest."""
+SAID_CHARS = 60
+"""Characters of a message by which a turn is named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """The event of the signal ``undone``: ``/undo`` has removed a turn from its session.
+
+    A receiver may append to ``notes`` an awaitable sentence that the answer ends with.
+    """
+
+    session_id: str
+    turn_id: str
+    notes: list[Awaitable[str]] = field(default_factory=list)
 
 
 class Commands(Plugin):
@@ -35,7 +49,7 @@ class Commands(Plugin):
     async def new(self, ctx: Context, _args: str) -> str:
         """End this session and begin a new one."""
         await self._conversations.end(ctx)
-        return "New session."
+        return f"New session. /resume {ctx.session.id} goes back to the one before."
 
     @command("/stop", immediate=True, theme="Conversation")
     async def stop(self, ctx: Context, _args: str) -> str:
@@ -68,36 +82,91 @@ class Commands(Plugin):
     @command("/undo", theme="Conversation")
     async def undo(self, ctx: Context, _args: str) -> str:
         """Remove the last turn from the conversation; files are not touched."""
-        if await self._conversations.undo(ctx) is None:
+        rows = await self.host.storage.fetch("last_turn", id=ctx.session.id)
+        text = await self._conversations.undo(ctx)
+        if text is None:
             return "There is no turn to undo."
-        return "The last turn is out of the conversation."
+        undone = Undone(ctx.session.id, rows[0]["turn_id"] if rows else "")
+        self.host.signals.send("undone", undone)
+        notes = [await note for note in undone.notes]
+        which = f" (“{_shortened(text)}”)" if text.strip() else ""
+        said = f"The last turn{which} is out of the conversation."
+        return " ".join([said, *filter(None, notes)])
 
     @command("/title", theme="Sessions")
     async def title(self, ctx: Context, args: str) -> str:
-        """Show or set the session's title."""
+        """Show the session's title, or set it: /title TEXT."""
         if args:
             await self.host.set_title(ctx.session.id, args)
         return f"Title: {ctx.session.title or 'none yet'}"
 
-    @command("/resume", theme="Sessions")
+    async def _complete_resume(self, session_id: str, typed: str) -> Sequence[tuple[str, str]]:
+        from .resume import MOST, line_of, sessions_of
+
+        here = [one for one in await self.host.sessions(limit=MOST) if one.id == session_id]
+        if not here:
+            return []
+        rows = await sessions_of(self.host, here[0], typed.strip(), limit=50)
+        return [(row["id"], line_of(row).partition("  ")[2]) for row in rows]
+
+    @command("/resume", theme="Sessions", complete=_complete_resume)
     async def resume(self, ctx: Context, args: str) -> str:
         """Go back to a session of this chat: /resume ID."""
-        inbound = ctx.turn.inbound
-        chat = {"channel": inbound.channel, "chat_id": inbound.chat_id}
-        sessions = await self.host.sessions(limit=MOST_SESSIONS, kind="chat", **chat)
-        found = [one.id for one in sessions if args and one.id.startswith(args)]
-        if len(found) != 1:
-            return "Write /resume and the beginning of one id that /sessions shows."
-        if found[0] != ctx.session.id:
-            await self._conversations.reopen(found[0])
-        return f"Session {found[0]}."
+        from .resume import choices, name_of, sessions_of
+
+        if not args:
+            rows = await sessions_of(self.host, ctx.session)
+            return choices(rows, "Write /resume and the beginning of one of these ids:")
+        rows = await sessions_of(self.host, ctx.session, args)
+        found = [row for row in rows if row["id"] == args] or rows
+        if not found:
+            return (
+                f"No session of this chat begins with {args!r}. Write /resume and the beginning of "
+                "one id that /sessions shows."
+            )
+        if len(found) > 1:
+            return choices(found, f"{args} is the beginning of several ids:")
+        session_id = found[0]["id"]
+        if session_id != ctx.session.id:
+            await self._conversations.reopen(session_id)
+        self.host.signals.send("resumed", session_id)
+        name = name_of(found[0])
+        return f"Session {session_id}." + (f" It is about “{name}”." if name else "")
+
+    @command("/export", operator_only=True, theme="Sessions")
+    async def export(self, ctx: Context, args: str) -> str:
+        """Write this session to a file, Markdown or .json: /export [FILE]."""
+        from .export import content, target, write
+
+        messages = await self.host.messages(ctx.session.id)
+        if not messages:
+            return "Nothing was said in this session yet."
+        try:
+            file = target(ctx.paths, args, ctx.session)
+            write(file, content(file, ctx.session, messages))
+        except HooklineError as error:
+            return str(error)
+        except OSError as error:
+            return f"The file could not be written: {error.strerror or error}"
+        return f"The session is in {file}."
+
+    @command("/init", operator_only=True, theme="Conversation")
+    def init(self, ctx: Context, args: str) -> str:
+        """Have AGENTS.md written from the project, or improved: /init [WHAT MATTERS]."""
+        from importlib.resources import files
+
+        text = files("hookline_commands").joinpath("init.md").read_text("utf-8").strip()
+        wish = f"\n\nWhat matters most to the person: {args}" if args else ""
+        self._conversations.rerun(ctx, text + wish)
+        return ""
 
     @command("/queue", immediate=True, theme="Conversation")
     async def queue(self, ctx: Context, args: str) -> str:
         """Show how many messages wait, or add one to the queue: /queue TEXT."""
         if args:
             return await self._enqueue(ctx, args)
-        return f"{self._conversations.queued(ctx.turn.inbound)} messages wait."
+        waiting = self._conversations.queued(ctx.turn.inbound)
+        return "1 message waits." if waiting == 1 else f"{waiting} messages wait."
 
     @command("/steer", immediate=True, theme="Conversation")
     async def steer(self, ctx: Context, args: str) -> str:
@@ -120,3 +189,8 @@ class Commands(Plugin):
         message_id = f"{command.message_id}:{uuid4().hex}"
         stored = await self.host.receive(replace(command, text=text, message_id=message_id))
         return "Queued." if stored else "It was queued already."
+
+
+def _shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= SAID_CHARS else line[: SAID_CHARS - 1] + "…"

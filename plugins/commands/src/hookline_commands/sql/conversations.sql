@@ -1,0 +1,13 @@
+-- What core keeps of conversations, read from its tables.
+
+-- name: chat_sessions
+SELECT s.id, s.title, s.turns, s.updated,
+       (SELECT m.text FROM messages m WHERE m.session_id = s.id AND m.role = 'user' AND m.text <> ''
+        ORDER BY m.seq LIMIT 1) AS first_words
+FROM sessions s
+WHERE s.channel = :channel AND s.chat_id = :chat_id AND s.kind = 'chat'
+  AND substr(s.id, 1, :chars) = :prefix
+ORDER BY s.updated DESC, s.created DESC LIMIT :limit;
+
+-- name: last_turn
+SELECT turn_id FROM messages WHERE session_id = :id ORDER BY seq DESC LIMIT 1;
