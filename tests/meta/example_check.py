@@ -16,7 +16,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from meta.packaging_check import CheckFailed, Place, expect
+from meta.place import CheckFailed, Place, expect
 from meta.tree import ROOT, Dist, normal
 
 EXAMPLE = Dist(ROOT / "examples" / "hookline-standup")

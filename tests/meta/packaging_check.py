@@ -1,15 +1,13 @@
 """Builds every dist and proves that each works where nothing else is installed.
 
 A program, no test: ``PYTHONPATH=tests python -m meta.packaging_check``. It needs ``uv`` on the
-path and the package index; it takes about a minute. Exit code 1 names what did not work.
+path and the package index; it takes about two minutes. Exit code 1 names what did not work.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -19,98 +17,16 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
+from meta import offline
+from meta.place import CheckFailed, Place, expect
 from meta.tree import ROOT, Dist, dists, normal, root_pyproject, tracked_files
 
 WORKERS = 2
-PASSED_ON = ("PATH", "HOME", "TMPDIR", "LANG", "SSL_CERT_FILE", "SSL_CERT_DIR")
-PASSED_PREFIXES = ("PIP_", "UV_", "XDG_", "HTTP_PROXY", "HTTPS_PROXY", "http", "https", "REQUESTS_")
 IMPORT = "import importlib, sys; importlib.import_module(sys.argv[1])"
 LOAD = (
     "import sys; from importlib.metadata import distribution; "
     "[p.load() for p in distribution(sys.argv[1]).entry_points if p.group[:9] == 'hookline.']"
 )
-
-STATES = """
-import asyncio, json, os
-from hookline.config import load
-from hookline.home import find_home
-from hookline.runtime import Runtime
-from hookline_hookspecs import Inspection
-
-async def main():
-    async with Runtime(load(find_home(), os.environ), find_home()) as runtime:
-        print(json.dumps(await runtime.engine.services[Inspection].plugins(), default=str))
-
-asyncio.run(main())
-"""
-"""``hookline plugins list`` needs the plugin inspect; this asks core itself."""
-
-
-class CheckFailed(Exception):
-    """A step did not work; the text says which and what it printed."""
-
-
-class Place:
-    """A virtual environment in a folder of its own, with an empty Hookline home beside it."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.home = folder / "home"
-        self.home.mkdir(parents=True)
-        bin_folder = "Scripts" if os.name == "nt" else "bin"
-        self.bin = folder / "env" / bin_folder
-
-    def run(self, *command: str | Path, cwd: Path | None = None) -> str:
-        """What a command prints. Raises CheckFailed with its output when it fails."""
-        env = {
-            k: v for k, v in os.environ.items() if k in PASSED_ON or k.startswith(PASSED_PREFIXES)
-        }
-        env |= {"HOOKLINE_HOME": str(self.home), "NO_COLOR": "1"}
-        done = subprocess.run(
-            [str(part) for part in command],
-            cwd=cwd or self.folder,
-            env=env,
-            capture_output=True,
-            text=True,
-            stdin=subprocess.DEVNULL,
-        )
-        if done.returncode:
-            shown = " ".join(str(part) for part in command)
-            raise CheckFailed(f"{shown}\nexit code {done.returncode}\n{done.stdout}{done.stderr}")
-        return done.stdout
-
-    def install_wheels(self, *wheels: Path) -> None:
-        """Make the environment and install wheels, their dependencies from the index."""
-        self.run("uv", "venv", "--quiet", "--python", sys.executable, self.bin.parent)
-        self.run("uv", "pip", "install", "--quiet", "--python", self.bin.parent, *wheels)
-
-    def python(self, *arguments: str) -> str:
-        """What the environment's Python prints."""
-        return self.run(self.bin / "python", *arguments)
-
-    def hookline(self, *arguments: str) -> str:
-        """What the environment's ``hookline`` prints."""
-        return self.run(self.bin / "hookline", *arguments)
-
-    def refused(self, *arguments: str) -> str:
-        """What the environment's ``hookline`` says where it ends with a usage error."""
-        try:
-            self.hookline(*arguments)
-        except CheckFailed as error:
-            expect(found="exit code 2" in str(error), wanted=True, what=f"exit code: {error}")
-            return str(error)
-        raise CheckFailed(f"hookline {' '.join(arguments)} ended without an error")
-
-    def states(self) -> dict[str, str]:
-        """Each plugin's name with its state, and its reason if it has one."""
-        rows = json.loads(self.python("-c", STATES))
-        return {row["name"]: " ".join(filter(None, (row["state"], row["reason"]))) for row in rows}
-
-
-def expect(*, found: object, wanted: object, what: str) -> None:
-    """Raise CheckFailed unless both are equal."""
-    if found != wanted:
-        raise CheckFailed(f"{what}: found {found!r}, wanted {wanted!r}")
 
 
 def build(folder: Path) -> dict[str, Path]:
@@ -195,6 +111,7 @@ def check_pip(place: Place) -> None:
 def checks(folder: Path, wheels: dict[str, Path]) -> Iterator[tuple[str, Callable[[], None]]]:
     """Every check with its name; the slowest first."""
     yield "pip", partial(check_pip, Place(folder / "pip"))
+    yield "archive", partial(offline.check, folder, next(iter(wheels.values())).parent)
     yield "core", partial(check_core, Place(folder / "core"), wheels)
     for dist in dists():
         yield dist.name, partial(check_dist, Place(folder / dist.name), wheels, dist)

@@ -17,7 +17,8 @@ from pathlib import Path
 
 import yaml
 
-from meta.packaging_check import CheckFailed, Place, expect, needed
+from meta.packaging_check import needed
+from meta.place import CheckFailed, Place, expect
 from meta.tree import ROOT, dists, normal
 
 NAME = "my-weather"
