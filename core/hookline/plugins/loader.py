@@ -132,9 +132,8 @@ class Plugins:
         loading.tools.append(tool)
 
     def _add_command(self, loading: Loading, command: Command) -> None:
-        self.commands.register(
-            command := replace(command, theme=command.theme or loading.entry.name), loading.entry.name
-        )
+        command = replace(command, theme=command.theme or loading.entry.name)
+        self.commands.register(command, loading.entry.name)
         loading.commands.append(command)
 
     def _lacking(self) -> Iterator[tuple[Loading, str]]:

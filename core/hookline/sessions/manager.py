@@ -134,17 +134,10 @@ class Sessions:
         parts = readable(what, lambda: tuple((p["plugin"], p["slot"], p["text"]) for p in json.loads(row["parts"])), ())
         tools: tuple[ToolSchema, ...]
         tools = readable(what, lambda: tuple(ToolSchema(**item) for item in json.loads(row["tools"])), ())
-        state = SessionState(
-            record,
-            stable_prompt(row["system"], tools, parts),
-            row["model"],
-            self.workspace(record),
-            summary=row["summary"],
-            question=question_from_json(row["question"]),
-            last_used=row["updated"],
-            warm_until=row["warm_until"],
-            flags=SessionFlags(frozen=row["turns"] > 0, workspace=row["workspace"]),
-        )
+        stable, workspace = stable_prompt(row["system"], tools, parts), self.workspace(record)
+        state = SessionState(record, stable, row["model"], workspace, row["summary"], last_used=row["updated"])
+        state.warm_until, state.question = row["warm_until"], question_from_json(row["question"])
+        state.flags = SessionFlags(frozen=row["turns"] > 0, workspace=row["workspace"])
         await read_history(self._engine.journal, state)
         return state
 

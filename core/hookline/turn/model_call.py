@@ -99,16 +99,9 @@ def turn_request(ctx: TurnContext, messages: tuple[Message, ...], *, final: bool
     """The next request of the turn; the ``final`` one asks for an answer without tools."""
     state, turn = ctx.state, ctx.active_turn
     params: dict[str, Any] = {"tool_choice": "none"} if final else {}
-    return ModelRequest(
-        model=turn.model or ctx.engine.providers.default_model(),
-        system=state.stable.system,
-        tools=state.stable.tools,
-        messages=messages,
-        context=turn.blocks,
-        params=params,
-        ephemeral=turn.inbound.system or "",
-        session_id=state.record.id,
-    )
+    stable, model = state.stable, turn.model or ctx.engine.providers.default_model()
+    request = ModelRequest(model, stable.system, stable.tools, messages, turn.blocks, params)
+    return replace(request, ephemeral=turn.inbound.system or "", session_id=state.record.id)
 
 
 async def ask_auxiliary(
