@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
+from hookline_hookspecs import Command
 from hookline_terminal.completion import ChatCompleter
-from prompt_toolkit.completion import CompleteEvent
+from hookline_terminal.files import Files
+from prompt_toolkit.completion import CompleteEvent, Completion
 from prompt_toolkit.document import Document
 
 
@@ -34,17 +39,51 @@ def folder(tmp_path: Path) -> Path:
     here = tmp_path.resolve() / "here"
     (here / "docs" / "deep").mkdir(parents=True)
     (here / "docs" / "my notes.md").touch()
+    (here / "docs" / "deep" / "end.py").touch()
     for name in ("alpha.txt", "also.txt", ".hidden", "secret.pem"):
         (here / name).touch()
     (tmp_path / "outside.txt").touch()
     return here
 
 
+async def complete(session: str, typed: str) -> list[tuple[str, str]]:
+    """Offers what begins so."""
+    return [(name, f"of {session}") for name in ("one", "other", "two") if name.startswith(typed)]
+
+
+async def fail(session: str, typed: str) -> list[tuple[str, str]]:
+    """Fails."""
+    raise LookupError(session)
+
+
+COMMANDS = [
+    Command("/compact", "Shorten the history.", print, aliases=("/compress",)),
+    Command("/model", "Show the model.", print, complete=complete),
+    Command("/broken", "Fail.", print, complete=fail),
+]
+
+
+def completed(folder: Path, typed: str) -> list[tuple[str, str]]:
+    """The whole line after each completion, and what is said about it."""
+    completer = ChatCompleter(
+        Guard(folder),  # type: ignore[arg-type]
+        lambda: COMMANDS,
+        lambda: "here",
+    )
+
+    async def collect() -> list[Completion]:
+        found = completer.get_completions_async(Document(typed), CompleteEvent())
+        return [one async for one in found]
+
+    return [
+        (typed[: len(typed) + one.start_position] + one.text, one.display_meta_text)
+        for one in asyncio.run(collect())
+    ]
+
+
 def offered(folder: Path, typed: str) -> list[str]:
     """The whole line after each completion."""
-    completer = ChatCompleter(Guard(folder))  # type: ignore[arg-type]
-    found = completer.get_completions(Document(typed), CompleteEvent())
-    return [typed[: len(typed) + c.start_position] + c.text for c in found]
+    return [line for line, _ in completed(folder, typed)]
 
 
 @pytest.mark.parametrize(
@@ -52,20 +91,89 @@ def offered(folder: Path, typed: str) -> list[str]:
     [
         ("/com", ["/compact", "/compress"]),
         ("/COM", ["/compact", "/compress"]),
+        ("/press", ["/compress"]),
+        ("/k", ["/keys", "/broken"]),
         ("say /com", []),
-        ("see @f", ["see @file:", "see @folder:"]),
+        ("/model ", ["/model one", "/model other", "/model two"]),
+        ("/MODEL o", ["/MODEL one", "/MODEL other"]),
+        ("/broken o", []),
+        ("/compact o", []),
+        ("/compact @al", ["/compact @also.txt", "/compact @alpha.txt"]),
+        ("@d", ["@diff", "@docs/"]),
+        ("see @fi", ["see @file:"]),
         ("see @file:al", ["see @file:alpha.txt", "see @file:also.txt"]),
-        ("(@file:alp", ["(@file:alpha.txt"]),
+        ("see @AL", ["see @alpha.txt", "see @also.txt"]),
+        ("(@alp", ["(@alpha.txt"]),
         ("@file:", ["@file:alpha.txt", "@file:also.txt", "@file:docs/"]),
-        ("@file:.h", ["@file:.hidden"]),
+        ("@.h", ["@.hidden"]),
         ("@folder:", ["@folder:docs/"]),
-        ("@folder:docs/", ["@folder:docs/deep/"]),
-        ("@file:docs/my", ['@file:"docs/my notes.md']),
-        ('@file:"docs/my n', ['@file:"docs/my notes.md']),
-        ("@file:../", []),
-        ("@file:nowhere/x", []),
-        ("me@file:al", []),
+        ("@docs/", ["@docs/deep/", '@"docs/my notes.md"']),
+        ("@docs/my", ['@"docs/my notes.md"']),
+        ('@"docs/my n', ['@"docs/my notes.md"']),
+        ('@file:"docs/my n', ['@file:"docs/my notes.md"']),
+        ("@notes", ['@"docs/my notes.md"']),
+        ("@dmn", ['@"docs/my notes.md"']),
+        ("@deep", ["@docs/deep/", "@docs/deep/end.py"]),
+        ("@secret", []),
+        ("@../", []),
+        ("@nowhere/x", []),
+        ("me@al", []),
     ],
 )
 def test_completions(folder: Path, typed: str, lines: list[str]) -> None:
-    assert offered(folder, typed) == lines
+    assert sorted(offered(folder, typed)) == sorted(lines)
+
+
+def test_what_is_meant_is_said(folder: Path) -> None:
+    assert ("/compress", "/compact: Shorten the history.") in completed(folder, "/com")
+    assert completed(folder, "/model tw") == [("/model two", "of here")]
+    assert completed(folder, "@sta")[0] == ("@staged", "what is staged")
+
+
+def test_the_best_comes_first(folder: Path) -> None:
+    for name in ("src/model.py", "model/readme.md", "src/my_model.py", "src/m/o/del.txt"):
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    assert offered(folder, "@model") == [
+        "@model/",
+        "@src/model.py",
+        "@src/my_model.py",
+        "@model/readme.md",
+        "@src/m/o/del.txt",
+    ]
+
+
+def git(folder: Path, *arguments: str) -> None:
+    """Run git there."""
+    subprocess.run(["git", "-C", str(folder), *arguments], check=True, capture_output=True)
+
+
+def test_git_says_what_is_ignored_and_typing_it_finds_it_still(folder: Path) -> None:
+    git(folder, "init")
+    (folder / ".gitignore").write_text("build/\n*.log\n")
+    (folder / "build").mkdir()
+    (folder / "build" / "bundle.js").touch()
+    (folder / "docs" / "noise.log").touch()
+    assert offered(folder, "@deep/end") == ["@docs/deep/end.py"]
+    assert offered(folder, "@bundle") == offered(folder, "@noise") == []
+    assert offered(folder, "@build/") == ["@build/bundle.js"]
+
+
+def test_a_repository_cannot_have_its_programs_run(folder: Path, tmp_path: Path) -> None:
+    git(folder, "init")
+    git(folder, "config", "core.fsmonitor", f"touch {tmp_path}/ran #")
+    assert offered(folder, "@alp") == ["@alpha.txt"]
+    assert not (tmp_path / "ran").exists()
+
+
+def test_fifty_thousand_files_are_quick(folder: Path) -> None:
+    names = [f"pkg{n % 500}/module_{n}.py" for n in range(50_000)]
+    files = Files(Guard(folder))  # type: ignore[arg-type]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("hookline_terminal.files._of_git", lambda _root: names)
+        files.like("x")
+    began = time.perf_counter()
+    assert files.like("module_4711.py")[0] == "pkg211/module_4711.py"
+    files.like("mdl49")
+    assert time.perf_counter() - began < 1.0

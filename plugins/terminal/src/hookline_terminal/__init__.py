@@ -10,7 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from hookline_hookspecs import Channel, Context, Host, Plugin, Question, hookimpl
+from hookline_hookspecs import (
+    Channel,
+    Context,
+    ContextBlock,
+    Host,
+    Plugin,
+    Question,
+    Turn,
+    hookimpl,
+)
 
 from .channel import TerminalChannel
 from .config import TerminalConfig
@@ -47,6 +56,16 @@ class Terminal(Plugin[TerminalConfig]):
         if not ctx.interactive or ctx.channel != self._channel.name:
             return None
         return await self._channel.ask(question)
+
+    @hookimpl
+    async def pre_prompt(self, ctx: Context, turn: Turn) -> ContextBlock | None:
+        """Tell what the commands came to that the person ran with ``!`` before this message."""
+        ran = self._channel.ran_before(turn.inbound.message_id)
+        if not ran or turn.session.kind != "chat":
+            return None
+        from .own_commands import told
+
+        return await told(ctx, ran)
 
     def init(self) -> None:
         """Ask for what a first answer needs, write it down, and try it."""

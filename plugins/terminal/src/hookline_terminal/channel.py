@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hookline_hookspecs import Feature, Host, Question, Reply
 
 from .activity import CHANNEL
 from .config import TerminalConfig
 from .conversation import Conversation
+
+if TYPE_CHECKING:
+    from .shell_escape import Ran
 
 
 class Front(Protocol):
@@ -43,6 +46,7 @@ class TerminalChannel:
         self._host = host
         self._config = config
         self._front: Front | None = None
+        self._conversation: Conversation | None = None
         self.session: str | None = None
         """The session that the chat continues or begins."""
         self._connected: list[tuple[str, Any]] = []
@@ -51,7 +55,7 @@ class TerminalChannel:
 
     async def start(self) -> None:
         """Begin to read."""
-        conversation = Conversation(self._host, self.session)
+        self._conversation = conversation = Conversation(self._host, self.session)
         self._front = self._choose(conversation)
         for receivers in (conversation.receivers, self._front.receivers):
             for signal, receiver in receivers.items():
@@ -82,6 +86,10 @@ class TerminalChannel:
         if task is not None:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
+
+    def ran_before(self, message_id: str) -> tuple[Ran, ...]:
+        """The commands that the person ran with ``!`` before this message."""
+        return self._conversation.ran_before(message_id) if self._conversation else ()
 
     async def send(self, reply: Reply) -> str | None:
         """Show a reply. Raises ``RuntimeError`` if nobody is there to read it."""

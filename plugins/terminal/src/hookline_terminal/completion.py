@@ -1,74 +1,112 @@
-"""Completion of slash commands and of ``@file:`` and ``@folder:`` paths."""
+"""Completion of slash commands, of their arguments, and of ``@path``."""
 
 from __future__ import annotations
 
-import os
+import asyncio
 import re
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 
-from hookline_hookspecs import Paths
+from hookline_hookspecs import Command, Paths
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
-COMMANDS = (
-    *("/help", "/new", "/reset", "/stop", "/model", "/status", "/usage", "/context"),
-    *("/compact", "/compress", "/retry", "/undo", "/title", "/sessions", "/resume"),
-    *("/queue", "/steer", "/plugins", "/whoami"),
-    *("/user", "/memory", "/skills", "/skill", "/rewind", "/rollback", "/insights"),
-    *("/approve", "/deny", "/schedule", "/exit", "/quit"),
+from .files import Files
+
+REFERENCES = (
+    ("@file:", "a file: @file:path or @file:path:10-20"),
+    ("@folder:", "what is in a folder"),
+    ("@diff", "what is changed and not staged"),
+    ("@staged", "what is staged"),
+    ("@git:", "the last commits: @git:3"),
+    ("@url:", "a page: @url:https://…"),
 )
-"""The commands of the standard plugins (CONTRACT), and the chat's own two."""
-KINDS = ("@file:", "@folder:", "@diff", "@staged", "@git:", "@url:")
-"""The references that plugin ``context-refs`` knows."""
-MOST = 500
-"""Entries of a folder that are looked at."""
-_REFERENCE = re.compile(r'(?:^|[\s(\[{])@(file|folder):("?)((?(2)[^"\n]*|[^\s"]*))$')
-_KIND = re.compile(r"(?:^|[\s(\[{])(@[a-z]*)$")
+"""The references that plugin ``context-refs`` knows besides ``@path``."""
+OWN = (("/exit", "End the chat."), ("/keys", "Show what the keys do."), ("/quit", "End the chat."))
+"""The chat's own commands."""
+SECONDS = 2.0
+"""For the arguments that a command offers."""
+_COMMAND = re.compile(r"/\S*")
+_ARGUMENT = re.compile(r"(/\S+)\s+(\S.*|)", re.DOTALL)
+_REFERENCE = re.compile(r'(?:^|[\s(\[{])@(?:(file|folder):)?("?)((?(2)[^"\n]*|[^\s"]*))$')
 
 
 class ChatCompleter(Completer):
-    """Completes what stands before the cursor."""
+    """Completes what stands before the cursor.
 
-    def __init__(self, paths: Paths) -> None:
-        self._paths = paths
+    Args:
+        paths: the guarded workspace.
+        commands: every slash command, asked for each time.
+        session: the session that the chat is in, for the arguments of commands.
+    """
+
+    def __init__(
+        self,
+        paths: Paths,
+        commands: Callable[[], Sequence[Command]],
+        session: Callable[[], str | None],
+    ) -> None:
+        self._files = Files(paths)
+        self._commands = commands
+        self._session = session
 
     def get_completions(self, document: Document, _event: CompleteEvent) -> Iterable[Completion]:
         """Commands at the beginning of a message, references anywhere."""
         text = document.text_before_cursor
-        if re.fullmatch(r"/\w*", text):
-            return _starting_with(text, COMMANDS)
+        if _COMMAND.fullmatch(text):
+            return self._names(text)
         reference = _REFERENCE.search(text)
-        if reference is not None:
-            return self._paths_like(*reference.groups())
-        kind = _KIND.search(text)
-        return _starting_with(kind[1], KINDS) if kind else ()
+        return self._referred(*reference.groups()) if reference is not None else ()
 
-    def _paths_like(self, kind: str, quote: str, typed: str) -> Iterator[Completion]:
-        folder, slash, start = typed.rpartition("/")
-        folder += slash
-        for name in self._names(folder, start, folders_only=kind == "folder"):
-            path = folder + name
+    async def get_completions_async(
+        self, document: Document, complete_event: CompleteEvent
+    ) -> AsyncGenerator[Completion, None]:
+        """The same and, after a command, what that offers; files are looked for in a thread."""
+        argument = _ARGUMENT.fullmatch(document.text_before_cursor)
+        offered: Iterable[Completion] = ()
+        if argument is not None:
+            offered = await self._arguments(*argument.groups())
+        if not offered:
+            offered = await asyncio.to_thread(
+                lambda: list(self.get_completions(document, complete_event))
+            )
+        for completion in offered:
+            yield completion
+
+    def _names(self, typed: str) -> Iterator[Completion]:
+        """The commands that begin so, then those with it elsewhere in their name."""
+        known = dict(OWN)
+        for one in self._commands():
+            known[one.name] = one.help
+            known |= dict.fromkeys(one.aliases, f"{one.name}: {one.help}")
+        wanted = typed[1:].casefold()
+        first = sorted(name for name in known if name[1:].startswith(wanted))
+        others = sorted(name for name in known if wanted in name and name not in first)
+        for name in [*first, *others]:
+            yield Completion(name, start_position=-len(typed), display_meta=known[name])
+
+    async def _arguments(self, name: str, typed: str) -> list[Completion]:
+        for one in self._commands():
+            if name.casefold() in (one.name, *one.aliases) and one.complete is not None:
+                break
+        else:
+            return []
+        try:
+            async with asyncio.timeout(SECONDS):
+                found = await one.complete(self._session() or "", typed)
+        except Exception:
+            return []  # A menu that does not open is no reason to disturb somebody who types.
+        return [
+            Completion(text, start_position=-len(typed), display_meta=told) for text, told in found
+        ]
+
+    def _referred(self, kind: str | None, quote: str, typed: str) -> Iterator[Completion]:
+        if kind is None and not quote:
+            for name, told in REFERENCES:
+                if name[1:].startswith(typed):
+                    yield Completion(name[1:], start_position=-len(typed), display_meta=told)
+        for path in self._files.like(typed, folders_only=kind == "folder"):
             # A name with a blank needs quotes, which may have to be put before what is typed.
             text = path if quote or not re.search(r"\s", path) else f'"{path}'
-            yield Completion(text, start_position=-len(typed), display=name)
-
-    def _names(self, folder: str, start: str, *, folders_only: bool) -> list[str]:
-        try:
-            with os.scandir(self._paths.resolve(folder or ".")) as entries:
-                found = [
-                    entry.name + ("/" if entry.is_dir() else "")
-                    for entry in islice(entries, MOST)
-                    if entry.name.startswith(start)
-                    and (start or not entry.name.startswith("."))
-                    and not (folders_only and not entry.is_dir())
-                ]
-        except OSError:  # refused ones too
-            return []
-        return sorted(name for name in found if self._paths.judge(folder + name) is None)
-
-
-def _starting_with(typed: str, words: Iterable[str]) -> Iterator[Completion]:
-    for word in words:
-        if word.startswith(typed.casefold()):
-            yield Completion(word, start_position=-len(typed))
+            closed = f'{text}"' if text.startswith('"') and not path.endswith("/") else text
+            closed = f'{text}"' if quote and not path.endswith("/") else closed
+            yield Completion(closed, start_position=-len(typed), display=path)

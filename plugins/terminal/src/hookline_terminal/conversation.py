@@ -6,11 +6,14 @@ import asyncio
 import getpass
 import os
 import uuid
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hookline_hookspecs import Failure, Host, Inbound, Reply, Turn
+from hookline_hookspecs import Attachment, Failure, Host, Inbound, Reply, Turn
 
 from .activity import CHANNEL, is_chat, plugin_view
+
+if TYPE_CHECKING:
+    from .shell_escape import Ran
 
 CHAT = "default"
 LEAVE = frozenset({"/exit", "/quit"})
@@ -29,6 +32,10 @@ class Conversation:
         self._user = _user()
         self._own: set[str] = set()
         self._failed: set[str] = set()
+        self._ran: list[Ran] = []
+        self._ran_before: dict[str, tuple[Ran, ...]] = {}
+        self.current = session
+        """The session that was last worked in."""
         self.open: set[str] = set()
         """Messages without an answer yet."""
         self.turns: set[str] = set()
@@ -51,7 +58,7 @@ class Conversation:
         """Whether a turn is running while the reply of one before it is still on its way."""
         return len(self.turns & self._own) > 1
 
-    async def say(self, text: str) -> str:
+    async def say(self, text: str, attachments: tuple[Attachment, ...] = ()) -> str:
         """Send a message of the person in; its id."""
         message = Inbound(
             channel=CHANNEL,
@@ -59,14 +66,26 @@ class Conversation:
             user_id=self._user,
             message_id=uuid.uuid4().hex,
             text=text,
+            attachments=attachments,
             received=self._host.now(),
             session_id=self._session,
             private=True,
             sender=self._user,
         )
         self._opened(message.message_id)
+        if self._ran and not text.startswith("/"):
+            self._ran_before[message.message_id] = tuple(self._ran)
+            self._ran.clear()
         await self._host.receive(message)
         return message.message_id
+
+    def keep(self, ran: Ran) -> None:
+        """Have the next message tell what a command of the person came to."""
+        self._ran.append(ran)
+
+    def ran_before(self, message_id: str) -> tuple[Ran, ...]:
+        """The commands that the person ran before this message."""
+        return self._ran_before.get(message_id, ())
 
     def ours(self, reply: Reply) -> bool:
         """Whether the reply answers something that was said here."""
@@ -92,6 +111,7 @@ class Conversation:
     def _closed(self, message_id: str) -> None:
         self.open.discard(message_id)
         self.turns.discard(message_id)
+        self._ran_before.pop(message_id, None)
         self.changed.set()
 
     def _settled(self, inbound: Inbound, ctx: Any = None) -> None:
@@ -107,6 +127,7 @@ class Conversation:
     def _started(self, turn: Turn, ctx: Any = None) -> None:
         if turn.session.channel == CHANNEL and turn.session.kind == "chat":
             self.turns.add(turn.inbound.message_id)
+            self.current = turn.session.id
             self.changed.set()
 
     def _went_wrong(self, _failure: Failure, ctx: Any = None) -> None:

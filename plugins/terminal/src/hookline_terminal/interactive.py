@@ -25,13 +25,14 @@ from .activity import attachment_line, call_line, is_chat, is_followed, notice_l
 from .asking import ask, question_text
 from .config import TerminalConfig
 from .conversation import LEAVE, Conversation
-from .input_line import PAUSED, InputLine
+from .input_line import PAUSED, Around, InputLine
+from .own_commands import OwnCommands, own_completer
 from .screen import Screen
 
 LEAVING = 5.0
 """Seconds that a turn has to stop when the person leaves."""
 DIM, BOLD, RED, YELLOW, PLAIN = "\x1b[2m", "\x1b[1m", "\x1b[31m", "\x1b[33m", "\x1b[0m"
-GREETING = "Alt-Enter begins a new line, /help shows the commands, Ctrl-D ends the chat."
+GREETING = "? shows the keys, /help the commands, Ctrl-D ends the chat."
 
 
 class Interactive:
@@ -44,8 +45,9 @@ class Interactive:
         self._answer = Answer()
         self._doing = ""
         self._questions: deque[tuple[Question, asyncio.Future[str | None]]] = deque()
+        self._own = OwnCommands(host, conversation, self._say)
         self._input = InputLine(
-            host.paths, host.storage.dir, self._above, self._interrupt, self._status, self._expand
+            host.paths, host.storage.dir, self._around(), own_completer(host, conversation)
         )
         self._render = render if config.markdown else as_written
         self._stopped: set[str] = set()
@@ -68,6 +70,18 @@ class Interactive:
         }
         told = {signal: self._in_order(receiver) for signal, receiver in shown.items()}
         return {**told, "settled": self._catch_up}
+
+    def _around(self) -> Around:
+        return Around(
+            above=self._above,
+            status=self._status,
+            interrupt=self._interrupt,
+            expand=self._expand,
+            say=partial(self._say, style=YELLOW),
+            next_mode=self._own.next_mode,
+            show_keys=self._own.show_keys,
+            held=self._screen.held,
+        )
 
     def _in_order(self, receiver: Callable[..., None]) -> Callable[..., None]:
         """The receiver, called when all that was said before is on the screen.
@@ -97,15 +111,16 @@ class Interactive:
                     await self._ask_next()
                     continue
                 self._screen.app = self._input.app
-                text = await self._input.read()
+                typed = await self._input.read()
                 self._screen.app = None
-                if text is PAUSED:
+                if typed is PAUSED:
                     continue
-                if text is None or text.strip().casefold() in LEAVE:
+                if typed is None or typed.text.strip().casefold() in LEAVE:
                     break
-                if text.strip():
-                    self._screen.write(f"{BOLD}› {_echo(text)}{PLAIN}")
-                    await self._conversation.say(text)
+                if typed.text.strip():
+                    self._screen.write(f"{BOLD}› {_echo(typed.shown)}{PLAIN}")
+                    if not self._own.take(typed.text):
+                        await self._conversation.say(typed.text, typed.attachments)
             await self._leave()
 
     @contextmanager
@@ -121,7 +136,9 @@ class Interactive:
                 loop.remove_signal_handler(signal.SIGINT)
 
     def _interrupt(self) -> bool:
-        """Stop the running turn; False if there is none."""
+        """Stop the running command or turn; False if there is none."""
+        if self._input.is_editing or self._own.stop():
+            return True
         if not self._conversation.turns - self._stopped:
             return False
         self._stopped |= self._conversation.turns
@@ -132,6 +149,7 @@ class Interactive:
 
     async def _leave(self) -> None:
         """A running turn is stopped, so that its history is whole."""
+        await self._own.close()
         talk = self._conversation
         if not talk.turns:
             return

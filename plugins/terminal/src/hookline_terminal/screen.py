@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, TextIO
 
 from prompt_toolkit.application import Application
@@ -16,9 +18,24 @@ class Screen:
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self.app: Application[Any] | None = None
+        self._waiting: list[str] | None = None
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep what is written until the end of the block: another program has the screen."""
+        self._waiting = []
+        try:
+            yield
+        finally:
+            waiting, self._waiting = self._waiting, None
+            for text in waiting:
+                self.write(text)
 
     def write(self, text: str) -> None:
         """Write ``text`` and, if it lacks one, a newline."""
+        if self._waiting is not None:
+            self._waiting.append(text)
+            return
         app = self.app if self.app is not None and self.app.is_running else None
         if app is not None:
             # `run_in_terminal` would hand the keyboard back to the terminal for a moment, in which

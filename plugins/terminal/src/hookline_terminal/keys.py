@@ -1,0 +1,117 @@
+"""The keys of the input line, and what they ask the line for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.enums import DEFAULT_BUFFER
+from prompt_toolkit.filters import Condition, has_focus
+from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
+from prompt_toolkit.key_binding import ConditionalKeyBindings, KeyBindings, KeyPressEvent
+from prompt_toolkit.keys import Keys
+
+SHIFT_ENTER = ("\x1b[27;2;13~", "\x1b[13;2u", "\x1b[27;5;13~", "\x1b[13;5u")
+"""What terminals send for Shift-Enter and Ctrl-Enter, where they tell them from Enter."""
+
+
+class Line(Protocol):
+    """What the keys do with the line."""
+
+    def send(self, buffer: Buffer) -> None:
+        """Send the message."""
+
+    def stop(self, buffer: Buffer) -> None:
+        """Stop what runs, or clear the line, or leave."""
+
+    def clear(self, buffer: Buffer) -> None:
+        """Clear the line, so that it can be called back."""
+
+    def insert_pasted(self, text: str) -> None:
+        """Insert what was pasted."""
+
+    def paste_clipboard(self) -> None:
+        """Insert what the clipboard holds."""
+
+    def open_editor(self) -> None:
+        """Go on in the person's editor."""
+
+    def erase(self, buffer: Buffer, count: int) -> None:
+        """Remove what stands before the cursor, a label as a whole."""
+
+
+def bindings(
+    line: Line,
+    *,
+    expand: Callable[[], None],
+    show_keys: Callable[[], None],
+    next_mode: Callable[[], None],
+) -> ConditionalKeyBindings:
+    """The keys, in addition to those of every line; a search in the history has its own."""
+    for sequence in SHIFT_ENTER:
+        ANSI_SEQUENCES[sequence] = Keys.ControlJ
+    keys = KeyBindings()
+    _add_editing(keys, line)
+    _add_pasting(keys, line)
+
+    for key, do in {"c-o": expand, "s-tab": next_mode, "c-g": line.open_editor}.items():
+        keys.add(key)(_calling(do))
+    keys.add("?", filter=Condition(_is_empty))(_calling(show_keys))
+    return ConditionalKeyBindings(keys, has_focus(DEFAULT_BUFFER))
+
+
+def _add_editing(keys: KeyBindings, line: Line) -> None:
+    @keys.add("enter")
+    def _(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        if buffer.document.text_before_cursor.endswith("\\"):
+            buffer.delete_before_cursor()
+            buffer.newline(copy_margin=False)
+        else:
+            line.send(buffer)
+
+    @keys.add("escape", "enter")
+    @keys.add("c-j")
+    def _(event: KeyPressEvent) -> None:
+        event.current_buffer.newline(copy_margin=False)
+
+    @keys.add("escape", "escape")
+    def _(event: KeyPressEvent) -> None:
+        line.clear(event.current_buffer)
+
+    @keys.add("c-c")
+    def _(event: KeyPressEvent) -> None:
+        line.stop(event.current_buffer)
+
+    @keys.add("backspace", save_before=lambda event: not event.is_repeat)
+    def _(event: KeyPressEvent) -> None:
+        line.erase(event.current_buffer, event.arg)
+
+
+def _add_pasting(keys: KeyBindings, line: Line) -> None:
+    @keys.add(Keys.BracketedPaste)
+    def _(event: KeyPressEvent) -> None:
+        # A terminal that holds a picture in its clipboard pastes nothing.
+        if event.data:
+            line.insert_pasted(event.data.replace("\r\n", "\n").replace("\r", "\n"))
+        else:
+            line.paste_clipboard()
+
+    @keys.add("c-v")
+    @keys.add("escape", "v")
+    def _(_event: KeyPressEvent) -> None:
+        line.paste_clipboard()
+
+
+def _calling(do: Callable[[], None]) -> Callable[[KeyPressEvent], None]:
+    def pressed(_event: KeyPressEvent) -> None:
+        do()
+
+    return pressed
+
+
+def _is_empty() -> bool:
+    from prompt_toolkit.application import get_app
+
+    return not get_app().current_buffer.text

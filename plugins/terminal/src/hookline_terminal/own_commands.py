@@ -1,0 +1,129 @@
+"""What the chat itself does with a line: ``!command`` and ``/keys``, and Shift-Tab."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Coroutine, Sequence
+from typing import Any, Protocol
+
+from hookline_hookspecs import (
+    Context,
+    ContextBlock,
+    Conversations,
+    Host,
+    Origin,
+    OriginKind,
+    Refused,
+    ToolCall,
+)
+
+from .completion import ChatCompleter
+from .conversation import Conversation
+from .key_help import table
+from .mode_switch import next_mode
+from .shell_escape import Ran, ShellEscape
+
+KEYS = "/keys"
+TAG = "attached-context"
+"""The element of the turn's context that holds what the person added."""
+BUSY = "A command is running; Ctrl-C stops it. ↑ brings this one back."
+HINT = "What it prints goes with your next message."
+DIM, YELLOW = "\x1b[2m", "\x1b[33m"
+
+
+class Say(Protocol):
+    """Shows lines above the input line."""
+
+    def __call__(self, text: str, style: str) -> None:
+        """Show ``text`` in ``style``."""
+
+
+class OwnCommands:
+    """Lines that no turn is needed for."""
+
+    def __init__(self, host: Host, conversation: Conversation, say: Say) -> None:
+        self._host = host
+        self._conversation = conversation
+        self._say = say
+        self._shell = ShellEscape(
+            host.paths.workspace, lambda line: say(f"  {line}", DIM), conversation.keep
+        )
+        self._has_hinted = False
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def take(self, text: str) -> bool:
+        """Do what ``text`` says, if it is for the chat itself."""
+        line = text.strip()
+        if line.casefold() == KEYS:
+            self.show_keys()
+        elif line.startswith("!") and line[1:].strip():
+            self._run(line[1:].strip())
+        else:
+            return False
+        return True
+
+    def _run(self, command: str) -> None:
+        if self._shell.is_running:
+            self._say(BUSY, YELLOW)
+            return
+        if not self._has_hinted:
+            self._say(f"  {HINT}", DIM)
+            self._has_hinted = True
+        self._shell.start(command)
+
+    def stop(self) -> bool:
+        """Stop the running command; False if there is none."""
+        return self._shell.stop()
+
+    async def close(self) -> None:
+        """End what is running."""
+        await self._shell.close()
+
+    def show_keys(self) -> None:
+        """Show what the keys do."""
+        self._say(table(max(20, shutil.get_terminal_size().columns)), "")
+
+    def next_mode(self) -> None:
+        """Change the session's mode to the next one."""
+        self._spawn(self._next_mode())
+
+    async def _next_mode(self) -> None:
+        session = self._conversation.current or ""
+        self._say(await next_mode(self._host.services, session), DIM)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def own_completer(host: Host, conversation: Conversation) -> ChatCompleter:
+    """What Tab offers in this chat."""
+    core = host.services[Conversations]
+    return ChatCompleter(host.paths, core.commands, lambda: conversation.current)
+
+
+async def told(ctx: Context, ran: Sequence[Ran]) -> ContextBlock | None:
+    """The commands and what they printed, for the turn of the next message."""
+    items: list[tuple[str, str]] = []
+    origins: dict[Origin, None] = {}
+    for one in ran:
+        try:
+            text = await ctx.read(one.told, f"!{one.command}", "reference")
+        except Refused as reason:
+            ctx.notify(f"what {one.command} printed is not attached: {reason}")
+            continue
+        items.append((one.command, text))
+        origins[Origin(_origin(ctx, one.command), f"!{one.command}"[:200])] = None
+    if not items:
+        return None
+    intro = "The person ran these commands in their own shell, not through you."
+    return ContextBlock(TAG, intro, tuple(items), "command", origins=tuple(origins))
+
+
+def _origin(ctx: Context, command: str) -> OriginKind:
+    """Outside where the command may have reached the network, as the shell's judge reads it."""
+    effects = ctx.effects(ToolCall("", "bash", {"command": command}))
+    reached = any(effect.kind in ("network", "send") for effect in effects)
+    return "outside" if reached else "workspace"
