@@ -22,7 +22,8 @@ class ProviderSettings:
     """The settings a provider is created with; ``options`` are the driver's own keys.
 
     ``key_env`` is the environment variable that holds the key, for error messages; empty if
-    unknown.
+    unknown. ``home`` is Hookline's home, where a driver may keep what it learns of a server; None
+    keeps nothing.
     """
 
     name: str
@@ -31,6 +32,7 @@ class ProviderSettings:
     headers: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
     key_env: str = ""
+    home: Path | None = field(default=None, compare=False)
 
 
 class Provider(Protocol):

@@ -57,16 +57,14 @@ def provider_settings(loaded: Loaded, provider: str) -> tuple[str, ProviderSetti
         raise ConfigError(loaded.provider_errors[provider])
     section = loaded.config.providers.get(provider) or ProviderConfig()
     preset = loaded.presets.get(provider)
-    driver = preset.driver if preset else "openai" if section.base_url else provider
-    driver = section.driver or driver
+    driver = section.driver or (preset.driver if preset else "openai" if section.base_url else provider)
     if not section.base_url:
         # A second account with a known service; with an address of its own it must not get the key.
         preset = preset or loaded.presets.get(driver)
     address = section.base_url or (preset and loaded.env.get(preset.base_url_env))
-    key = section.api_key.get_secret_value() if section.api_key else None
-    if preset and preset.key_env:
-        key = key or loaded.env.get(preset.key_env)
-    if not key and (address or (preset and not preset.key_env)):
+    key_env = (preset and preset.key_env) or ""
+    key = (section.api_key and section.api_key.get_secret_value()) or loaded.env.get(key_env)
+    if not key and (address or (preset and not key_env)):
         key = NO_KEY
     return driver, ProviderSettings(
         name=provider,
@@ -74,7 +72,8 @@ def provider_settings(loaded: Loaded, provider: str) -> tuple[str, ProviderSetti
         api_key=key or "",
         headers=section.headers,
         options=section.model_extra or {},
-        key_env=(preset and preset.key_env) or "",
+        key_env=key_env,
+        home=loaded.path.parent,
     )
 
 

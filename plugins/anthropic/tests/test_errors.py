@@ -84,10 +84,13 @@ async def test_when_to_come_back(
     assert caught.value.retry_after == seconds
 
 
-async def test_the_sdk_tries_again(talk: MakeTalk) -> None:
-    busy = Reply(status=529, error=("overloaded_error", "x"), headers={"retry-after-ms": "1"})
-    t = talk(busy, "ok", max_retries=1)
+@pytest.mark.parametrize("stream", [True, False])
+async def test_it_is_sent_again_after_a_wait_that_is_told(talk: MakeTalk, stream: bool) -> None:
+    busy = Reply(status=529, error=("overloaded_error", "x"), headers={"retry-after-ms": "100"})
+    t = talk(busy, "ok", max_retries=1, stream=stream)
     assert (await t.ask()).text == "ok"
+    waits = [delta.text for delta in t.shown if delta.kind == "waiting"]
+    assert waits == ["anthropic is overloaded; trying again in 0.1 s"]
     first, second = t.server.requests
     assert first.raw == second.raw
 

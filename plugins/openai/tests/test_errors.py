@@ -104,12 +104,18 @@ async def test_when_to_come_back_as_a_date(serve, connect):
     assert 3000 < failure.retry_after <= 3600
 
 
-async def test_the_sdk_repeats_and_waits_as_told(serve, connect):
+@pytest.mark.parametrize("stream", [True, False])
+async def test_it_is_sent_again_after_a_wait_that_is_told(serve, connect, stream):
     busy = Reply(status=429, body=error("slow down"), headers={"retry-after-ms": "200"})
     server = serve([busy, Reply(status=500, body="oops", headers={"retry-after-ms": "1"}), "hi"])
-    provider = connect(server, max_retries=2)
-    response = await provider.send(provider.render(ASK), None)
+    provider = connect(server, max_retries=2, stream=stream)
+    shown = []
+    response = await provider.send(provider.render(ASK), shown.append)
     assert response.text == "hi"
+    assert [delta.text for delta in shown if delta.kind == "waiting"] == [
+        "rate-limited by openai; trying again in 0.2 s",
+        "openai answered with the error 500; trying again in 0.1 s",
+    ]
     first, second, third = server.requests
     assert second.time - first.time >= 0.2
     assert first.raw == second.raw == third.raw

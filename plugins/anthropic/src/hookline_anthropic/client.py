@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import ProviderSettings
-from hookline_providerkit import IDENTITY, Boundary, Cause, CleanSink, Failures, Pools, retry_after
+from hookline_providerkit import (
+    IDENTITY,
+    RETRIES,
+    Boundary,
+    Cause,
+    CleanSink,
+    Failures,
+    Pools,
+    Retries,
+)
 
 from .answer import StreamReader
 from .options import Options
 
 if TYPE_CHECKING:
-    import httpx2
     from anthropic import AsyncAnthropic
 
-PATIENCE = 60.0
-"""Longest wait in seconds that is slept through before the SDK tries again. A longer
-``retry-after`` is told at once, so that a person or a fallback can act on it."""
-
-_JSON = {"headers": {"Content-Type": "application/json"}}
+_JSON = {"Content-Type": "application/json"}
 _AUTH = {"authorization", "x-api-key"}
 KEY_ENV = "ANTHROPIC_API_KEY"
 """The variable of the key where core names none."""
@@ -43,6 +47,8 @@ class Client:
         self._failures = Failures(fields, self._key)
         self.boundary = Boundary(self._failures, options.limits())
         self._pools = Pools(self._made)
+        most = RETRIES if options.max_retries is None else options.max_retries
+        self._retries = Retries(settings.name, most)
 
     @asynccontextmanager
     async def _asking(self, model: str, sink: CleanSink) -> AsyncIterator[Any]:
@@ -61,7 +67,10 @@ class Client:
             ProviderError: as :meth:`whole`; also when the stream breaks off.
         """
         reader = StreamReader(sink, self.boundary.limits)
-        async with self._asking(model, sink) as sdk, await self._post(sdk, body, True) as stream:
+        async with (
+            self._asking(model, sink) as sdk,
+            await self._post(sdk, body, sink, True) as stream,
+        ):
             if "event-stream" not in stream.response.headers.get("content-type", ""):
                 # Some servers pay no heed to ``stream`` and answer with the whole message.
                 text = (await stream.response.aread()).decode("utf-8", "replace")
@@ -80,7 +89,7 @@ class Client:
                 the API, or no message.
         """
         async with self._asking(model, sink) as sdk:
-            answer = await self._post(sdk, body, False)
+            answer = await self._post(sdk, body, sink, False)
             return self._checked(answer, answer, model)
 
     async def aclose(self) -> None:
@@ -90,18 +99,21 @@ class Client:
     # The SDK is typed loosely, because the overloads of its ``post`` tell apart streamed and whole
     # by a literal, which is not known here.
 
-    async def _post(self, sdk: Any, body: bytes, stream: bool) -> Any:
-        from anthropic import AsyncStream
+    async def _post(self, sdk: Any, body: bytes, sink: CleanSink, stream: bool) -> Any:
+        import anthropic
 
-        try:
-            return await sdk.post(
+        def once(headers: Mapping[str, str]) -> Any:
+            return sdk.post(
                 "/v1/messages",
                 content=body,
                 cast_to=object,
                 stream=stream,
-                stream_cls=AsyncStream[object],
-                options=_JSON,
+                stream_cls=anthropic.AsyncStream[object],
+                options={"headers": {**_JSON, **headers}},
             )
+
+        try:
+            return await self._retries.send(once, sink, anthropic)
         except json.JSONDecodeError:
             raise
         except (ValueError, TypeError) as error:
@@ -135,15 +147,14 @@ def _make_sdk(
     headers: dict[str, Any] = {}
     if options.auth_header == "x-api-key":
         headers = {"X-Api-Key": key, "Authorization": omit}
-    given: dict[str, Any] = {"timeout": options.timeout, "max_retries": options.max_retries}
+    given: dict[str, Any] = {} if options.timeout is None else {"timeout": options.timeout}
     return AsyncAnthropic(
         api_key=key,
         base_url=settings.base_url,
         default_headers=headers | dict(IDENTITY) | dict(settings.headers),
-        http_client=DefaultAsyncHttpxClient(
-            event_hooks=boundary.hooks(_refuse_long_waits), follow_redirects=False
-        ),
-        **{name: value for name, value in given.items() if value is not None},
+        max_retries=0,  # :class:`Retries` does it, and tells
+        http_client=DefaultAsyncHttpxClient(event_hooks=boundary.hooks(), follow_redirects=False),
+        **given,
     )
 
 
@@ -152,9 +163,3 @@ def _parsed(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
-
-
-async def _refuse_long_waits(response: httpx2.Response) -> None:
-    wait = retry_after(response.headers)
-    if wait is not None and wait > PATIENCE:
-        response.headers["x-should-retry"] = "false"

@@ -22,7 +22,7 @@ class AnthropicProvider:
     """Anthropic's Messages API, or a server that speaks it.
 
     Rendering needs no SDK and no network; the SDK is imported and its one client made when the
-    first request is sent. Retries are the SDK's own.
+    first request is sent.
     """
 
     cache_price = CachePrice()

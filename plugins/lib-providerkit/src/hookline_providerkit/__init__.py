@@ -1,18 +1,20 @@
 """What plugins share that ask a model's server: one boundary, connection pools, typed errors.
 
 :class:`Boundary` lets through an answer within :class:`Limits` or an error, and nothing else.
-:class:`Pools` opens an SDK's clients as they are needed. :class:`Failures` makes an error of
-``hookline_hookspecs`` of whatever went wrong, with a sentence that names the server and says what
-to do. No SDK and no HTTP client is imported before a request is sent.
+:class:`Retries` sends a request again and tells a person of the wait. :class:`Pools` opens an SDK's
+clients as they are needed. :class:`Failures` makes an error of ``hookline_hookspecs`` of whatever
+went wrong, with a sentence that names the server and says what to do. No SDK and no HTTP client is
+imported before a request is sent.
 """
 
 from .boundary import IDENTITY, Boundary
-from .causes import Cause
+from .causes import Cause, is_too_long
 from .content import CleanSink, clean, count
 from .failures import Failures, ServerSaid
 from .limits import IDLE, TOTAL, Exceeded, Limits
 from .pools import Pools
 from .reading import QUOTED, retry_after, words
+from .retries import RETRIES, Retries
 from .sentences import PROVIDER
 
 __all__ = [
@@ -20,6 +22,7 @@ __all__ = [
     "IDLE",
     "PROVIDER",
     "QUOTED",
+    "RETRIES",
     "TOTAL",
     "Boundary",
     "Cause",
@@ -28,9 +31,11 @@ __all__ = [
     "Failures",
     "Limits",
     "Pools",
+    "Retries",
     "ServerSaid",
     "clean",
     "count",
+    "is_too_long",
     "retry_after",
     "words",
 ]

@@ -75,6 +75,9 @@ class CleanSink:
         return "".join(self._said)
 
     def __call__(self, delta: Delta) -> None:
+        if delta.kind in ("waiting", "restart"):
+            self._show(delta)  # no part of the answer
+            return
         text = self._half + delta.text
         self._half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
         text = clean(text.removesuffix(self._half))
@@ -83,11 +86,16 @@ class CleanSink:
             raise Exceeded("its answer is longer than any that is taken")
         if delta.kind == "text":
             self._said.append(text)
-        if text and self._sink is not None:
-            try:
-                self._sink(replace(delta, text=text))
-            except Exception as error:
-                raise SinkFault(error) from error
+        if text:
+            self._show(replace(delta, text=text))
+
+    def _show(self, delta: Delta) -> None:
+        if self._sink is None:
+            return
+        try:
+            self._sink(delta)
+        except Exception as error:
+            raise SinkFault(error) from error
 
 
 def within(response: ModelResponse, limits: Limits) -> ModelResponse:

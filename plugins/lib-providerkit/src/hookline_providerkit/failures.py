@@ -88,7 +88,7 @@ class Failures:
 
         What cannot be sent is quoted by the library, key and all.
         """
-        return None if _is_unusable(error) else error
+        return None if is_unusable(error) else error
 
     def explained(self, error: Exception, sdk: Any, **fields: str) -> ProviderError | None:
         """The error in place of an exception, or None if it is not the server's or the network's.
@@ -112,7 +112,7 @@ class Failures:
                 return self.refused(error.status_code, error.body, headers, **fields)
             case sdk.APITimeoutError() | httpx2.TimeoutException():
                 return self.failure(Cause.TIMED_OUT, **fields)
-            case sdk.APIConnectionError() if _is_unusable(error):
+            case sdk.APIConnectionError() if is_unusable(error):
                 # Its text may quote the header, and with it the key.
                 fault = "the address or a header is not valid in HTTP"
                 return self.failure(Cause.UNUSABLE, fault, **fields)
@@ -139,7 +139,7 @@ class Failures:
         return ERRORS[cause](self._hidden(sentence), retry_after=wait)
 
 
-def _is_unusable(error: Exception) -> bool:
+def is_unusable(error: BaseException) -> bool:
     """Whether the library could not make a request of the address and the headers."""
     import httpx2
 

@@ -1,15 +1,18 @@
 """The official SDK's client: imported and made when the first request is sent.
 
-Bodies go through its low-level ``post``, which sends the bytes as they are and has the same
-retries, backoff and streaming as the typed methods, without transforming the history each time.
+Bodies go through its low-level ``post``, which sends the bytes as they are and streams like the
+typed methods, without transforming the history each time. What the server refuses by name is left
+out and remembered (:mod:`.servers`); ``Retries`` waits and tells.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from hookline_hookspecs import ProviderSettings
+from hookline_hookspecs import ProviderSettings, WireRequest
 from hookline_providerkit import (
     IDENTITY,
     PROVIDER,
@@ -18,16 +21,19 @@ from hookline_providerkit import (
     CleanSink,
     Failures,
     Pools,
+    Retries,
     ServerSaid,
 )
 
-from .dialects import Answer
+from .dialects import Answer, Dialect
 from .options import Options
+from .servers import Server
 
 if TYPE_CHECKING:
+    import httpx2
     from openai import AsyncOpenAI, AsyncStream
 
-JSON_BODY: Any = {"headers": {"Content-Type": "application/json"}}
+JSON_BODY: Mapping[str, str] = {"Content-Type": "application/json"}
 SENTENCES = PROVIDER | {
     Cause.NO_ANSWER: (
         "{name} answered the request to {model} with a web page and not with JSON ({said}). Check "
@@ -50,11 +56,13 @@ class Client:
         )
         self.boundary = Boundary(self._failures, options.limits())
         self._pools = Pools(self._made)
+        self._retries = Retries(settings.name, options.max_retries)
+        self._servers: dict[tuple[str, str], Server] = {}
 
     async def ask(
-        self, path: str, body: bytes, answer: Answer, model: str, sink: CleanSink, streamed: bool
+        self, dialect: Dialect, wire: WireRequest, answer: Answer, model: str, sink: CleanSink
     ) -> Any:
-        """Send ``body`` and feed the answer to ``answer``; the raw body of a whole answer.
+        """Send a request and feed its answer to ``answer``; the raw body of a whole answer.
 
         Raises:
             ProviderError: the request failed; the text names the provider and ``model``.
@@ -63,15 +71,39 @@ class Client:
             import openai
 
             host = str(sdk.base_url.host)
+            server = self._server(str(sdk.base_url), model)
             async with self.boundary.asking(openai, sink, model=model, host=host):
-                try:
-                    if streamed:
-                        return await _stream(sdk, path, body, answer)
-                    return await _whole(sdk, path, body, answer)
-                except openai.APIError:
-                    raise
-                except openai.OpenAIError as error:
-                    raise self._failures.failure(Cause.UNUSABLE, error) from error
+                while True:
+                    fields = server.fields(wire.fields)
+                    asked = replace(wire, fields=fields)
+                    try:
+                        return await self._once(sdk, dialect, asked, answer, sink)
+                    except openai.APIStatusError as error:
+                        if not server.learn(error.status_code, error.body, fields):
+                            raise
+                    except openai.APIError:
+                        raise
+                    except openai.OpenAIError as error:
+                        raise self._failures.failure(Cause.UNUSABLE, error) from error
+
+    async def _once(
+        self, sdk: AsyncOpenAI, dialect: Dialect, wire: WireRequest, answer: Answer, sink: CleanSink
+    ) -> Any:
+        import openai
+
+        body, send = dialect.body(wire), _stream if wire.fields.get("stream") else _whole
+
+        def once(headers: Mapping[str, str]) -> Any:
+            return send(sdk, dialect.path, body, {"headers": {**JSON_BODY, **headers}})
+
+        response = await self._retries.send(once, sink, openai)
+        return await _fed(response, answer)
+
+    def _server(self, base_url: str, model: str) -> Server:
+        """What is known of the server, for as long as it is the same."""
+        if (base_url, model) not in self._servers:
+            self._servers[base_url, model] = Server(base_url, model, self._settings.home)
+        return self._servers[base_url, model]
 
     async def aclose(self) -> None:
         """Close the connections; the next request opens new ones."""
@@ -91,7 +123,7 @@ class Client:
                 base_url=settings.base_url,
                 default_headers=dict(IDENTITY) | dict(settings.headers),
                 timeout=timeout,
-                max_retries=options.max_retries,
+                max_retries=0,  # Retries does it, and tells
                 http_client=openai.DefaultAsyncHttpxClient(
                     event_hooks=self.boundary.hooks(), follow_redirects=False
                 ),
@@ -100,32 +132,39 @@ class Client:
             raise self._failures.failure(Cause.UNUSABLE, error) from error
 
 
-async def _stream(sdk: AsyncOpenAI, path: str, body: bytes, answer: Answer) -> Any:
+async def _stream(sdk: AsyncOpenAI, path: str, body: bytes, options: Any) -> AsyncStream[Any]:
     from openai import AsyncStream
 
     # Typed as object, the SDK hands out plain dicts and builds no model for each chunk.
-    stream: AsyncStream[Any] = await sdk.post(
+    return await sdk.post(
         path,
         content=body,
         cast_to=object,
         stream=True,
         stream_cls=AsyncStream[object],
-        options=JSON_BODY,
+        options=options,
     )
-    async with stream:
+
+
+async def _whole(sdk: AsyncOpenAI, path: str, body: bytes, options: Any) -> httpx2.Response:
+    import httpx2
+
+    return await sdk.post(path, content=body, cast_to=httpx2.Response, options=options)
+
+
+async def _fed(response: AsyncStream[Any] | httpx2.Response, answer: Answer) -> Any:
+    """Read an answer to its end; its raw body if it came in one piece."""
+    from openai import AsyncStream
+
+    if not isinstance(response, AsyncStream):
+        return _read(response.content, answer)
+    async with response as stream:
         kind = stream.response.headers.get("content-type", "")
         if "json" in kind or "html" in kind:
             return _read(await stream.response.aread(), answer)
         async for chunk in stream:
             answer.add(chunk)
     return None
-
-
-async def _whole(sdk: AsyncOpenAI, path: str, body: bytes, answer: Answer) -> Any:
-    import httpx2
-
-    response = await sdk.post(path, content=body, cast_to=httpx2.Response, options=JSON_BODY)
-    return _read(response.content, answer)
 
 
 def _read(content: bytes, answer: Answer) -> Any:

@@ -25,9 +25,10 @@ class Options(BaseModel):
     total_timeout: float = Field(TOTAL, gt=0, allow_inf_nan=False)
     """Seconds for a request with all its repetitions and its answer."""
     max_retries: int = Field(2, ge=0)
-    """How often the SDK repeats a request that met a 408, 409, 429, 5xx or a lost connection."""
+    """How often a request that met a 408, 409, 429, 5xx or a lost connection is sent again."""
     max_tokens_field: str = ""
-    """Name of the output limit on the wire; empty picks it by the server's address."""
+    """Name of the output limit on the wire; empty picks it by the server's address. A server that
+    refuses it gets the other name."""
     reasoning_field: str | None = None
     """Field under which an assistant message with tool calls carries its reasoning back; empty
     sends none, None picks it by the server's address."""

@@ -78,9 +78,7 @@ class OpenAIProvider:
         sink = self._client.boundary.sink(on_delta)
         answer = self._dialect.answer(sink)
         model = _bare(wire.model) or str(wire.fields.get("model", ""))
-        body = self._dialect.body(wire)
-        streamed = bool(wire.fields.get("stream"))
-        raw = await self._client.ask(self._dialect.path, body, answer, model, sink, streamed)
+        raw = await self._client.ask(self._dialect, wire, answer, model, sink)
         return self._client.boundary.admit(answer.response(wire.model, raw), model=model)
 
     async def aclose(self) -> None:
