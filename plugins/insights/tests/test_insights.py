@@ -160,40 +160,51 @@ def test_it_is_shown_with_bars(harness: Make, clock: Clock) -> None:
     assert text.splitlines()[0] == "2 days of all chats, since 2026-03-03"
     assert "Requests: 2; 1 turn" in text
     assert "Tokens in: 1,050: 350 fresh, 600 read from the cache (57 %), 100 written to it" in text
-    assert "The input cost as much as 535 fresh tokens" in text
+    assert "Cost: unknown; no price is known of test/model (hookline prices list)" in text
     assert f"  2026-03-04  {'█' * 20}  1,100" in text
     assert f"  look  {'█' * 20}  3 calls, 1 failed (33 %)" in text
-    assert f"  test/model  {'█' * 20}  2 requests, 1,050 in, 50 out; 535 units of input" in text
-    assert "list prices" not in text
+    assert f"  test/model  {'█' * 20}  cost unknown; 2 requests, 1,050 in, 50 out" in text
     assert "Learnt" not in text
 
 
 def test_money_is_told_where_the_price_is_known(harness: Make) -> None:
-    prices = {"test/model": {"input": 3, "output": 15}}
+    prices = {"test/model": {"input": 300, "output": 1500, "cache_read": 30}}
     h = harness(Insights, config={"prices": prices, "currency": "€"}, model=[answer(FIRST)])
     h.send("go")
     text = h.send("/insights").text
-    assert "485 units of input, €0.00" in text
+    assert "Cost: €0.21 by prices of your settings; the provider's cache saved €0.16\n" in text
+    assert "  €0.21; 1 request, 1,000 in, 50 out" in text
     data = numbers(h)
-    assert data["totals"]["money"] == pytest.approx(((485 + 10) * 3 + (50 + 5) * 15) / 1e6)
-    assert "About €0.00 by list prices of 2025-" in text
+    paid = (300 + 100 + 10) * 300 + 600 * 30 + (50 + 5) * 1500
+    assert data["totals"]["money"] == pytest.approx(paid / 1e6)
+    assert data["models"][0]["saved"] == pytest.approx(600 * 270 / 1e6)
 
 
-@pytest.mark.parametrize(
-    ("model", "money"),
-    [
-        ("anthropic/claude-sonnet-4-5", 18.0),
-        ("anthropic/claude-sonnet-4-5-20250929", 18.0),
-        ("openai/gpt-5-mini", 2.25),
-        ("openai/gpt-5-mini-2025-08-07", 2.25),
-        ("openai/gpt-5-minimal", None),
-        ("ollama/qwen3:8b", None),
-    ],
-)
-def test_the_list_has_prices_of_models_and_their_snapshots(model: str, money: float | None) -> None:
-    from hookline_insights.prices import Prices
+def test_each_request_is_priced_by_the_length_of_its_prompt(harness: Make) -> None:
+    long, short = Usage(input=100_001, output=10), Usage(input=100_000, output=10)
+    h = harness(Insights, model=[answer(long), answer(short)])
+    h.send("go")
+    h.send("go")
+    with closing(sqlite3.connect(h.home / "hookline.db")) as db:
+        db.execute("UPDATE usage SET model = 'anthropic/claude-haiku-5-5'")
+        db.commit()
+    [model] = [one for one in numbers(h)["models"] if "haiku" in one["model"]]
+    paid = 100_001 * 0.5 + 10 * 2.5 + 100_000 * 0.1 + 10 * 0.5
+    assert model["money"] == pytest.approx(paid / 1e6)
+    text = h.send("/insights").text
+    assert "by prices of 2026-" in text
+    assert "without test/model, whose price is unknown" in text
 
-    assert Prices({}).money(model, 1e6, 1_000_000) == money
+
+def test_a_local_server_is_free_and_costs_nothing(harness: Make) -> None:
+    h = harness(Insights, model=[answer(FIRST)])
+    h.send("go")
+    with closing(sqlite3.connect(h.home / "hookline.db")) as db:
+        db.execute("UPDATE usage SET model = 'ollama/qwen3:8b'")
+        db.commit()
+    text = h.send("/insights").text
+    assert "Cost: free (local)" in text
+    assert "  free (local); 1 request, " in text
 
 
 async def _ask_in(h: Harness, *chats: str) -> list[str]:

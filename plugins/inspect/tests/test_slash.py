@@ -43,19 +43,54 @@ def test_usage_counts_by_model_and_tells_what_the_cache_saved(harness: Make) -> 
     h.send("z")
     lines = h.send("/usage").text.splitlines()
     assert lines[0] == (
-        "test/model (turn): 2 calls, 2000 in (1600 read from the cache, 200 written, 200 fresh), "
-        "14 out"
+        "test/model (turn): 2 calls, 2,000 in (1,600 read from the cache, 200 written, 200 fresh), "
+        "14 out: price unknown"
     )
-    assert lines[1].startswith("test/other (turn): 1 calls, 10 in (0 read from the cache")
+    assert lines[1].startswith("test/other (turn): 1 call, 10 in (0 read from the cache")
     assert lines[2] == (
-        "The input cost as much as 620 fresh tokens; without cache 2010: 69 % saved."
+        "Cost: unknown, as the price of test/model, test/other is; the provider's cache saved 69 % "
+        "of the input."
     )
+
+
+LIST = """
+date: 2026-10-01
+free: [here]
+models: {test/model: {input: 2, output: 10, cache_read: 0.2, cache_write: 2.5,
+         long_prompt: {above: 5000, input: 4, output: 20}}}
+"""
+
+
+def test_usage_tells_money_where_the_price_is_known(harness: Make) -> None:
+    big = Usage(input=6000, output=100)
+    h = harness(Inspect, model=[answer(READ), answer(big), answer(big), answer(big)])
+    h.home.mkdir(exist_ok=True)
+    (h.home / "prices.yaml").write_text(LIST, "utf-8")
+    h.send("x")
+    # 100 fresh · 2 + 800 · 0.2 + 100 · 2.5 + 7 · 10 = 680 dollars for a million of each
+    assert h.send("/usage").text.splitlines()[-1] == (
+        "Cost: $0.0007 by prices of 2026-10-01; the provider's cache saved $0.0014."
+    )
+    h.send("y")  # a long prompt: 6000 · 4 + 100 · 20
+    assert "1,600" not in h.send("/usage").text
+    assert "Cost: $0.0267 by" in h.send("/usage").text
+    h.send("/model test/other")
+    h.send("z")
+    assert h.send("/usage").text.endswith("; without test/other.")
+
+
+def test_usage_of_a_local_server_is_free(harness: Make) -> None:
+    h = harness(Inspect, model=[answer(READ)])
+    h.home.mkdir(exist_ok=True)
+    (h.home / "prices.yaml").write_text(LIST.replace("[here]", "[test]"), "utf-8")
+    h.send("x")
+    assert h.send("/usage").text.endswith(": free (local)\nCost: free (local).")
 
 
 def test_usage_says_so_where_the_cache_cost_more(harness: Make) -> None:
     h = harness(Inspect, model=[answer(Usage(input=100, cache_write=100))])
     h.send("x")
-    assert h.send("/usage").text.endswith("125 fresh tokens; without cache 100: 25 % more.")
+    assert h.send("/usage").text.endswith("cache cost 25 % more of the input.")
 
 
 def test_context_tells_what_fills_the_window(harness: Make) -> None:

@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, Field
+from hookline_prices import Price, Rates
+from pydantic import BaseModel, ConfigDict, Field
 
 
-class Price(BaseModel):
+class OwnPrice(BaseModel):
     """What a model costs, in one currency, per million tokens."""
 
-    input: float = Field(ge=0, description="A million fresh tokens of input.")
-    output: float = Field(ge=0, description="A million tokens of output.")
+    model_config = ConfigDict(extra="forbid")
+
+    input: float = Field(ge=0, allow_inf_nan=False, description="Tokens of input.")
+    output: float = Field(ge=0, allow_inf_nan=False, description="Tokens of output.")
+    cache_read: float | None = Field(
+        None, ge=0, allow_inf_nan=False, description="Read from the cache; left out: as input."
+    )
+    cache_write: float | None = Field(
+        None, ge=0, allow_inf_nan=False, description="Written to it; left out: as input."
+    )
+    cache_write_1h: float | None = Field(
+        None, ge=0, allow_inf_nan=False, description="Kept for an hour; left out: as cache_write."
+    )
+
+    def price(self) -> Price:
+        """The price as the library has it; it has no date, because the person vouches for it."""
+        return Price(Rates(**self.model_dump()), date="")
 
 
 class InsightsConfig(BaseModel):
-    """Prices that are not in the list, or not right there."""
+    """Prices that are in no list, or not right there."""
 
-    prices: dict[str, Price] = Field(
+    prices: dict[str, OwnPrice] = Field(
         default_factory=dict,
         description="Prices by model, such as {gpt-5: {input: 1.25, output: 10}}; they go before "
-        "those of the list.",
+        "those of every list.",
     )
     currency: str = Field("$", max_length=8, description="The sign before an amount of money.")

@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 from hookline_hookspecs import Context, Host, Plugin, ToolError, ToolOutput, command, hookimpl, tool
 from hookline_hookspecs.hooks.boot import RegisterCli
+from hookline_prices import Prices
 
 from .config import InsightsConfig
 from .report import DAYS, BadDays, read_days
@@ -17,15 +18,25 @@ class Insights(Plugin[InsightsConfig]):
 
     def __init__(self, config: InsightsConfig, host: Host) -> None:
         super().__init__(config, host)
-        self._reporter = Reporter(config, host)
+        own = {model: price.price() for model, price in config.prices.items()}
+        self._prices = Prices(host.home, own, config.currency)
+        self._reporter = Reporter(self._prices, host)
+
+    @hookimpl
+    def setup(self, host: Host) -> None:
+        """Offer the prices, so that every plugin tells the same money."""
+        host.services.provide(Prices, self._prices)
 
     @hookimpl
     def register_cli(self, register: RegisterCli) -> None:
-        """Register ``hookline insights``."""
+        """Register ``hookline insights`` and ``hookline prices``."""
         from .cli import Cli
+        from .prices_cli import PricesCli
 
         help_ = "What was used over the last days: tokens, cost, tools, skills."
         register("insights", Cli(self._reporter).insights, help=help_)
+        help_ = "What models cost, and since when it is known; update takes a list of prices."
+        register("prices", PricesCli(self._prices, self.host).prices, help=help_)
 
     @tool(name="insights", read_only=True, paged=True, origin="workspace")
     async def insights_tool(self, ctx: Context, days: int = DAYS) -> ToolOutput:

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from typing import Any
 
-from hookline_hookspecs import Storage, StoreError
+from hookline_hookspecs import Storage, StoreError, Usage
 from hookline_hookspecs.host import Row
-
-from .prices import Prices
+from hookline_prices import Prices
 
 DAYS, MOST_DAYS = 7, 3650
 QUARTER = 900
-COUNTED = ("requests", "input", "cache_read", "cache_write", "output", "reasoning", "input_cost")
+TOKENS = ("input", "cache_read", "cache_write", "cache_write_1h", "output", "reasoning")
+COUNTED = ("requests", *TOKENS, "input_cost", "fresh")
 
 
 class BadDays(ValueError):
@@ -26,9 +26,12 @@ class BadDays(ValueError):
 class Report:
     """The usage of a period. ``chat`` is channel and chat id, None for all chats. ``since`` and
     ``until`` are Unix time in seconds. ``totals`` and each of ``models`` hold
-    ``requests input cache_read cache_write fresh output reasoning`` (tokens), ``input_cost`` (in
-    fresh tokens of input) and ``money``, None where a price is not known. ``by_day`` are tokens by
-    local day. ``learnt`` leaves out what no plugin records.
+    ``requests input cache_read cache_write cache_write_1h fresh output reasoning`` (tokens),
+    ``input_cost`` (in fresh tokens of input), ``money`` and ``saved`` by the provider's cache (US
+    dollars, None where a price is not known; in the totals, the sums of those that are). A model
+    has ``free`` besides, for one on a machine of one's own. ``prices_date`` is the day that the
+    oldest of the prices is from. ``by_day`` are tokens by local day. ``learnt`` leaves out what no
+    plugin records.
     """
 
     days: int
@@ -42,6 +45,7 @@ class Report:
     turns: Mapping[str, Mapping[str, int]]
     channels: Sequence[Mapping[str, Any]]
     learnt: Mapping[str, Any]
+    prices_date: str = ""
 
 
 def read_days(text: str | int | None) -> int:
@@ -73,7 +77,7 @@ async def report(
     since = datetime.combine(first, time.min).timestamp()
     channel, chat_id = chat or (None, None)
     where = {"since": since, "channel": channel, "chat_id": chat_id}
-    models = [_priced(row, prices) for row in await storage.fetch("models", **where)]
+    models = _models(await storage.fetch("models", **where), prices)
     return Report(
         days,
         since,
@@ -86,22 +90,40 @@ async def report(
         _turns(await storage.fetch("turns", **where)),
         [dict(row) for row in await storage.fetch("channels", **where)],
         await _learnt(storage, where),
+        prices.date(*(one["model"] for one in models)),
     )
 
 
+def _models(rows: Sequence[Row], prices: Prices) -> list[dict[str, Any]]:
+    """Each model once, those with the most tokens first."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        one = {name: row[name] for name in COUNTED if name != "fresh"} | _priced(row, prices)
+        known = found.setdefault(row["model"], {"model": row["model"], **dict.fromkeys(one, 0)})
+        for name, value in one.items():
+            known[name] = None if value is None or known[name] is None else known[name] + value
+    for model, one in found.items():
+        one["free"] = prices.free(model)
+    return sorted(found.values(), key=lambda one: (-one["input"] - one["output"], one["model"]))
+
+
 def _priced(row: Row, prices: Prices) -> dict[str, Any]:
-    fresh = row["input"] - row["cache_read"] - row["cache_write"]
-    money = prices.money(row["model"], row["input_cost"], row["output"])
-    return {**row, "fresh": fresh, "money": money}
+    usage = Usage(**{name: row[name] for name in TOKENS})
+    prompt = row["thousands"] * 1000 + 1
+    return {
+        "fresh": usage.fresh,
+        "money": prices.cost(row["model"], usage, prompt),
+        "saved": prices.saved(row["model"], usage, prompt),
+    }
 
 
 def _totals(models: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The sums; those of money over the models whose price is known."""
-    totals: dict[str, Any] = {
-        name: sum(one[name] for one in models) for name in (*COUNTED, "fresh")
-    }
-    known = [one["money"] for one in models if one["money"] is not None]
-    return {**totals, "money": sum(known) if known else None}
+    totals: dict[str, Any] = {name: sum(one[name] for one in models) for name in COUNTED}
+    for name in ("money", "saved"):
+        known = [one[name] for one in models if one[name] is not None]
+        totals[name] = sum(known) if known else None
+    return totals
 
 
 def _by_day(quarters: Sequence[Row], first: date, days: int) -> dict[str, int]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from hookline_hookspecs import Host
+from hookline_prices import Prices
 
-from .config import InsightsConfig
-from .prices import Prices
 from .report import Report, report
 from .text import text
 
@@ -13,15 +12,14 @@ from .text import text
 class Reporter:
     """Makes reports; shared by the tool, the slash command and the command line."""
 
-    def __init__(self, config: InsightsConfig, host: Host) -> None:
-        self._config = config
+    def __init__(self, prices: Prices, host: Host) -> None:
+        self._prices = prices
         self._host = host
 
     async def report(self, days: int, chat: tuple[str, str] | None) -> Report:
         """The numbers of ``days`` days, of a chat (channel and id) or of all."""
-        prices = Prices(self._config.prices)
-        return await report(self._host.storage, days, self._host.now(), chat, prices)
+        return await report(self._host.storage, days, self._host.now(), chat, self._prices)
 
     def text(self, found: Report) -> str:
         """The report for people."""
-        return text(found, self._config.currency, Prices({}).date)
+        return text(found, self._prices.formatted)

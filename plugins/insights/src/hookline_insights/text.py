@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
+
+from hookline_prices import FREE
 
 from .report import Report
+
+Money: TypeAlias = Callable[[float | None], str]
+"""Writes an amount, or ``unknown`` for None."""
 
 WIDTH = 20
 """Characters of the longest bar."""
@@ -20,7 +25,7 @@ FAILED = ("error", "budget", "max_iterations")
 _KINDS = {"agent": "of sub-agents", "review": "of reviews"}
 
 
-def text(report: Report, currency: str, price_date: str) -> str:
+def text(report: Report, money: Money) -> str:
     """Return the whole report, one paragraph per section; empty sections are left out."""
     since = datetime.fromtimestamp(report.since)
     whose = "all chats" if report.chat is None else "this chat"
@@ -28,14 +33,13 @@ def text(report: Report, currency: str, price_date: str) -> str:
     if not report.totals["requests"] and not report.turns:
         return f"{head}: nothing was asked of a model."
     parts = [
-        "\n".join([head, _turns(report), *_tokens(report.totals)]),
+        "\n".join([head, *_cost(report, money), _turns(report), *_tokens(report.totals)]),
         _section("Tokens by day", _days(report.by_day)),
-        _section("By model", _models(report.models, currency)),
+        _section("By model", _models(report.models, money)),
         _section("Tools", _tools(report.tools)),
         _section("Skills used", _skills(report.learnt.get("skills_used", ()))),
         _section("Learnt", _learnt(report.learnt)),
         _section("Sessions by channel", _channels(report.channels)),
-        _money(report, currency, price_date),
     ]
     return "\n\n".join(part for part in parts if part)
 
@@ -89,7 +93,6 @@ def _tokens(totals: Mapping[str, Any]) -> list[str]:
         f"{totals['cache_read']:,} read from the cache ({share:.0f} %), "
         f"{totals['cache_write']:,} written to it",
         f"Tokens out: {totals['output']:,}, of them {totals['reasoning']:,} of reasoning",
-        f"The input cost as much as {totals['input_cost']:,.0f} fresh tokens",
     ]
 
 
@@ -101,14 +104,13 @@ def _days(by_day: Mapping[str, int]) -> list[tuple[str, float, str]]:
     return [(day, tokens, f"{tokens:,}") for day, tokens in sums]
 
 
-def _models(models: Sequence[Mapping[str, Any]], currency: str) -> list[tuple[str, float, str]]:
+def _models(models: Sequence[Mapping[str, Any]], money: Money) -> list[tuple[str, float, str]]:
     rows = []
     for one in models:
-        cost = f"{one['input_cost']:,.0f} units of input"
-        if one["money"] is not None:
-            cost += f", {currency}{one['money']:.2f}"
+        cost = FREE if one["free"] else money(one["money"])
+        cost = f"cost {cost}" if cost == "unknown" else cost
         words = f"{_count(one['requests'], 'request')}, {one['input']:,} in, {one['output']:,} out"
-        rows.append((one["model"], one["input"] + one["output"], f"{words}; {cost}"))
+        rows.append((one["model"], one["input"] + one["output"], f"{cost}; {words}"))
     return rows
 
 
@@ -145,16 +147,24 @@ def _channels(channels: Sequence[Mapping[str, Any]]) -> list[tuple[str, float, s
     ]
 
 
-def _money(report: Report, currency: str, price_date: str) -> str:
-    """Return the cost by the known prices, and the models whose price is unknown."""
+def _cost(report: Report, money: Money) -> list[str]:
+    """What was paid, what the cache saved, and which models' prices are not known."""
+    if not report.models:
+        return []
+    unknown = [_shown(one["model"]) for one in report.models if one["money"] is None]
     if report.totals["money"] is None:
-        return ""
-    unknown = [one["model"] for one in report.models if one["money"] is None]
-    without = f", without {', '.join(map(_shown, unknown))}" if unknown else ""
-    return (
-        f"About {currency}{report.totals['money']:.2f} by list prices of {price_date} and those of "
-        f"your settings{without}."
-    )
+        return [f"Cost: unknown; no price is known of {', '.join(unknown)} (hookline prices list)"]
+    if all(one["free"] for one in report.models):
+        return [f"Cost: {FREE}"]
+    since = report.prices_date or "your settings"
+    parts = [f"Cost: {money(report.totals['money'])} by prices of {since}"]
+    saved = report.totals["saved"]
+    if round(saved, 4):
+        told = f"saved {money(saved)}" if saved > 0 else f"cost {money(-saved)} more"
+        parts.append(f"the provider's cache {told}")
+    if unknown:
+        parts.append(f"without {', '.join(unknown)}, whose price is unknown")
+    return ["; ".join(parts)]
 
 
 def _count(number: int, word: str) -> str:

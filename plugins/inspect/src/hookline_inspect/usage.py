@@ -3,39 +3,89 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from hookline_hookspecs import Context, ImageBlock, Message
+from hookline_hookspecs import Context, ImageBlock, Message, Usage
+from hookline_prices import FREE, Prices
 
 from .output import table, tokens
 from .service import inspection
 
+TOKENS = ("input", "cache_read", "cache_write", "cache_write_1h", "output")
+
+
+@dataclass
+class _Spent:
+    """The calls of one model for one purpose; ``money`` and ``saved`` are None if unknown."""
+
+    calls: int = 0
+    usage: Usage = field(default_factory=Usage)
+    money: float | None = 0.0
+    saved: float | None = 0.0
+
+    def add(self, row: Mapping[str, Any], prices: Prices) -> None:
+        used = Usage(**{name: row[name] for name in TOKENS}, input_cost=row["input_cost"])
+        prompt = row["thousands"] * 1000 + 1
+        self.calls += row["requests"]
+        self.usage += used
+        self.money = _plus(self.money, prices.cost(row["model"], used, prompt))
+        self.saved = _plus(self.saved, prices.saved(row["model"], used, prompt))
+
 
 async def usage(ctx: Context) -> str:
-    """Tokens of the session by model and purpose, and what the cache saved."""
+    """What the session cost, by model and purpose, and what the provider's cache saved."""
     rows = await ctx.host.storage.fetch("usage", id=ctx.session.id)
     if not rows:
         return "No model call yet."
-    lines = [_spent(row) for row in rows]
-    return "\n".join([*lines, _saved(rows)])
+    prices = Prices.of(ctx.host)
+    found: dict[tuple[str, str], _Spent] = {}
+    for row in rows:
+        found.setdefault((row["model"], row["purpose"]), _Spent()).add(row, prices)
+    lines = [_line(*name, spent, prices) for name, spent in found.items()]
+    return "\n".join([*lines, _cost(found, prices)])
 
 
-def _spent(row: Mapping[str, Any]) -> str:
-    fresh = row["input"] - row["cache_read"] - row["cache_write"]
+def _plus(sum_: float | None, amount: float | None) -> float | None:
+    return None if sum_ is None or amount is None else sum_ + amount
+
+
+def _line(model: str, purpose: str, spent: _Spent, prices: Prices) -> str:
+    used = spent.usage
+    money = FREE if prices.free(model) else prices.formatted(spent.money)
     return (
-        f"{row['model']} ({row['purpose']}): {row['requests']} calls, {row['input']} in "
-        f"({row['cache_read']} read from the cache, {row['cache_write']} written, {fresh} fresh), "
-        f"{row['output']} out"
+        f"{model} ({purpose}): {spent.calls} call{'s' * (spent.calls != 1)}, {used.input:,} in "
+        f"({used.cache_read:,} read from the cache, {used.cache_write:,} written, {used.fresh:,} "
+        f"fresh), {used.output:,} out: {'price unknown' if spent.money is None else money}"
     )
 
 
-def _saved(rows: Sequence[Mapping[str, Any]]) -> str:
-    """What the input cost, in fresh tokens of input, which it would all be without a cache."""
-    cost, without = sum(row["input_cost"] for row in rows), sum(row["input"] for row in rows)
-    share = 100 * (1 - cost / without) if without else 0.0
-    told = f"{share:.0f} % saved" if share >= 0 else f"{-share:.0f} % more"
-    return f"The input cost as much as {cost:.0f} fresh tokens; without cache {without}: {told}."
+def _cost(found: Mapping[tuple[str, str], _Spent], prices: Prices) -> str:
+    """The sums of what is known, and what is not."""
+    models = [model for model, _ in found]
+    if all(prices.free(model) for model in models):
+        return f"Cost: {FREE}."
+    known = [spent for spent in found.values() if spent.money is not None]
+    unknown = dict.fromkeys(model for (model, _), spent in found.items() if spent.money is None)
+    if not known:
+        cached = _cached(sum((spent.usage for spent in found.values()), Usage()))
+        return f"Cost: unknown, as the price of {', '.join(unknown)} is; {cached}."
+    money = sum(spent.money or 0.0 for spent in known)
+    saved = sum(spent.saved or 0.0 for spent in known)
+    since = prices.date(*models) or "your settings"
+    told = f"Cost: {prices.formatted(money)} by prices of {since}"
+    if round(saved, 4):
+        effect = "saved" if saved > 0 else "cost more by"
+        told += f"; the provider's cache {effect} {prices.formatted(abs(saved))}"
+    return f"{told}{'; without ' + ', '.join(unknown) if unknown else ''}."
+
+
+def _cached(used: Usage) -> str:
+    """What the provider's cache saved of the input, which it would all be paid for without."""
+    share = 100 * (1 - used.input_cost / used.input) if used.input else 0.0
+    told = f"saved {share:.0f} %" if share >= 0 else f"cost {-share:.0f} % more"
+    return f"the provider's cache {told} of the input"
 
 
 async def context(ctx: Context) -> str:

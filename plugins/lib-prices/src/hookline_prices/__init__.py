@@ -16,22 +16,26 @@ from __future__ import annotations
 
 from hookline_hookspecs import Usage
 
-from .price import Price, Rates, formatted
+from .price import RATES, Price, Rates, formatted
 from .prices import FREE, NAME, Prices, packaged
 from .reading import BadPrices, PriceList, read_list
+from .updating import changes, save
 
 __all__ = [
     "FREE",
     "NAME",
+    "RATES",
     "BadPrices",
     "Price",
     "PriceList",
     "Prices",
     "Rates",
+    "changes",
     "cost",
     "formatted",
     "packaged",
     "read_list",
+    "save",
 ]
 
 

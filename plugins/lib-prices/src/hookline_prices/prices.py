@@ -116,9 +116,13 @@ class Prices:
             yield from found.values()
 
     def date(self, *models: str) -> str:
-        """Return the day that the oldest price of these models is from; without any, the list's."""
-        known = [price.date for model in models if (price := self.price(model)) and price.date]
-        return min(known) if known else self._lists()[0].date
+        """Return the day that the oldest price of these models is from; without any, the list's.
+
+        Empty if all prices of these models are the settings' own.
+        """
+        known = [price.date for model in models if (price := self.price(model))]
+        dated = [day for day in known if day]
+        return min(dated) if dated else "" if known else self._lists()[0].date
 
     def all(self) -> dict[str, Price]:
         """Return every known price by model."""

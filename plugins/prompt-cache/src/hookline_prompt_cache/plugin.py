@@ -22,6 +22,7 @@ from hookline_hookspecs import (
     WireRequest,
     hookimpl,
 )
+from hookline_prices import Prices
 
 from .cache_key import FIELD, cache_key, refuses_key
 from .config import PromptCacheConfig
@@ -131,7 +132,7 @@ class PromptCache(Plugin[PromptCacheConfig]):
 
     def _count(self, ctx: Context, response: ModelResponse, sending: _Sending) -> None:
         now = ctx.host.now()
-        ctx.stash.of(TurnCost).add(response, now)
+        ctx.stash.of(TurnCost).add(response, now, Prices.of(ctx.host))
         known = ctx.stash.session
         estimate: Estimate = known.setdefault("estimate", Estimate())
         estimate.counted(sending.model, sending.size, response.usage.input)

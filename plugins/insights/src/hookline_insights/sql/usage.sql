@@ -1,14 +1,17 @@
 -- Everything since a moment (Unix time in seconds). With `channel` null it is that of all chats, also
 -- of sessions that were deleted since, whose costs core keeps.
 
+-- By thousands of tokens in the prompt, because some models cost more where it is long: a row of
+-- `thousands` n holds requests of 1000 n + 1 to 1000 (n + 1) tokens.
 -- name: models
-SELECT u.model, COUNT(*) AS requests, SUM(u.input) AS input, SUM(u.cache_read) AS cache_read,
-       SUM(u.cache_write) AS cache_write, SUM(u.output) AS output, SUM(u.reasoning) AS reasoning,
-       SUM(u.input_cost) AS input_cost
+SELECT u.model, (u.input - 1) / 1000 AS thousands, COUNT(*) AS requests, SUM(u.input) AS input,
+       SUM(u.cache_read) AS cache_read, SUM(u.cache_write) AS cache_write,
+       SUM(u.cache_write_1h) AS cache_write_1h, SUM(u.output) AS output,
+       SUM(u.reasoning) AS reasoning, SUM(u.input_cost) AS input_cost
 FROM usage u LEFT JOIN sessions s ON s.id = u.session_id
 WHERE u.created >= :since
   AND (:channel IS NULL OR (s.channel = :channel AND s.chat_id = :chat_id))
-GROUP BY u.model ORDER BY SUM(u.input + u.output) DESC, u.model;
+GROUP BY u.model, (u.input - 1) / 1000;
 
 -- By quarters of an hour, which every local day begins with.
 -- name: quarters

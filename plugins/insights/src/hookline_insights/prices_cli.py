@@ -1,0 +1,135 @@
+"""``hookline prices``, as Typer reads it. Imported when the command line is built."""
+
+from __future__ import annotations
+
+import json as jsonlib
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from hookline_hookspecs import CommandError, HooklineError, Host
+from hookline_prices import (
+    NAME,
+    RATES,
+    BadPrices,
+    Price,
+    PriceList,
+    Prices,
+    changes,
+    read_list,
+    save,
+)
+
+SHOWN_PROBLEMS = 10
+LEGEND = (
+    "US dollars per million tokens; read and write are the cache's. Any other model is of unknown\n"
+    "price; local servers (ollama, vllm, lmstudio) are free."
+)
+_Action = Annotated[str, typer.Argument(help="list, or update with a file or a URL.")]
+_Source = Annotated[str | None, typer.Argument(help="What to update from.")]
+
+
+class PricesCli:
+    """The command, called by its name."""
+
+    def __init__(self, prices: Prices, host: Host) -> None:
+        self._prices = prices
+        self._host = host
+
+    async def prices(
+        self,
+        action: _Action = "list",
+        source: _Source = None,
+        json: Annotated[bool, typer.Option("--json", help="JSON, of list.")] = False,
+    ) -> None:
+        """What models cost, and since when it is known; update takes a list of prices."""
+        if action == "list" and source is None:
+            self._list(json)
+        elif action == "update" and source is not None:
+            await self._update(source)
+        else:
+            raise CommandError("write `hookline prices list` or `hookline prices update FILE|URL`")
+
+    def _list(self, json: bool) -> None:
+        found = sorted(self._prices.all().items())
+        if json:
+            rows = [{"model": model, **asdict(price)} for model, price in found]
+            _print(jsonlib.dumps({"date": self._prices.date(), "models": rows}))
+            return
+        _print(f"{_table(found)}\n\n{LEGEND}")
+
+    async def _update(self, source: str) -> None:
+        before = self._prices.all()
+        text = await self._fetched(source) if _is_url(source) else _file(Path(source))
+        try:
+            found = read_list(text, source)
+        except BadPrices as error:
+            raise CommandError(_problems(source, error), 1) from None
+        path = self._host.home / NAME
+        try:
+            save(path, text)
+        except OSError as error:
+            raise CommandError(f"{path}: cannot be written: {error.strerror}.", 1) from None
+        _print(_told(found, before, self._prices.all(), path))
+
+    async def _fetched(self, url: str) -> str:
+        try:
+            response = await self._host.http.get(url, max_bytes=2_000_000)
+        except HooklineError as error:
+            raise CommandError(f"{url}: {error}", 1) from None
+        if response.status >= 400:
+            raise CommandError(f"{url} answered with the status {response.status}.", 1)
+        return response.body.decode("utf-8", "replace")
+
+
+def _is_url(source: str) -> bool:
+    return source.lower().startswith(("http://", "https://"))
+
+
+def _file(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise CommandError(f"{path}: {error.strerror}.", 1) from None
+    except UnicodeDecodeError:
+        raise CommandError(f"{path}: is not a text in UTF-8.", 1) from None
+
+
+def _problems(source: str, error: BadPrices) -> str:
+    shown = error.problems[:SHOWN_PROBLEMS]
+    more = len(error.problems) - len(shown)
+    last = [f"… and {more} more"] if more else []
+    return "\n".join([*shown, *last, f"{source} was not taken; the prices are as they were."])
+
+
+def _told(found: PriceList, before: dict[str, Price], after: dict[str, Price], path: Path) -> str:
+    changed = changes(before, after)
+    head = f"{len(found.models)} prices of {found.date} are in {path}."
+    return "\n".join([head, *changed] if changed else [head, "No price has changed."])
+
+
+def _table(found: list[tuple[str, Price]]) -> str:
+    rows = [("model", *(name.removeprefix("cache_").replace("_", " ") for name in RATES), "of")]
+    for model, price in found:
+        rates = [_rate(getattr(price.rates, name)) for name in RATES]
+        rows.append((model, *rates, price.date or "your settings"))
+        if price.long is not None:
+            rates = [_rate(getattr(price.long, name)) for name in RATES]
+            rows.append((f"  above {price.above:,} tokens of input", *rates, ""))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        numbers = [f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True)]
+        lines.append("  ".join([f"{row[0]:<{widths[0]}}", *numbers]).rstrip())
+    return "\n".join(lines)
+
+
+def _rate(rate: float | None) -> str:
+    return "-" if rate is None else f"{rate:.2f}" if round(rate, 2) == rate else f"{rate:g}"
+
+
+def _print(text: str) -> None:
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "replace").decode(encoding) + "\n")
