@@ -46,16 +46,20 @@ class TerminalChannel:
         self._host = host
         self._config = config
         self._front: Front | None = None
-        self._conversation: Conversation | None = None
         self.session: str | None = None
         """The session that the chat continues or begins."""
+        self.resumed = False
+        """Whether that is an earlier one, whose last messages are shown."""
+        self._conversation: Conversation | None = None
         self._connected: list[tuple[str, Any]] = []
         self._task: asyncio.Task[None] | None = None
         self._one_at_a_time = asyncio.Lock()
 
     async def start(self) -> None:
         """Begin to read."""
-        self._conversation = conversation = Conversation(self._host, self.session)
+        self._conversation = conversation = Conversation(
+            self._host, self.session, resumed=self.resumed
+        )
         self._front = self._choose(conversation)
         for receivers in (conversation.receivers, self._front.receivers):
             for signal, receiver in receivers.items():
@@ -71,6 +75,11 @@ class TerminalChannel:
         from .plain import Plain
 
         return Plain(conversation, self._config)
+
+    @property
+    def open_session(self) -> str | None:
+        """The session that is open or was at the end, if anything was said in it."""
+        return self._conversation.opened if self._conversation is not None else None
 
     async def wait(self) -> None:
         """Return at the end of the input, when the last message is answered."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import uuid
 from collections.abc import Callable, Coroutine
 from datetime import date
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
-from hookline_hookspecs import CommandError, Host, Modes
+from hookline_hookspecs import CommandError, Conversations, Host, Modes
 from hookline_hookspecs.inspection import Inspection
 
 if TYPE_CHECKING:
@@ -17,28 +19,39 @@ if TYPE_CHECKING:
 
     from .channel import TerminalChannel
 
-USAGE = 2
+_GENERATED = re.compile(r"\d{8}-[0-9a-f]{8}")
+SESSION = "Continue or create this session."
+CONTINUE = "Go on with the session last used in this folder."
+RESUME = "Go back to session ID, or choose one from a list."
+RESUMED_ID = "With --resume: the session, or the beginning of its id."
 
 
 def chat_on(host: Host, channel: TerminalChannel) -> Callable[..., Coroutine[Any, Any, None]]:
     """The command, for this channel."""
 
     async def chat(
-        session: Annotated[
-            str | None, typer.Option(help="Continue or create this session.")
+        resumed: Annotated[
+            str | None, typer.Argument(metavar="[ID]", help=RESUMED_ID, show_default=False)
         ] = None,
+        session: Annotated[str | None, typer.Option(help=SESSION)] = None,
+        continue_: Annotated[bool, typer.Option("--continue", "-c", help=CONTINUE)] = False,
+        resume: Annotated[bool, typer.Option("--resume", "-r", help=RESUME)] = False,
         model: Annotated[str | None, typer.Option(help="provider/model.")] = None,
         mode: Annotated[str | None, typer.Option(help="ask, auto, plan or yolo.")] = None,
     ) -> None:
         """Talk in the terminal."""
-        if session is not None and not _good_id(session):
-            _tell("hookline: a session's id is 1 to 200 printable characters without a slash")
-            raise SystemExit(USAGE)
+        _check_options(session, continue_, resume, resumed)
         core = host.services[Inspection]
         core.check_model(core.default_model())
         for line in core.plugin_problems():
             _tell(f"hookline: warning: {line}")
-        channel.session = session or f"{date.today():%Y%m%d}-{uuid.uuid4().hex[:8]}"
+        earlier = await _earlier(host, session, continue_, resume, resumed)
+        if earlier is not None:
+            await host.services[Conversations].reopen(earlier)
+        elif resume:
+            return
+        channel.resumed = earlier is not None
+        channel.session = earlier or session or f"{date.today():%Y%m%d}-{uuid.uuid4().hex[:8]}"
         if mode is not None:
             await _choose_mode(host, channel.session, mode)
         await channel.start()
@@ -46,9 +59,57 @@ def chat_on(host: Host, channel: TerminalChannel) -> Callable[..., Coroutine[Any
             await channel.wait()
         finally:
             await channel.stop()
-        _tell(f"Continue with: hookline chat --session {channel.session}")
+        if channel.open_session is not None:
+            _tell(f"Continue with: hookline chat --session {channel.open_session}")
 
     return chat
+
+
+def _check_options(session: str | None, continue_: bool, resume: bool, resumed: str | None) -> None:
+    """Raise ``CommandError`` for options that exclude each other."""
+    if session is not None and not _good_id(session):
+        raise CommandError("a session's id is 1 to 200 printable characters without a slash")
+    if (session is not None) + continue_ + resume > 1:
+        raise CommandError("choose one of --session, --continue and --resume")
+    if resumed is not None and not resume:
+        raise CommandError(
+            f"chat takes no message; `hookline run {resumed!r}` answers one, and "
+            f"`hookline chat --resume {resumed}` goes back to a session"
+        )
+
+
+async def _earlier(
+    host: Host, session: str | None, continue_: bool, resume: bool, resumed: str | None
+) -> str | None:
+    """Return the id of the earlier session that is meant, None for none of them.
+
+    A name that a person gave stands for what is said under it now; an id that Hookline made means
+    that one session, however old it is.
+    """
+    from .past import last_session, past_sessions, session_called
+
+    if session is not None and _GENERATED.fullmatch(session):
+        known = [one.id for one in await past_sessions(host)]
+        return session if session in known else None
+    if continue_:
+        return await last_session(host, host.paths.workspace)
+    if resumed is not None:
+        return await session_called(host, resumed)
+    return await _picked(host) if resume else None
+
+
+async def _picked(host: Host) -> str | None:
+    from .channel import is_terminal
+    from .past import past_sessions, recap
+
+    if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
+        raise CommandError("there is no terminal to choose on; name a session: --resume ID")
+    found = await past_sessions(host)
+    if not found:
+        raise CommandError("there is no session to resume yet; `hookline chat` begins one")
+    from .picker import pick
+
+    return await pick(found, partial(recap, host))
 
 
 async def _choose_mode(host: Host, session: str, mode: str) -> None:

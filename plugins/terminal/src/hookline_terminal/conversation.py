@@ -6,29 +6,44 @@ import asyncio
 import getpass
 import os
 import uuid
+from collections import deque
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from hookline_hookspecs import Attachment, Failure, Host, Inbound, Reply, Turn
+from hookline_hookspecs import Attachment, Failure, Host, Inbound, Reply, Session, Turn
 
 from .activity import CHANNEL, is_chat, plugin_view
+from .past import CHAT
 
 if TYPE_CHECKING:
     from .shell_escape import Ran
 
-CHAT = "default"
 LEAVE = frozenset({"/exit", "/quit"})
 """What ends the chat; every other command is for core."""
+RESUME = "/resume"
+"""The command that goes to another session; what is sent after it belongs there."""
+AT_ONCE = frozenset({"/stop"})
+"""What does not wait for it."""
 
 
 class Conversation:
     """Sends messages in and knows from the signals which of them are being worked on.
 
     ``session`` is the session they belong to; without it, the one that was last talked in.
+    ``resumed`` says that it is an earlier one.
     """
 
-    def __init__(self, host: Host, session: str | None = None) -> None:
+    def __init__(self, host: Host, session: str | None = None, *, resumed: bool = False) -> None:
         self._host = host
-        self._session = session
+        self.session = session
+        """The session that messages are sent to; one that has ended leads to its successor."""
+        self.resumed = session if resumed else None
+        """An earlier session whose last messages are not shown yet."""
+        self.opened = self.resumed
+        """The session that is open and in which something was said, if there is one."""
+        self._resuming: str | None = None
+        self._after: deque[Inbound] = deque()
+        """Messages that wait until it is known which session they belong to."""
         self._user = _user()
         self._own: set[str] = set()
         self._failed: set[str] = set()
@@ -51,6 +66,8 @@ class Conversation:
             "start_of_turn": self._started,
             "on_error": self._went_wrong,
             "settled": self._settled,
+            "resumed": self._moved,
+            "end_of_session": self._ended,
         }
 
     @property
@@ -68,7 +85,7 @@ class Conversation:
             text=text,
             attachments=attachments,
             received=self._host.now(),
-            session_id=self._session,
+            session_id=self.session,
             private=True,
             sender=self._user,
         )
@@ -76,8 +93,20 @@ class Conversation:
         if self._ran and not text.startswith("/"):
             self._ran_before[message.message_id] = tuple(self._ran)
             self._ran.clear()
-        await self._host.receive(message)
+        if self._resuming is not None and text.strip().casefold() not in AT_ONCE:
+            self._after.append(message)
+        else:
+            await self._send(message)
         return message.message_id
+
+    async def _send(self, message: Inbound) -> None:
+        if _is_resume(message.text):
+            self._resuming = message.message_id
+        await self._host.receive(replace(message, session_id=self.session))
+
+    async def _send_after(self) -> None:
+        while self._after and self._resuming is None:
+            await self._send(self._after.popleft())
 
     def keep(self, ran: Ran) -> None:
         """Have the next message tell what a command of the person came to."""
@@ -113,6 +142,18 @@ class Conversation:
         self.turns.discard(message_id)
         self._ran_before.pop(message_id, None)
         self.changed.set()
+        if message_id == self._resuming:
+            self._resuming = None
+            self._host.spawn(self._send_after(), "send what was said meanwhile")
+
+    def _moved(self, session_id: str, ctx: Any = None) -> None:
+        """``/resume`` has gone back to a session."""
+        if self._resuming is not None:
+            self.session = self.current = self.opened = self.resumed = session_id
+
+    def _ended(self, session: Session, ctx: Any = None) -> None:
+        if session.id == self.opened:
+            self.opened = None
 
     def _settled(self, inbound: Inbound, ctx: Any = None) -> None:
         """A message needs no further work, whether or not it had a reply."""
@@ -128,12 +169,18 @@ class Conversation:
         if turn.session.channel == CHANNEL and turn.session.kind == "chat":
             self.turns.add(turn.inbound.message_id)
             self.current = turn.session.id
+            if turn.inbound.message_id in self._own:
+                self.opened = turn.session.id
             self.changed.set()
 
     def _went_wrong(self, _failure: Failure, ctx: Any = None) -> None:
         view = plugin_view(ctx)
         if view is not None and is_chat(ctx):
             self._failed.add(view.turn.inbound.message_id)
+
+
+def _is_resume(text: str) -> bool:
+    return [word.casefold() for word in text.split(None, 1)[:1]] == [RESUME]
 
 
 def _user() -> str:

@@ -24,7 +24,8 @@ from prompt_toolkit.patch_stdout import patch_stdout
 from .activity import attachment_line, call_line, is_chat, is_followed, notice_line, result_line
 from .asking import ask, question_text
 from .config import TerminalConfig
-from .conversation import LEAVE, Conversation
+from .conversation import LEAVE, RESUME, Conversation
+from .folding import Typed
 from .input_line import PAUSED, Around, InputLine
 from .own_commands import OwnCommands, own_completer
 from .screen import Screen
@@ -39,6 +40,7 @@ class Interactive:
     """The person at the keyboard. Everything happens in the event loop's thread."""
 
     def __init__(self, host: Host, config: TerminalConfig, conversation: Conversation) -> None:
+        self._host = host
         self._config = config
         self._conversation = conversation
         self._screen = Screen(sys.stdout)
@@ -104,6 +106,7 @@ class Interactive:
     async def run(self) -> None:
         """Read and send until the person leaves."""
         self._say(GREETING, DIM)
+        await self._recall()
         # Raw all the time, so that no key is lost between two prompts.
         with patch_stdout(raw=True), self._interrupts_told(), self._input.app.input.raw_mode():
             while True:
@@ -117,6 +120,8 @@ class Interactive:
                     continue
                 if typed is None or typed.text.strip().casefold() in LEAVE:
                     break
+                if typed.text.strip().casefold() == RESUME:
+                    typed = await self._picked()
                 if typed.text.strip():
                     self._screen.write(f"{BOLD}› {_echo(typed.shown)}{PLAIN}")
                     if not self._own.take(typed.text):
@@ -159,6 +164,36 @@ class Interactive:
                 while talk.turns:
                     talk.changed.clear()
                     await talk.changed.wait()
+
+    # Earlier sessions
+
+    async def _picked(self) -> Typed:
+        """The command for the session that the person chooses; empty for none."""
+        from .past import past_sessions, recap
+        from .picker import pick
+
+        def running(app: Any) -> None:
+            self._screen.app = app
+
+        found = await past_sessions(self._host)
+        if not found:
+            self._say("There is no session to resume yet.", DIM)
+            return Typed("", "")
+        try:
+            chosen = await pick(found, partial(recap, self._host), running)
+        finally:
+            self._screen.app = None
+        line = f"{RESUME} {chosen}" if chosen else ""
+        return Typed(line, line)
+
+    async def _recall(self) -> None:
+        """Show what was said last in the session that was gone back to."""
+        session, self._conversation.resumed = self._conversation.resumed, None
+        if session is not None:
+            from .past import recap
+
+            lines = await recap(self._host, session, _width())
+            self._say("\n".join(lines), DIM)
 
     # Questions
 
@@ -215,6 +250,8 @@ class Interactive:
         talk.answered(reply)
         self._catch_up()
         self._screen.redraw()
+        if talk.resumed is not None:
+            self._host.spawn(self._recall(), "show what was said last")
 
     def _started(self, turn: Turn, ctx: Any = None) -> None:
         if is_chat(ctx):

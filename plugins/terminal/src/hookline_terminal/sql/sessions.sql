@@ -1,0 +1,9 @@
+-- What core keeps of the terminal's conversations, read from its tables.
+
+-- name: conversations
+SELECT s.id, s.title, s.turns, s.updated, s.workspace,
+       (SELECT m.text FROM messages m WHERE m.session_id = s.id AND m.role = 'user' AND m.text <> ''
+        ORDER BY m.seq LIMIT 1) AS first_words
+FROM sessions s
+WHERE s.channel = 'terminal' AND s.chat_id = :chat_id AND s.kind = 'chat' AND s.turns > 0
+ORDER BY s.updated DESC, s.created DESC LIMIT :limit;
