@@ -41,12 +41,11 @@ def run_on(host: Host) -> Callable[..., None]:
         trace: Annotated[bool, _option("Record it for hookline trace.", "--trace")] = False,
     ) -> None:
         """Run one turn and print the answer."""
-        from .output import JsonLines, Plain
         from .pictures import attachment
         from .turn import Request
 
         asks_nobody = no_input or not sys.stdin.isatty() or prompt == "-"
-        show: Output = JsonLines(sys.stdout, host.now) if json else Plain(sys.stdout)
+        show = _output(host, json)
         try:
             request = Request(
                 text=_prompt(prompt),
@@ -67,6 +66,15 @@ def run_on(host: Host) -> Callable[..., None]:
     return run
 
 
+def _output(host: Host, json: bool) -> Output:
+    from .output import JsonLines, Plain
+    from .screen import Screen, draws
+
+    if json:
+        return JsonLines(sys.stdout, host.now)
+    return Screen(sys.stdout) if draws(sys.stdout) else Plain(sys.stdout)
+
+
 def _in_hookline(ctx: typer.Context, request: Request, show: Output, trace: bool) -> int:
     """Start Hookline, run the turn and return the exit code; plugins' prints go to stderr."""
     from .turn import run_turn
@@ -79,8 +87,14 @@ def _in_hookline(ctx: typer.Context, request: Request, show: Output, trace: bool
 
 
 def _prompt(text: str) -> str:
+    """The prompt, from stdin if it is ``-``, else with what comes through a pipe behind it."""
+    from .stdin import behind
+    from .turn import is_command
+
     if text == "-":
         text = sys.stdin.buffer.read().decode("utf-8", "replace")
+    elif text.strip() and not is_command(text):
+        text = behind(text)
     if not text.strip():
         raise CommandError("the prompt is empty; write what to do, or - to read it from stdin")
     return text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
@@ -21,10 +22,17 @@ from hookline_hookspecs import (
     ToolResult,
     Turn,
 )
+from hookline_markdown import fitted, one_line, readable
+from hookline_prices import Prices
+
+from .advice import for_command_line
 
 USAGE = ("input", "cache_read", "cache_write", "output", "reasoning")
 LONGEST = 100
-"""Characters of a tool call's arguments on a terminal."""
+"""Characters of a line about a tool call."""
+LONGEST_FAILURE = 400
+REFUSAL = "Denied: "
+"""How the text of a refused call begins (CONTRACT)."""
 _LINE_ENDS = {0x2028: "\\u2028", 0x2029: "\\u2029", 0x85: "\\u0085"}
 """They end a line for some readers, and JSON allows them raw."""
 
@@ -43,33 +51,49 @@ class Output(Protocol):
 
 
 class Plain:
-    """The answer goes to stdout; progress to stderr on a terminal, notices always. Reviews are not
-    shown."""
+    """The answer goes to stdout as it is; notices go to stderr, on a terminal tool calls and their
+    failures too. Reviews are not shown."""
 
     def __init__(self, stdout: TextIO) -> None:
         self._stdout = stdout
         self._failures = Failures()
+        self._session: str | None = None
 
     def connect(self, host: Host) -> None:
-        """Listen to notices, and on a terminal to tool calls."""
+        """Listen to what stderr is told."""
         host.signals.connect("notice", self._notice)
         host.signals.connect("plugin_failed", self._failed)
+        host.signals.connect("delta", self._interrupted)
         if sys.stderr.isatty():
             host.signals.connect("post_model", self._calls)
+            host.signals.connect("post_tool", self._failed_call)
 
     def _notice(self, event: Notice, ctx: Context | None) -> None:
-        if ctx is None or ctx.session.kind != "review":
-            _tell(f"[{event.plugin}] {event.text}")
+        if is_followed(ctx):
+            self._session = ctx.session.id if ctx is not None else self._session
+            self._say(f"[{event.plugin}] {event.text}")
+
+    def _say(self, text: str) -> None:
+        tell(for_command_line(text, self._session))
 
     def _failed(self, event: PluginFailure, ctx: Context | None) -> None:
         if (notice := self._failures.notice(event)) is not None:
             self._notice(notice, ctx)
 
+    def _interrupted(self, event: Delta, ctx: Context) -> None:
+        if (told := interruption(event)) and is_followed(ctx):
+            tell(f"… {told}")
+
     def _calls(self, event: ModelResponse, ctx: Context) -> None:
-        for call in event.message.tool_calls if ctx.session.kind != "review" else ():
+        for call in event.message.tool_calls if is_followed(ctx) else ():
             shown = json.dumps(call.arguments, ensure_ascii=False, default=str)
-            shown = shown if len(shown) < LONGEST else shown[: LONGEST - 1] + "…"
-            _tell(f"· {call.name} {shown}")
+            tell(one_line(f"· {call.name} {shown}", LONGEST))
+
+    def _failed_call(self, event: ToolResult, ctx: Context) -> None:
+        # Core tells of a refusal by a notice.
+        if not event.ok and is_followed(ctx) and not event.text.startswith(REFUSAL):
+            told = (event.shown or event.text).removeprefix("Error: ")
+            tell(one_line(f"✗ {event.call.name}: {told}", LONGEST_FAILURE))
 
     def refused(self, text: str) -> None:
         """Nothing more is shown."""
@@ -77,12 +101,18 @@ class Plain:
     def finished(self, submission: Submission) -> None:
         """Print the answer; an error goes to stderr."""
         for text in unshown(submission):
-            _tell(f"[core] {text}")
+            tell(f"[core] {text}")
         turn = submission.turn
+        self._session = turn.session.id
         if turn.stop == "error":
-            _tell(f"hookline: {turn.reply}")
-        elif turn.reply:
-            _write(self._stdout, turn.reply)
+            self._say(f"hookline: {turn.reply}")
+        else:
+            self.answer(turn)
+
+    def answer(self, turn: Turn) -> None:
+        """Print the reply."""
+        if turn.reply:
+            write(self._stdout, turn.reply)
 
 
 class JsonLines:
@@ -101,9 +131,12 @@ class JsonLines:
         self._asked: str | None = None
         self._over = False
         self._failures = Failures()
+        self._prices: Prices | None = None
+        self._costs: dict[str, float | None] = {}
 
     def connect(self, host: Host) -> None:
         """Listen to everything that has a line."""
+        self._prices = Prices.of(host)
         receivers: dict[str, Callable[..., None]] = {
             "start_of_turn": self._start,
             "delta": self._delta,
@@ -125,7 +158,7 @@ class JsonLines:
             self._turn = ctx.turn.id or self._turn
         line = {"type": type_, "session": self._session, "turn": self._turn, "ts": self._now()}
         text = json.dumps({**line, **fields}, ensure_ascii=False, default=str)
-        _write(self._stdout, text.translate(_LINE_ENDS))
+        write(self._stdout, text.translate(_LINE_ENDS))
 
     def _start(self, _event: Turn, ctx: Context) -> None:
         self._line("start", ctx)
@@ -133,8 +166,13 @@ class JsonLines:
     def _delta(self, event: Delta, ctx: Context) -> None:
         if event.kind == "text":
             self._line("delta", ctx, text=event.text)
+        elif told := interruption(event):
+            self._line("notice", ctx, plugin="core", text=told)
 
     def _calls(self, event: ModelResponse, ctx: Context) -> None:
+        cost = self._prices.cost(event.model, event.usage) if self._prices is not None else None
+        spent = self._costs.get(ctx.turn.id, 0.0)
+        self._costs[ctx.turn.id] = None if spent is None or cost is None else spent + cost
         for call in event.message.tool_calls:
             self._line("tool_call", ctx, id=call.id, name=call.name, arguments=call.arguments)
 
@@ -150,14 +188,17 @@ class JsonLines:
         self._line("question", ctx, text=event.text, choices=list(event.choices))
 
     def _notice(self, event: Notice, ctx: Context | None) -> None:
-        self._line("notice", ctx, **asdict(event))
+        session = ctx.session.id if ctx is not None else self._session
+        text = for_command_line(event.text, session)
+        self._line("notice", ctx, **{**asdict(event), "text": text})
 
     def _failed(self, event: PluginFailure, ctx: Context | None) -> None:
         if (notice := self._failures.notice(event)) is not None:
             self._notice(notice, ctx)
 
     def _error(self, event: Failure, ctx: Context) -> None:
-        self._line("error", ctx, kind=event.kind, text=event.text)
+        text = for_command_line(event.text, ctx.session.id)
+        self._line("error", ctx, kind=event.kind, text=text)
 
     def refused(self, text: str) -> None:
         """There is no answer: say so in lines too."""
@@ -173,9 +214,14 @@ class JsonLines:
             self._line("notice", None, plugin="core", text=text)
         if question is not None:
             self._line("question", None, text=question.text, choices=list(question.choices))
-        fields: dict[str, Any] = {"usage": {name: getattr(turn.usage, name) for name in USAGE}}
+        usage = {name: getattr(turn.usage, name) for name in USAGE}
+        if cost := self._costs.get(turn.id):
+            usage["cost"] = cost
+        fields: dict[str, Any] = {"usage": usage}
         fields |= {"tool_calls": len(turn.tool_calls), "stop": turn.stop}
-        self._line("result", None, text=turn.reply, **fields)
+        failed = turn.stop == "error"
+        text = for_command_line(turn.reply, self._session) if failed else turn.reply
+        self._line("result", None, text=text, **fields)
         self._over = True
 
 
@@ -202,10 +248,33 @@ def unshown(submission: Submission) -> list[str]:
     return [f"Finished from before: {text}" for text in submission.unshown]
 
 
-def _tell(text: str) -> None:
-    _write(sys.stderr, text)
+def interruption(event: Delta) -> str:
+    """What a person is told of an answer that does not go on as it should; empty if it does."""
+    if event.kind == "waiting":
+        return event.text
+    if event.kind == "restart":
+        return (
+            event.text or "the answer broke off and is asked for again; its beginning is repeated"
+        )
+    return ""
 
 
-def _write(stream: TextIO, text: str) -> None:
+def is_followed(ctx: Context | None) -> bool:
+    """Whether a person follows the work: not that of a review."""
+    return ctx is None or ctx.session.kind != "review"
+
+
+def tell(text: str) -> None:
+    """Write a line to stderr; on a terminal broken between words, and without what steers it."""
+    write(sys.stderr, fitted(readable(text), width()) if sys.stderr.isatty() else text)
+
+
+def width() -> int:
+    """The columns of the terminal."""
+    return max(20, shutil.get_terminal_size().columns)
+
+
+def write(stream: TextIO, text: str) -> None:
+    """Write a text and, if it lacks one, a newline."""
     stream.write(text if text.endswith("\n") else text + "\n")
     stream.flush()

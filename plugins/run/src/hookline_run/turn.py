@@ -62,7 +62,7 @@ async def run_turn(host: Host, request: Request, show: Output) -> int:
     core = host.services[Inspection]
     for warning in core.plugin_problems():
         sys.stderr.write(f"hookline: warning: {warning}\n")
-    if not _is_command(request.text):
+    if not is_command(request.text):
         core.check_model(core.default_model())
     show.connect(host)
     session = request.session or _new_session_id(host.now())
@@ -103,7 +103,7 @@ async def _choose_mode(host: Host, session: str, mode: str) -> None:
     await modes.set(session, cast("Mode", mode))
 
 
-def _is_command(text: str) -> bool:
+def is_command(text: str) -> bool:
     """True for a slash command, such as ``/help``, which needs no model; not for a path."""
     first = text.split(None, 1)[0]
     return first.startswith("/") and first[1:2].isalpha() and "/" not in first[1:]

@@ -1,0 +1,61 @@
+"""The answer of ``hookline run`` on a terminal: rendered as in the chat, block by block."""
+
+from __future__ import annotations
+
+import os
+from typing import TextIO
+
+from hookline_hookspecs import Context, Delta, Host, ModelResponse, Turn
+from hookline_markdown import Answer, fitted, readable, render
+
+from .output import Plain, width, write
+
+
+class Screen(Plain):
+    """Shows each paragraph, list or code block of the answer when it is complete."""
+
+    def __init__(self, stdout: TextIO) -> None:
+        super().__init__(stdout)
+        self._growing = Answer()
+        self._shown = False
+
+    def connect(self, host: Host) -> None:
+        """Listen to the answer as it comes."""
+        host.signals.connect("delta", self._grow)
+        host.signals.connect("post_model", self._responded)
+        super().connect(host)
+
+    def _grow(self, event: Delta, ctx: Context) -> None:
+        if ctx.session.kind != "chat":
+            return
+        if event.kind == "restart":
+            self._show(self._growing.commit())
+            self._growing.begin()
+        elif event.kind == "text":
+            for block in self._growing.grow(event.text):
+                self._show(block)
+
+    def _responded(self, event: ModelResponse, ctx: Context) -> None:
+        if ctx.session.kind == "chat":
+            self._show(self._growing.commit())
+
+    def answer(self, turn: Turn) -> None:
+        """Show what of the reply was not streamed."""
+        self._show(self._growing.commit())
+        rest = self._growing.left_of(turn.reply) if self._shown else turn.reply
+        if turn.stop == "command":
+            write(self._stdout, fitted(readable(rest), width()))
+        else:
+            self._show(rest)
+
+    def _show(self, text: str) -> None:
+        """A block; a blank line sets it apart from the one before."""
+        if text.strip():
+            gap = "\n" if self._shown else ""
+            write(self._stdout, gap + render(readable(text), width()))
+            self._shown = True
+
+
+def draws(stdout: TextIO) -> bool:
+    """Whether a stream is a terminal that can show colours."""
+    return stdout.isatty() and os.environ.get("TERM") != "dumb"

@@ -1,0 +1,133 @@
+"""What comes through a pipe stands behind the prompt; a pipe that says nothing never hangs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from hookline_hookspecs import CommandError
+from hookline_run import stdin
+from hookline_run.stdin import LARGEST, behind
+
+Feed = Callable[[bytes], None]
+
+
+@pytest.fixture
+def piped(monkeypatch: pytest.MonkeyPatch) -> Iterator[Feed]:
+    """Make stdin a pipe with these bytes, which has ended."""
+    opened = []
+
+    def feed(data: bytes) -> None:
+        reader, writer = os.pipe()
+        process = os.fork() if len(data) > 60_000 else None
+        if process == 0:
+            os.close(reader)
+            try:
+                while data:
+                    data = data[os.write(writer, data) :]
+            finally:
+                os._exit(0)
+        if process is None:
+            os.write(writer, data)
+        os.close(writer)
+        opened.append(file := os.fdopen(reader))
+        monkeypatch.setattr(sys, "stdin", file)
+
+    yield feed
+    for file in opened:
+        file.close()
+
+
+@pytest.mark.parametrize(
+    ("data", "wanted"),
+    [
+        (b"a diff\n", "Review.\n\n```\na diff\n```"),
+        (b"no end", "Review.\n\n```\nno end\n```"),
+        (b"```py\nx\n````\n", "Review.\n\n`````\n```py\nx\n````\n`````"),
+        (b"", "Review."),
+        (b" \n", "Review."),
+        (b"\xff!", "Review.\n\n```\n\ufffd!\n```"),
+    ],
+)
+def test_it_is_fenced(piped: Feed, data: bytes, wanted: str) -> None:
+    piped(data)
+    assert behind("Review.") == wanted
+
+
+def test_too_much_is_cut_and_said_so(piped: Feed, capsys: pytest.CaptureFixture[str]) -> None:
+    piped("ä".encode() * LARGEST)
+    text = behind("Review.")
+    told = f"Only the first {LARGEST:,} bytes of stdin are above; the rest was left out."
+    assert text.endswith(f"ä\n```\n[{told}]")
+    assert text.count("ä") == LARGEST // 2
+    assert told in capsys.readouterr().err
+
+
+def test_what_is_no_text_is_refused(piped: Feed) -> None:
+    piped(b"\x89PNG\r\n\x1a\n\0\0")
+    with pytest.raises(CommandError) as caught:
+        behind("Review.")
+    assert caught.value.text.endswith("pass a picture with --image")
+
+
+def test_a_pipe_that_nobody_writes_to_is_left_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reader, writer = os.pipe()
+    with os.fdopen(reader) as file, os.fdopen(writer, "w"):
+        monkeypatch.setattr(sys, "stdin", file)
+        monkeypatch.setattr(stdin, "PATIENCE", 0.05)
+        assert behind("Review.") == "Review."
+    assert "nothing came through stdin" in capsys.readouterr().err
+
+
+def test_a_device_or_nothing_at_all_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Path(os.devnull).open() as nothing:
+        monkeypatch.setattr(sys, "stdin", nothing)
+        assert behind("Review.") == "Review."
+    assert behind("Review.") == "Review."  # closed
+    monkeypatch.setattr(sys, "stdin", None)
+    assert behind("Review.") == "Review."
+    monkeypatch.setattr(sys, "stdin", StringIO("x"))
+    assert behind("Review.") == "Review."
+
+
+def test_a_file_is_taken_unless_somebody_reads_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "list").write_text("one\ntwo\n", "utf-8")
+    with (tmp_path / "list").open() as file:
+        monkeypatch.setattr(sys, "stdin", file)
+        os.lseek(file.fileno(), 4, os.SEEK_SET)  # as `while read line` has it
+        assert behind("Review.") == "Review."
+        os.lseek(file.fileno(), 0, os.SEEK_SET)
+        assert behind("Review.") == "Review.\n\n```\none\ntwo\n```"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the other end is looked for in /proc")
+def test_a_slow_program_of_the_pipeline_is_waited_for(tmp_path: Path) -> None:
+    script = "from hookline_run.stdin import behind; print(behind('Review.'))"
+    command = f'(sleep 1.5; echo late) | {sys.executable} -c "{script}"'
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "Review.\n\n```\nlate\n```\n"
+
+
+def test_the_program_that_starts_it_may_keep_the_pipe_open(tmp_path: Path) -> None:
+    (tmp_path / "model.yaml").write_text("steps: [{when: '^Review\\.$', text: ok}]\n", "utf-8")
+    command = [sys.executable, "-m", "hookline", "run", "Review.", "--model", "scripted/model.yaml"]
+    environment = {**os.environ, "HOOKLINE_HOME": str(tmp_path / "home")}
+    started = time.monotonic()
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdin=-1, stdout=-1, stderr=-1, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.read() == "ok\n"
+        assert "nothing came through stdin" in process.stderr.read()
+    assert time.monotonic() - started < 60

@@ -1,0 +1,108 @@
+"""``hookline run`` on a terminal, and while a provider makes it wait."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes.openai_server import OpenAIServer, Reply
+from fakes.terminal import TerminalScreen
+
+PRICES = "{date: 2026-10-01, models: {openai/gpt-5: {input: 1000, output: 2000}}}"
+ANSWER = "# Done\n\nTwo **tests** pass.\n\n- one\n- two\n\n```py\nprint('x')\n```\n\nThe end.\n"
+BUSY = {"error": {"message": "slow down", "type": "rate_limit_error"}}
+
+
+def busy(seconds: str) -> Reply:
+    return Reply(status=429, body=BUSY, headers={"retry-after": seconds})
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "config.yaml").write_text("plugins: {titles: false}\n", "utf-8")
+    (tmp_path / "home" / "prices.yaml").write_text(PRICES, "utf-8")
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def serve() -> Iterator[Any]:
+    started: list[OpenAIServer] = []
+
+    def start(*script: Any) -> OpenAIServer:
+        started.append(OpenAIServer(script).__enter__())
+        return started[-1]
+
+    yield start
+    for server in started:
+        server.__exit__()
+
+
+def command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "hookline", "run", "--model", "openai/gpt-5", *words]
+
+
+def environment(home: Path, server: OpenAIServer) -> dict[str, str]:
+    own = {"OPENAI_API_KEY": "test", "OPENAI_BASE_URL": server.base_url, "PYTHONUTF8": "1"}
+    return {**os.environ, "HOOKLINE_HOME": str(home), **own}
+
+
+@pytest.mark.parametrize("columns", [80, 40])
+def test_on_a_terminal_the_answer_is_rendered(home: Path, serve: Any, columns: int) -> None:
+    server = serve(busy("1"), Reply(ANSWER, pace=0.01))
+    with TerminalScreen(
+        command("hello"), env=environment(home, server), cwd=home, columns=columns
+    ) as screen:
+        screen.wait_for("rate-limited by openai; trying again")
+        screen.wait_for("The end.")
+        screen.settle()
+        text = "\n".join(line.rstrip() for line in screen.lines)
+    assert "Two tests pass." in text
+    assert " • one\n • two" in text
+    assert "**" not in text
+    assert "```" not in text
+    assert text.count("The end.") == 1
+    assert "trying again in 1 s" in text.replace("\n", " ")
+
+
+def test_piped_the_answer_is_bare_and_waits_are_told(home: Path, serve: Any) -> None:
+    server = serve(busy("0.2"), ANSWER, busy("0.2"), ANSWER)
+    options: dict[str, Any] = {"cwd": home, "env": environment(home, server), "text": True}
+    options |= {"stdin": subprocess.DEVNULL, "capture_output": True, "check": True}
+    done = subprocess.run(command("hello"), **options)
+    assert done.stdout == ANSWER
+    assert done.stderr == "… rate-limited by openai; trying again in 0.2 s\n"
+    lines = subprocess.run(command("hello", "--json"), **options).stdout.splitlines()
+    found = [json.loads(line) for line in lines]
+    [notice] = [one for one in found if one["type"] == "notice"]
+    assert notice["text"] == "rate-limited by openai; trying again in 0.2 s"
+    usage = found[-1]["usage"]
+    cost = (usage["input"] * 1000 + usage["output"] * 2000) / 1e6
+    assert usage["cost"] == pytest.approx(cost)
+
+
+def test_ctrl_c_ends_the_wait_at_once(home: Path, serve: Any) -> None:
+    server = serve(busy("50"))
+    with subprocess.Popen(
+        command("hello", "--no-wait"),
+        cwd=home,
+        env=environment(home, server),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        assert "trying again in 50 s" in process.stderr.readline()
+        started = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        assert process.wait() == 130
+        assert time.monotonic() - started < 10
