@@ -253,6 +253,26 @@ def test_sessions_that_are_not_there(harness: Make, refused: Run, action: str) -
     assert (code, sentence.startswith("hookline: there is no session no;")) == (2, True)
 
 
+def test_the_beginning_of_an_id_is_enough_unless_it_means_several(
+    harness: Make, run: Run, data: Run, refused: Run
+) -> None:
+    h = harness(Inspect, model=["a"] * 3)
+    for name in ("work", "work-b", "other"):
+        h.send(f"about {name}", session=name)
+    assert "about other" in run(h, "sessions", action="show", words=["o"])
+    assert "about work\n" in run(h, "sessions", action="show", words=["work"])
+    code, sentence = refused(h, "sessions", action="export", words=["wo"])
+    assert code == 2
+    assert "wo is the beginning of several sessions' ids" in sentence
+    assert "about work-b" in sentence
+    assert "several" in refused(h, "trace", session="wo")[1]
+    assert "no turn of session work-b was traced" in refused(h, "trace", session="work-")[1]
+    assert "about work-b" in run(h, "sessions", action="list")
+    assert [row["title"] for row in data(h, "sessions", action="list")] == [None] * 3
+    run(h, "sessions", action="delete", words=["work-"], yes=True)
+    assert len(data(h, "sessions", action="list")) == 2
+
+
 def test_a_fresh_home_has_no_session(harness: Make, run: Run) -> None:
     assert run(harness(Inspect), "sessions", action="list") == "No session yet.\n"
 

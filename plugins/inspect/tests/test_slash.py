@@ -145,7 +145,8 @@ def test_sessions_are_those_of_the_chat_without_sub_agents(harness: Make) -> Non
     h.send("x", session="one")
     h.send("x", session="two")
     lines = h.send("/sessions", session="two").text.splitlines()
-    assert [line.split()[0] for line in lines] == ["two", "one"]
+    assert [line.split()[0] for line in lines] == ["two", "one", "/resume"]
+    assert lines[0] == "two  1 turn  x"  # by its first words, as it has no title
 
 
 def test_plugins_lists_states_and_reasons(harness: Make) -> None:

@@ -20,6 +20,9 @@ LISTED, FOUND = 50, 20
 """How many sessions and messages are shown where nobody says."""
 MARGIN = 20
 """How many times more messages are looked at than shown."""
+NAME_CHARS = 60
+CANDIDATES = 8
+"""Sessions that are named where the beginning of an id means several."""
 SHOWN = 160
 """Characters of a found message that are shown."""
 
@@ -58,7 +61,7 @@ async def list_(host: Host, given: Given) -> None:
     if given.json:
         out_json([{field: row[field] for field in FIELDS} for row in rows])
         return
-    cells = [[row["id"], row["title"], row["turns"], when(row["updated"])] for row in rows]
+    cells = [[row["id"], called(row), row["turns"], when(row["updated"])] for row in rows]
     out(table(["id", "title", "turns", "last used"], cells) if rows else "No session yet.")
 
 
@@ -124,11 +127,31 @@ ACTIONS: Mapping[str, Callable[[Host, Given], Awaitable[None]]] = {
 """The actions by the word that a person writes."""
 
 
-async def _stored(host: Host, given: Given) -> Mapping[str, Any]:
+async def _stored(host: Host, given: Given) -> dict[str, Any]:
     """The ``id`` and ``title`` of the session that is meant."""
-    session_id = given.session()
-    rows = await host.storage.fetch("session", id=session_id)
-    return rows[0] if rows else no_session(session_id)
+    row = await the_session(host, given.session())
+    return {"id": row["id"], "title": row["title"]}
+
+
+async def the_session(host: Host, named: str) -> Mapping[str, Any]:
+    """The session of that id, or the only one whose id begins so; else the command ends."""
+    rows = await host.storage.fetch(
+        "sessions_called", prefix=named, chars=len(named), limit=CANDIDATES + 1
+    )
+    if not rows:
+        no_session(named)
+    if rows[0]["id"] != named and len(rows) > 1:
+        lines = [f"  {row['id']}  {when(row['updated'])}  {called(row)}" for row in rows]
+        more = ["  …"] if len(rows) > CANDIDATES else []
+        several = "\n".join([*lines[:CANDIDATES], *more])
+        stop(f"{named} is the beginning of several sessions' ids:\n{several}")
+    return rows[0]
+
+
+def called(row: Mapping[str, Any]) -> str:
+    """A session's title, else the first words that were said in it, on one line."""
+    words = " ".join(str(row["title"] or row["first_words"] or "").split())
+    return words if len(words) <= NAME_CHARS else words[: NAME_CHARS - 1] + "…"
 
 
 async def _messages(host: Host, session_id: str) -> list[dict[str, Any]]:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json as jsonlib
 from collections.abc import Iterator, Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 from hookline_hookspecs import Host, origins_from_json
 from hookline_origins.kept import named, strangers
 
 from . import traces
 from .output import FAILED, out, out_json, stop
-from .sessions import no_session, when
+from .sessions import no_session, the_session, when
 
 HOW = (
     "switch tracing on with `trace: true` in config.yaml, or for one turn with "
     "`hookline run --trace`"
 )
+
 ALL = 1_000_000
 """Sessions among which the named one is looked for."""
 
@@ -28,7 +29,10 @@ async def show(host: Host, session: str | None, turn: int | None, json: bool) ->
         stop(f"no turn has been traced yet; {HOW}", FAILED)
     kept = await traces.of_session(host, session_id)
     if not kept:
-        await _refuse(host, session_id)
+        session_id = await _id_of(host, session_id)
+        kept = await traces.of_session(host, session_id)
+    if not kept:
+        stop(f"no turn of session {session_id} was traced; {HOW}", FAILED)
     ids = await host.storage.fetch("turn_ids", id=session_id)
     numbers = {row["turn_id"]: number for number, row in enumerate(ids, 1)}
     found = _chosen(session_id, kept, numbers, turn)
@@ -43,11 +47,14 @@ async def show(host: Host, session: str | None, turn: int | None, json: bool) ->
         out(line)
 
 
-async def _refuse(host: Host, session_id: str) -> NoReturn:
-    """End with a sentence where nothing was traced; ``host.storage`` would make the table."""
-    if session_id not in [session.id for session in await host.sessions(limit=ALL)]:
-        no_session(session_id)
-    stop(f"no turn of session {session_id} was traced; {HOW}", FAILED)
+async def _id_of(host: Host, named: str) -> str:
+    """The session's id by its beginning; ``host.storage`` would make the table of traces."""
+    ids = [one.id for one in await host.sessions(limit=ALL) if one.id.startswith(named)]
+    if named in ids or len(ids) == 1:
+        return named if named in ids else ids[0]
+    if not ids:
+        no_session(named)
+    return str((await the_session(host, named))["id"])
 
 
 def _chosen(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hookline_hookspecs import Context, Refused
 
 from .listing import every_plugin
+from .sessions import called
 from .usage import model_of
 
 LISTED = 20
@@ -35,8 +36,18 @@ async def sessions(ctx: Context) -> str:
     here = ctx.session
     chat = {"channel": here.channel, "chat_id": here.chat_id}
     rows = await ctx.host.storage.fetch("chat_sessions", **chat, limit=LISTED)
-    lines = [f"{row['id']}  {row['title'] or ''}  {row['turns']} turns" for row in rows]
+    lines = [
+        f"{row['id']}  {_turns(row['turns'])}  {called(row)}".rstrip()
+        for row in rows
+        if row["turns"] or row["id"] == here.id
+    ]
+    if len(lines) > 1:
+        lines.append("/resume and the beginning of an id goes back to one.")
     return "\n".join(lines) or "No session yet."
+
+
+def _turns(number: int) -> str:
+    return "1 turn" if number == 1 else f"{number} turns"
 
 
 async def plugins(ctx: Context) -> str:

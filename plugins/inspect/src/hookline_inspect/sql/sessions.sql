@@ -1,16 +1,26 @@
 -- What core keeps of sessions, read from its tables.
 
 -- name: sessions
-SELECT id, title, channel, chat_id AS chat, created, updated, turns FROM sessions
-ORDER BY updated DESC, created DESC LIMIT :limit;
+SELECT s.id, s.title, s.channel, s.chat_id AS chat, s.created, s.updated, s.turns,
+       (SELECT m.text FROM messages m WHERE m.session_id = s.id AND m.role = 'user' AND m.text <> ''
+        ORDER BY m.seq LIMIT 1) AS first_words
+FROM sessions s ORDER BY s.updated DESC, s.created DESC LIMIT :limit;
 
 -- name: chat_sessions
-SELECT id, title, turns FROM sessions
-WHERE channel = :channel AND chat_id = :chat_id AND kind = 'chat'
-ORDER BY updated DESC, created DESC LIMIT :limit;
+SELECT s.id, s.title, s.turns,
+       (SELECT m.text FROM messages m WHERE m.session_id = s.id AND m.role = 'user' AND m.text <> ''
+        ORDER BY m.seq LIMIT 1) AS first_words
+FROM sessions s
+WHERE s.channel = :channel AND s.chat_id = :chat_id AND s.kind = 'chat'
+ORDER BY s.updated DESC, s.created DESC LIMIT :limit;
 
--- name: session
-SELECT id, title FROM sessions WHERE id = :id;
+-- The one of that id first, then those whose ids begin with it.
+-- name: sessions_called
+SELECT s.id, s.title, s.updated,
+       (SELECT m.text FROM messages m WHERE m.session_id = s.id AND m.role = 'user' AND m.text <> ''
+        ORDER BY m.seq LIMIT 1) AS first_words
+FROM sessions s WHERE substr(s.id, 1, :chars) = :prefix
+ORDER BY CASE WHEN s.id = :prefix THEN 0 ELSE 1 END, s.updated DESC LIMIT :limit;
 
 -- name: messages
 SELECT seq, turn_id AS turn, body, created FROM messages WHERE session_id = :id ORDER BY seq;
