@@ -99,6 +99,19 @@ def test_all_chats_together_have_a_limit_of_their_own(harness: Make, clock: Cloc
     assert "plugins.budget.daily_tokens in config.yaml" in text
 
 
+def test_money_is_told_beside_the_tokens_where_it_is_known(harness: Make) -> None:
+    answers = [answer(input=900, output=150), answer(input=1000, output=10)]
+    h = harness(Budget, config={"daily_tokens_per_chat": 2000}, model=answers)
+    h.home.mkdir(exist_ok=True)
+    prices = "{date: 2026-01-01, models: {test/model: {input: 1000, output: 2000}}}"
+    (h.home / "prices.yaml").write_text(prices, "utf-8")
+    h.send("a")
+    assert "1,050 of 2,000 tokens used today (52 %), $1.20, 950 left" in h.send("/budget").text
+    h.send("/model test/other")
+    h.send("b")
+    assert "used up: 2,060 of 2,000 tokens, at least $1.20. It begins" in h.send("c").text
+
+
 def test_what_is_read_from_the_cache_counts_a_tenth(harness: Make) -> None:
     used = answer(input=1000, cache_read=600, cache_write=300, output=7)
     h = harness(Budget, config={"daily_tokens_per_chat": 1000}, model=[used])

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from fakes.serving import serving
 from hookline.testing import Harness
+from hookline_hookspecs import Check
 from hookline_insights import Insights
 
 Make = Callable[..., Harness]
@@ -103,3 +104,16 @@ def test_what_cannot_be_done_is_told(harness: Make, words: str, told: str, code:
     found = harness(Insights).cli(f"prices {words}")
     assert (found.exit_code, found.stdout) == (code, "")
     assert told in found.stderr
+
+
+def test_doctor_tells_of_a_list_that_cannot_be_used(harness: Make) -> None:
+    h = harness(Insights)
+    [(_, check)] = [
+        one for one in h.plugin(Insights).host.registered(Check) if one[1].name == "prices"
+    ]
+    assert check.run().ok
+    (h.home / "prices.yaml").write_text("date: 2026-11-20\nmodels: 3\n", "utf-8")
+    found = check.run()
+    assert not found.ok
+    assert "line 2: models: is not a mapping" in found.detail
+    assert "hookline prices update" in found.fix

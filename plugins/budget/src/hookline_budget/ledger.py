@@ -13,7 +13,9 @@ from datetime import date, datetime, time, timedelta
 from typing import TypeAlias
 
 from hookline_hookspecs import Storage, Usage
+from hookline_prices import Prices
 
+from .money import cost
 from .state import BudgetState
 
 Key: TypeAlias = "tuple[str, str]"
@@ -70,6 +72,13 @@ class Ledger:
         self._used[ALL] += tokens
         if key != ALL:
             self._used[key] += tokens
+
+    async def paid(self, key: Key, prices: Prices) -> str:
+        """What ``key`` has cost today, in words; empty if nothing is known of it."""
+        day = datetime.fromtimestamp(self._now()).date()
+        channel, chat_id = key if key != ALL else (None, None)
+        where = {"since": _midnight(day), "channel": channel, "chat_id": chat_id}
+        return cost(await self._open().fetch("paid", **where), prices)
 
     async def _read(self, day: date, now: float) -> None:
         rows = await self._open().fetch("spent", since=_midnight(day))

@@ -14,6 +14,7 @@ from hookline_hookspecs import (
     command,
     hookimpl,
 )
+from hookline_prices import Prices
 
 from .config import BudgetConfig
 from .ledger import ALL, Key, Ledger
@@ -49,7 +50,8 @@ class Budget(Plugin[BudgetConfig]):
                 state = await self._ledger.look(one, limit)
                 await self._tell(state)
                 if state.over:
-                    raise OverBudget(state.refusal(ctx.host.now()))
+                    paid = await self._ledger.paid(one, Prices.of(ctx.host))
+                    raise OverBudget(state.refusal(ctx.host.now(), paid))
             response = await call_next(asked)
             self._ledger.add(key, response.usage)
             for one, limit in limits.items():
@@ -64,7 +66,9 @@ class Budget(Plugin[BudgetConfig]):
         lines = []
         for key, limit in self._limits(ctx).items():
             if key != ALL or ctx.operator:
-                lines.append((await self._ledger.look(key, limit)).line(ctx.host.now()))
+                state = await self._ledger.look(key, limit)
+                paid = await self._ledger.paid(key, Prices.of(ctx.host))
+                lines.append(state.line(ctx.host.now(), paid))
         return "\n".join(lines) or "There is no limit of tokens here."
 
     def _limits(self, ctx: Context) -> dict[Key, int]:

@@ -34,23 +34,23 @@ class BudgetState:
         key = "daily_tokens" if self.scope == "all" else "daily_tokens_per_chat"
         return f"plugins.budget.{key}"
 
-    def refusal(self, now: float) -> str:
-        """The sentence for whoever meets the limit."""
+    def refusal(self, now: float, paid: str = "") -> str:
+        """The sentence for whoever meets the limit; ``paid`` is what it cost."""
         whose = "of all chats together" if self.scope == "all" else "of this chat"
         return (
-            f"The budget {whose} for today is used up: {self.used:,} of {self.limit:,} tokens. "
-            f"It begins anew {_when(self.resets, now)}; to allow more, set {self.setting} in "
-            "config.yaml."
+            f"The budget {whose} for today is used up: {self.used:,} of {self.limit:,} "
+            f"tokens{f', {paid}' if paid else ''}. It begins anew {_when(self.resets, now)}; to "
+            f"allow more, set {self.setting} in config.yaml."
         )
 
-    def line(self, now: float) -> str:
-        """The state in a line, for ``/budget``."""
+    def line(self, now: float, paid: str = "") -> str:
+        """The state in a line, for ``/budget``; ``paid`` is what it cost."""
         whose = "All chats" if self.scope == "all" else "This chat"
         share = 100 * self.used / self.limit
         left = max(0, self.limit - self.used)
         return (
-            f"{whose}: {self.used:,} of {self.limit:,} tokens used today ({share:.0f} %), "
-            f"{left:,} left; begins anew {_when(self.resets, now)}"
+            f"{whose}: {self.used:,} of {self.limit:,} tokens used today ({share:.0f} %)"
+            f"{f', {paid}' if paid else ''}, {left:,} left; begins anew {_when(self.resets, now)}"
         )
 
 

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 
-from hookline_hookspecs import Context, Host, Plugin, ToolError, ToolOutput, command, hookimpl, tool
+from hookline_hookspecs import (
+    Check,
+    CheckResult,
+    Context,
+    Host,
+    Plugin,
+    ToolError,
+    ToolOutput,
+    command,
+    hookimpl,
+    tool,
+)
 from hookline_hookspecs.hooks.boot import RegisterCli
-from hookline_prices import Prices
+from hookline_prices import NAME, BadPrices, Prices, packaged, read_list
 
 from .config import InsightsConfig
 from .report import DAYS, BadDays, read_days
@@ -37,6 +49,23 @@ class Insights(Plugin[InsightsConfig]):
         register("insights", Cli(self._reporter).insights, help=help_)
         help_ = "What models cost, and since when it is known; update takes a list of prices."
         register("prices", PricesCli(self._prices, self.host).prices, help=help_)
+
+    @hookimpl
+    def register_checks(self, register: Callable[[Check], None]) -> None:
+        """Check the home's list of prices."""
+        register(Check("prices", self._check_prices))
+
+    def _check_prices(self) -> CheckResult:
+        path = self.host.home / NAME
+        try:
+            found = read_list(path.read_text(encoding="utf-8"), str(path))
+        except FileNotFoundError:
+            return CheckResult(True, f"{len(packaged().models)} prices of {packaged().date}")
+        except (OSError, UnicodeDecodeError, BadPrices) as error:
+            told = str(error).split("\n")[0]
+            fix = "correct the file, delete it, or take another: hookline prices update FILE"
+            return CheckResult(False, f"{told}; the packaged prices are used", fix)
+        return CheckResult(True, f"{len(found.models)} prices of {found.date} in {path}")
 
     @tool(name="insights", read_only=True, paged=True, origin="workspace")
     async def insights_tool(self, ctx: Context, days: int = DAYS) -> ToolOutput:
