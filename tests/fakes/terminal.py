@@ -151,6 +151,10 @@ class TerminalScreen:
         self._screen.resize(rows, columns)
         self._set_size(columns, rows)
 
+    def interrupt(self) -> None:
+        """Send SIGINT, as another program would; Ctrl-C is ``type("\\x03")``."""
+        self._process.send_signal(signal.SIGINT)
+
     def end(self, seconds: float = PATIENCE) -> int:
         """Read to the end; the exit code."""
         until = time.monotonic() + seconds

@@ -14,8 +14,10 @@ import termios
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from fakes.terminal import TerminalScreen
 
 HOOKLINE = [sys.executable, "-m", "hookline"]
 PATIENCE = 60.0
@@ -235,3 +237,22 @@ def terminal(env: dict[str, str], work: Path) -> Iterator[Started]:
     yield start
     for process in started:
         process.close()
+
+
+OnScreen = Callable[..., TerminalScreen]
+
+
+@pytest.fixture
+def screen(env: dict[str, str], work: Path) -> Iterator[OnScreen]:
+    """Starts ``hookline ARGUMENTS`` on a terminal whose screen is read; ``answers``, ``columns``
+    and ``rows`` are the terminal's."""
+    started: list[TerminalScreen] = []
+    quiet = {name: value for name, value in env.items() if name != "PROMPT_TOOLKIT_NO_CPR"}
+
+    def start(*arguments: str, **more: Any) -> TerminalScreen:
+        started.append(TerminalScreen([*HOOKLINE, *arguments], env=quiet, cwd=work, **more))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.close()

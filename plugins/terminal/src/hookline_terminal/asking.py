@@ -1,71 +1,69 @@
-"""Questions: the text a person must see, the keys that answer, and the small screen that waits.
+"""Asking: the small screen below a question, and the keyboard that answers it.
 
-An approval is shown before anything is read, in full, with every invisible character spelt out.
-Keys are looked at only after :data:`GRACE`, so that somebody who was typing something else does
-not approve with it.
+:mod:`.question_text` is what is seen, :mod:`.choosing` which keys count. Whatever else is typed,
+before the question and while it waits, is kept for the next message.
 """
 
 from __future__ import annotations
 
 import asyncio
+import select
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
 from hookline_hookspecs import Question
-from hookline_markdown import literal
+from hookline_markdown import literal, one_line
 from prompt_toolkit.application import Application
-from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.input import Input, create_input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.layout import Layout, Window
 from prompt_toolkit.layout.controls import FormattedTextControl
 from prompt_toolkit.output import Output, create_output
-from prompt_toolkit.shortcuts import PromptSession
+from prompt_toolkit.output.vt100 import Vt100_Output
 
-GRACE = 0.5
-"""Seconds during which keys are thrown away: longer than the pause between two keys of a person
-who types, shorter than reading takes."""
-DENY = "Deny"
-_LETTERS = {"Once": "o", "This session": "s", "Always": "a", DENY: "d"}
-"""The letters of an approval's choices (CONTRACT, Channels)."""
-_MOST_KEYS = 9
+from .choosing import DENY, Chooser
+from .question_text import below, question_text
 
-
-def question_text(question: Question) -> str:
-    """The question in full: text, reason, preview, each invisible character spelt out."""
-    lines = [f"? {literal(question.text)}"]
-    if question.reason and question.reason not in question.text:
-        lines.append(f"  {literal(question.reason)}")
-    # The bar keeps a preview from passing for a line of ours.
-    lines += [f"  │ {line}" for line in literal(question.preview).split("\n") if question.preview]
-    if not _by_key(question.choices):
-        lines += [f"  {n}. {literal(text)}" for n, text in enumerate(question.choices, 1)]
-    return "\n".join(lines) + "\n"
+ESCAPE = 0.1
+"""Seconds after which an Esc is a key, and not the beginning of an arrow."""
+_TOLD = frozenset({Keys.CPRResponse, Keys.Ignore, Keys.WindowsMouseEvent, Keys.Vt100MouseEvent})
+"""What comes from the terminal and not from the person."""
 
 
-def keys(choices: Sequence[str]) -> dict[str, str]:
-    """Key to choice: digits for all, letters for those of an approval."""
-    found = {str(number): choice for number, choice in enumerate(choices, 1)}
-    return found | {_LETTERS[choice]: choice for choice in choices if choice in _LETTERS}
+@dataclass(slots=True)
+class Draft:
+    """What was typed for the next message."""
+
+    text: str = ""
 
 
-def key_line(choices: Sequence[str]) -> str:
-    """The choices with their keys on one line."""
-    parts = [
-        f"{'/'.join(key for key, meant in keys(choices).items() if meant == choice)} "
-        f"{literal(choice)}"
-        for choice in choices
-    ]
-    return "   ".join(parts) + "  › "
+def screen_for(stream: TextIO | None = None) -> Output:
+    """The screen behind ``stream``, by default stdout.
+
+    It is never asked where its cursor is: some terminals do not answer, which prompt_toolkit would
+    tell in the middle of the conversation, and an answer that comes late reads as keys.
+    """
+    output = create_output(stream)
+    if isinstance(output, Vt100_Output):
+        output.enable_cpr = False
+    return output
 
 
 def refusal(question: Question) -> str | None:
     """What Ctrl-C and the end of input mean."""
     return DENY if DENY in question.choices else None
+
+
+def answer_line(answer: str | None) -> str:
+    """What the screen keeps of an answer."""
+    reason = getattr(answer, "reason", "")
+    told = f"{answer}: {reason}" if reason else answer
+    return f"  → {literal(told) if told else 'no answer'}"
 
 
 async def ask_beside_output(question: Question) -> str | None:
@@ -74,15 +72,21 @@ async def ask_beside_output(question: Question) -> str | None:
         stream = _screen_for_people(stack)
         if stream is None:
             return None
-        stream.write(question_text(question))
-        stream.flush()
-        _forget_typed(sys.stdin)
         keyboard = create_input(sys.stdin)
         stack.callback(keyboard.close)
-        choice = await ask(question, keyboard, create_output(stream))
-        stream.write(f"  → {literal(choice) if choice else 'no answer'}\n")
+        # Raw from here on: what is typed meanwhile must not be shown inside of the question.
+        stack.enter_context(keyboard.raw_mode())
+        stream.write(question_text(question))
         stream.flush()
-        return choice
+        draft = Draft()
+        answer = await ask(question, draft, keyboard, screen_for(stream))
+        stream.write(answer_line(answer) + "\n")
+        if draft.text.strip():
+            stream.write(
+                f"  (typed before the choices came, and not used: {one_line(draft.text, 60)})\n"
+            )
+        stream.flush()
+        return answer
 
 
 def _screen_for_people(stack: ExitStack) -> TextIO | None:
@@ -96,97 +100,109 @@ def _screen_for_people(stack: ExitStack) -> TextIO | None:
 
 async def ask(
     question: Question,
+    draft: Draft | None = None,
     keyboard: Input | None = None,
     screen: Output | None = None,
     running: Callable[[Application[Any]], None] = lambda _app: None,
 ) -> str | None:
     """Wait for the answer to a question that is on the screen already.
 
-    ``running`` is told the application that waits, so that it can be ended.
+    ``draft`` has what was typed for the next message, and gets what is typed meanwhile. ``running``
+    is told the application that waits, so that it can be ended.
     """
+    draft = draft or Draft()
+    asking = _Asking(question, draft.text, keyboard, screen or screen_for())
+    running(asking.app)
     try:
-        if _by_key(question.choices):
-            by_key = _Keys(question, keyboard, screen)
-            running(by_key.app)
-            return await by_key.answer()
-        session: PromptSession[str] = PromptSession("  › ", input=keyboard, output=screen)
-        running(session.app)
-        while True:
-            text = await session.prompt_async(handle_sigint=False, set_exception_handler=False)
-            answer = _typed(question, text.strip())
-            if answer is not None:
-                return answer
+        return await asking.answer()
     except (EOFError, KeyboardInterrupt):
         return refusal(question)
+    finally:
+        draft.text = asking.chooser.kept
 
 
-def _by_key(choices: Sequence[str]) -> bool:
-    return 0 < len(choices) <= _MOST_KEYS
+class _Asking:
+    """Brings keys and the time to a :class:`Chooser`, and shows what it says."""
 
-
-def _typed(question: Question, text: str) -> str | None:
-    if not question.choices:
-        return text or None
-    if text.isdecimal() and 0 < int(text) <= len(question.choices):
-        return question.choices[int(text) - 1]
-    return next((c for c in question.choices if c.casefold() == text.casefold()), None)
-
-
-class _Keys:
-    """The screen of a question with keys; empty until keys count."""
-
-    def __init__(self, question: Question, keyboard: Input | None, screen: Output | None) -> None:
-        self._question = question
-        self._meant = keys(question.choices)
-        self._ready = False
-        line = FormattedTextControl(self._line, focusable=True)
+    def __init__(
+        self, question: Question, draft: str, keyboard: Input | None, screen: Output
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.chooser = Chooser(question.choices, self._loop.time(), draft)
+        self._timer: asyncio.TimerHandle | None = None
+        text = FormattedTextControl(
+            lambda: below(self.chooser, question.choices), focusable=True, show_cursor=False
+        )
         self.app: Application[str | None] = Application(
-            layout=Layout(Window(line, wrap_lines=True, dont_extend_height=True)),
+            layout=Layout(Window(text, wrap_lines=True, dont_extend_height=True)),
             key_bindings=self._bindings(),
             erase_when_done=True,
             input=keyboard,
             output=screen,
         )
+        self.app.ttimeoutlen = self.app.timeoutlen = ESCAPE
+        self.app.before_render += self._drawing
+        self.app.after_render += self._drawn
 
     async def answer(self) -> str | None:
-        """The choice whose key was pressed."""
-        timer = asyncio.get_running_loop().call_later(GRACE, self._begin)
+        """The answer, once there is one."""
+        self._set_timer()
         try:
             return await self.app.run_async(handle_sigint=False, set_exception_handler=False)
         finally:
-            timer.cancel()
-
-    def _line(self) -> StyleAndTextTuples:
-        return [("bold", key_line(self._question.choices))] if self._ready else []
-
-    def _begin(self) -> None:
-        self._ready = True
-        self.app.invalidate()
+            if self._timer is not None:
+                self._timer.cancel()
 
     def _bindings(self) -> KeyBindings:
         bindings = KeyBindings()
 
         @bindings.add(Keys.Any, eager=True)
         def _(event: KeyPressEvent) -> None:
-            choice = self._meant.get(event.data.casefold())
-            if self._ready and choice is not None:
-                event.app.exit(result=choice)
-
-        @bindings.add("c-c", eager=True)
-        @bindings.add("c-d", eager=True)
-        def _(event: KeyPressEvent) -> None:
-            event.app.exit(result=refusal(self._question))
+            for press in event.key_sequence:
+                if press.key not in _TOLD and not self.chooser.is_over:
+                    key = press.key.value if isinstance(press.key, Keys) else press.key
+                    self.chooser.press(key, press.data, self._loop.time())
+            self._go_on()
 
         return bindings
 
+    def _wake(self) -> None:
+        if self.app.is_running:
+            self.chooser.wake(self._loop.time(), unread=self._are_keys_unread())
+            self._go_on()
 
-def _forget_typed(stream: TextIO) -> None:
-    """Throw away what was typed before the question was there."""
+    def _are_keys_unread(self) -> bool:
+        """Whether the terminal holds keys that were not read, or an Esc that was not finished."""
+        held = self.app.input.flush_keys()
+        self.app.key_processor.feed_multiple(held)
+        self.app.key_processor.process_keys()
+        return bool(held) or _is_readable(self.app.input)
+
+    def _drawing(self, _app: object) -> None:
+        self.chooser.drawing(self._loop.time(), unread=_is_readable(self.app.input))
+        self._set_timer()
+
+    def _drawn(self, _app: object) -> None:
+        if self.chooser.drawn():
+            self._go_on()
+
+    def _go_on(self) -> None:
+        if self.chooser.is_over:
+            if self.app.future is not None and not self.app.future.done():
+                self.app.exit(result=self.chooser.answer)
+            return
+        self._set_timer()
+        self.app.invalidate()
+
+    def _set_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        at = self.chooser.deadline
+        self._timer = self._loop.call_at(at, self._wake) if at is not None else None
+
+
+def _is_readable(keyboard: Input) -> bool:
     try:
-        import termios
-    except ImportError:
-        return
-    try:
-        termios.tcflush(stream, termios.TCIFLUSH)
-    except (OSError, termios.error):
-        return
+        return bool(select.select([keyboard.fileno()], [], [], 0)[0])
+    except (OSError, ValueError, NotImplementedError):
+        return False

@@ -22,6 +22,7 @@ from prompt_toolkit.layout.dimension import Dimension
 from prompt_toolkit.shortcuts import PromptSession
 
 from . import clipboard
+from .asking import screen_for
 from .dropped import dragged, mime_type, picture, reference
 from .editor import NoEditor, edit
 from .folding import Folding, Typed
@@ -75,7 +76,8 @@ class InputLine:
         self._folder = folder
         self._around = around
         self._folding = Folding()
-        self._draft = Document()
+        self.draft = Document()
+        """What stands in the line while nobody reads it."""
         self._leaving = False
         self._wants_pause = False
         self.is_editing = False
@@ -93,6 +95,7 @@ class InputLine:
             prompt_continuation="  ",
             reserve_space_for_menu=4,
             erase_when_done=True,
+            output=screen_for(),
         )
         add_status(self._session, around.status)
 
@@ -105,7 +108,7 @@ class InputLine:
         """A message, :data:`PAUSED`, or None when the person leaves."""
         self._wants_pause = False
         while True:
-            draft, self._draft = self._draft, Document()
+            draft, self.draft = self.draft, Document()
             try:
                 text = await self._session.prompt_async(
                     default=draft, handle_sigint=False, set_exception_handler=False
@@ -125,7 +128,7 @@ class InputLine:
 
     def _end_with(self, result: str) -> None:
         if self._is_reading:
-            self._draft = self._session.default_buffer.document
+            self.draft = self._session.default_buffer.document
             self.app.exit(result=result)
 
     @property
@@ -201,15 +204,15 @@ class InputLine:
 
     @property
     def _text(self) -> str:
-        return self._session.default_buffer.text if self._is_reading else self._draft.text
+        return self._session.default_buffer.text if self._is_reading else self.draft.text
 
     def _insert(self, text: str) -> None:
         if self._is_reading:
             self._session.default_buffer.insert_text(text)
             self.app.invalidate()
             return
-        before, after = self._draft.text_before_cursor, self._draft.text_after_cursor
-        self._draft = Document(before + text + after, len(before) + len(text))
+        before, after = self.draft.text_before_cursor, self.draft.text_after_cursor
+        self.draft = Document(before + text + after, len(before) + len(text))
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -228,9 +231,9 @@ class InputLine:
         problem = ""
         try:
             with self._around.held(), self.app.input.cooked_mode():
-                text = await edit(self._folding.expanded(self._draft.text), self._folder)
+                text = await edit(self._folding.expanded(self.draft.text), self._folder)
             folded = self._folding.folded(text)
-            self._draft = Document(folded, len(folded))
+            self.draft = Document(folded, len(folded))
         except NoEditor as error:
             problem = str(error)
         finally:

@@ -18,16 +18,18 @@ from typing import Any
 
 from hookline_hookspecs import Delta, Host, ModelResponse, Notice, Question, Reply, ToolResult, Turn
 from hookline_markdown import Answer, as_written, literal, one_line, readable, render
+from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.patch_stdout import patch_stdout
 
 from .activity import attachment_line, call_line, is_chat, is_followed, notice_line, result_line
-from .asking import ask, question_text
+from .asking import Draft, answer_line, ask
 from .config import TerminalConfig
 from .conversation import LEAVE, RESUME, Conversation
 from .folding import Typed
 from .input_line import PAUSED, Around, InputLine
 from .own_commands import OwnCommands, own_completer
+from .question_text import question_text
 from .screen import Screen
 
 LEAVING = 5.0
@@ -209,7 +211,9 @@ class Interactive:
         if future.done():
             return
         self._commit_tail()
-        self._screen.write(f"{YELLOW}{question_text(question)}{PLAIN}")
+        self._screen.write(question_text(question))
+        line = self._input.draft
+        draft = Draft(line.text_before_cursor)
 
         def running(app: Any) -> None:
             self._screen.app = app
@@ -217,17 +221,18 @@ class Interactive:
             future.add_done_callback(lambda _done: _end(app))
 
         try:
-            choice = await ask(question, running=running)
+            answer = await ask(question, draft, running=running)
         except BaseException:
             future.cancel()
             raise
         finally:
             self._screen.app = None
+            self._input.draft = Document(draft.text + line.text_after_cursor, len(draft.text))
         if future.done():
-            choice = None
+            self._say("  → nobody waits for an answer any more", DIM)
         else:
-            future.set_result(choice)
-        self._say(f"  → {literal(choice) if choice else 'no answer'}", DIM)
+            future.set_result(answer)
+            self._say(answer_line(answer), DIM)
 
     # What comes out
 

@@ -1,0 +1,82 @@
+"""What a person sees of a question: the whole text in the scrollback, and the choices below it.
+
+An approval's preview is never shortened, and what cannot be seen in it is spelt out. It has colours
+of its own, so that no line of it passes for one of the program.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+
+from hookline_hookspecs import Question
+from hookline_markdown import literal
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+
+from .choosing import Chooser, Phase
+
+PLAIN, ASK, DIM = "\x1b[0m", "\x1b[1;33m", "\x1b[2m"
+RED, GREEN, CYAN, RISKY = "\x1b[31m", "\x1b[32m", "\x1b[36m", "\x1b[1;31m"
+_DIFF = re.compile(r"^--- .*\n\+\+\+ .*\n@@ ", re.MULTILINE)
+_COLOURS = {"+": GREEN, "-": RED, "@": CYAN}
+_MARKED = re.compile("⟦[^⟦⟧]*⟧")
+BAR = "  │ "
+"""Begins each line of a preview."""
+HOW = "A number or ↑ ↓, then Enter. Esc"
+MOST_KEPT = 100
+"""Characters shown of what was typed for the next message."""
+_GREY = "fg:ansibrightblack"
+
+
+def question_text(question: Question) -> str:
+    """The question in full, with colours where they are wanted."""
+    lines = [f"{ASK}? {literal(question.text)}{PLAIN}"]
+    if question.reason and question.reason not in question.text:
+        lines.append(f"{ASK}  {literal(question.reason)}{PLAIN}")
+    if question.preview:
+        lines += [f"{DIM}{BAR}{PLAIN}{line}" for line in preview_lines(question.preview)]
+    text = "\n".join(lines) + "\n"
+    return re.sub("\x1b\\[[0-9;]*m", "", text) if os.environ.get("NO_COLOR") else text
+
+
+def preview_lines(preview: str) -> Iterator[str]:
+    """The lines of a preview: those of a diff in its colours, what a guard named in red."""
+    text = literal(preview)
+    diff = _DIFF.search(text)
+    begin = text.count("\n", 0, diff.start()) if diff is not None else None
+    for number, line in enumerate(text.split("\n")):
+        colour = _COLOURS.get(line[:1], "") if begin is not None and number >= begin else ""
+        marked = _MARKED.sub(rf"{RISKY}\g<0>{PLAIN}{colour}", line)
+        yield f"{colour}{marked}{PLAIN}" if colour else marked
+
+
+def below(chooser: Chooser, choices: Sequence[str]) -> StyleAndTextTuples:
+    """What stands below the question while it waits for its answer."""
+    kept = chooser.kept.replace("\n", "⏎ ")
+    kept = kept if len(kept) <= MOST_KEPT else "…" + kept[-MOST_KEPT:]
+    if chooser.phase is Phase.WRITING:
+        prompt = "Why not? (Enter for no reason) › " if chooser.can_deny else "› "
+        return [("bold", f"  {prompt}"), ("", chooser.written), ("[SetCursorPosition]", "")]
+    if chooser.phase is Phase.WAITING:
+        why = "\nKept for your next message. To answer, stop typing." if kept else "  …"
+        return [*_line(kept), ("[SetCursorPosition]", ""), (_GREY, why)]
+    shown: StyleAndTextTuples = []
+    width = len(str(len(choices)))
+    for place, choice in enumerate(choices):
+        is_picked = place == chooser.picked
+        if is_picked or (place == 0 and chooser.picked is None):
+            shown.append(("[SetCursorPosition]", ""))
+        style = "reverse bold" if is_picked else "bold"
+        shown.append(("bold", "❯ " if is_picked else "  "))
+        shown += [(style, f"{place + 1:>{width}}. {literal(choice)}"), ("", "\n")]
+    shown.append((_GREY, _how(chooser)))
+    return [*shown, ("", "\n"), *_line(kept), (_GREY, " (kept)")] if kept else shown
+
+
+def _how(chooser: Chooser) -> str:
+    return f"{HOW} denies, Tab denies and says why." if chooser.can_deny else f"{HOW} leaves it."
+
+
+def _line(kept: str) -> StyleAndTextTuples:
+    return [("bold", "› "), ("", literal(kept))] if kept else []

@@ -1,0 +1,115 @@
+"""Keys that were typed before a question was shown, and while it was: none of them answers it."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("asker")
+Script = Callable[[str], str]
+LIST = "4. Deny"
+STEPS = """
+  - {when: "^go", delay: 0.6, tools: [{name: launch, arguments: {target: moon}}]}
+  - {when: "launched", text: "It flew."}
+  - {when: "Denied", text: "It stayed."}
+  - {when: "", text: "Heard.", repeat: true}
+"""
+PIECES = ["1", "\r", "a", "o", "y", "3", "1\r", "Always\r", "yes\r", "\t", " ", "also check "]
+PIECES += ["\x1b[A", "\x1b[B", "\x1b[B\r", "\x1b[A\x1b[A\r", "\n", "\x7f", "\x1b[200~1\r\x1b[201~"]
+
+
+def test_text_runs_into_a_question_and_comes_back(screen: Callable, script: Script) -> None:
+    chat = screen("chat", "--model", script(STEPS), answers=False)
+    chat.wait_for("›")
+    chat.type("go\r")
+    chat.wait_for("thinking")
+    chat.type("also che")
+    chat.wait_for("│ launch moon")
+    chat.type("ck the moon 1\r3\r\x1b[A")
+    chat.wait_for("also check the moon 1⏎ 3⏎")
+    chat.wait_for("stop typing")
+    assert LIST not in chat.text
+    assert "also check the moon" in chat.wait_for(LIST)
+    assert "❯" not in chat.text
+    chat.type("x 2\r")
+    chat.wait_for("3⏎ x 2⏎")
+    assert "❯" not in chat.wait_for(LIST)
+    chat.type("\x1b[A")
+    assert "❯ 4. Deny" in chat.wait_for("❯")
+    assert chat.cell("4. Deny").reverse
+    chat.type("\x1b")
+    chat.wait_for("→ Deny")
+    chat.wait_for("It stayed.")
+    chat.settle()
+    for line in ("› also check the moon 1", "  3", "  x 2"):
+        assert line in chat.text
+    time.sleep(2.2)  # prompt_toolkit would warn after two seconds
+    chat.settle()
+    assert "WARNING" not in chat.scrollback
+    assert b"\x1b[6n" not in chat.raw
+
+
+def test_a_flood_answers_nothing(screen: Callable, script: Script) -> None:
+    """More than the terminal and one reading of it hold, from before the question to after it."""
+    chat = screen("run", "go", "--model", script(STEPS))
+    flood = threading.Thread(target=lambda: [chat.type("1\r\x1b[B\r3\r" * 100) for _ in range(20)])
+    flood.start()
+    chat.wait_for("│ launch moon")
+    chat.wait_for(LIST)
+    flood.join()
+    assert "→" not in chat.text
+    chat.type("\x1b")
+    chat.wait_for("It stayed.")
+    assert chat.end() == 0
+
+
+def fuzzed(chat: object, seed: int) -> str:
+    """Type at random before, at and after the showing, never silent for as long as it takes."""
+    chance = random.Random(seed)
+    typed = ""
+    until = time.monotonic() + 3.5
+    while time.monotonic() < until:
+        piece = "".join(chance.choice(PIECES) for _ in range(chance.choice([1, 1, 1, 5, 200])))
+        chat.type(piece)  # type: ignore[attr-defined]
+        typed += piece
+        chat.read(chance.choice([0.0, 0.01, 0.05, 0.2, 0.4]))  # type: ignore[attr-defined]
+        time.sleep(chance.choice([0.0, 0.01, 0.05, 0.2, 0.4]))
+    return typed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(8))
+def test_whatever_is_typed_on_and_on_approves_nothing(
+    screen: Callable, script: Script, seed: int
+) -> None:
+    chat = screen("chat", "--model", script(STEPS))
+    chat.wait_for("›")
+    chat.type("go\r")
+    chat.wait_for("│ launch moon")
+    fuzzed(chat, seed)
+    chat.type("\x15the end of it")
+    chat.wait_for(LIST)
+    assert "the end of it" in chat.text
+    assert "It flew" not in chat.scrollback
+    chat.type("\x1b")
+    chat.wait_for("It stayed.")
+    chat.settle()
+    assert "the end of it" in chat.text
+
+
+def test_a_stopped_turn_takes_its_question_away(screen: Callable, script: Script) -> None:
+    steps = STEPS.replace("moon", '"moon, slowly"')
+    chat = screen("chat", "--model", script(steps), columns=40)
+    chat.wait_for("›")
+    chat.type("go\r")
+    chat.wait_for(LIST)
+    chat.interrupt()
+    chat.wait_for("nobody waits for an answer any more")
+    chat.settle()
+    assert LIST not in chat.text
+    chat.type("hello\r")
+    chat.wait_for("Heard.")
