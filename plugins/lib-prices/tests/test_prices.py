@@ -85,7 +85,7 @@ def test_the_homes_list_goes_first_and_is_read_again_when_it_changes(tmp_path: P
     file.write_text(LIST, "utf-8")
     assert prices.cost("x/m", USAGE) == pytest.approx((10_000 + 1_000) / 1e6)
     assert prices.cost("openai/gpt-5", USAGE) == cost("openai/gpt-5", USAGE)
-    assert (prices.date(), prices.date("x/m", "openai/gpt-5")) == ("2026-10-01", "2026-10-01")
+    assert (prices.date(), prices.date("x/m", "openai/gpt-5")) == ("2026-10-01", "2026-09-05")
     file.write_text(LIST.replace("x/m", "openai/gpt-5"), "utf-8")
     os.utime(file, ns=(1, 1))
     assert prices.cost("openai/gpt-5", USAGE) == pytest.approx((10_000 + 1_000) / 1e6)
