@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from hookline.testing import Harness, calls
@@ -262,9 +263,7 @@ def say(h: Harness, user: str, text: str, chat: str, number: list[int]) -> str:
     async def story() -> str:
         runtime = await h.aopen()
         number[0] += 1
-        told = Inbound(
-            "fake", chat, user, f"m{number[0]}", text, private=chat == user, received=1.0
-        )
+        told = Inbound("fake", chat, user, uuid4().hex, text, private=chat == user, received=1.0)
         await runtime.engine.hosts["modes"].receive(told)
         async with asyncio.timeout(20):
             sent = await h.channel.replies(number[0])
@@ -284,6 +283,15 @@ def test_only_an_admin_makes_a_group_freer(harness: MakeHarness) -> None:
     assert say(h, "guest", "/mode auto", "group", count).startswith("Only an admin")
     assert say(h, "guest", "Accept the plan", "group", count).startswith("Only an admin")
     assert say(h, "admin", "Accept the plan", "group", count) == "carried out"
+
+
+def test_a_mode_chosen_before_the_first_message_holds(harness: MakeHarness) -> None:
+    h = harness(SessionModes, Hands, Town)
+    assert say(h, "guest", "/mode plan", "guest", [0]).startswith("Mode plan: ")
+    h.close()
+    later = harness(SessionModes, Hands, Town, home=h.home, model=[calls("write"), "the plan"])
+    assert say(later, "guest", "go", "guest", [0]).startswith("the plan")
+    assert "Plan mode: until" in _block(later.model.requests[0])
 
 
 def test_alone_in_a_chat_anybody_goes_back_to_the_default(harness: MakeHarness) -> None:

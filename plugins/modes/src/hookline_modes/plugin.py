@@ -63,9 +63,8 @@ class SessionModes(Plugin[ModesConfig]):
         """What sessions were given in this process, until their next turn."""
 
     @hookimpl
-    async def setup(self, host: Host) -> None:
+    def setup(self, host: Host) -> None:
         """Offer the service."""
-        await self._records.load()
         host.services.provide(Modes, self)
 
     # The service
@@ -225,7 +224,7 @@ class SessionModes(Plugin[ModesConfig]):
     async def _now(self, ctx: Context, session_id: str) -> Mode:
         if session_id:
             return await self.get(session_id)
-        chosen = self._records.next_of(ctx.channel, ctx.session.chat_id)
+        chosen = await self._records.next_of(ctx.channel, ctx.session.chat_id)
         return chosen or self.config.default
 
     @command("/accept", theme="Model and safety")

@@ -39,12 +39,8 @@ class Records:
         self._kv = host.storage.kv
         self._known: OrderedDict[str, Record] = OrderedDict()
         self._next: dict[str, Mode] = {}
+        self._loaded = False
         self._yolo: set[str] = set()
-
-    async def load(self) -> None:
-        """Read what the next sessions of chats begin with."""
-        for key in await self._kv.keys("chat:"):
-            self._next[key] = await self._kv.get(key)
 
     async def of(self, session_id: str) -> Record:
         """The record of a session."""
@@ -79,8 +75,12 @@ class Records:
         if channel != "terminal":
             await self._kv.set(key, mode)
 
-    def next_of(self, channel: str, chat_id: str) -> Mode | None:
+    async def next_of(self, channel: str, chat_id: str) -> Mode | None:
         """What the chat's next session begins with; None for the default."""
+        if channel != "terminal" and not self._loaded:
+            for key in await self._kv.keys("chat:"):
+                self._next.setdefault(key, await self._kv.get(key))
+            self._loaded = True
         return self._next.get(_chat(channel, chat_id))
 
     async def begin(self, session_id: str, channel: str, chat_id: str) -> None:
@@ -88,9 +88,11 @@ class Records:
         if session_id in self._known:  # it was given a mode before its first message
             return
         self.begin_anew(session_id)
-        key = _chat(channel, chat_id)
-        if (mode := self._next.pop(key, None)) is not None:
+        mode = await self.next_of(channel, chat_id)
+        if mode is not None:
             await self.set(session_id, mode)
+            key = _chat(channel, chat_id)
+            del self._next[key]
             if channel != "terminal":
                 await self._kv.delete(key)
 
