@@ -21,8 +21,8 @@ from .events import (
 from .gateway import GatewayHost, GatewayWork
 from .hooks import HOOKS, SIGNALS, HookSpec, HookSpecs, Kind, MaybeAwaitable, hookimpl
 from .host import (
-    Access, ArtifactKeeper, Channel, Context, Feature, Hit, Host, Http, HttpResponse, Paths, Reacting, Stash, Storage,
-    Threading, Transaction, features, message_ids,
+    Access, ArtifactKeeper, Channel, Checkpoints, Context, Feature, Hit, Host, Http, HttpResponse, Paths, Reacting,
+    Stash, Storage, Threading, Transaction, features, message_ids,
 )
 from .inspection import Configuration, Inspection, StablePrompt
 from .messages import Block, ImageBlock, Message, TextBlock, ThinkingBlock, ToolCall, ToolResultBlock
@@ -33,8 +33,8 @@ from .plugin import API, NoConfig, Plugin
 from .tools import Tool, tool
 
 __all__ = [
-    "API", "HOOKS", "SIGNALS", "SLOTS", "Access", "Answer", "ArtifactKeeper", "Ask", "Attachment", "Audio",
-    "AuthError", "BadRequest", "Block", "CachePrice", "Channel", "Check", "CheckResult", "Choice", "Command",
+    "API", "HOOKS", "SIGNALS", "SLOTS", "Access", "Answer", "ArtifactKeeper", "Ask", "Attachment", "Audio", "AuthError",
+    "BadRequest", "Block", "CachePrice", "Channel", "Check", "CheckResult", "Checkpoints", "Choice", "Command",
     "CommandError", "Compacted", "Configuration", "Connection", "Context", "ContextBlock", "ContextTooLong",
     "Conversations", "Delta", "DeltaSink", "Denial", "Deny", "Effect", "EffectKind", "Excerpt", "Failure", "Feature",
     "Fragment", "GatewayHost", "GatewayWork", "Hit", "HookSpec", "HookSpecs", "HooklineError", "Host", "Http",
@@ -42,8 +42,8 @@ __all__ = [
     "Message", "Migration", "Mode", "ModelRequest", "ModelResponse", "Modes", "NetworkError", "NoConfig", "Notice",
     "Origin", "OriginKind", "OverBudget", "Overloaded", "Page", "Paths", "Plugin", "PluginFailure", "PrefixBreak",
     "Provider", "ProviderError", "ProviderSettings", "Question", "RateLimited", "Reacting", "Refusal", "Refused",
-    "Reply", "Reviewer", "Rewrite", "Route", "Section", "Session", "StablePrompt", "Stash", "Step", "Storage",
-    "Store", "StoreError", "Submission", "TextBlock", "ThinkingBlock", "Threading", "Tool", "ToolCall", "ToolError",
+    "Reply", "Reviewer", "Rewrite", "Route", "Section", "Session", "StablePrompt", "Stash", "Step", "Storage", "Store",
+    "StoreError", "Submission", "TextBlock", "ThinkingBlock", "Threading", "Tool", "ToolCall", "ToolError",
     "ToolOutput", "ToolResult", "ToolResultBlock", "ToolSchema", "Transaction", "Turn", "Usage", "Verdict",
     "WireRequest", "command", "features", "hookimpl", "merge_origins", "message_ids", "origins_from_json",
     "origins_to_json", "tool",

@@ -533,6 +533,14 @@ class ArtifactKeeper(Protocol):
         Raises ``StoreError``."""
 
 
+class Checkpoints(Protocol):
+    """Saves files so that a person can put them back; offered by a plugin."""
+
+    async def hold(self, ctx: Context) -> bool:
+        """Save the session's workspace as it is now. Return True if that worked, and holds every
+        file that git tracks in it; otherwise what is thrown away may be lost."""
+
+
 Feature: TypeAlias = Literal["edits", "threads", "reactions", "ephemeral", "voice", "files", "typing"]
 """A capability of a platform; see :class:`Channel`."""
 

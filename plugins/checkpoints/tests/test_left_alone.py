@@ -265,12 +265,18 @@ def test_a_folder_with_too_many_files_is_not_saved_and_the_person_is_told_once(
         desk.put(f"{number}")
     outcome = desk.turn("one", lambda: desk.put("x"))
     assert desk.warnings(outcome) == [
-        f"No checkpoint of {desk.work}: it holds more than 5 files. What is changed now cannot be "
-        "rewound."
+        f"No checkpoint of {desk.work}: it holds more than 5 files. It is not tried again for a "
+        "day; what is changed meanwhile cannot be rewound."
     ]
     assert outcome.tool_calls[0].ok
     assert desk.warnings(desk.turn("two")) == []
     assert "no checkpoint" in desk.rewind()
+    # Nor is anybody told in another session, or after a restart; but with other limits it is tried.
+    again = make_desk(config={"max_files": 5})
+    assert desk.warnings(again.turn("three")) == []
+    roomy = make_desk(config={"max_files": 50})
+    roomy.turn("four", lambda: desk.put("y"))
+    assert len(roomy.hashes()) == 1
 
 
 def test_left_alone_files_do_not_count(make_desk: Callable[..., Desk]) -> None:

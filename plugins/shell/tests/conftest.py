@@ -85,12 +85,23 @@ def context(workspace: Path, session: str = "s1", **fields: Any) -> Any:
     )
 
 
+def hook_verdict(shell: Shell, ctx: Any, call: ToolCall) -> Verdict:
+    """What the hook says of a call; without other plugins it waits for nothing."""
+    try:
+        shell.pre_tool(ctx, call).send(None)
+    except StopIteration as ended:
+        found: Verdict = ended.value
+        return found
+    raise AssertionError("the hook waits for something")
+
+
 def plugin(**config: Any) -> Shell:
     host: Any = SimpleNamespace(
         log=logging.getLogger("shell"),
         http=Http(),
         env=os.environ,
         home=Path(tempfile.gettempdir()) / "no-such-hookline-home",
+        services=SimpleNamespace(get=lambda protocol: None),
     )
     shell = Shell(ShellConfig(**config), host)
     shell.setup(host)
@@ -193,7 +204,7 @@ def verdict() -> Callable[..., Verdict]:
 
     def judge(command: str, workdir: str | None = None) -> Verdict:
         arguments = {"command": command} | ({"workdir": workdir} if workdir else {})
-        given = shell.pre_tool(ctx, ToolCall("c1", "bash", arguments))
+        given = hook_verdict(shell, ctx, ToolCall("c1", "bash", arguments))
         assert given is None or isinstance(given, Deny | Ask)
         assert given is None or "the judge itself failed" not in given.reason
         return given

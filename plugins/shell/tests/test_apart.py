@@ -12,6 +12,8 @@ import pytest
 from hookline_hookspecs import Ask, Deny, Origin, ToolCall, ToolError
 from hookline_shell import Shell
 
+from .conftest import hook_verdict
+
 STRANGER: dict[str, Any] = {"channel": "telegram", "operator": False}
 ADMIN: dict[str, Any] = {"channel": "telegram", "operator": True}
 NOBODY: dict[str, Any] = {"interactive": False, "approval": "no"}
@@ -261,9 +263,7 @@ async def test_private_folders_that_grow_too_large_are_emptied(
 
 
 def asked(shell: Shell, ctx: Any, command: str = "ls") -> Ask | Deny | None:
-    found = shell.pre_tool(ctx, ToolCall("c1", "bash", {"command": command}))
-    assert found is None or isinstance(found, Ask | Deny)
-    return found
+    return hook_verdict(shell, ctx, ToolCall("c1", "bash", {"command": command}))
 
 
 def test_without_any_sandbox_every_command_of_others_asks_anew(

@@ -15,6 +15,8 @@ from hookline_shell import Shell, ShellConfig
 from hookline_shell.judge import deeds
 from pydantic import ValidationError
 
+from .conftest import hook_verdict
+
 
 def check(shell: Shell) -> CheckResult:
     found: list[Check] = []
@@ -36,10 +38,10 @@ def test_a_timeout_above_its_maximum_is_an_error() -> None:
 
 def test_an_operators_pattern_asks(make_plugin: Callable[..., Shell], ctx: Any) -> None:
     shell = make_plugin(dangerous_patterns=[r"make\s+deploy"])
-    found = shell.pre_tool(ctx, ToolCall("1", "bash", {"command": "make deploy"}))
+    found = hook_verdict(shell, ctx, ToolCall("1", "bash", {"command": "make deploy"}))
     assert isinstance(found, Ask)
     assert "make" in found.reason
-    assert shell.pre_tool(ctx, ToolCall("1", "bash", {"command": "make test"})) is None
+    assert hook_verdict(shell, ctx, ToolCall("1", "bash", {"command": "make test"})) is None
 
 
 def test_an_empty_list_clears_the_patterns_alone(
@@ -47,9 +49,9 @@ def test_an_empty_list_clears_the_patterns_alone(
 ) -> None:
     default, empty = make_plugin(), make_plugin(dangerous_patterns=[])
     call = ToolCall("1", "bash", {"command": "make drop-db"})
-    assert isinstance(default.pre_tool(ctx, call), Ask)
-    assert empty.pre_tool(ctx, call) is None
-    assert empty.pre_tool(ctx, ToolCall("1", "bash", {"command": "rm -rf /"})) is not None
+    assert isinstance(hook_verdict(default, ctx, call), Ask)
+    assert hook_verdict(empty, ctx, call) is None
+    assert hook_verdict(empty, ctx, ToolCall("1", "bash", {"command": "rm -rf /"})) is not None
 
 
 def test_the_doctor_warns_of_an_empty_list(make_plugin: Callable[..., Shell]) -> None:

@@ -14,7 +14,7 @@ class CheckpointsConfig(BaseModel):
     max_file_mb: float = Field(10.0, gt=0, description="Files larger than this are left alone.")
     max_files: int = Field(50_000, ge=1, description="A folder with more is not saved.")
     timeout_seconds: float = Field(
-        30.0, gt=0, description="A snapshot that takes longer is given up, and the turn goes on."
+        10.0, gt=0, description="A snapshot that takes longer is given up, and the turn goes on."
     )
     exclude: list[str] = Field(
         default_factory=list, description="Names of further folders that are left alone, as globs."

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shutil
 import signal
 from asyncio.subprocess import PIPE, Process
@@ -18,6 +19,10 @@ from pathlib import Path
 
 from .errors import DiskFull, GitFailed
 
+OLDEST = (2, 31)
+"""``rev-list --disk-usage`` came with it."""
+FIX = f"Install git {OLDEST[0]}.{OLDEST[1]} or newer."
+_CHECK_SECONDS = 2.0
 _INHERITED = ("PATH", "TMPDIR", "TEMP", "TMP", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 _ERROR_CHARS = 300
 _FULL = ("No space left on device", "Out of diskspace", "Disk quota exceeded", "SIGXFSZ")
@@ -78,6 +83,23 @@ class Git:
             yield process
         finally:
             await _end(process)
+
+
+async def missing_git(folder: Path) -> str:
+    """Why git cannot be used, run in ``folder``; empty if it can."""
+    if os.open not in os.supports_dir_fd:
+        return "checkpoints need Linux, macOS or another POSIX system"
+    if shutil.which("git") is None:
+        return "git is not installed"
+    try:
+        async with asyncio.timeout(_CHECK_SECONDS):
+            text = (await Git(folder).run("version")).decode("utf-8", "replace").strip()
+    except (GitFailed, TimeoutError) as error:
+        return f"git does not answer: {error or 'too slow'}"
+    found = re.search(r"(\d+)\.(\d+)", text)
+    if found is None or (int(found[1]), int(found[2])) < OLDEST:
+        return f"{text} is too old"
+    return ""
 
 
 def failure(command: str, code: int | None, errors: bytes) -> GitFailed:

@@ -17,6 +17,7 @@ from hookline_hookspecs import Paths
 from . import locks
 from .config import CheckpointsConfig
 from .errors import CheckpointError
+from .given_up import GivenUp
 from .rules import Excluded
 from .snapshot import Label, Present, key_of, take
 from .state import States
@@ -53,6 +54,7 @@ class Keeper:
         self._config = config
         self._states = States(self.root / "folders")
         self._excluded = Excluded.of(config.exclude, config.keep)
+        self._given_up = GivenUp(self.root / "folders", config)
 
     def note_of(self, folder: Path) -> Path:
         """The note that a rewind of the folder has begun; it is removed at the end."""
@@ -61,6 +63,14 @@ class Keeper:
     def told_of(self, chat: Chat) -> Path:
         """What the chat's model has yet to be told about a rewind."""
         return self.root / "told" / chat.key
+
+    def is_given_up(self, folder: Path, now: float) -> bool:
+        """True if no snapshot of the folder could be taken lately, for its size or for time."""
+        return self._given_up.is_noted(key_of(str(folder)), now)
+
+    def give_up(self, folder: Path, now: float) -> None:
+        """Do not try the folder again for a day. Raises ``OSError``."""
+        self._given_up.note(key_of(str(folder)), now)
 
     def scope(self, folder: Path, paths: Paths) -> Scope:
         """What holds for a look at ``folder``. Raises ``CheckpointError`` where none is allowed."""

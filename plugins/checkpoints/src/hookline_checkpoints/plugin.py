@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import re
-import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -26,23 +23,26 @@ from hookline_hookspecs import (
     command,
     hookimpl,
 )
+from hookline_hookspecs import Checkpoints as ForGuards
 
 from .command import Rewinder
 from .config import CheckpointsConfig
 from .errors import CheckpointError, TooLarge
-from .git import Git
+from .git import FIX, missing_git
 from .keeper import PACKS, Chat, Keeper
 from .texts import title_of
+from .tracked import unsaved
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
-OLDEST_GIT = (2, 31)
-"""``rev-list --disk-usage`` came with it."""
+    from .snapshot import Present
+
 HOURLY = 3600.0
 _NAMED = ("path", "file_path", "workdir", "cwd")
 """Arguments by which tools name a file or a folder."""
-_CHECK_SECONDS = 4.0
+_HOLD_SECONDS = 4.0
+"""A guard waits so long for a snapshot; its hook has five seconds."""
 
 
 class Tried:
@@ -57,12 +57,50 @@ class Checkpoints(Plugin[CheckpointsConfig]):
 
     _keeper: Keeper
 
+    _works: bool | None = None
+    """Whether git is there and new enough; None before anybody has looked."""
+
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Raises ``HooklineError`` on a system that cannot open files below an open folder."""
-        if os.open not in os.supports_dir_fd:
-            raise HooklineError("checkpoints need Linux, macOS or another POSIX system")
+        """Offer the service."""
         self._keeper = Keeper(host.home, self.config)
+        host.services.provide(ForGuards, self)
+
+    # The service
+
+    async def hold(self, ctx: Context) -> bool:
+        """Save the workspace as it is now; True if that holds every file that git tracks in it."""
+        folder = ctx.paths.workspace
+        if not await self._can_save(folder):
+            return False
+        try:
+            async with asyncio.timeout(_HOLD_SECONDS):
+                present = await self._take(ctx, folder)
+            ctx.stash.of(Tried).folders.add(folder)
+            return not await asyncio.to_thread(unsaved, folder, present.files, present.left)
+        except (TimeoutError, CheckpointError, OSError) as error:
+            self.log.info("%s was not saved at once: %s", folder, error or "it took too long")
+            return False
+
+    async def _can_save(self, folder: Path) -> bool:
+        if self._works is None:
+            missing = await missing_git(self.host.home)
+            self._works = not missing
+            if missing:
+                self.log.info("no checkpoints are made: %s", missing)
+        return self._works and not self._keeper.is_given_up(folder, self.host.now())
+
+    async def _take(self, ctx: Context, folder: Path) -> Present:
+        """Take a snapshot. Raises ``CheckpointError`` and ``OSError``."""
+        inbound = ctx.turn.inbound
+        about = {"title": title_of(inbound.text), "turn": ctx.turn.id, "session": ctx.session.id}
+        chat = Chat(ctx.session.channel, ctx.session.chat_id)
+        scope = self._keeper.scope(folder, ctx.paths)
+        async with self._keeper.holding(folder):
+            present, _ = await self._keeper.save(scope, chat, ctx.host.now(), about)
+        return present
+
+    # Before a write
 
     @hookimpl
     def around_tool(
@@ -85,34 +123,35 @@ class Checkpoints(Plugin[CheckpointsConfig]):
 
     async def _before_write(self, ctx: Context, call: ToolCall) -> None:
         tried = ctx.stash.of(Tried).folders
-        given_up: set[Path] = ctx.stash.session.setdefault("given_up", set())
         for folder in _folders(ctx, call):
             if folder in tried:
                 continue
             tried.add(folder)
-            if folder not in given_up:
-                await self._save(ctx, folder, given_up)
+            if await self._can_save(folder):
+                await self._save(ctx, folder)
 
-    async def _save(self, ctx: Context, folder: Path, given_up: set[Path]) -> None:
+    async def _save(self, ctx: Context, folder: Path) -> None:
         """Take the turn's snapshot of ``folder``, or say why there is none."""
-        inbound = ctx.turn.inbound
-        about = {"title": title_of(inbound.text), "turn": ctx.turn.id, "session": ctx.session.id}
-        chat = Chat(ctx.session.channel, ctx.session.chat_id)
         seconds = self.config.timeout_seconds
         try:
-            scope = self._keeper.scope(folder, ctx.paths)
-            async with asyncio.timeout(seconds), self._keeper.holding(folder):
-                await self._keeper.save(scope, chat, ctx.host.now(), about)
+            async with asyncio.timeout(seconds):
+                await self._take(ctx, folder)
         except TimeoutError:
-            given_up.add(folder)
+            self._keeper.give_up(folder, self.host.now())
             self._say_once(
                 ctx,
                 f"No checkpoint of {folder}: it took longer than {seconds:g} s. It is not tried "
-                "again in this session; what is changed now cannot be rewound.",
+                "again for a day; what is changed meanwhile cannot be rewound.",
+            )
+        except TooLarge as error:
+            self._keeper.give_up(folder, self.host.now())
+            reason = str(error).rstrip(".")
+            self._say_once(
+                ctx,
+                f"No checkpoint of {folder}: {reason}. It is not tried again for a day; what is "
+                "changed meanwhile cannot be rewound.",
             )
         except (CheckpointError, OSError) as error:
-            if isinstance(error, TooLarge):
-                given_up.add(folder)
             reason = str(error).rstrip(".")
             self._say_once(
                 ctx, f"No checkpoint of {folder}: {reason}. What is changed now cannot be rewound."
@@ -168,21 +207,14 @@ class Checkpoints(Plugin[CheckpointsConfig]):
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:
         """git is there and new enough."""
-        register(Check("git", self._check_git))
+        register(Check("git", self._check))
 
-    async def _check_git(self) -> CheckResult:
-        fix = f"install git {OLDEST_GIT[0]}.{OLDEST_GIT[1]} or newer; without it nothing is saved"
-        if shutil.which("git") is None:
-            return CheckResult(False, "git is not installed", fix)
-        try:
-            async with asyncio.timeout(_CHECK_SECONDS):
-                text = (await Git(self.host.home).run("version")).decode("utf-8", "replace").strip()
-        except (CheckpointError, TimeoutError) as error:
-            return CheckResult(False, f"git does not answer: {error or 'too slow'}", fix)
-        found = re.search(r"(\d+)\.(\d+)", text)
-        if found is None or (int(found[1]), int(found[2])) < OLDEST_GIT:
-            return CheckResult(False, f"{text} is too old", fix)
-        return CheckResult(True, text)
+    async def _check(self) -> CheckResult:
+        missing = await missing_git(self.host.home)
+        if missing:
+            told = f"{missing}, so nothing is saved that /rewind could put back"
+            return CheckResult(True, told, FIX, hint=True)
+        return CheckResult(True, "git works; a checkpoint is made before the first write of a turn")
 
 
 def _folders(ctx: Context, call: ToolCall) -> list[Path]:

@@ -17,11 +17,14 @@ from typing import TYPE_CHECKING
 from hookline_hookspecs import (
     Ask,
     Check,
+    Checkpoints,
     CheckResult,
     Context,
     Deny,
     Effect,
     Host,
+    Mode,
+    Modes,
     Origin,
     Plugin,
     ToolCall,
@@ -35,7 +38,7 @@ from .config import ShellConfig
 
 if TYPE_CHECKING:
     from .jobs import Jobs
-    from .judge import Judge
+    from .judge import Judge, Setting
     from .running import Outcome
     from .sandbox import Apart
 
@@ -83,7 +86,7 @@ class Shell(Plugin[ShellConfig]):
         register(Check("sandbox", self._check_sandbox))
 
     @hookimpl
-    def pre_tool(self, ctx: Context, call: ToolCall) -> Deny | Ask | None:
+    async def pre_tool(self, ctx: Context, call: ToolCall) -> Deny | Ask | None:
         """The judge's verdict on a call of ``bash``, and what a missing sandbox demands."""
         if call.name != TOOL:
             return None
@@ -92,17 +95,35 @@ class Shell(Plugin[ShellConfig]):
             return None  # the tool's own check of its arguments answers this
         from .judge import Setting
 
-        wanted = self._is_sandboxed(ctx)
+        mode = await self._mode(ctx)
+        wanted = self._is_sandboxed(ctx, mode)
         setting = Setting(operator=ctx.operator, sandboxed=wanted and self._apart.can_run)
         judged = self._judge.judge(command, ctx.paths, folder, self.host.http.judge, setting)
+        if isinstance(judged, Ask) and mode != "plan":
+            judged = await self._unless_held(ctx, command, folder, setting, judged)
         if isinstance(judged, Deny) or not wanted:
             return judged
-        return _stricter(judged, self._apart.verdict(ctx, command))
+        return _stricter(judged, self._apart.verdict(ctx, command, mode))
 
-    def _is_sandboxed(self, ctx: Context) -> bool:
+    async def _unless_held(
+        self, ctx: Context, command: str, folder: str, setting: Setting, asked: Ask
+    ) -> Ask | Deny | None:
+        """No question about what a checkpoint can bring back, once it has been made."""
+        checkpoints = self.host.services.get(Checkpoints)
+        if checkpoints is None:
+            return asked
+        held = replace(setting, checkpoints=True)
+        judged = self._judge.judge(command, ctx.paths, folder, self.host.http.judge, held)
+        return asked if judged is not None or not await checkpoints.hold(ctx) else None
+
+    async def _mode(self, ctx: Context) -> Mode | None:
+        modes = self.host.services.get(Modes)
+        return await modes.get(ctx.session.id) if modes is not None else None
+
+    def _is_sandboxed(self, ctx: Context, mode: Mode | None) -> bool:
         from .sandbox import is_wanted
 
-        return is_wanted(self.config.sandbox, ctx)
+        return mode == "yolo" or is_wanted(self.config.sandbox, ctx)
 
     def effects(self, ctx: Context, call: ToolCall) -> Sequence[Effect]:
         """What a call of ``bash`` may do, as the judge reads it."""
@@ -149,7 +170,7 @@ class Shell(Plugin[ShellConfig]):
 
         bounds, session = (seconds, self.config.max_output), ctx.session.id
         argv, environment = [find_shell(), "-c", command], self._environment()
-        if not self._is_sandboxed(ctx):
+        if not self._is_sandboxed(ctx, await self._mode(ctx)):
             outcome = await run(branding(argv), folder, environment, *bounds)
             return outcome, self._origins(ctx, command)
         if job := self._jobs.meant(session, command):  # it is not visible from inside

@@ -18,7 +18,7 @@ from hookline_toolmark import branding
 from .running import Outcome, run
 
 if TYPE_CHECKING:
-    from hookline_hookspecs import Context, Host
+    from hookline_hookspecs import Context, Host, Mode
     from hookline_sandbox.proxy import Proxy
 
     from .config import SandboxConfig
@@ -58,14 +58,17 @@ class Apart:
         """True if a sandbox can be made here."""
         return found().method is not Method.NONE
 
-    def verdict(self, ctx: Context, command: str) -> Deny | Ask | None:
+    def verdict(self, ctx: Context, command: str, mode: Mode | None) -> Deny | Ask | None:
         """What is to be said of a command where no sandbox can be made; None where one can.
 
-        Who is no operator is asked about each; where nobody is there to be asked, none is run.
+        Who is no operator is asked about each; where nobody is there to be asked, none is run, nor
+        in the mode ``yolo``.
         """
         here = found()
         if here.method is not Method.NONE or self._config.enabled is True:
             return None
+        if mode == "yolo":
+            return Deny(f"yolo mode runs commands in the sandbox alone, and {here.why}; {here.fix}")
         if ctx.approval == "no":
             return Deny(f"nobody is here to watch, and nothing was run: {_needed(here)}")
         if ctx.operator:

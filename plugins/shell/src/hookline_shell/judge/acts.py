@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from . import deeds, uploads
-from .options import subcommand
-from .record import Sort, shown
+from .options import option_values, subcommand
+from .record import Sort, join, shown
 from .shell import Shell
 from .tables import acts_of
-from .values import UNKNOWN
+from .values import UNKNOWN, known
 
 _DEEDS = deeds.DEEDS | uploads.DEEDS
 
@@ -40,6 +40,24 @@ def _fit(name: str, argv: Sequence[str], shell: Shell, stdin: str) -> None:
         elif act.fits(arguments, after_options):
             shell.record.effect(act.effect, shown(argv).strip("`"))
             if act.verdict != "note":
-                sort: Sort = "restorable" if act.restorable else "act"
+                sort: Sort = "act"
+                if act.restorable and _is_in_workspace(argv, shell):
+                    sort = "restorable"
                 reason = act.reason.format(name=name)
                 shell.record.add(act.verdict, f"{shown(argv)}: {reason}", sort)
+
+
+_ELSEWHERE = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
+
+
+def _is_in_workspace(argv: Sequence[str], shell: Shell) -> bool:
+    """True if git works on a folder of the workspace, of which checkpoints are made."""
+    if shell.remote or any(name in shell.variables for name in _ELSEWHERE):
+        return False
+    if any(word.startswith(("--git-dir", "--work-tree")) for word in argv):
+        return False
+    folder = shell.cwd
+    for named in option_values(argv, ("-C",)):
+        folder = join(folder, named)
+    workspace = shell.record.workspace
+    return known(folder) and (folder == workspace or folder.startswith(f"{workspace}/"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hookline_hookspecs import Ask, Deny, Effect, Paths
@@ -136,6 +136,9 @@ def _verdict(record: Record, command: str, setting: Setting) -> Deny | Ask | Non
     denied = [reason for reason, found in record.findings.items() if found.severity == "deny"]
     if denied:
         return Deny(f"This cannot be undone: {_listed(denied)}.")
+    if any(effect.kind in _UNSEEN for effect in record.effects):
+        # A program of its own may change the folder that git works on.
+        setting = replace(setting, checkpoints=False)
     asked = {r: found for r, found in record.findings.items() if not setting.lets(found)}
     reasons = list(asked)
     if not (setting.operator or setting.sandboxed):

@@ -90,10 +90,10 @@ def truncate(path: str, shell: Shell, command: str) -> None:
     """``command`` empties ``path`` first: not every file there is, nor those of a listing."""
     write(path, shell, command)
     if kind(path, shell) in ("here", "wildcard"):
-        shell.record.add("ask", f"{command} empties everything in the workspace", "restorable")
+        shell.record.add("ask", f"{command} empties everything in the workspace")
     elif not known(path) and not path.endswith((".log", ".tmp", ".out")):
         what = "every file of a listing" if LISTING in path else "files that cannot be known"
-        shell.record.add("ask", f"{command} empties {what}", "restorable")
+        shell.record.add("ask", f"{command} empties {what}")
 
 
 def _copy(name: str, argv: Sequence[str], shell: Shell, command: str) -> None:

@@ -1,0 +1,117 @@
+"""What guards are told of a snapshot: whether it holds all that a git command can throw away."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hookline.testing import calls
+from hookline_hookspecs import Ask, Checkpoints, Context, Plugin, ToolCall, hookimpl
+
+from .conftest import Desk
+
+
+class Guard(Plugin):
+    """Asks the service before each call."""
+
+    found: list[bool] = []  # noqa: RUF012
+
+    @hookimpl
+    async def pre_tool(self, ctx: Context, call: ToolCall) -> Ask | None:
+        if call.name == "act":
+            self.found.append(await self.host.services[Checkpoints].hold(ctx))
+        return None
+
+
+def git(folder: Path, *words: str) -> None:
+    """Run git as a person would."""
+    who = ("-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "init.defaultBranch=main")
+    subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True)
+
+
+def holds(desk: Desk) -> bool:
+    """What the service says in a new turn."""
+    Guard.found.clear()
+    desk.turn("go")
+    (found,) = Guard.found
+    return found
+
+
+@pytest.fixture
+def repository(make_desk: Callable[..., Desk]) -> Desk:
+    """A workspace that is a repository with a file."""
+    desk = make_desk(plugins=(Guard,))
+    git(desk.work, "init", "-q")
+    desk.put("a", "1")
+    desk.put("sub/b", "1")
+    git(desk.work, "add", ".")
+    git(desk.work, "commit", "-qm", "x")
+    return desk
+
+
+@pytest.mark.parametrize("version", ["2", "4"])
+def test_a_repository_is_held(repository: Desk, version: str) -> None:
+    git(repository.work, "update-index", "--index-version", version)
+    assert holds(repository)
+
+
+def test_what_was_written_in_the_same_turn_is_held_too(repository: Desk) -> None:
+    def work() -> Any:
+        repository.put("new", "made in this turn")
+
+    Guard.found.clear()
+    repository.harness.model.steps.append(calls("act"))  # type: ignore[attr-defined]
+    repository.turn("go", work)
+    assert Guard.found == [True, True]
+    (repository.work / "new").unlink()
+    repository.rewind(repository.hashes()[0])
+    assert (repository.work / "new").read_text() == "made in this turn"
+
+
+def test_what_is_tracked_and_left_alone_is_not_held(repository: Desk) -> None:
+    repository.put(".env", "KEY=1")
+    assert holds(repository), "git does not know it"
+    git(repository.work, "add", "-f", ".env")
+    assert not holds(repository)
+    git(repository.work, "rm", "-q", "--cached", ".env")
+    assert holds(repository)
+    repository.put("node_modules/x.js", "1")
+    git(repository.work, "add", "-f", "node_modules/x.js")
+    assert not holds(repository)
+
+
+def test_a_repository_in_the_workspace_counts(repository: Desk) -> None:
+    inner = repository.work / "inner"
+    inner.mkdir()
+    git(inner, "init", "-q")
+    repository.put("inner/c", "1")
+    git(inner, "add", "c")
+    assert holds(repository)
+    repository.put("inner/.env", "1")
+    git(inner, "add", "-f", ".env")
+    assert not holds(repository)
+
+
+def test_a_part_of_a_repository_is_not_all_of_it(
+    make_desk: Callable[..., Desk], tmp_path: Path
+) -> None:
+    (tmp_path / "whole").mkdir()
+    git(tmp_path / "whole", "init", "-q")
+    desk = make_desk(plugins=(Guard,), work=tmp_path / "whole" / "part")
+    desk.put("a", "1")
+    assert not holds(desk)
+
+
+def test_an_index_that_is_not_understood_holds_nothing(repository: Desk) -> None:
+    (repository.work / ".git/index").write_bytes(b"DIRC\0\0\0\x09\0\0\0\x01")
+    assert not holds(repository)
+
+
+def test_what_is_too_large_is_not_held(make_desk: Callable[..., Desk]) -> None:
+    desk = make_desk(plugins=(Guard,), config={"max_files": 1})
+    desk.put("a")
+    desk.put("b")
+    assert not holds(desk)
