@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .nursery import Birth, Nursery
+from fakes import nursery
 
 PLUGINS = "plugins: {notebook: true, files: false, shell: false}\n"
 """The part of ``config.yaml`` that names plugins: those that cost time and do nothing here off."""
@@ -36,7 +36,6 @@ class Computer:
     """Runs ``hookline`` with its home and its workspace in ``folder``; ``env`` goes to each run."""
 
     folder: Path
-    nursery: Nursery
     env: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -65,25 +64,17 @@ class Computer:
 
     def run_all(self, calls: Sequence[Sequence[str]], **env: str) -> list[Finished]:
         """Run several ``hookline`` at the same time, to their end."""
-        births = [
-            Birth(
-                arguments,
-                self._environment(env),
-                self.workspace,
-                self.folder / f"out{number}.txt",
-                self.folder / f"err{number}.txt",
-            )
-            for number, arguments in enumerate(calls)
-        ]
-        codes = self.nursery.run(*births)
-        return [
-            Finished(code, birth.out.read_text(), birth.err.read_text())
-            for code, birth in zip(codes, births, strict=True)
-        ]
+        running = [self._started(nursery.Popen, arguments, env) for arguments in calls]
+        return [finish(process) for process in running]
 
     def start(self, *arguments: str, **env: str) -> subprocess.Popen[str]:
-        """Start ``hookline`` in a process of its own; end it with :func:`finish`."""
-        return subprocess.Popen(
+        """Start ``hookline`` in an interpreter of its own; end it with :func:`finish`."""
+        return self._started(subprocess.Popen, arguments, env)
+
+    def _started(
+        self, kind: type[subprocess.Popen[str]], arguments: Sequence[str], env: Mapping[str, str]
+    ) -> subprocess.Popen[str]:
+        return kind(
             [sys.executable, "-m", "hookline", *arguments],
             cwd=self.workspace,
             env=self._environment(env),

@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from .computer import PLUGINS, Computer
-from .nursery import Nursery
 
 NOTEBOOK = Path(__file__).with_name("notebook.py")
-
-
-@pytest.fixture(scope="session")
-def nursery() -> Iterator[Nursery]:
-    made = Nursery()
-    yield made
-    made.close()
 
 
 @pytest.fixture(scope="session")
@@ -36,8 +27,8 @@ def outside(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def computer(tmp_path: Path, nursery: Nursery, outside: Path) -> Computer:
-    made = Computer(tmp_path, nursery)
+def computer(tmp_path: Path, outside: Path) -> Computer:
+    made = Computer(tmp_path)
     made.env = {"PYTHONPATH": str(outside), "XDG_CACHE_HOME": str(outside.parent / "cache")}
     made.config(PLUGINS)
     return made

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import atexit
-import functools
 import json
 import os
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from durability.nursery import Birth, Nursery
+from fakes import nursery
 
 PATIENCE = 50
 """Seconds until a process that does not end is killed; no test waits for it to pass."""
@@ -67,40 +64,24 @@ class Machine:
         stdin: str | bytes | None = None,
     ) -> Finished:
         """Run ``hookline`` with these arguments to its end; without ``stdin`` that is closed."""
-        if not self.cold and _nursing.acquire(blocking=False):
-            try:
-                return self._run_forked(arguments, env, stdin)
-            finally:
-                _nursing.release()
-        process = self.start(*arguments, env=env, stdin=subprocess.PIPE if stdin else None)
+        kind = subprocess.Popen if self.cold else nursery.Popen
+        process = self._started(kind, arguments, env, subprocess.PIPE if stdin else None)
         return self.wait(process, stdin)
-
-    def _run_forked(
-        self,
-        arguments: tuple[str | Path, ...],
-        env: Mapping[str, str] | None,
-        stdin: str | bytes | None,
-    ) -> Finished:
-        beside = self.home.parent
-        given, out, err = (beside / f"{name}.stream" for name in ("in", "out", "err"))
-        given.write_bytes(stdin.encode() if isinstance(stdin, str) else stdin or b"")
-        [code] = _nursery().run(
-            Birth(
-                [*map(str, arguments)],
-                self.environment() | dict(env or {}),
-                self.workspace,
-                out,
-                err,
-                given,
-            )
-        )
-        return Finished(code, out.read_text("utf-8"), err.read_text("utf-8"))
 
     def start(
         self, *arguments: str | Path, env: Mapping[str, str] | None = None, stdin: int | None = None
     ) -> subprocess.Popen[bytes]:
-        """Start ``hookline`` and leave it running."""
-        return subprocess.Popen(
+        """Start ``hookline``, in an interpreter of its own, and leave it running."""
+        return self._started(subprocess.Popen, arguments, env, stdin)
+
+    def _started(
+        self,
+        kind: type[subprocess.Popen[bytes]],
+        arguments: tuple[str | Path, ...],
+        env: Mapping[str, str] | None,
+        stdin: int | None,
+    ) -> subprocess.Popen[bytes]:
+        return kind(
             [sys.executable, "-m", "hookline", *map(str, arguments)],
             cwd=self.workspace,
             env=self.environment() | dict(env or {}),
@@ -157,18 +138,6 @@ class Machine:
             (message["role"], "".join(b.get("text") or "" for b in message["blocks"]))
             for message in self.messages(session)
         ]
-
-
-_nursing = threading.Lock()
-"""Held while the nursery is at work: whoever comes meanwhile starts a process the long way."""
-
-
-@functools.cache
-def _nursery() -> Nursery:
-    """The one of this process."""
-    made = Nursery()
-    atexit.register(made.close)
-    return made
 
 
 def is_sentence(text: str) -> bool:
