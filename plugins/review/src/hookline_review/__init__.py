@@ -20,6 +20,7 @@ from hookline_hookspecs import (
     Host,
     Inspection,
     Job,
+    Modes,
     Plugin,
     Reply,
     Reviewer,
@@ -108,7 +109,7 @@ class Review(Plugin[ReviewConfig]):
             counts.model, counts.at = model, now
 
         counts = await self._records.count(turn.session.id, add)
-        if turn.stop != "budget":
+        if turn.stop != "budget" and not await self._waits(turn.session.id):
             due = [one for one in reviewers if await _is_due(one, counts, ctx)]
             if due:
                 await self._records.put(turn.session, reviewers)
@@ -138,9 +139,16 @@ class Review(Plugin[ReviewConfig]):
     async def _put_at_end(self, session: Session) -> bool:
         counts, reviewers = await self._records.counts(session.id), self._reviewers
         reached = any(counts.reached_at_end(one) for one in reviewers)
+        if reached and await self._waits(session.id):
+            return False
         if reached:
             await self._records.put(session, reviewers)
         return reached
+
+    async def _waits(self, session_id: str) -> bool:
+        """True in a mode in which nothing is written that nobody sees; what is counted stays."""
+        modes = self.host.services.get(Modes)
+        return modes is not None and await modes.get(session_id) in ("ask", "plan")
 
     @hookimpl
     def register_jobs(self, register: Callable[[Job], None]) -> None:
