@@ -244,8 +244,15 @@ def test_checkpoints_cover_what_they_bring_back(setting: Verdict) -> None:
     for command in ("git checkout -- .", "git restore .", "git reset --hard"):
         assert setting(command) is not None
         assert setting(command, checkpoints=True) is None
-    for command in ("rm -rf .git", "git push --force", "git branch -D x", "git stash drop"):
-        assert setting(command, checkpoints=True) is not None
+    for command in (
+        *("rm -rf .git", "git push --force", "git branch -D x", "git stash drop", "git clean -fd"),
+        *("git reset --hard HEAD~1", "git reset --hard origin/main", "git rebase main"),
+        *("cd /other && git reset --hard", "git -C /other restore .", "git -C $X restore ."),
+        *("GIT_WORK_TREE=/other git restore .", "git --work-tree=/other checkout -- ."),
+        *("ssh host 'git reset --hard'", "./build.sh && git reset --hard"),
+        'python3 -c \'import subprocess as s; s.run(["git", "restore", "."], cwd="/other")\'',
+    ):
+        assert setting(command, checkpoints=True) is not None, command
 
 
 @pytest.mark.parametrize(

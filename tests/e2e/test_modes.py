@@ -1,0 +1,70 @@
+"""Modes and destructive commands through `hookline run`, with a scripted model."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+from hookline_sandbox import Method, found
+
+from .machine import Machine
+
+
+def told(machine: Machine, command: str, *options: str) -> str:
+    """What the model is told of a command."""
+    call = {"name": "bash", "arguments": {"command": command}}
+    model = machine.script({"tools": [call]}, {"text": "done"})
+    done = machine.run("run", "go", "--json", "--no-wait", "--model", model, *options)
+    (text,) = [line["text"] for line in done.events if line["type"] == "tool_result"]
+    return str(text)
+
+
+@pytest.fixture
+def repository(machine: Machine) -> Machine:
+    """A workspace that is a repository with uncommitted work."""
+    who = ("-c", "user.name=x", "-c", "user.email=x@example.org")
+    (machine.workspace / "a.txt").write_text("committed\n")
+    for words in (("init", "-q"), ("add", "."), ("commit", "-qm", "x")):
+        subprocess.run(["git", *who, *words], cwd=machine.workspace, check=True)
+    (machine.workspace / "a.txt").write_text("work\n")
+    return machine
+
+
+def test_a_mode_is_kept_with_its_session(machine: Machine) -> None:
+    text = told(machine, "touch made", "--session", "s", "--mode", "plan")
+    assert text.startswith("Denied: plan mode: ")
+    assert told(machine, "touch made", "--session", "s").startswith("Denied: plan mode: ")
+    assert told(machine, "touch made", "--session", "s", "--mode", "ask").startswith(
+        "Denied: ask mode: "
+    )
+    assert not (machine.workspace / "made").exists()
+    assert machine.run("run", "go", "--mode", "fast").code == 2
+
+
+def test_what_a_checkpoint_brings_back_is_done_and_can_be_rewound(repository: Machine) -> None:
+    machine = repository
+    options = ("--no-input", "--session", "s")
+    assert told(machine, "git checkout -- .", *options).endswith("[exit code 0]")
+    assert (machine.workspace / "a.txt").read_text() == "committed\n"
+    listed = machine.run("run", "/rewind", "--session", "s").out
+    newest = listed.splitlines()[1].split()[0]
+    machine.run("run", f"/rewind {newest}", "--session", "s")
+    assert (machine.workspace / "a.txt").read_text() == "work\n"
+    told_of = told(machine, "git reset --hard HEAD~1", *options)
+    assert told_of.startswith("Denied: ")
+    assert "nobody is there" in told_of
+
+
+def test_without_checkpoints_it_is_refused_with_nobody_there(repository: Machine) -> None:
+    repository.config("plugins: {checkpoints: false}\n")
+    assert told(repository, "git checkout -- .", "--no-input").startswith("Denied: ")
+    assert (repository.workspace / "a.txt").read_text() == "work\n"
+
+
+@pytest.mark.skipif(found().method is Method.NONE, reason="no sandbox works here")
+def test_yolo_runs_in_the_sandbox(machine: Machine) -> None:
+    command = "echo $HOME; sudo -n true; rm -rf ./*"
+    text = told(machine, command, "--no-input", "--mode", "yolo")
+    assert "[exit code" in text
+    assert str(machine.home) not in text.splitlines()[0]
+    assert told(machine, "rm -rf .git", "--no-input", "--mode", "yolo").startswith("Denied: ")
