@@ -30,6 +30,11 @@ class Answer:
         self._said += text
         return self._blocks.feed(text)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether something of the response under way was said."""
+        return not self._ended and bool(self._said.strip())
+
     def commit(self) -> str:
         """The response is over: its open block, which is to be shown now."""
         self._ended = True

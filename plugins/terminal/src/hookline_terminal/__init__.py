@@ -18,6 +18,7 @@ from hookline_hookspecs import (
     Plugin,
     Question,
     Turn,
+    command,
     hookimpl,
 )
 
@@ -66,6 +67,11 @@ class Terminal(Plugin[TerminalConfig]):
         from .own_commands import told
 
         return await told(ctx, ran)
+
+    @command("/expand", immediate=True, theme="Conversation")
+    def expand(self, _ctx: Context, _args: str) -> str:
+        """Show all of the last result that was folded (Ctrl-O); again, of the one before."""
+        return "Results are folded in the terminal's chat alone."
 
     def init(self) -> None:
         """Ask for what a first answer needs, write it down, and try it."""

@@ -10,11 +10,13 @@ from hookline_hookspecs import Audio
 from hookline_markdown import literal, one_line
 
 if TYPE_CHECKING:
-    from hookline_hookspecs import Attachment, Context, Notice, ToolCall, ToolResult
+    from hookline_hookspecs import Attachment, Context, Notice, ToolCall
 
 CHANNEL = "terminal"
 LONGEST = 100
-"""Characters of a line about a tool call."""
+"""Columns of a line about a tool call, where nothing narrower is asked for."""
+VALUE = 40
+"""Columns of one argument beside others."""
 _SHOWN_KINDS = frozenset({"chat", "agent", "none"})
 """Sessions whose work a person follows: their own, sub-agents, and what happens before a session is
 known. Reviews work unseen."""
@@ -38,27 +40,43 @@ def is_followed(ctx: Any) -> bool:
     return view is not None and view.channel == CHANNEL and view.session.kind in _SHOWN_KINDS
 
 
-def call_line(call: ToolCall) -> str:
-    """A tool call: its name and, shortened, its arguments."""
-    values = list(call.arguments.values())
-    if len(values) == 1:
-        shown = _value(values[0])
-    else:
-        shown = ", ".join(f"{name}={_value(value)}" for name, value in call.arguments.items())
-    return one_line(f"{call.name} {shown}", LONGEST)
+def call_line(call: ToolCall, width: int = LONGEST) -> str:
+    """A tool call: its name and its arguments, the first one bare and in full, the rest shortened.
+
+    Long texts, such as the content of a file, are counted only.
+    """
+    first, *others = call.arguments.items() or [("", "")]
+    if "path" in call.arguments and first[0] != "path":
+        others = [first, *(one for one in others if one[0] != "path")]
+        first = ("path", call.arguments["path"])
+    parts = [_value(first[1]), *(f"{name}={_short(value)}" for name, value in others)]
+    return one_line(f"{call.name} {', '.join(parts)}", width)
+
+
+def _short(value: Any) -> str:
+    text = _value(value)
+    lines = text.strip("\n").count("\n") + 1
+    return f"({lines} lines)" if lines > 1 else one_line(text, VALUE)
 
 
 def _value(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def result_line(result: ToolResult) -> str:
-    """A tool's result: the call, whether it worked, and how long it took."""
-    took = f"{result.seconds * 1000:.0f} ms"
-    if result.ok:
-        return f"✓ {call_line(result.call)} · ok · {took}"
-    why = one_line(result.text, LONGEST)
-    return f"✗ {call_line(result.call)} · failed · {took}\n  {why}"
+def lasted(seconds: float, *, whole: bool = False) -> str:
+    """A time as people say it; ``whole`` seconds for one that still runs."""
+    if seconds >= 60:
+        minutes, rest = divmod(int(seconds), 60)
+        return f"{minutes} min {rest} s"
+    if whole:
+        return f"{int(seconds)} s"
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"
+
+
+def refusal_of(notice: Notice) -> str:
+    """The tool whose refusal a notice tells, which its result tells as well; empty for others."""
+    tool, found, _ = notice.text.partition(" was refused: ")
+    return tool if found else ""
 
 
 def notice_line(notice: Notice) -> str:

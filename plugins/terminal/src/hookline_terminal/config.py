@@ -13,3 +13,9 @@ class TerminalConfig(BaseModel):
     live_lines: int = Field(
         default=6, ge=1, le=100, description="Lines shown of a paragraph that is still growing."
     )
+    diff_lines: int = Field(
+        default=24, ge=1, le=10_000, description="Lines shown of a diff before it is folded."
+    )
+    output_lines: int = Field(
+        default=8, ge=2, le=10_000, description="Lines shown of a command's output."
+    )

@@ -75,13 +75,15 @@ class Conversation:
         """Whether a turn is running while the reply of one before it is still on its way."""
         return len(self.turns & self._own) > 1
 
-    async def say(self, text: str, attachments: tuple[Attachment, ...] = ()) -> str:
-        """Send a message of the person in; its id."""
+    async def say(
+        self, text: str, attachments: tuple[Attachment, ...] = (), message_id: str | None = None
+    ) -> str:
+        """Send a message of the person in; its id, a new one if none is given."""
         message = Inbound(
             channel=CHANNEL,
             chat_id=CHAT,
             user_id=self._user,
-            message_id=uuid.uuid4().hex,
+            message_id=message_id or uuid.uuid4().hex,
             text=text,
             attachments=attachments,
             received=self._host.now(),
@@ -119,6 +121,10 @@ class Conversation:
     def ours(self, reply: Reply) -> bool:
         """Whether the reply answers something that was said here."""
         return reply.in_reply_to in self._own
+
+    def made(self, inbound: Inbound) -> bool:
+        """Whether the message was said here, or made of one by ``/queue``."""
+        return inbound.channel == CHANNEL and inbound.message_id.partition(":")[0] in self._own
 
     def failed(self, reply: Reply) -> bool:
         """Whether the reply tells of an error in place of an answer."""
@@ -161,8 +167,7 @@ class Conversation:
 
     def _passed(self, inbound: Inbound, ctx: Any = None) -> None:
         """A message is on its way: ours, or one that ``/queue`` made of ours."""
-        maker = inbound.message_id.partition(":")[0]
-        if inbound.channel == CHANNEL and maker in self._own:
+        if self.made(inbound):
             self._opened(inbound.message_id)
 
     def _started(self, turn: Turn, ctx: Any = None) -> None:

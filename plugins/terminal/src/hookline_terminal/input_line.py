@@ -14,9 +14,9 @@ from prompt_toolkit.application import Application
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import Completer
 from prompt_toolkit.document import Document
-from prompt_toolkit.filters import Condition, is_done
+from prompt_toolkit.filters import Condition, is_done, to_filter
 from prompt_toolkit.formatted_text import StyleAndTextTuples
-from prompt_toolkit.layout import ConditionalContainer, HSplit, Window
+from prompt_toolkit.layout import ConditionalContainer, HSplit, VerticalAlign, Window
 from prompt_toolkit.layout.controls import FormattedTextControl
 from prompt_toolkit.layout.dimension import Dimension
 from prompt_toolkit.shortcuts import PromptSession
@@ -260,4 +260,6 @@ def add_status(session: PromptSession[str], status: Callable[[], StyleAndTextTup
     """
     line = Window(FormattedTextControl(status), height=1, dont_extend_height=True)
     shown = ConditionalContainer(line, ~is_done & Condition(lambda: bool(status())))
-    session.layout.container = HSplit([session.layout.container, shown])
+    # What is left of the rows stays below the status.
+    session.layout.current_window.dont_extend_height = to_filter(True)
+    session.layout.container = HSplit([session.layout.container, shown], align=VerticalAlign.TOP)

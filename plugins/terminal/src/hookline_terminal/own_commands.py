@@ -35,8 +35,8 @@ DIM, YELLOW = "\x1b[2m", "\x1b[33m"
 class Say(Protocol):
     """Shows lines above the input line."""
 
-    def __call__(self, text: str, style: str) -> None:
-        """Show ``text`` in ``style``."""
+    def __call__(self, text: str, *styles: str) -> None:
+        """Show ``text`` in these styles."""
 
 
 class OwnCommands:
@@ -52,16 +52,19 @@ class OwnCommands:
         self._has_hinted = False
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def take(self, text: str) -> bool:
-        """Do what ``text`` says, if it is for the chat itself."""
+    @staticmethod
+    def wants(text: str) -> bool:
+        """Whether ``text`` is for the chat itself."""
+        line = text.strip()
+        return line.casefold() == KEYS or (line.startswith("!") and bool(line[1:].strip()))
+
+    def take(self, text: str) -> None:
+        """Do what ``text`` says."""
         line = text.strip()
         if line.casefold() == KEYS:
             self.show_keys()
-        elif line.startswith("!") and line[1:].strip():
-            self._run(line[1:].strip())
         else:
-            return False
-        return True
+            self._run(line[1:].strip())
 
     def _run(self, command: str) -> None:
         if self._shell.is_running:

@@ -10,16 +10,20 @@ import threading
 from collections.abc import AsyncIterator
 from typing import Any
 
-from hookline_hookspecs import ModelResponse, Notice, Question, Reply, ToolResult
-from hookline_markdown import readable
+from hookline_hookspecs import Delta, ModelResponse, Notice, Question, Reply, ToolResult
+from hookline_markdown import literal, readable
 
-from .activity import attachment_line, call_line, is_followed, notice_line, result_line
+from .activity import attachment_line, call_line, is_chat, is_followed, notice_line, refusal_of
 from .config import TerminalConfig
 from .conversation import LEAVE, Conversation
+from .paint import unpainted
+from .results import Folds, told
 
 SILENCE = 130.0
 """Seconds after which a message that began no turn counts as one without an answer, as of a
 command that says nothing. A hook of core has at most 120."""
+WIDTH = 100
+"""Columns of lines about tool calls."""
 _READ_SIZE = 65_536
 
 
@@ -29,6 +33,7 @@ class Plain:
     def __init__(self, conversation: Conversation, config: TerminalConfig) -> None:
         self._conversation = conversation
         self._config = config
+        self._folds = Folds(config.diff_lines, config.output_lines, hint="")
         self._reader_gone = False
         for stream in (sys.stdout, sys.stderr):
             # What the locale cannot show must not keep a reply from being delivered.
@@ -39,6 +44,8 @@ class Plain:
     def receivers(self) -> dict[str, Any]:
         """Notices, and tool calls if wanted."""
         found: dict[str, Any] = {"notice": self._notice}
+        if sys.stdout.isatty():
+            found["delta"] = self._delta
         if self._config.tool_lines:
             found |= {"post_model": self._calls, "post_tool": self._result}
         return found
@@ -94,8 +101,14 @@ class Plain:
         return None
 
     def _notice(self, notice: Notice, ctx: Any = None) -> None:
+        if self._config.tool_lines and refusal_of(notice):
+            return  # the line of the tool's result says it
         if ctx is None or is_followed(ctx):
             _tell(notice_line(notice))
+
+    def _delta(self, delta: Delta, ctx: Any = None) -> None:
+        if delta.kind == "waiting" and is_chat(ctx):
+            _tell(literal(delta.text))
 
     def _calls(self, response: ModelResponse, ctx: Any = None) -> None:
         if is_followed(ctx):
@@ -104,7 +117,8 @@ class Plain:
 
     def _result(self, result: ToolResult, ctx: Any = None) -> None:
         if is_followed(ctx):
-            _tell(result_line(result))
+            rows, _ = told(result, WIDTH, self._folds)
+            _tell(unpainted("\n".join(rows)))
 
 
 def _tell(text: str) -> None:

@@ -44,7 +44,6 @@ class Screen:
         self._stream.write(text if text.endswith("\n") else text + "\n")
         self._stream.flush()
         if app is not None:
-            app.renderer.request_absolute_cursor_position()
             app.invalidate()
 
     def redraw(self) -> None:

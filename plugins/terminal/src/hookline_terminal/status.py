@@ -1,0 +1,108 @@
+"""The line below the prompt: model, mode, how full the context is, and what the session cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hookline_hookspecs import Host, ModelResponse, Modes, Usage
+from hookline_hookspecs.inspection import Inspection
+from hookline_markdown import literal, width_of
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+
+from .activity import plugin_view
+
+DIM_STYLE = "fg:ansibrightblack"
+_MODE_STYLES = {"ask": "fg:ansigreen", "plan": "fg:ansicyan", "yolo": "bold fg:ansired"}
+_BETWEEN = " · "
+
+
+class Status:
+    """Follows one session; a response of another one makes it begin anew."""
+
+    def __init__(self, host: Host, session: str | None) -> None:
+        self._host = host
+        self._session = session or ""
+        self._mode = ""
+        self._view: Any = None
+        self._prompt = 0
+        self._tokens = 0
+        self._money: float | None = 0.0
+
+    async def refresh(self) -> None:
+        """Ask for the mode of the session."""
+        modes = self._host.services.get(Modes)
+        self._mode = await modes.get(self._session) if modes and self._session else ""
+
+    def talks_in(self, ctx: Any) -> None:
+        """The person talks in the session of ``ctx``."""
+        view = plugin_view(ctx)
+        if view is None:
+            return
+        self._view = view
+        if view.session.id != self._session:
+            self._session = view.session.id
+            self._prompt, self._tokens, self._money = 0, 0, 0.0
+
+    def filled(self, response: ModelResponse) -> None:
+        """A response in the session itself tells how full its context is."""
+        self._prompt = response.usage.input + response.usage.output
+
+    def shortened(self) -> None:
+        """The history was compacted; the next response tells how much of it is left."""
+        self._prompt = 0
+
+    def spent(self, model: str, usage: Usage) -> None:
+        """Add what a response cost, in the session or for it."""
+        from hookline_prices import Prices
+
+        self._tokens += usage.input + usage.output
+        cost = Prices.of(self._host).cost(model, usage) if model else None
+        self._money = None if cost is None or self._money is None else self._money + cost
+
+    def line(self, width: int) -> StyleAndTextTuples:
+        """As many parts as fit, the first ones before the last ones."""
+        parts: StyleAndTextTuples = []
+        room = width - 1
+        for style, text in self._parts():
+            needed = width_of(text) + (len(_BETWEEN) if parts else 0)
+            if needed > room:
+                break
+            parts += [(DIM_STYLE, _BETWEEN), (style, text)] if parts else [(style, text)]
+            room -= needed
+        return parts
+
+    def _parts(self) -> list[tuple[str, str]]:
+        model, window = self._model()
+        parts = [(DIM_STYLE, literal(model))] if model else []
+        if self._mode:
+            parts.append((_MODE_STYLES.get(self._mode, DIM_STYLE), self._mode))
+        if self._prompt and window:
+            share = 100 * self._prompt / window
+            parts.append(
+                ("", f"{share:.0f}% of {_short(window)}")
+                if share >= 80
+                else (DIM_STYLE, f"{share:.0f}% of {_short(window)}")
+            )
+        if self._tokens:
+            parts.append((DIM_STYLE, self._cost()))
+        return parts
+
+    def _cost(self) -> str:
+        from hookline_prices import formatted
+
+        return f"{_short(self._tokens)} tokens" if self._money is None else formatted(self._money)
+
+    def _model(self) -> tuple[str, int]:
+        try:
+            if self._view is not None:
+                return self._view.model, self._view.window()
+            model = self._host.services[Inspection].default_model()
+            return model, self._host.window(model)
+        except Exception:  # whatever config or environment lack; the chat says so when it matters
+            return "", 0
+
+
+def _short(count: int) -> str:
+    if count < 1000:
+        return str(count)
+    return f"{count / 1000:.1f}k" if count < 10_000 else f"{count / 1000:.0f}k"
