@@ -51,6 +51,8 @@ class Feed:
         self._recent = Recent()
         self._folds = Folds(config.diff_lines, config.output_lines)
         self._render = render if config.markdown else as_written
+        self.is_asking = False
+        """Whether a question has the lines below."""
         self._tasks: set[asyncio.Task[Any]] = set()
         self._held: deque[Callable[[], None]] = deque()
         """What the running turn has shown while the reply of the one before it was on its way."""
@@ -115,6 +117,7 @@ class Feed:
 
     def goes_on(self) -> None:
         """A question was answered; what follows takes its own time."""
+        self.is_asking = False
         self._live.progress.goes_on()
 
     def expand(self) -> None:
@@ -261,7 +264,8 @@ class Feed:
 
     async def _spin(self) -> None:
         while self._conversation.turns:
-            self._screen.redraw()
+            if not self.is_asking:  # a question has no spinner
+                self._screen.redraw()
             await asyncio.sleep(FRAME)
 
     async def _refresh(self) -> None:

@@ -48,7 +48,7 @@ class Interactive:
         self._feed = Feed(host, config, conversation, self._screen)
         self._say = self._feed.write
         self._questions: deque[tuple[Question, asyncio.Future[str | None]]] = deque()
-        self._own = OwnCommands(host, conversation, self._say)
+        self._own = OwnCommands(host, conversation, self._say, self._feed.refresh)
         self._input = InputLine(
             host.paths, host.storage.dir, self._around(), own_completer(host, conversation)
         )
@@ -199,7 +199,8 @@ class Interactive:
         if future.done():
             return
         self._feed.commit_tail()
-        self._screen.write(question_text(question))
+        self._feed.is_asking = True
+        self._screen.write(question_text(question, width()))
         line = self._input.draft
         draft = Draft(line.text_before_cursor)
 
@@ -215,13 +216,13 @@ class Interactive:
             raise
         finally:
             self._screen.app = None
+            self._feed.goes_on()
             self._input.draft = Document(draft.text + line.text_after_cursor, len(draft.text))
         if future.done():
             self._say("  → nobody waits for an answer any more", DIM)
         else:
             future.set_result(answer)
             self._say(answer_line(answer), DIM)
-        self._feed.goes_on()
 
 
 def _end(app: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Protocol
 
 from hookline_hookspecs import (
@@ -40,12 +40,15 @@ class Say(Protocol):
 
 
 class OwnCommands:
-    """Lines that no turn is needed for."""
+    """Lines that no turn is needed for. ``changed`` is called when the mode is another."""
 
-    def __init__(self, host: Host, conversation: Conversation, say: Say) -> None:
+    def __init__(
+        self, host: Host, conversation: Conversation, say: Say, changed: Callable[[], None]
+    ) -> None:
         self._host = host
         self._conversation = conversation
         self._say = say
+        self._changed = changed
         self._shell = ShellEscape(
             host.paths.workspace, lambda line: say(f"  {line}", DIM), conversation.keep
         )
@@ -94,6 +97,7 @@ class OwnCommands:
     async def _next_mode(self) -> None:
         session = self._conversation.current or ""
         self._say(await next_mode(self._host.services, session), DIM)
+        self._changed()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)

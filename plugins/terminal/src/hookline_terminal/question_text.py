@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from hookline_hookspecs import Question
-from hookline_markdown import literal
+from hookline_markdown import fitted, literal
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 
 from .choosing import Chooser, Phase
@@ -29,11 +29,12 @@ MOST_KEPT = 100
 _GREY = "fg:ansibrightblack"
 
 
-def question_text(question: Question) -> str:
+def question_text(question: Question, width: int = 80) -> str:
     """The question in full, with colours where they are wanted."""
-    lines = [f"{ASK}? {literal(question.text)}{PLAIN}"]
+    asked = fitted(f"? {literal(question.text)}", width).rstrip()
+    lines = [f"{ASK}{asked}{PLAIN}"]
     if question.reason and question.reason not in question.text:
-        lines.append(f"{ASK}  {literal(question.reason)}{PLAIN}")
+        lines.append(f"{ASK}{fitted(literal(question.reason), width).rstrip()}{PLAIN}")
     if question.preview:
         lines += [f"{DIM}{BAR}{PLAIN}{line}" for line in preview_lines(question.preview)]
     text = "\n".join(lines) + "\n"
