@@ -105,7 +105,7 @@ def test_tools_and_their_time_are_shown(terminal: Callable, script: Script, work
     chat.wait_for("✓ list_dir . · ok · ")
     chat.wait_for(" ms")
     chat.wait_for("✗ read_file gone.txt · failed · ")
-    chat.wait_for("Error: ")
+    chat.wait_for("gone.txt does not exist")
     chat.wait_for("It is gone.")
 
 
