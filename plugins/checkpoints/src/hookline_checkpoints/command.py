@@ -10,10 +10,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from hookline_hookspecs import Context
 
 from . import rewind, texts
+from .conversation import NOTHING, Scope, turns_since, undo_since, wanted
 from .errors import CheckpointError
 from .keeper import Chat, Keeper
 from .state import private_folder, replace_file
@@ -23,16 +25,22 @@ SECONDS = 300.0
 """For a whole rewind."""
 DIFF_BYTES = 12_000
 _HASH = re.compile(r"[0-9a-f]{4,64}")
-_FORM = re.compile(r"(?P<diff>diff\s+)?(?P<hash>\S+)(?:\s+--\s+(?P<path>.+))?", re.DOTALL)
+_FORM = re.compile(
+    r"(?P<diff>diff\s+)?(?P<hash>\S+)(?:\s+(?P<scope>files|conversation|both))?"
+    r"(?:\s+--\s+(?P<path>.+))?",
+    re.DOTALL | re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A command that names a snapshot. ``path`` is empty for all of it."""
+    """A command that names a snapshot. ``path`` is empty for all of it; ``scope`` says what goes
+    back, None if a person is to be asked."""
 
     diff: bool
     prefix: str
     path: str
+    scope: Scope | None
 
 
 def parse(args: str) -> Asked | None:
@@ -47,7 +55,9 @@ def parse(args: str) -> Asked | None:
             "A checkpoint is named by 4 to 64 hexadecimal digits, as /rewind lists them. "
             + texts.USAGE
         )
-    return Asked(bool(form["diff"]), prefix, (form["path"] or "").strip())
+    path = (form["path"] or "").strip()
+    scope = cast("Scope | None", form["scope"].lower() if form["scope"] else None)
+    return Asked(bool(form["diff"]), prefix, path, "files" if path else scope)
 
 
 class Rewinder:
@@ -70,7 +80,20 @@ class Rewinder:
             async with asyncio.timeout(SECONDS), self._keeper.holding(target.folder):
                 present = await self._keeper.present(scope)
                 return await self._difference(target, present.commit)
-        return await self._rewind(target, _within(target.folder, asked.path))
+        within = _within(target.folder, asked.path)
+        turns = await turns_since(self._ctx, target)
+        scope_ = asked.scope or (await wanted(self._ctx, target, turns) if turns else "files")
+        return await self._go_back(target, within, scope_, turns)
+
+    async def _go_back(self, target: Saved, within: str, scope: Scope | None, turns: int) -> str:
+        if scope is None:
+            return NOTHING
+        if scope != "files" and not turns:
+            return f"{NOTHING} {texts.elsewhere(target, self._ctx.session.id)}"
+        answer = [] if scope == "conversation" else [await self._rewind(target, within)]
+        if scope != "files":
+            answer.insert(0, await undo_since(self._ctx, turns))
+        return "\n".join(answer)
 
     async def _list(self) -> str:
         found = await self._keeper.of_chat(self._chat, self._now)

@@ -17,6 +17,7 @@ from hookline_hookspecs import (
     Host,
     Job,
     Plugin,
+    Session,
     ToolCall,
     ToolResult,
     Turn,
@@ -30,7 +31,7 @@ from .config import CheckpointsConfig
 from .errors import CheckpointError, TooLarge
 from .git import FIX, missing_git
 from .keeper import PACKS, Chat, Keeper
-from .texts import title_of
+from .texts import title_of, undo_hint
 from .tracked import unsaved
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class Checkpoints(Plugin[CheckpointsConfig]):
         """Offer the service."""
         self._keeper = Keeper(host.home, self.config)
         host.services.provide(ForGuards, self)
+        host.signals.connect("undone", self._undone)
 
     # The service
 
@@ -99,6 +101,20 @@ class Checkpoints(Plugin[CheckpointsConfig]):
         async with self._keeper.holding(folder):
             present, _ = await self._keeper.save(scope, chat, ctx.host.now(), about)
         return present
+
+    # After an undo
+
+    def _undone(self, event: Any, ctx: Any = None) -> None:
+        """``/undo`` has taken a turn out of the conversation: its answer tells of the files."""
+        event.notes.append(self._files_of(event.session, event.turn_id))
+
+    async def _files_of(self, session: Session, turn_id: str) -> str:
+        chat = Chat(session.channel, session.chat_id)
+        with suppress(CheckpointError, OSError):
+            for saved in await self._keeper.of_chat(chat, self.host.now()):
+                if saved.about.get("turn") == turn_id:
+                    return undo_hint(saved)
+        return ""
 
     # Before a write
 
@@ -184,7 +200,11 @@ class Checkpoints(Plugin[CheckpointsConfig]):
 
     @command("/rewind", aliases=("/rollback",), theme="Conversation")
     async def rewind(self, ctx: Context, args: str) -> str:
-        """List this chat's checkpoints, or put files back: /rewind [diff] [HASH [-- PATH]]."""
+        """List this chat's checkpoints, or go back to one: /rewind [diff] [HASH [-- PATH]].
+
+        /rewind HASH asks whether files, conversation or both go back; the word may stand behind the
+        hash. Files can be had again by the hash that the answer names.
+        """
         try:
             return await Rewinder(self._keeper, ctx).answer(args)
         except TimeoutError:

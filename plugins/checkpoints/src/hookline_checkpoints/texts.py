@@ -15,8 +15,8 @@ HASH_CHARS = 10
 TITLE_CHARS = 60
 _SPACE = re.compile(r"\s+")
 USAGE = (
-    "/rewind HASH puts the files back, /rewind HASH -- PATH one file or folder, "
-    "/rewind diff HASH shows what has changed since."
+    "/rewind HASH goes back (with files, conversation or both), /rewind HASH -- PATH puts back one "
+    "file or folder, /rewind diff HASH shows what has changed since."
 )
 
 
@@ -72,6 +72,22 @@ def rewound(target: Saved, within: str, done: Done, undo: str) -> str:
         lines.append(f"Left as it is ({reason}): {_names(paths)}")
     lines.append(f"To undo this: /rewind {undo[:HASH_CHARS]}")
     return "\n".join(lines)
+
+
+def elsewhere(target: Saved, session: str) -> str:
+    """Why the conversation cannot go back to a checkpoint."""
+    of = str(target.about.get("session", ""))
+    if of and of != session:
+        return f"That checkpoint is of session {of}; /resume {of} goes there first."
+    return "The turn of that checkpoint is not in this conversation."
+
+
+def undo_hint(saved: Saved) -> str:
+    """What to do about the files of a turn that was taken out of the conversation."""
+    return (
+        "The files that it changed stay as they are; "
+        f"/rewind {saved.commit[:HASH_CHARS]} files puts them back."
+    )
 
 
 def interrupted(target: str, undo: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
-from hookline_hookspecs import Context, Conversations, HooklineError, Plugin, command
+from hookline_hookspecs import Context, Conversations, HooklineError, Plugin, Session, command
 
 __all__ = ["Commands"]
 SAID_CHARS = 60
@@ -25,7 +25,7 @@ class Undone:
     A receiver may append to ``notes`` an awaitable sentence that the answer ends with.
     """
 
-    session_id: str
+    session: Session
     turn_id: str
     notes: list[Awaitable[str]] = field(default_factory=list)
 
@@ -86,7 +86,7 @@ class Commands(Plugin):
         text = await self._conversations.undo(ctx)
         if text is None:
             return "There is no turn to undo."
-        undone = Undone(ctx.session.id, rows[0]["turn_id"] if rows else "")
+        undone = Undone(ctx.session, rows[0]["turn_id"] if rows else "")
         self.host.signals.send("undone", undone)
         notes = [await note for note in undone.notes]
         which = f" (“{_shortened(text)}”)" if text.strip() else ""

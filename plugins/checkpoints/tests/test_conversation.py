@@ -1,0 +1,83 @@
+"""A rewind of the conversation, alone or with the files; and what ``/undo`` says of files."""
+
+from __future__ import annotations
+
+import pytest
+
+from .conftest import Desk, undo_of
+
+
+def _three(desk: Desk) -> list[str]:
+    """Three turns, the last two of which write; the hashes before those, oldest first."""
+    desk.put("n.txt", "0")
+    desk.harness.model.steps.append("Hello.")
+    desk.say("greet")
+    for number in "12":
+        desk.turn(f"Step {number}", lambda number=number: desk.put("n.txt", number))
+    return desk.hashes()[::-1]
+
+
+def _said(desk: Desk) -> list[str]:
+    """What the person has said, as the next request holds it."""
+    desk.harness.model.steps.append("ok")
+    desk.say("next")
+    texts = [m.text for m in desk.harness.model.last.messages if m.role == "user" and m.text]
+    return [text.split("\n")[0] for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("answer", "content", "said"),
+    [
+        ("Files and conversation", "0", ["greet", "next"]),
+        ("Files only", "0", ["greet", "Step 1", "Step 2", "next"]),
+        ("Conversation only", "2", ["greet", "next"]),
+        ("Cancel", "2", ["greet", "Step 1", "Step 2", "next"]),
+    ],
+)
+def test_a_person_chooses_what_goes_back(
+    desk: Desk, answer: str, content: str, said: list[str]
+) -> None:
+    first, _ = _three(desk)
+    desk.harness.answers.append(answer)
+    told = desk.rewind(first)
+    (question,) = desk.harness.questions
+    assert question.choices[-1] == "Cancel"
+    assert "before “Step 1”" in question.text
+    assert "loses 2 turns" in question.preview
+    assert (desk.work / "n.txt").read_text() == content
+    assert _said(desk) == said
+    assert ("Nothing was put back." in told) == (answer == "Cancel")
+    assert ("Out of the conversation: 2 turns." in told) == ("onversation" in answer)
+
+
+def test_a_word_answers_without_a_question(desk: Desk) -> None:
+    _, second = _three(desk)
+    told = desk.rewind(f"{second} both")
+    assert not desk.harness.questions
+    assert (desk.work / "n.txt").read_text() == "1"
+    desk.rewind(f"{undo_of(told)} files")
+    assert (desk.work / "n.txt").read_text() == "2"
+    assert _said(desk) == ["greet", "Step 1", "next"]
+    assert "not in this conversation" in desk.rewind(f"{second} conversation")
+
+
+def test_where_nobody_can_be_asked_files_go_back(desk: Desk) -> None:
+    first, _ = _three(desk)
+    desk.say(f"/rewind {first}", approve="no")
+    assert not desk.harness.questions
+    assert (desk.work / "n.txt").read_text() == "0"
+
+
+def test_a_checkpoint_of_another_session_names_it(desk: Desk) -> None:
+    first, _ = _three(desk)
+    answer = desk.say(f"/rewind {first} both", session="other").text
+    assert "/resume test goes there first" in answer
+    assert (desk.work / "n.txt").read_text() == "2"
+
+
+def test_undo_says_how_the_files_go_back(desk: Desk) -> None:
+    _, second = _three(desk)
+    answer = desk.say("/undo").text
+    assert answer.endswith(f"/rewind {second} files puts them back.")
+    desk.rewind(f"{second} files")
+    assert (desk.work / "n.txt").read_text() == "1"
