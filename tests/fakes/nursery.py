@@ -74,8 +74,8 @@ class Popen(subprocess.Popen[Any]):
             self.pid = _server().start(request, [*files, tells])
         finally:
             os.close(tells)
-            for fd in {fd for fd in streams if fd > 2}:
-                os.close(fd)
+            ends = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
+            self._close_pipe_fds(*(given[end] for end in ends))  # type: ignore[attr-defined]
         self._child_created = True
         self._told = told
 
