@@ -85,9 +85,10 @@ class Folding:
 
     def folded(self, text: str) -> str:
         """``text`` with the labels of the pastes that it still holds, for after an editor."""
+        shorter = text
         for label, pasted in sorted(self._pasted.items(), key=lambda item: -len(item[1])):
-            text = text.replace(pasted, label) if label not in text else text
-        return text
+            shorter = shorter.replace(pasted, label)
+        return shorter if self.expanded(shorter) == text else text
 
     def label_before(self, text: str) -> str:
         """The label that ``text`` ends with, which one Backspace removes; empty if none."""

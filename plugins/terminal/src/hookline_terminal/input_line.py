@@ -32,6 +32,8 @@ from .keys import bindings
 PAUSED: Final = Typed("\0paused", "\0paused")
 """What :meth:`InputLine.read` returns when it was paused; nobody can type it."""
 _EDIT: Final = "\0edit"
+ESCAPE_SECONDS = 0.1
+"""How long a lone Esc waits for the rest of a key's sequence, which comes at once."""
 PICTURES = "pictures"
 """The folder of pasted pictures, in the plugin's own."""
 
@@ -97,6 +99,7 @@ class InputLine:
             erase_when_done=True,
             output=screen_for(),
         )
+        self._session.app.ttimeoutlen = ESCAPE_SECONDS
         add_status(self._session, around.status)
 
     @property

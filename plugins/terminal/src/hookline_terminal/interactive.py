@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+import textwrap
 import uuid
 from collections import deque
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from functools import partial
 from typing import Any
 
 from hookline_hookspecs import Host, Question, Reply
+from hookline_markdown import literal
 from prompt_toolkit.document import Document
 from prompt_toolkit.patch_stdout import patch_stdout
 
@@ -69,13 +71,17 @@ class Interactive:
         if self._conversation.resumed is not None:
             self._host.spawn(self._recall(), "show what was said last")
 
+    def _tell(self, sentence: str) -> None:
+        """Show a sentence about the line."""
+        self._say(textwrap.fill(literal(sentence), width() - 1), YELLOW)
+
     def _around(self) -> Around:
         return Around(
             above=self._feed.rows,
             status=self._feed.status,
             interrupt=self._interrupt,
             expand=self._feed.expand,
-            say=lambda text: self._say(text, YELLOW),
+            say=self._tell,
             next_mode=self._own.next_mode,
             show_keys=self._own.show_keys,
             held=self._screen.held,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import textwrap
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Protocol
 
@@ -88,7 +89,7 @@ class OwnCommands:
 
     def show_keys(self) -> None:
         """Show what the keys do."""
-        self._say(table(max(20, shutil.get_terminal_size().columns)), "")
+        self._say(table(_width()), "")
 
     def next_mode(self) -> None:
         """Change the session's mode to the next one."""
@@ -96,13 +97,17 @@ class OwnCommands:
 
     async def _next_mode(self) -> None:
         session = self._conversation.current or ""
-        self._say(await next_mode(self._host.services, session), DIM)
+        self._say(textwrap.fill(await next_mode(self._host.services, session), _width() - 1), DIM)
         self._changed()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def _width() -> int:
+    return max(20, shutil.get_terminal_size().columns)
 
 
 def own_completer(host: Host, conversation: Conversation) -> ChatCompleter:
