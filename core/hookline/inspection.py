@@ -82,11 +82,6 @@ class CoreInspection:
             "schema": _schema(plugin.config_class) if plugin else {},
         }
 
-    def config_problems(self) -> list[str]:
-        """What is wrong with the config."""
-        loaded = self._engine.loaded
-        return [*loaded.warnings, *loaded.provider_errors.values()]
-
     def store_location(self) -> str:
         """Where the data is."""
         return str(self._engine.store.location())
@@ -128,12 +123,12 @@ class CoreConfiguration:
         """The values in a text."""
         return Document(".".join(key) or self._home / "config.yaml", text, key).values
 
-    def check(self, text: str | None = None) -> tuple[list[str], list[str]]:
+    def check(self, text: str | None = None, *, plugins: bool = False) -> tuple[list[str], list[str]]:
         """What is off because of the config, and warnings."""
         loaded = load(self._home, environment(), text=text)
-        plugins = self._make_runtime(loaded, self._home, strict=False).plugins
-        plugins.load(() if text is None else loaded.plugins)
-        off, warnings = _problems(plugins)
+        found = self._make_runtime(loaded, self._home, strict=False).plugins
+        found.load(() if plugins or text is None else loaded.plugins)
+        off, warnings = _problems(found)
         absent = [*loaded.provider_errors.values(), *absent_drivers(loaded)]
         return absent + off, [*loaded.warnings, *warnings]
 

@@ -53,9 +53,6 @@ class Inspection(Protocol):
         empty dict. ``tools`` are ``(name, JSON of the schema)``; ``settings`` are the effective
         ones, with secrets masked."""
 
-    def config_problems(self) -> list[str]:
-        """Return the problems in config.yaml, .env and the providers' sections, as sentences."""
-
     def default_model(self) -> str:
         """Return the ``provider/model`` from the config or environment. Raises ``HooklineError`` if
         there is none."""
@@ -90,11 +87,11 @@ class Configuration(Protocol):
     def parse(self, text: str, key: tuple[str, ...] = ()) -> Any:
         """Return the values in the YAML ``text`` of a config, or of the value at ``key``."""
 
-    def check(self, text: str | None = None) -> tuple[list[str], list[str]]:
+    def check(self, text: str | None = None, *, plugins: bool = False) -> tuple[list[str], list[str]]:
         """Return sentences about plugins and providers that the config keeps off, and warnings.
 
         Imports every enabled plugin and validates its settings. With ``text``, which replaces the
-        content of config.yaml, no plugin is imported.
+        content of config.yaml, no plugin is imported unless ``plugins`` says so.
         """
 
     def effective(self, text: str | None = None) -> dict[str, Any]:

@@ -47,9 +47,9 @@ def test_plugins_keep_the_standard_order_and_others_follow_as_written(tmp_path: 
     assert list(result.plugins) == [*standard, "zebra", "aardvark"]
     assert {"files", "shell", "terminal", "demo", "memory"} <= set(standard)
     zebra, titles, memory = (result.plugins[name] for name in ("zebra", "titles", "memory"))
-    assert (zebra.enabled, zebra.named, zebra.standard, zebra.line) == (True, True, False, 2)
-    assert (titles.enabled, titles.named, titles.standard, titles.line) == (False, True, True, 3)
-    assert (memory.enabled, memory.named, memory.line) == (True, True, 5)
+    assert (zebra.enabled, zebra.named, zebra.standard) == (True, True, False)
+    assert (titles.enabled, titles.named, titles.standard) == (False, True, True)
+    assert (memory.enabled, memory.named) == (True, True)
     assert result.plugins["aardvark"].settings == {"a": 1}
     assert not result.plugins["files"].named
 

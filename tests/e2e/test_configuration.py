@@ -130,23 +130,46 @@ def test_check_tells_of_everything_and_of_each_once(machine: Machine) -> None:
     assert (done.code, done.out) == (2, "")
     assert sorted(done.err.splitlines()) == sorted(
         [
-            f"hookline: warning: {path}:2: colour: unknown key, ignored.",
-            f"hookline: warning: {path}:8: plugins.skills.colour: unknown key, ignored.",
+            f"hookline: {path}:2: colour: unknown key, ignored.",
+            f"hookline: {path}:8: plugins.skills.colour: unknown key, ignored.",
             f"hookline: {path}:1: model: no provider 'opnai' is installed; did you mean openai?",
             f"hookline: {path}:4: providers.local.driver: no provider 'antropic' is installed; did "
             "you mean anthropic?",
-            "hookline: plugin weather is not on: not installed; pip install hookline-weather",
+            "hookline: plugin weather is not on: not installed; pip install what brings it; see "
+            "`hookline plugins enable weather`",
             f"hookline: plugin files is not on: {path}:7: plugins.files: found 7, wanted true, "
             "false or a mapping of settings.",
         ]
     )
 
 
-def test_unknown_keys_alone_are_no_problem(machine: Machine) -> None:
-    path = machine.config("colour: red\nplugins: {skills: {colour: red}}\n")
-    done = machine.run("config", "check")
-    assert (done.code, done.out) == (0, f"{path}: fine\n")
+def test_check_counts_unknown_keys_which_stop_nothing_else(talking: Machine) -> None:
+    talking.config("colour: red\nplugins: {skills: {colour: red}}\n")
+    done = talking.run("config", "check")
+    assert (done.code, done.out) == (2, "")
     assert done.err.count("unknown key") == 2
+    assert talking.run("run", "hello").code == 0
+
+
+def test_check_tells_what_else_is_wrong_where_nothing_starts(machine: Machine) -> None:
+    path = machine.config(
+        "max_iterations: lots\nworkspace: ${NOT_SET_ANYWHERE}\nsession: {idle_hours: -1, idl: 3}\n"
+        "colour: red\nplugins:\n  files: 7\n  shell: {timeout: soon, tiemout: 3}\n"
+    )
+    machine.without.clear()
+    done = machine.run("config", "check")
+    assert (done.code, done.out) == (2, "")
+    for told in (
+        f"{path}:1: max_iterations: found",
+        f"{path}:2: workspace: NOT_SET_ANYWHERE is not set",
+        f"{path}:3: session.idle_hours: found -1",
+        f"{path}:3: session.idl: unknown key",
+        f"{path}:4: colour: unknown key",
+        f"{path}:6: plugins.files: found 7",
+        f"{path}:7: plugins.shell.timeout: found",
+        f"{path}:7: plugins.shell.tiemout: unknown key",
+    ):
+        assert done.err.count(told) == 1
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ FAULTS = (
     Fault(
         "a plugin that is not installed",
         config("plugins: {ghost: true}\n"),
-        ("ghost", "pip install hookline-ghost"),
+        ("ghost", "not installed"),
     ),
     Fault(
         "a bad setting", config("plugins: {shell: {timeout: soon}}\n"), ("shell", "timeout", "soon")

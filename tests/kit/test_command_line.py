@@ -104,9 +104,8 @@ def test_a_plain_function_runs_without_the_store(harness: Make, way: str) -> Non
     done = h.cli(f"{way} plain store")
     assert done.exit_code == 1
     assert done.stderr == (
-        f"hookline: plugin notes, `hookline {way} plain`: host.storage can be used only in a "
-        f"command that is a coroutine: write `async def` and await the storage, without "
-        f"asyncio.run\n"
+        f"hookline: plugin notes, `hookline {way} plain`: host.storage needs a command that "
+        f"is a coroutine: write `async def`, without asyncio.run, and await it\n"
     )
     assert "failed in `hookline" in h.cli(f"{way} plain bug").stderr
 

@@ -20,10 +20,11 @@ from .shared import USAGE, err, own_process, quiet_logging, unshown_config_error
 if TYPE_CHECKING:
     from hookline.config import Loaded
 
+MENDING = {"config": "configure", "doctor": "inspect", "init": "terminal", "plugins": "configure inspect installer"}
+"""Commands that help with a wrong config, which cannot take away the plugins they come from."""
+
 app = typer.Typer(
-    name="hookline",
     help="A self-hosted agent runtime. Every command takes --home DIR (default ~/.hookline).",
-    no_args_is_help=False,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -93,17 +94,18 @@ def _with_plugins(words: Sequence[str]) -> tuple[Any, Explain]:
     For a command that one of Hookline's own plugins provides, no other plugin is imported. If the
     config is invalid, the commands of the standard set are available.
     """
-    from hookline.config import ConfigError, load, plugin_commands
+    from hookline.config import ConfigError, PluginEntry, load, plugin_commands
 
     standard = plugin_commands()
-    named = {*words[:1], " ".join(words[:2])}
-    owner = {plugin for plugin, names in standard.items() if named & set(names)}
+    owner = {plugin for plugin, names in standard.items() if {*words[:1], " ".join(words[:2])} & set(names)}
     try:
         loaded = load(find_home(), os.environ)
     except ConfigError as error:
-        if owner != {"configure"}:  # its commands report the error themselves, or correct it
+        if owner not in ({"configure"}, {"terminal"}):  # these report the error themselves, or correct it
             unshown_config_errors.append(error)
         loaded = load(Path(__file__).parent, {})  # the defaults: this folder has no config or .env
+    for name in MENDING.get(words[0] if words else "", "").split():
+        loaded.plugins[name] = PluginEntry(name, standard=True)
     logging.getLogger("hookline").addHandler(logging.NullHandler())
     with suppress(OSError):  # a command that opens the home reports the error
         if find_home().exists():

@@ -25,10 +25,7 @@ Explain: TypeAlias = "Callable[[set[str]], None] | None"
 """Called with the names that a missing command may have: what is missing, and two words of it."""
 BACKGROUND_SECONDS = 60.0
 """How long to wait for background work after a command."""
-STORE_CLOSED = (
-    "host.storage can be used only in a command that is a coroutine: write `async def` and await "
-    "the storage, without asyncio.run"
-)
+STORE_CLOSED = "host.storage needs a command that is a coroutine: write `async def`, without asyncio.run, and await it"
 
 
 class PluginCommands:
@@ -118,7 +115,7 @@ class PluginCommands:
         async def checked(runtime: Runtime) -> Any:
             loading = runtime.plugins.loadings[plugin]
             if loading.plugin is None:
-                stop(f"plugin {plugin} is not on: {loading.reason}", FAILED)
+                stop(f"plugin {plugin} is not on: {loading.reason or 'config.yaml switches it off'}", FAILED)
             return await work(runtime)
 
         return self._in_runtime(checked, settings)
@@ -135,11 +132,8 @@ class PluginCommands:
 
     def _fate(self, plugin: str) -> str:
         loading = self._runtime.plugins.loadings.get(plugin)
-        if loading is not None and loading.reason:
-            return f"which is not on: {loading.reason}"
-        if loading is not None and loading.entry.enabled:
-            return f"which is not installed: pip install hookline-{plugin}"
-        return f"which is off; write `{plugin}: true` below `plugins:` in config.yaml"
+        reason = f": {loading.reason}" if loading and loading.reason else ""
+        return f"which is not on{reason or f'; `hookline plugins enable {plugin}` mends that'}"
 
 
 def invoke(root: Any, words: Sequence[str], explain: Explain = None) -> int:
@@ -155,8 +149,7 @@ def invoke(root: Any, words: Sequence[str], explain: Explain = None) -> int:
         if callable(show):
             show()
             if explain is not None and (name := _missing(error)):
-                plain = [word for word in words if not word.startswith("-")]
-                explain({name, " ".join(plain[:2])})
+                explain({name, " ".join([word for word in words if not word.startswith("-")][:2])})
             return int(getattr(error, "exit_code", USAGE))
         if type(error).__name__ == "Abort":
             return INTERRUPTED

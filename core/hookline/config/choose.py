@@ -40,9 +40,9 @@ def choose_model(loaded: Loaded) -> ModelChoice:
         return ModelChoice(ready[0], presets[ready[0]].model)
     listed = ", ".join(preset.key_env or preset.base_url_env for preset in presets.values())
     raise NoModel(
-        f"No model is configured. Set one of {listed} in the environment or in "
+        f"No model is set up yet: run `hookline init`. Or set one of {listed} in the environment or in "
         f"{loaded.path.parent / '.env'}, or `model: provider/model` in {loaded.path}. "
-        "To look around without a key: hookline demo."
+        "To look around without a key: `hookline demo`."
     )
 
 
@@ -92,7 +92,6 @@ def absent_drivers(loaded: Loaded) -> Iterator[str]:
 
 def no_driver(loaded: Loaded, name: str) -> str:
     """What is wrong with the driver `name`, which is not installed, and what to do."""
-    installed = entry_points(group="hookline.providers").names
-    near = nearest(name, {*installed, *loaded.presets} - {name})
-    hint = f"did you mean {near}?" if near else f"pip install hookline-{name}"
+    near = nearest(name, {*entry_points(group="hookline.providers").names, *loaded.presets} - {name})
+    hint = f"did you mean {near}?" if near else "`hookline plugins install` brings one"
     return f"no provider {name!r} is installed; {hint}"

@@ -17,7 +17,7 @@ import yaml
 
 from .document import Document, read_text
 from .model import Config, ConfigFile, PluginEntry, Preset
-from .problems import ConfigError, Key, map_scalars, sentence
+from .problems import ConfigError, Key, SettingsError, map_scalars, sentence
 from .secrets import MASK, SECRET_NAME, SPACE_AROUND, fault_of_secret, masked, quoted
 from .settings import check_values
 from .variables import expand, overlay_variables, read_dotenv
@@ -74,13 +74,17 @@ def load(home: Path, env: Mapping[str, str], flags: Mapping[str, object] = {}, t
         if fault := fault_of_secret(env[name], (name,)):
             faults[name, ""] = f"{place}: {name}: {fault}"
     stopping = [faults[key] for key in faults if key[0] not in _LOCAL or len(key) == 1]
-    if stopping:
-        raise ConfigError(*stopping)
 
     values = {name: value for name, value in document.values.items() if value is not None}
     plugins: Any = values.get("plugins", {})
     core = {**values, "plugins": {}} if isinstance(plugins, dict) else values
-    config, unknown = check_values(ConfigFile, core, (), path, document.lines)
+    try:
+        config, unknown = check_values(ConfigFile, core, (), path, document.lines)
+    except SettingsError as error:
+        told = tuple(sentence(path, document.lines, key, "") for key in faults)
+        stopping += [text for text in error.problems if not text.startswith(told)]
+    if stopping:
+        raise ConfigError(*stopping)
     return Loaded(
         config=config,
         path=path,
@@ -141,13 +145,11 @@ def _entry(key: Key, plugins: dict[str, Any], faults: dict[Key, str], document: 
     if not isinstance(on, bool | None) and not errors:
         found = f"found {quoted(on, key)}, wanted true, false or a mapping of settings."
         errors = [sentence(document.origin, document.lines, key, found)]
-    line = document.lines.get(key)
     return PluginEntry(
         name=key[1],
         enabled=on is not False and not errors,
         settings=settings,
         named=key[1] in plugins,
         standard=key[1] in _defaults()[1],
-        line=line if isinstance(line, int) else None,
         error="\n".join(errors) if errors and on is not False else None,
     )

@@ -153,8 +153,8 @@ class PluginEntry:
     """The config of one plugin.
 
     `enabled` is False if there is an `error`. `named` tells whether config mentions the plugin,
-    `standard` whether it is in the standard set. `line` is its line in config.yaml, if any.
-    `settings` are expanded, not yet validated, and without the key `enabled`.
+    `standard` whether it is in the standard set. `settings` are expanded, not yet validated, and
+    without the key `enabled`.
     """
 
     name: str
@@ -162,5 +162,4 @@ class PluginEntry:
     settings: dict[str, Any] = field(default_factory=dict)
     named: bool = False
     standard: bool = False
-    line: int | None = None
     error: str | None = None

@@ -7,7 +7,7 @@ What pydantic tolerates is found by comparing its result with what was written: 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -46,21 +46,35 @@ def check_values(
     model: type[M], values: Mapping[str, object], key: Key, path: Path, lines: Lines
 ) -> tuple[M, list[str]]:
     """As `validate_settings`, for the `values` at `key`."""
-    try:
-        # A model may forbid other keys; here they are ignored, and warned about.
-        forbids = model.model_config.get("extra") == "forbid"
-        checked = model.model_validate(values, extra="ignore" if forbids else None)
-    except ValidationError as error:
-        wrong = _refused(error, values, key).items()
-        raise SettingsError(*(sentence(path, lines, at, text) for at, text in wrong)) from None
-    errors: list[str] = []
+    told: list[str] = []
     warnings: list[str] = []
+    # A model may forbid other keys; here they are ignored, and warned about.
+    forbids = model.model_config.get("extra") == "forbid"
+    while True:
+        try:
+            checked = model.model_validate(values, extra="ignore" if forbids else None)
+            break
+        except ValidationError as error:
+            if told:
+                raise SettingsError(*told) from None
+            wrong = _refused(error, values, key)
+            told = [sentence(path, lines, at, text) for at, text in wrong.items()]
+            values = _without(values, wrong, key)  # which may hold unknown keys
     for at, text in _tolerated(checked, values, key):
-        kind = warnings if text.startswith("unknown") else errors
+        kind = warnings if text.startswith("unknown") else told
         kind.append(sentence(path, lines, at, text))
-    if errors:
-        raise SettingsError(*errors)
+    if told:
+        raise SettingsError(*told, *warnings)
     return checked, warnings
+
+
+def _without(values: Mapping[str, Any], wrong: Collection[Key], key: Key) -> dict[str, Any]:
+    """The `values` at `key` without those that are `wrong` or are a list with a wrong item."""
+    return {
+        name: _without(inner, wrong, (*key, name)) if isinstance(inner, dict) else inner
+        for name, inner in values.items()
+        if (*key, name) not in {at if isinstance(inner, dict) else at[: len(key) + 1] for at in wrong}
+    }
 
 
 def _refused(error: ValidationError, values: object, base: Key) -> dict[Key, str]:

@@ -84,7 +84,7 @@ class Plugins:
             if found is None:
                 if loading.entry.named:
                     loading.state = "missing"
-                    loading.reason = f"not installed; pip install hookline-{name}"
+                    loading.reason = f"not installed; pip install what brings it; see `hookline plugins enable {name}`"
                 return
             loading.plugin = self._make(loading, found)
             self.engine.bus.register(name, loading.plugin, rank)

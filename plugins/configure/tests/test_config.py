@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 import sys
 from pathlib import Path
 
 import pytest
 import yaml
+from fakes.terminal import TerminalScreen
+from hookline.testing import Harness
 
 from .conftest import WRITTEN, Line
 
@@ -145,6 +148,26 @@ def test_edit_opens_the_file_and_checks_it(
     monkeypatch.setenv("VISUAL", editor(tmp_path, "path.write_text('max_iterations: 7')"))
     done = process("config", "edit")
     assert (done.exit_code, done.stdout) == (0, f"{path}: fine\n")
+
+
+def test_edit_offers_to_edit_again_or_to_restore(
+    configured: Harness, path: Path, tmp_path: Path
+) -> None:
+    code = "path.write_text('max_iterations: ' + ('7' if 'lots' in path.read_text() else 'lots'))"
+    env = {name: text for name, text in os.environ.items() if "HOOKLINE_" not in name}
+    env |= {"VISUAL": editor(tmp_path, code), "HOOKLINE_HOME": str(configured.home)}
+    argv = [sys.executable, "-m", "hookline", "config", "edit"]
+    with TerminalScreen(argv, env=env, cwd=tmp_path) as screen:
+        screen.wait_for("max_iterations: found")
+        screen.wait_for("[e]dit again")
+        screen.type("\r")
+        assert screen.end() == 0
+    assert path.read_text() == "max_iterations: 7"
+    with TerminalScreen(argv, env=env, cwd=tmp_path) as screen:
+        screen.wait_for("[e]dit again")
+        screen.type("r\r")
+        assert screen.end() == 0
+    assert path.read_text() == "max_iterations: 7"
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """Hookline plugin ``configure``: ``hookline config``, ``plugins enable`` and ``plugins disable``.
 
-Reached by the entry point ``hookline_configure:Configure``. :mod:`.commands` is what a person sees,
-:mod:`.file` changes config.yaml and keeps what people wrote, :mod:`.follow` notices changes of it
-while a process runs.
+Reached by the entry point ``hookline_configure:Configure``. :mod:`.commands` and :mod:`.switches`
+are what a person sees, :mod:`.checking` finds every error, :mod:`.file` changes config.yaml and
+keeps what people wrote, :mod:`.follow` notices changes of it while a process runs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ class Configure(Plugin[NoConfig]):
     @hookimpl
     def register_cli(self, register: RegisterCli) -> None:
         """``hookline config`` with its commands, ``plugins enable`` and ``plugins disable``."""
-        from .commands import ConfigCommands, SwitchCommands
+        from .commands import ConfigCommands
+        from .switches import SwitchCommands
 
         register("config", ConfigCommands(self.host).app())
         switches = SwitchCommands(self.host)

@@ -1,4 +1,4 @@
-"""``hookline config …``, ``hookline plugins enable`` and ``disable``.
+"""``hookline config …``; :mod:`.switches` has ``hookline plugins enable`` and ``disable``.
 
 Imported when the command line is built, because of Typer. The commands run without the store, and
 also where config.yaml keeps Hookline from starting.
@@ -10,14 +10,16 @@ import json as json_
 import os
 import shlex
 import subprocess
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from hookline_hookspecs import CommandError, Configuration, HooklineError, Host
 
+from .checking import every_problem
 from .file import ConfigFile
 
 Json = Annotated[bool, typer.Option("--json", help="JSON.")]
@@ -48,14 +50,14 @@ class ConfigCommands:
 
     def show(self, json: Json = False) -> None:
         """Print the effective config, secrets masked."""
-        with _sentences():
-            _warn(self._core.check(self._file.text())[1])
+        with sentences():
+            warn(self._core.check(self._file.text())[1])
             found = self._core.effective()
         _print(found, json)
 
     def get(self, key: str, json: Json = False) -> None:
         """Print the effective value of KEY (dotted), secrets masked."""
-        with _sentences():
+        with sentences():
             found: Any = self._core.effective()
         for name in key.split("."):
             if not isinstance(found, dict) or name not in found:
@@ -66,16 +68,20 @@ class ConfigCommands:
         _print(found, json)
 
     def check(self) -> None:
-        """Check config.yaml; exit code 2 if there are errors."""
-        with _sentences():
-            problems, warnings = self._core.check()
-        _warn(warnings)
+        """Check config.yaml and name every error, unknown keys included; exit code 2 for any."""
+        if not self._is_fine():
+            raise typer.Exit(USAGE)
+
+    def _is_fine(self) -> bool:
+        """Tell every error there is, or that there is none."""
+        problems, warnings = every_problem(self._core, self._file.path)
+        warn(warnings)
         for problem in problems:
             typer.echo(f"hookline: {problem}", err=True)
-        if problems:
-            raise typer.Exit(USAGE)
         path = self._file.path
-        typer.echo(f"{path}: {'fine' if path.exists() else 'absent, defaults apply'}")
+        if not problems:
+            typer.echo(f"{path}: {'fine' if path.exists() else 'absent, defaults apply'}")
+        return not problems
 
     def schema(self) -> None:
         """Print the JSON schema of config.yaml, for editors."""
@@ -83,73 +89,49 @@ class ConfigCommands:
 
     def set(self, key: str, value: str) -> None:
         """Set KEY (dotted, such as session.idle_hours) to VALUE (YAML)."""
-        with _sentences():
-            _warn(self._file.set(key, value))
+        with sentences():
+            warn(self._file.set(key, value))
         typer.echo(f"{key} is set in {self._file.path}")
 
     def unset(self, key: str) -> None:
         """Remove KEY (dotted) from config.yaml, so that its default applies."""
-        with _sentences():
-            _warn(self._file.unset(key))
+        with sentences():
+            warn(self._file.unset(key))
         typer.echo(f"{key} is no longer in {self._file.path}")
 
     def edit(self) -> None:
-        """Open config.yaml in $VISUAL or $EDITOR, then check it."""
-        editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+        """Open config.yaml in $VISUAL or $EDITOR, then check it; again while it has errors."""
         path = self._file.path
-        try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            path.touch(mode=0o600)
-            code = subprocess.run([*shlex.split(editor), path], check=False).returncode
-        except (OSError, ValueError) as error:
-            raise CommandError(f"{editor} cannot be started: {error}; set EDITOR.") from None
-        if code:
-            raise CommandError(f"{editor} ended with exit code {code}.", FAILED)
-        self.check()
+        before = path.read_bytes() if path.is_file() else None
+        while True:
+            _open_editor(path)
+            if self._is_fine():
+                return
+            if not sys.stdin.isatty():
+                raise typer.Exit(USAGE)
+            answer = typer.prompt("[e]dit again, [r]estore what was there, [k]eep it", "e").lower()
+            if answer.startswith("k"):
+                raise typer.Exit(USAGE)
+            if answer.startswith("r"):
+                path.unlink() if before is None else path.write_bytes(before)
+                typer.echo(f"{path}: as it was")
+                return
 
 
-class SwitchCommands:
-    """``hookline plugins enable`` and ``disable`` for the home of ``host``."""
-
-    def __init__(self, host: Host) -> None:
-        self._core = host.services[Configuration]
-        self._file = ConfigFile(host)
-
-    def enable(self, name: str) -> None:
-        """Switch a plugin on in config.yaml."""
-        installed = _is_installed(name)
-        for kind, setting in (("provider", f"model: {name}/MODEL"), ("store", f"store: {name}")):
-            if not installed and entry_points(group=f"hookline.{kind}s", name=name):
-                raise CommandError(
-                    f"{name} is a {kind}, not a plugin; choose it with `{setting}` in config.yaml"
-                )
-        self._switch(name, "true")
-        typer.echo(f"{name} is on in {self._file.path}")
-        if not installed:
-            typer.echo(f"{name} is not installed yet: pip install hookline-{name}", err=True)
-
-    def disable(self, name: str) -> None:
-        """Switch a plugin off in config.yaml, keeping its settings."""
-        with _sentences():
-            known = name in self._core.effective()["plugins"] or _is_installed(name)
-        if not known:
-            raise CommandError(
-                f"there is no plugin {name}; `hookline plugins list` shows those there are"
-            )
-        self._switch(name, "false")
-        typer.echo(f"{name} is off in {self._file.path}")
-
-    def _switch(self, name: str, value: str) -> None:
-        with _sentences():
-            _warn(self._file.set(f"plugins.{name}", value))
-
-
-def _is_installed(plugin: str) -> bool:
-    return bool(entry_points(group="hookline.plugins", name=plugin))
+def _open_editor(path: Path) -> None:
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.touch(mode=0o600)
+        code = subprocess.run([*shlex.split(editor), path], check=False).returncode
+    except (OSError, ValueError) as error:
+        raise CommandError(f"{editor} cannot be started: {error}; set EDITOR.") from None
+    if code:
+        raise CommandError(f"{editor} ended with exit code {code}.", FAILED)
 
 
 @contextmanager
-def _sentences() -> Iterator[None]:
+def sentences() -> Iterator[None]:
     """End the command with the sentences of an error."""
     try:
         yield
@@ -157,7 +139,7 @@ def _sentences() -> Iterator[None]:
         raise CommandError(str(error)) from None
 
 
-def _warn(warnings: Iterable[str]) -> None:
+def warn(warnings: Iterable[str]) -> None:
     for warning in warnings:
         typer.echo(f"hookline: warning: {warning}", err=True)
 

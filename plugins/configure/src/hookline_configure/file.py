@@ -13,6 +13,8 @@ from typing import Any
 
 from hookline_hookspecs import CommandError, Configuration, HooklineError, Host
 
+from .checking import new_problems, wrong_setting
+
 _COMMENT = re.compile(r"(?m)(?:^|\s)(#.*)")
 _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\n]|'')*'")
 _ITEM = re.compile(r" *-( |$)")
@@ -61,7 +63,9 @@ class ConfigFile:
         _put(tree, parts, wanted)
         edited = before + self._dumped(tree)
         self._refuse_lost_comments(key, text, edited)
-        return self._save(edited)
+        if (refused := wrong_setting(self._core, edited, parts)) is not None:
+            raise CommandError(refused)
+        return self._save(text, edited)
 
     def unset(self, key: str) -> list[str]:
         """Remove a dotted ``key``, with its comment; return warnings."""
@@ -75,7 +79,7 @@ class ConfigFile:
             del _inside(tree, parts[:-1])[parts[-1]]
             edited = self._dumped(tree)
             self._refuse_lost_comments(key, text, edited)
-        return self._save(edited)
+        return self._save(text, edited)
 
     def _reads_as(self, text: str, values: object) -> bool:
         try:
@@ -113,9 +117,18 @@ class ConfigFile:
                 f"{self.path}: {key}: its comments would be lost; edit the file by hand."
             )
 
-    def _save(self, text: str) -> list[str]:
-        """Replace the file atomically, with mode 0600. A symbolic link is kept."""
-        problems, warnings = self._core.check(text)
+    def _save(self, before: str, text: str) -> list[str]:
+        """Replace the file atomically, with mode 0600. A symbolic link is kept.
+
+        Raises CommandError if the text would not load, unless the errors are old ones: whoever
+        mends several mends one after the other.
+        """
+        if refused := new_problems(self._core, before, text):
+            raise CommandError("\n".join(refused))
+        try:
+            problems, warnings = self._core.check(text)
+        except HooklineError as error:
+            problems, warnings = [], str(error).split("\n")
         target = self.path.resolve()
         fresh = target.with_name(".config.yaml.new")
         try:

@@ -1,0 +1,82 @@
+"""Finds everything that is wrong with config.yaml at once, whatever keeps it from loading."""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from hookline_hookspecs import Configuration, HooklineError
+from pydantic import BaseModel, ValidationError
+
+UNKNOWN = ": unknown key"
+_TOP_KEY = re.compile(r"[^\s#]")
+_SECTIONS = ("plugins:", "providers:")
+"""Sections whose errors keep nothing else from loading."""
+_LINE = re.compile(r"^(.*?):\d+: ")
+
+
+def every_problem(core: Configuration, path: Path) -> tuple[list[str], list[str]]:
+    """Sentences about every error, unknown keys included, and warnings.
+
+    An error in core's own keys hides those of plugins and providers, so these are looked for in a
+    text without core's keys, of as many lines.
+    """
+    problems: list[str] = []
+    try:
+        found, warnings = core.check()
+    except HooklineError as error:
+        problems = str(error).split("\n")
+        try:
+            rest = _of_plugins(path.read_bytes().decode("utf-8-sig"))
+            found, warnings = core.check(rest, plugins=True)
+        except (HooklineError, OSError, ValueError):
+            return problems, []
+    unknown = [warning for warning in warnings if UNKNOWN in warning]
+    rest_of = [warning for warning in warnings if UNKNOWN not in warning]
+    return list(dict.fromkeys([*problems, *found, *unknown])), rest_of
+
+
+def new_problems(core: Configuration, before: str, after: str) -> list[str]:
+    """What keeps ``after`` from loading and does not keep ``before`` from it already."""
+    had = {_LINE.sub("", text) for text in _stopping(core, before)}
+    return [text for text in _stopping(core, after) if _LINE.sub("", text) not in had]
+
+
+def _stopping(core: Configuration, text: str) -> list[str]:
+    try:
+        core.check(text)
+    except HooklineError as error:
+        return str(error).split("\n")
+    return []
+
+
+def wrong_setting(core: Configuration, text: str, key: tuple[str, ...]) -> str | None:
+    """Why the plugin would refuse the setting at ``key`` in ``text``; None where it does not.
+
+    Of all plugins that one alone is imported.
+    """
+    if len(key) < 3 or key[0] != "plugins":
+        return None
+    try:
+        settings = core.effective(text)["plugins"].get(key[1])
+        (point,) = entry_points(group="hookline.plugins", name=key[1])
+        model: type[BaseModel] = point.load().config_class
+        model.model_validate(settings if isinstance(settings, dict) else {})
+    except ValidationError as error:
+        for fault in error.errors(include_url=False, include_context=False, include_input=False):
+            if tuple(map(str, fault["loc"]))[: len(key) - 2] == key[2:]:
+                return f"{'.'.join(key)}: {fault['msg']}."
+    except Exception:  # not installed, or it cannot be imported: other commands say so
+        return None
+    return None
+
+
+def _of_plugins(text: str) -> str:
+    """The text with the sections of plugins and providers alone; other lines are left empty."""
+    lines, keeps = [], False
+    for line in text.split("\n"):
+        if _TOP_KEY.match(line):
+            keeps = line.startswith(_SECTIONS)
+        lines.append(line if keeps else "")
+    return "\n".join(lines)
