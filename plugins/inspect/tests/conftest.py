@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
 from hookline.testing import Harness
-from hookline_inspect import Inspect
+from hookline_inspect import Inspect, plugin_info
 
 Run = Callable[..., Any]
+
+
+def called(h: Harness, command: str, options: dict[str, Any]) -> Coroutine[Any, Any, None]:
+    """The coroutine of a command in a runtime that is open."""
+    plugin = h.plugin(Inspect)
+    if command == "info":
+        return plugin_info.show(plugin.host, **{"json": False} | options)
+    made: Coroutine[Any, Any, None] = getattr(plugin, command)(**options)
+    return made
 
 
 @pytest.fixture
@@ -19,7 +28,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 
     def shown(h: Harness, command: str, **options: Any) -> str:
         capsys.readouterr()
-        h.run(getattr(h.plugin(Inspect), command)(**options))
+        h.run(called(h, command, options))
         return capsys.readouterr().out
 
     return shown
@@ -42,7 +51,7 @@ def refused(capsys: pytest.CaptureFixture[str]) -> Run:
     def ended(h: Harness, command: str, **options: Any) -> tuple[Any, str]:
         capsys.readouterr()
         with pytest.raises(SystemExit) as end:
-            h.run(getattr(h.plugin(Inspect), command)(**options))
+            h.run(called(h, command, options))
         captured = capsys.readouterr()
         assert captured.out == ""
         return end.value.code, captured.err

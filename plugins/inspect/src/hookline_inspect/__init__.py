@@ -81,14 +81,6 @@ class Inspect(Plugin[InspectConfig]):
         """``hookline trace``."""
         await self._commands().trace(**options)
 
-    async def list_(self, **options: Any) -> None:
-        """``hookline plugins list``."""
-        await self._commands().list_(**options)
-
-    async def info(self, **options: Any) -> None:
-        """``hookline plugins info``."""
-        await self._commands().info(**options)
-
     async def purge(self, **options: Any) -> None:
         """``hookline plugins purge``."""
         await self._commands().purge(**options)

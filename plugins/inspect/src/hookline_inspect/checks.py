@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
-from hookline_hookspecs import Check, CheckResult, Host, StoreError
+from hookline_hookspecs import Check, CheckResult, Configuration, HooklineError, Host, StoreError
 
 from .service import inspection
 
@@ -20,20 +20,25 @@ def core_checks(host: Host) -> list[Check]:
     checks: dict[str, Callable[[Host], CheckResult | Awaitable[CheckResult]]] = {
         "config": _config,
         "model": _model,
-        "secrets file": _env_file,
-        "home": _home,
         "plugins": _plugins,
         "workspace": _workspace,
         "store": _store,
-        "disk": _disk,
+        **FILES,
     }
     return [Check(name, partial(run, host)) for name, run in checks.items()]
 
 
 def _config(host: Host) -> CheckResult:
-    path, problems = host.home / "config.yaml", inspection(host).config_problems()
+    path, core = host.home / "config.yaml", host.services[Configuration]
+    text = path.read_text("utf-8-sig", "replace") if path.exists() else ""
+    problems = core.check(text)[1]  # with the text, no plugin is imported; they have their check
+    for provider in core.effective()["providers"]:
+        try:
+            host.provider(provider)
+        except HooklineError as error:
+            problems.append(str(error))
     if problems:
-        return CheckResult(False, " ".join(problems), f"edit {path}")
+        return CheckResult(False, " ".join(problems), "hookline config edit")
     if not path.exists():
         return CheckResult(True, "no config.yaml; defaults apply", "hookline init", hint=True)
     return CheckResult(True, str(path))
@@ -44,11 +49,15 @@ def _model(host: Host) -> CheckResult:
     try:
         model = found.default_model()
     except Exception as error:
-        return CheckResult(False, str(error), "hookline init", hint=True)
+        return CheckResult(False, str(error), "hookline init")
     try:
         found.check_model(model)
+        provider = host.provider(model.partition("/")[0])
     except Exception as error:
-        return CheckResult(False, str(error), "set `model:` to one that is installed")
+        return CheckResult(False, str(error), "hookline init, or hookline config set model P/M")
+    if provider.key_env and not provider.api_key:
+        detail = f"{model} needs a key, and {provider.key_env} is not set"
+        return CheckResult(False, detail, f"hookline init, or put it into {host.home / '.env'}")
     return CheckResult(True, model)
 
 
@@ -102,3 +111,7 @@ def _disk(host: Host) -> CheckResult:
         detail = f"{free // 1_000_000} MB are free in {host.home}"
         return CheckResult(False, detail, "make room, or move it: HOOKLINE_HOME")
     return CheckResult(True, f"{free // 1_000_000} MB free")
+
+
+FILES = {"secrets file": _env_file, "home": _home, "disk": _disk}
+"""The checks that need only the files of the home."""

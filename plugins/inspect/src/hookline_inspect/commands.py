@@ -24,9 +24,19 @@ class Commands:
     def __init__(self, host: Host) -> None:
         self._host = host
 
-    def doctor(self, ctx: typer.Context, json: Json = False) -> None:
+    def doctor(
+        self,
+        ctx: typer.Context,
+        json: Json = False,
+        offline: Annotated[
+            bool, typer.Option("--offline", help="Do not try the model's key.")
+        ] = False,
+        fix: Annotated[
+            bool, typer.Option("--fix", help="Mend what is safe to mend, and say so.")
+        ] = False,
+    ) -> None:
         """Check the installation; each failing check says how to mend it."""
-        doctor.show(ctx, json)
+        doctor.show(ctx, self._host, json, offline, fix)
 
     async def hooks(
         self,
@@ -44,13 +54,13 @@ class Commands:
         """The exact stable prompt and tools, and what each plugin's part costs."""
         await prompt.show(self._host, session, json)
 
-    async def list_(self, json: Json = False) -> None:
+    def list_(self, ctx: typer.Context, json: Json = False) -> None:
         """Every plugin that is installed or in the config, with its state and the reason."""
-        await plugin_info.list_all(self._host, json)
+        plugin_info.list_anyway(ctx.obj, json)
 
-    async def info(self, name: str, json: Json = False) -> None:
+    def info(self, ctx: typer.Context, name: str, json: Json = False) -> None:
         """One plugin: version, hooks, tools and their cost, settings, storage, last errors."""
-        await plugin_info.show(self._host, name, json)
+        plugin_info.show_anyway(ctx.obj, name, json)
 
     async def purge(
         self, name: str, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False

@@ -3,50 +3,86 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import typer
-from hookline_hookspecs import Check, CommandError, Host
+from hookline_hookspecs import Check, CommandError, Configuration, HooklineError, Host
 from hookline_secretfilter import redacted
 
+from .checks import FILES
+from .mending import mend
 from .output import FAILED, out, out_json
 
+Row = dict[str, Any]
+EDIT = "hookline config edit, or hookline init"
 
-def show(ctx: typer.Context, json: bool) -> None:
+
+def show(ctx: typer.Context, host: Host, json: bool, offline: bool, fix: bool) -> None:
     """Run the checks and print a row for each; exit with 1 if one fails.
 
-    Raises ``CommandError`` where config or store keep Hookline from starting.
+    Where config or store keep Hookline from starting, that is a failing row, followed by the checks
+    that need only the files of the home.
     """
+    rows = [_row("mended", "inspect", True, done) for done in (mend(host) if fix else ())]
     try:
-        rows = ctx.obj(_checked)
+        rows += ctx.obj(partial(_checked, offline=offline))
     except CommandError as error:
-        row = {"name": "start", "plugin": "core", "ok": False, "detail": redacted(error.text)}
-        if json:
-            out_json([{**row, "fix": "mend this first; nothing else could be checked"}])
-        raise
+        rows += _without_start(host, error)
     if json:
         out_json(rows)
     else:
         for row in rows:
-            fix = f" → {row['fix']}" if row["fix"] else ""
-            mark = "ok  " if row["ok"] else "FAIL"
-            out(f"{mark} {row['plugin']}: {row['name']}: {row['detail']}{fix}")
+            _print(row)
     if not all(row["ok"] for row in rows):
         raise SystemExit(FAILED)
 
 
-async def _checked(host: Host) -> list[dict[str, Any]]:
+def _print(row: Row) -> None:
+    fix = f" → {row['fix']}" if row["fix"] else ""
+    mark = "ok  " if row["ok"] else "FAIL"
+    out(f"{mark} {row['plugin']}: {row['name']}: {row['detail']}{fix}")
+
+
+async def _checked(host: Host, *, offline: bool) -> list[Row]:
     """``name plugin ok detail fix`` of each check; one that raises has failed."""
-    rows = []
-    for plugin, check in host.registered(Check):
-        try:
-            made = check.run()
-            result = await made if inspect.isawaitable(made) else made
-            row = {"ok": result.ok or result.hint, "detail": result.detail, "fix": result.fix}
-        except (Exception, SystemExit) as error:
-            row = {"ok": False, "detail": f"the check failed: {error}", "fix": "see the log"}
-        shown = {
-            key: redacted(part) if isinstance(part, str) else part for key, part in row.items()
-        }
-        rows.append({"name": check.name, "plugin": plugin, **shown})
+    rows = [await _run(plugin, check) for plugin, check in host.registered(Check)]
+    if not offline and all(row["ok"] for row in rows if row["name"] == "model"):
+        from .key import try_key
+
+        rows.append(await _run("inspect", Check("key", partial(try_key, host))))
     return rows
+
+
+async def _run(plugin: str, check: Check) -> Row:
+    try:
+        made = check.run()
+        result = await made if inspect.isawaitable(made) else made
+    except (Exception, SystemExit) as error:
+        return _row(check.name, plugin, False, f"the check failed: {error}", "see the log")
+    return _row(check.name, plugin, result.ok or result.hint, result.detail, result.fix)
+
+
+def _row(name: str, plugin: str, ok: bool, detail: str, fix: str = "") -> Row:
+    return {
+        "name": name,
+        "plugin": plugin,
+        "ok": ok,
+        "detail": redacted(detail),
+        "fix": redacted(fix),
+    }
+
+
+def _without_start(host: Host, error: CommandError) -> Iterator[Row]:
+    """Why Hookline does not start, a row for each reason, and the checks of the files."""
+    name, fix = "start", "mend this first; the other checks need a start"
+    try:
+        host.services[Configuration].effective()
+    except HooklineError:
+        name, fix = "config", EDIT
+    yield from (_row(name, "core", False, text, fix) for text in error.text.split("\n"))
+    if host.home.is_dir():
+        for name, run in FILES.items():
+            result = run(host)
+            yield _row(name, "inspect", result.ok or result.hint, result.detail, result.fix)

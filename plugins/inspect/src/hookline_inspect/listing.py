@@ -27,6 +27,15 @@ async def every_plugin(host: Host) -> list[dict[str, Any]]:
     return rows
 
 
+def installed() -> list[dict[str, Any]]:
+    """The installed plugins alone, for a home on which Hookline does not start."""
+    reason = "Hookline does not start, so no plugin is on"
+    return [
+        _package(point.name, point.dist) | _off() | {"reason": reason, "errors": []}
+        for point in sorted(entry_points(group="hookline.plugins"), key=lambda one: one.name)
+    ]
+
+
 def _package(name: str, dist: Any) -> dict[str, Any]:
     meta = dist.metadata if dist else {}  # each look at it parses the file again
     return {"name": name, "dist": meta.get("Name"), "version": meta.get("Version")}

@@ -32,9 +32,14 @@ def out_json(value: object) -> None:
     _write(sys.stdout, text)
 
 
+def tell(sentence: str) -> None:
+    """A sentence on stderr."""
+    _write(sys.stderr, f"hookline: {sentence}")
+
+
 def stop(sentence: str, code: int = USAGE) -> NoReturn:
     """End the command with a sentence on stderr."""
-    _write(sys.stderr, f"hookline: {sentence}")
+    tell(sentence)
     raise SystemExit(code)
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import difflib
 import json as jsonlib
 from collections.abc import Iterable, Mapping
+from functools import partial
 from importlib.metadata import entry_points
 from typing import Any, NoReturn
 
-from hookline_hookspecs import HOOKS, HooklineError, Host, Inspection
+from hookline_hookspecs import HOOKS, CommandError, HooklineError, Host, Inspection
+from hookline_hookspecs.hooks.boot import OpenRuntime
 
-from .listing import every_plugin
-from .output import confirm, out, out_json, stop, table, tokens
+from .listing import every_plugin, installed
+from .output import confirm, out, out_json, stop, table, tell, tokens
 from .service import inspection
 from .sessions import when
 
@@ -19,9 +21,31 @@ LISTED = ("name", "dist", "version", "kind", "state", "reason", "hooks")
 NOTHING = {"tables": {}, "values": 0, "bytes": 0}
 
 
-async def list_all(host: Host, json: bool) -> None:
-    """Every plugin, installed or named in config.yaml, with its state and the reason."""
-    rows = [{field: row[field] for field in LISTED} for row in await every_plugin(host)]
+def list_anyway(start: OpenRuntime, json: bool) -> None:
+    """List every plugin with its state; those installed where Hookline does not start."""
+    try:
+        rows = start(every_plugin)
+    except CommandError as error:
+        tell(error.text)
+        rows = installed()
+    _list(rows, json)
+
+
+def show_anyway(start: OpenRuntime, name: str, json: bool) -> None:
+    """Show a plugin; its package alone where Hookline does not start."""
+    try:
+        start(partial(show, name=name, json=json))
+    except CommandError as error:
+        tell(error.text)
+        rows = {row["name"]: row for row in installed()}
+        if name not in rows:
+            _no_plugin(name, rows)
+        found = {**rows[name], **_package(name), "storage": NOTHING, "settings": {}}
+        out_json(found) if json else _print(found)
+
+
+def _list(every: Iterable[Mapping[str, Any]], json: bool) -> None:
+    rows = [{field: row[field] for field in LISTED} for row in every]
     if json:
         out_json(rows)
     else:

@@ -1,0 +1,125 @@
+"""``hookline doctor``: the key it tries, what it mends, and what it says where nothing starts."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes.openai_server import OpenAIServer, Reply
+
+Rows = tuple[int, dict[str, dict[str, Any]]]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home with a model on a server of its own."""
+    made = tmp_path / "home"
+    made.mkdir(mode=0o700)
+    return made
+
+
+@pytest.fixture
+def doctor(home: Path, tmp_path: Path) -> Callable[..., Rows]:
+    """Runs ``hookline doctor --json``: the exit code, and the rows by name."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("HOOKLINE") and not name.endswith(("_KEY", "_TOKEN", "_URL"))
+    }
+
+    def run(*options: str) -> Rows:
+        done = subprocess.run(
+            [sys.executable, "-m", "hookline", "doctor", "--json", *options],
+            env=kept | {"HOOKLINE_HOME": str(home)},
+            cwd=tmp_path,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+        )
+        assert "Traceback" not in done.stderr
+        return done.returncode, {row["name"]: row for row in json.loads(done.stdout)}
+
+    return run
+
+
+def use(home: Path, server: OpenAIServer) -> None:
+    section = {"base_url": server.base_url, "api_key": "sk-never-to-be-seen"}
+    config = {"model": "mine/small", "providers": {"mine": section}}
+    (home / "config.yaml").write_text(json.dumps(config))
+
+
+def test_a_key_is_tried_and_a_refused_one_fails(home: Path, doctor: Callable[..., Rows]) -> None:
+    refusal = {"error": {"message": "Incorrect API key", "type": "auth"}}
+    replies = [Reply("ok"), Reply(status=401, body=refusal), Reply(status=429, body=refusal)]
+    with OpenAIServer(replies, models=["small"]) as server:
+        use(home, server)
+        code, rows = doctor()
+        assert (code, rows["key"]["ok"]) == (0, True)
+        (asked,) = server.requests
+        assert (asked.json["model"], asked.json["max_tokens"]) == ("small", 1)
+        assert asked.headers["authorization"] == "Bearer sk-never-to-be-seen"
+        code, rows = doctor()
+        assert (code, rows["key"]["ok"]) == (1, False)
+        assert (
+            "refuses the key, providers.mine.api_key (Incorrect API key)" in rows["key"]["detail"]
+        )
+        assert "hookline init" in rows["key"]["fix"]
+        assert doctor()[0] == 0  # a busy server is a hint
+        asked_so_far = len(server.requests)
+        code, rows = doctor("--offline")
+        assert (code, "key" in rows, len(server.requests)) == (0, False, asked_so_far)
+    code, rows = doctor()
+    assert (code, rows["key"]["ok"]) == (1, False)
+    assert "cannot be reached" in rows["key"]["detail"]
+
+
+def test_fix_mends_what_is_safe_and_tells_it(
+    home: Path, tmp_path: Path, doctor: Callable[..., Rows]
+) -> None:
+    (home / "config.yaml").write_text(f"model: openai/gpt-5\nworkspace: {tmp_path / 'made'}\n")
+    (home / ".env").write_text("OPENAI_API_KEY=sk-1234567890\n")
+    (home / ".env").chmod(0o644)
+    home.chmod(0o755)
+    left = home / ".env.4711.new"
+    left.write_text("half")
+    os.utime(left, (time.time() - 3600,) * 2)
+    code, rows = doctor("--offline")
+    assert code == 1
+    assert {name for name, row in rows.items() if not row["ok"]} == {
+        "home",
+        "secrets file",
+        "workspace",
+    }
+    code, rows = doctor("--offline", "--fix")
+    assert (code, rows["mended"]["ok"]) == (0, True)
+    assert [path.stat().st_mode & 0o777 for path in (home, home / ".env")] == [0o700, 0o600]
+    assert (tmp_path / "made").is_dir()
+    assert not left.exists()
+    assert "mended" not in doctor("--offline", "--fix")[1]
+
+
+def test_where_nothing_starts_it_says_why_and_looks_at_the_files(
+    home: Path, doctor: Callable[..., Rows]
+) -> None:
+    (home / "config.yaml").write_text("model: nowhere\nplugins: {inspect: false}\n")
+    home.chmod(0o755)
+    code, rows = doctor("--fix")
+    assert code == 1
+    assert "config.yaml:1: model: found" in rows["config"]["detail"]
+    assert "hookline init" in rows["config"]["fix"]
+    assert "home" in rows["mended"]["detail"]
+    assert rows["home"]["ok"]
+    (home / "config.yaml").write_text("plugins: {inspect: false}\n")
+    code, rows = doctor()
+    assert (code, rows["start"]["detail"]) == (
+        1,
+        "plugin inspect is not on: config.yaml switches it off",
+    )
