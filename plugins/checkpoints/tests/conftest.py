@@ -95,8 +95,8 @@ class Desk:
         return self.harness.send(text, **options)
 
     def rewind(self, args: str = "") -> str:
-        """The answer to the command."""
-        return self.say(f"/rewind {args}".strip()).text
+        """The answer to the command where nobody is asked."""
+        return self.say(f"/rewind {args}".strip(), approve="no").text
 
     def hashes(self) -> list[str]:
         """The ids that the list shows, newest first."""

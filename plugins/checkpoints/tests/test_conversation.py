@@ -39,7 +39,7 @@ def test_a_person_chooses_what_goes_back(
 ) -> None:
     first, _ = _three(desk)
     desk.harness.answers.append(answer)
-    told = desk.rewind(first)
+    told = desk.say(f"/rewind {first}").text
     (question,) = desk.harness.questions
     assert question.choices[-1] == "Cancel"
     assert "before “Step 1”" in question.text
@@ -66,6 +66,14 @@ def test_where_nobody_can_be_asked_files_go_back(desk: Desk) -> None:
     desk.say(f"/rewind {first}", approve="no")
     assert not desk.harness.questions
     assert (desk.work / "n.txt").read_text() == "0"
+
+
+def test_a_question_that_is_closed_puts_nothing_back(desk: Desk) -> None:
+    first, _ = _three(desk)
+    answer = desk.say(f"/rewind {first}").text  # nobody answers, as after Esc
+    assert answer.startswith("Nothing was put back.")
+    assert f"/rewind {first} files" in answer
+    assert (desk.work / "n.txt").read_text() == "2"
 
 
 def test_a_checkpoint_of_another_session_names_it(desk: Desk) -> None:

@@ -15,7 +15,7 @@ from typing import cast
 from hookline_hookspecs import Context
 
 from . import rewind, texts
-from .conversation import NOTHING, Scope, turns_since, undo_since, wanted
+from .conversation import HOW, NOTHING, Scope, turns_since, undo_since, wanted
 from .errors import CheckpointError
 from .keeper import Chat, Keeper
 from .state import private_folder, replace_file
@@ -87,7 +87,7 @@ class Rewinder:
 
     async def _go_back(self, target: Saved, within: str, scope: Scope | None, turns: int) -> str:
         if scope is None:
-            return NOTHING
+            return f"{NOTHING} {HOW.format(target.commit[: texts.HASH_CHARS])}"
         if scope != "files" and not turns:
             return f"{NOTHING} {texts.elsewhere(target, self._ctx.session.id)}"
         answer = [] if scope == "conversation" else [await self._rewind(target, within)]

@@ -18,9 +18,11 @@ BOTH, FILES, CONVERSATION, CANCEL = (
     "Cancel",
 )
 _SCOPES: dict[str, Scope] = {BOTH: "both", FILES: "files", CONVERSATION: "conversation"}
+TERMINAL = "terminal"
 PATIENCE = 280.0
 """Seconds for an answer; a little less than core waits for one."""
 NOTHING = "Nothing was put back."
+HOW = "/rewind {} files, conversation or both does it without a question."
 
 
 async def turns_since(ctx: Context, target: Saved) -> int:
@@ -37,9 +39,10 @@ async def turns_since(ctx: Context, target: Saved) -> int:
 async def wanted(ctx: Context, target: Saved, turns: int) -> Scope | None:
     """Return what the person wants back, None for nothing.
 
-    Where nobody can be asked it is the files: the command has named them.
+    Where nobody can be asked it is the files: the command has named them. Only the terminal shows a
+    question that is no approval; one that was closed there is no yes.
     """
-    if not ctx.interactive:
+    if not ctx.interactive or ctx.channel != TERMINAL:
         return "files"
     hash_ = target.commit[:HASH_CHARS]
     question = Question(
@@ -53,7 +56,7 @@ async def wanted(ctx: Context, target: Saved, turns: int) -> Scope | None:
             answer = await ctx.ask(question)
     except TimeoutError:
         return None
-    return "files" if answer is None else _SCOPES.get(answer)
+    return _SCOPES.get(answer or CANCEL)
 
 
 async def undo_since(ctx: Context, turns: int) -> str:
