@@ -53,6 +53,10 @@ TOLD = {
     "settled": Signal(
         "Inbound", "None", "when a channel's message needs no further work, answered or not"
     ),
+    "resumed": Signal("", "", "`/resume` has gone back to the session whose id it carries"),
+    "undone": Signal(
+        "", "", "`/undo` has removed the turn `turn_id` of `session`; see the plugin `commands`"
+    ),
 }
 """A line for each of ``SIGNALS``; a test holds that there is one, and that the types are right."""
 

@@ -76,7 +76,7 @@ def test_the_table_is_a_line_for_each_call(harness: Make) -> None:
     lines = h.hooks.table().splitlines()
     assert len(lines) == len(h.hooks.calls)
     assert "pre_tool of outer" in h.hooks.table()
-    assert "Deny(reason='not Voldemort')" in h.hooks.table()
+    assert "Deny(reason='not Voldemort'" in h.hooks.table()
     assert max(map(len, lines)) < 250
 
 

@@ -120,7 +120,7 @@ def test_the_installation_is_changed_in_the_terminal_alone(
     ask = Conversation(gateways, platform)
     for text in ("/plugins install hookline-voice", "/plugins disable access"):
         ask("boss", text)
-    for text in ("/config set model a/b", "/pairing claim", "/init", "/gateway", "/doctor"):
+    for text in ("/config set model a/b", "/pairing claim", "/gateway", "/doctor"):
         assert ask("boss", text).startswith("There is no command")
     assert (gateways.home / "config.yaml").read_bytes() == before
     assert ask("boss", "hello") == "answered"

@@ -26,6 +26,7 @@ class Live:
         self._talking = False
         self._answered = False
         self._notices: list[str] = []
+        self._refusal = ""
 
     def show(self, line: Line) -> None:
         """Show one line."""
@@ -50,9 +51,12 @@ class Live:
             show(line)
 
     def _tell_notices(self, text: str) -> None:
-        refusal = text.removeprefix(DENIED) if text.startswith(DENIED) else None
+        self._refusal = ""
         for notice in self._notices:
-            if refusal is None or refusal not in notice:
+            _, found, reason = notice.partition(" was refused: ")
+            if found and text.startswith(DENIED):
+                self._refusal = reason  # for people; the result has the model's sentence
+            else:
                 self._screen.say(f"  {notice}", "notice")
         self._notices.clear()
 
@@ -82,7 +86,8 @@ class Live:
         self._latest = ""
         text = str(line.get("text", ""))
         if text.startswith(DENIED):
-            self._screen.say(f"  x REFUSED: {text.removeprefix(DENIED)}", "notice")
+            reason = self._refusal or text.removeprefix(DENIED)
+            self._screen.say(f"  x REFUSED: {reason}", "notice")
             return
         style: Style = "dim" if line.get("ok", True) else "bad"
         for row in shortened(text):

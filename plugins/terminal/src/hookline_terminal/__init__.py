@@ -73,6 +73,11 @@ class Terminal(Plugin[TerminalConfig]):
         """Show all of the last result that was folded (Ctrl-O); again, of the one before."""
         return "Results are folded in the terminal's chat alone."
 
+    @command("/copy", immediate=True, theme="Conversation")
+    def copy(self, _ctx: Context, _args: str) -> str:
+        """Copy the last answer to the clipboard, or its last block of code: /copy code."""
+        return "/copy works in the terminal's chat alone."
+
     def init(self) -> None:
         """Ask for what a first answer needs, write it down, and try it."""
         from .setup import initialise

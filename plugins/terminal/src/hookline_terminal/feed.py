@@ -51,6 +51,8 @@ class Feed:
         self._recent = Recent()
         self._folds = Folds(config.diff_lines, config.output_lines)
         self._render = render if config.markdown else as_written
+        self.last_answer = ""
+        """What was answered last, as it was written."""
         self.is_asking = False
         """Whether a question has the lines below."""
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -142,6 +144,7 @@ class Feed:
         if talk.ends_turn(reply):
             self._end_of_thoughts()
             self.commit_tail()
+            self.last_answer = text
             text, answer = self._live.answer.left_of(text), True
             self._live.progress.end()
         if not talk.ours(reply):

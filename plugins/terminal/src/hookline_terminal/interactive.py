@@ -25,6 +25,7 @@ from prompt_toolkit.patch_stdout import patch_stdout
 from .asking import Draft, answer_line, ask
 from .config import TerminalConfig
 from .conversation import LEAVE, RESUME, Conversation
+from .copying import COPY, chosen, copy
 from .feed import Feed, width
 from .folding import Typed
 from .input_line import PAUSED, Around, InputLine
@@ -114,8 +115,11 @@ class Interactive:
             await self._leave()
 
     async def _send(self, typed: Typed) -> None:
+        first, _, rest = typed.text.strip().partition(" ")
         if typed.text.strip().casefold() == EXPAND:
             self._feed.expand()
+        elif first.casefold() == COPY:
+            await self._copy(rest)
         elif self._own.wants(typed.text):
             self._feed.echo(typed.shown)
             self._own.take(typed.text)
@@ -123,6 +127,15 @@ class Interactive:
             message_id = uuid.uuid4().hex
             self._feed.typed(message_id, typed.shown)
             await self._conversation.say(typed.text, typed.attachments, message_id)
+
+    async def _copy(self, asked: str) -> None:
+        text = chosen(self._feed.last_answer, asked)
+        if not text:
+            self._say("There is nothing to copy yet." if text == "" else "It has no code.", DIM)
+        elif await asyncio.to_thread(copy, text, self._host.env, self._screen.send):
+            self._say(f"Copied {len(text):,} characters.", DIM)
+        else:
+            self._tell("The answer is too long for this terminal; /export writes it to a file.")
 
     @contextmanager
     def _interrupts_told(self) -> Iterator[None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hookline_hookspecs import ToolResult
@@ -56,10 +56,13 @@ def _headline(result: ToolResult, data: Mapping[str, Any], width: int) -> list[s
     mark = "✓" if result.ok else "✗"
     tail = f"{_outcome(result, data)} · {took}"
     room = width - len(tail) - 6
+    call = result.call
+    if "diff" in data and "path" in call.arguments:  # the diff below has the rest
+        call = replace(call, arguments={"path": call.arguments["path"]})
     if room >= 12:
-        text = f"{mark} {call_line(result.call, room)} · {tail}"
+        text = f"{mark} {call_line(call, room)} · {tail}"
         return [painted(text, DIM if result.ok else RED)]
-    rows = [f"{mark} {call_line(result.call, width - 3)}", f"{INDENT}{tail}"]
+    rows = [f"{mark} {call_line(call, width - 3)}", f"{INDENT}{tail}"]
     return [painted(row, DIM if result.ok else RED) for row in rows]
 
 

@@ -46,6 +46,11 @@ class Screen:
         if app is not None:
             app.invalidate()
 
+    def send(self, code: str) -> None:
+        """Send what the terminal itself understands, and shows nothing of."""
+        self._stream.write(code)
+        self._stream.flush()
+
     def redraw(self) -> None:
         """Draw the prompt again, because something it shows has changed."""
         if self.app is not None and self.app.is_running:

@@ -1,0 +1,206 @@
+"""Records the first ten minutes on a real terminal, as a page of text and as one picture.
+
+``uv run python docs/_gen/first_session.py`` plays ``hookline init`` with a local server, a fix with
+a diff and an approval, a rewind and a resumed chat. The server's words are scripted; the program,
+its tools, its questions and its screens are real. It writes ``docs/first-session.md`` and
+``docs/assets/first-session.svg``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from html import escape
+from pathlib import Path
+
+DOCS = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(DOCS.parent / "tests"))
+
+from fakes.openai_server import OpenAIServer, Reply, Use  # noqa: E402
+from fakes.terminal import TerminalScreen  # noqa: E402
+
+COLUMNS, ROWS = 80, 30
+HOOKLINE = [sys.executable, "-m", "hookline"]
+SLOPPY = "def mean(numbers):\n    return sum(numbers) / len(numbers) - 1\n"
+TEST = "from stats import mean\n\nassert mean([1, 2, 3]) == 2\nprint('ok')\n"
+FIX = {
+    "path": "stats.py",
+    "old_string": "    return sum(numbers) / len(numbers) - 1",
+    "new_string": "    return sum(numbers) / len(numbers)",
+}
+WORDS = [
+    "ready",
+    Reply("I read the function first.", tools=[Use("read_file", {"path": "stats.py"})]),
+    Reply("The `- 1` is wrong.", tools=[Use("edit_file", FIX)]),
+    Reply(tools=[Use("bash", {"command": "python3 check_stats.py"})]),
+    "Fixed: `mean` subtracted 1 from every result. The check prints *ok* now.",
+]
+"""What the server says, in order: to the set-up's test request, then in the chat."""
+INTRO = """# The first ten minutes
+
+What a newcomer sees, recorded by `docs/_gen/first_session.py` on a terminal of 80 columns. The
+model is a local server whose words are scripted; everything else is the program at work.
+
+![The recorded session](assets/first-session.svg)
+"""
+CHAPTERS = {
+    "init": (
+        "Set up",
+        "`hookline init` finds the server that runs here, tries it, and writes it down.",
+    ),
+    "ask": (
+        "A question",
+        "In the mode `ask` nothing is changed without a yes. The diff is what would be done.",
+    ),
+    "done": (
+        "The fix",
+        "A number and Enter answer. The result, its time and the session's cost follow.",
+    ),
+    "rewind": (
+        "Undo",
+        "`/rewind` lists the checkpoints and takes back files, conversation or both.",
+    ),
+    "resume": ("Later", "`hookline chat --continue` goes on where the last chat ended."),
+}
+_SESSION = re.compile(r"\b\d{8}-[0-9a-f]{8}\b")
+_TIME = re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?\b")
+_CHECKPOINT = re.compile(r"\b[0-9a-f]{10}\b")
+_TOOK = re.compile(r"\b\d+ ms\b")
+_PORT = re.compile(r"127\.0\.0\.1:\d+")
+
+
+def main() -> None:
+    """Record, and write both files."""
+    screens = dict(record())
+    (DOCS / "assets").mkdir(exist_ok=True)
+    (DOCS / "assets" / "first-session.svg").write_text(svg(screens), "utf-8")
+    (DOCS / "first-session.md").write_text(page(screens), "utf-8")
+
+
+def record() -> Iterator[tuple[str, str]]:
+    """Play the session; the name and the text of each screen."""
+    with tempfile.TemporaryDirectory(prefix="stats-") as folder, OpenAIServer(WORDS) as server:
+        work, home = Path(folder) / "stats", Path(folder) / "home"
+        work.mkdir()
+        (work / "stats.py").write_text(SLOPPY, "utf-8")
+        (work / "check_stats.py").write_text(TEST, "utf-8")
+        env = _environment(home, server.base_url)
+        with _screen(env, work, "init") as screen:
+            screen.wait_for("Number [")
+            screen.type("\r")
+            while "hookline chat" not in screen.settle():
+                screen.type("\r")
+            screen.end()
+            yield "init", screen.scrollback
+        with _screen(env, work, "chat", "--mode", "ask") as screen:
+            screen.wait_for("· ask")
+            screen.type("The mean is wrong. Please fix it.\r")
+            screen.wait_for("4. Deny")
+            yield "ask", screen.settle()
+            screen.type("1\r")
+            screen.wait_until(lambda: screen.text.count("? Allow bash") > 0, "the second question")
+            screen.wait_for("4. Deny")
+            screen.settle()
+            screen.type("1\r")
+            screen.wait_for("prints ok now")
+            yield "done", screen.settle(1.0)
+            screen.type("/rewind\r")
+            screen.wait_for("Checkpoints of this chat")
+            listed = screen.settle()
+            screen.type(f"/rewind {_CHECKPOINT.findall(listed)[0]}\r")
+            screen.wait_for("Files only")
+            screen.settle(1.0)
+            screen.type("2\r")
+            screen.wait_for("files are back")
+            yield "rewind", screen.settle(1.0)
+            screen.type("\x04")
+            screen.end()
+        with _screen(env, work, "chat", "--continue") as screen:
+            screen.wait_for("mean")
+            yield "resume", screen.settle(1.0)
+            screen.type("\x04")
+            screen.end()
+
+
+def page(screens: dict[str, str]) -> str:
+    """The page in Markdown."""
+    parts = [INTRO]
+    for name, (title, told) in CHAPTERS.items():
+        parts.append(f"## {title}\n\n{told}\n\n```text\n{steady(screens[name])}\n```\n")
+    return "\n".join(parts)
+
+
+def steady(text: str) -> str:
+    """A screen without what differs from one recording to the next."""
+    for pattern, shown in (
+        (_SESSION, "20260101-0a1b2c3d"),
+        (_TIME, "2026-01-01 09:30"),
+        (_CHECKPOINT, "5f0c1d2e3a"),
+        (_TOOK, "20 ms"),
+        (_PORT, "127.0.0.1:8000"),
+    ):
+        text = pattern.sub(shown, text)
+    text = re.sub(r"\S*/home/", "~/.hookline/", text)
+    text = "\n".join(line.rstrip() for line in text.split("\n")).strip("\n")
+    return re.sub(r"\n{3,}", "\n\n", text)
+
+
+def svg(screens: dict[str, str]) -> str:
+    """The screens below each other, each with its title, in a monospaced type."""
+    lines: list[tuple[str, str]] = []
+    for name, (title, _told) in CHAPTERS.items():
+        lines += [
+            ("title", title),
+            *(("", line) for line in steady(screens[name]).split("\n")),
+            ("", ""),
+        ]
+    height, width = 18 * len(lines) + 32, 80 * 8.4 + 48
+    rows = [
+        f'<text x="24" y="{36 + 18 * number}" class="{kind or _kind(line)}">{escape(line)}</text>'
+        for number, (kind, line) in enumerate(lines)
+        if line
+    ]
+    style = (
+        "text{font:14px ui-monospace,Menlo,Consolas,monospace;fill:#d7dae0;white-space:pre}"
+        ".title{fill:#8ab4f8;font-weight:bold}.plus{fill:#7fd18b}.minus{fill:#f28b82}.ask{fill:#fdd663}"
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}" role="img" '
+        f'aria-label="The first ten minutes with Hookline, recorded"><style>{style}</style>'
+        f'<rect width="100%" height="100%" rx="8" fill="#1e2127"/>\n'
+        + "\n".join(rows)
+        + "\n</svg>\n"
+    )
+
+
+def _kind(line: str) -> str:
+    if line.startswith("? "):
+        return "ask"
+    shown = re.match(r"\s*(?:│ )?\s*\d*\s*([+-]) ", line) or re.match(r"\s*│ ([+-])", line)
+    return "" if shown is None else "plus" if shown[1] == "+" else "minus"
+
+
+@contextmanager
+def _screen(env: dict[str, str], work: Path, *arguments: str) -> Iterator[TerminalScreen]:
+    argv = [*HOOKLINE, *arguments]
+    with TerminalScreen(argv, env=env, cwd=work, columns=COLUMNS, rows=ROWS) as screen:
+        yield screen
+
+
+def _environment(home: Path, address: str) -> dict[str, str]:
+    """Nobody's keys and settings; the server is found as vLLM."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("HOOKLINE") and not name.endswith(("_KEY", "_TOKEN", "_URL"))
+    }
+    nothing = dict.fromkeys(("OLLAMA_BASE_URL", "LMSTUDIO_BASE_URL"), "http://127.0.0.1:9/v1")
+    return {**kept, **nothing, "HOOKLINE_HOME": str(home), "VLLM_BASE_URL": address, "USER": "you"}
+
+
+if __name__ == "__main__":
+    main()

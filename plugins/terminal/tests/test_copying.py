@@ -1,0 +1,43 @@
+"""``/copy``: what of an answer, and how it reaches the terminal."""
+
+from __future__ import annotations
+
+import base64
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from fakes.terminal import TerminalScreen
+from hookline_terminal.copying import MOST_SENT, chosen, copy
+
+ANSWER = "See:\n\n```python\na = 1\n```\n\nor\n\n~~~\nb = 2\n~~~\n"
+
+
+def test_the_whole_answer_or_its_last_code() -> None:
+    assert chosen(ANSWER, "") == ANSWER
+    assert chosen(ANSWER, " Code") == "b = 2\n"
+    assert chosen("no code", "code") is None
+
+
+def test_what_is_too_long_for_the_terminal_is_not_sent() -> None:
+    sent: list[str] = []
+    assert not copy("x" * (MOST_SENT + 1), {}, sent.append)
+    assert not sent
+
+
+def test_copy_in_the_chat(env: dict[str, str], work: Path, script: Callable[[str], str]) -> None:
+    model = script("  - {when: hello, text: 'Some **words**.'}\n")
+    argv = [sys.executable, "-m", "hookline", "chat", "--model", model]
+    with TerminalScreen(argv, env=env, cwd=work) as screen:
+        screen.wait_for("›")
+        screen.type("/copy\r")
+        screen.wait_for("nothing to copy")
+        screen.type("hello\r")
+        screen.wait_for("Some words.")
+        screen.settle()
+        screen.type("/copy\r")
+        screen.wait_for("Copied 15 characters.")
+        found = re.search(rb"\x1b\]52;c;([A-Za-z0-9+/=]+)\x07", screen.raw)
+        assert found is not None
+        assert base64.b64decode(found[1]) == b"Some **words**."
