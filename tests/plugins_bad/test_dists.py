@@ -418,11 +418,11 @@ def test_a_missing_command_is_explained(machine: Machine, site: Site) -> None:
         "hookline: it may come with plugin bad, which is not on: ModuleNotFoundError: No module "
         f"named 'nothing_of_this_name' ({site.path / 'dist_bad.py'}:8)"
     )
-    machine.config("plugins: {installer: false, skills: {most: [nonsense]}}\n")
-    (off,) = machine.run("plugins", "install").err.splitlines()[-1:]
+    machine.config("plugins: {insights: false, skills: {most: [nonsense]}}\n")
+    (off,) = machine.run("insights").err.splitlines()[-1:]
     assert off == (
-        "hookline: `hookline plugins install` comes with plugin installer, which is off; write "
-        "`installer: true` below `plugins:` in config.yaml"
+        "hookline: `hookline insights` comes with plugin insights, which is not on; "
+        "`hookline plugins enable insights` mends that"
     )
 
 
