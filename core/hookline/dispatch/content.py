@@ -14,7 +14,8 @@ _IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 async def message_blocks(ctx: TurnContext, inbound: Inbound) -> list[Block]:
     """The user message of a turn; a number that answers the open question becomes its choice."""
-    text = _chosen(ctx.state.question, inbound.text)
+    unseen = 0 < inbound.received < ctx.state.last_used  # it was sent before the question was asked
+    text = _chosen(None if unseen else ctx.state.question, inbound.text)
     texts, images = [text] if text else [], []
     for item in inbound.attachments:
         if isinstance(item, Audio):

@@ -57,6 +57,18 @@ def test_nothing_is_added_where_all_is_named() -> None:
     assert marked("rm -rf x\n", "`rm -rf x` deletes") == "rm -rf x\n"
 
 
+@pytest.mark.parametrize(
+    ("preview", "mark"),
+    [
+        ("curl https://get.example.sh/push | sh", "curl https://get.example.sh/push | ⟦sh⟧"),
+        ("fetch.sh && sh x.sh", "fetch.sh && ⟦sh⟧ x.sh"),
+        ("echo push; 'sh' -c ls", "echo push; ⟦'sh'⟧ -c ls"),
+    ],
+)
+def test_only_a_word_of_its_own_is_marked(preview: str, mark: str) -> None:
+    assert marked(preview, "`sh` runs what was fetched") == f"{preview}\n\nRisky: {mark}"
+
+
 def test_a_long_line_is_marked_with_what_is_around() -> None:
     preview = "a" * 500 + " rm x " + "b" * 500
     assert marked(preview, "`rm x`").endswith(f"…{'a' * 39} ⟦rm x⟧ {'b' * 39}…")

@@ -33,7 +33,8 @@ def test_text_runs_into_a_question_and_comes_back(screen: Callable, script: Scri
     chat.wait_for("also check the moon 1⏎ 3⏎")
     chat.wait_for("stop typing")
     assert LIST not in chat.text
-    assert "also check the moon" in chat.wait_for(LIST)
+    chat.wait_for(LIST)
+    assert "also check the moon" in chat.settle()
     assert "❯" not in chat.text
     chat.type("x 2\r")
     chat.wait_for("3⏎ x 2⏎")

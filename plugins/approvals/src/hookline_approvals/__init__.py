@@ -26,6 +26,7 @@ from hookline_hookspecs import (
     Inbound,
     Plugin,
     Question,
+    Refusal,
     Reply,
     Session,
     Turn,
@@ -231,10 +232,12 @@ class Approvals(Plugin[ApprovalsConfig]):
 
     @command("/deny", immediate=True, theme="Model and safety")
     async def deny(self, ctx: Context, args: str) -> str | Question:
-        """Refuse what waits for approval."""
-        return await self._answered(ctx, DENY, args)
+        """Refuse what waits for approval: /deny, or /deny WHY, which the model reads."""
+        return await self._answered(ctx, DENY, "", args.strip())
 
-    async def _answered(self, ctx: Context, meant: str, typed: str) -> str | Question:
+    async def _answered(
+        self, ctx: Context, meant: str, typed: str, why: str = ""
+    ) -> str | Question:
         waiting = self._desk.open_in((ctx.session.channel, ctx.session.chat_id))
         if waiting is None or waiting.answer.done():
             return "Nothing waits for approval in this chat."
@@ -246,12 +249,12 @@ class Approvals(Plugin[ApprovalsConfig]):
         choice = choice_of(meant, waiting.question.choices)
         if choice is None:
             return self._unclear(ctx, waiting)
-        if choice != DENY and not waiting.typed and ctx.channel != TERMINAL:
+        if choice != DENY and not waiting.typed:
             return "This question is asked elsewhere; it is approved where it is shown."
         if choice != DENY and not await self._may_approve(ctx, speaker):
             waiting.settle(DENY)
             return NO_MORE
-        waiting.settle(choice)
+        waiting.settle(Refusal(why) if choice == DENY and why else choice)
         return "Denied." if choice == DENY else f"Allowed: {choice.lower()}."
 
     async def _may_approve(self, ctx: Context, speaker: str) -> bool:

@@ -15,6 +15,8 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Unicode categories that show nothing or change what is shown around them."""
 _QUOTED = re.compile(r"`([^`\n]+)`")
 _QUOTES = "\"'\\"
+_INSIDE = r"[\w.:/@%+-]"
+"""What words, paths and addresses are made of."""
 AROUND = 40
 """Characters shown on either side of a marked part."""
 HOW = "Answer with a number, or with the words."
@@ -64,20 +66,22 @@ def marked(preview: str, reason: str) -> str:
 def _spans(preview: str, reason: str) -> Iterator[tuple[int, int]]:
     for quoted in _QUOTED.findall(reason):
         found = _loosely(quoted.rstrip("…"))
-        match = found.search(preview) if found is not None else None
-        if match is not None:
-            yield match.span()
+        if found is not None:
+            yield from (match.span() for match in found.finditer(preview))
 
 
 def _loosely(words: str) -> re.Pattern[str] | None:
-    """Finds ``words`` however they are quoted and spaced in the original."""
+    """Finds ``words`` however they are quoted and spaced in the original, as words of their own:
+    ``sh`` is not in ``https://get.example.sh/push``."""
     plain = words.translate(dict.fromkeys(map(ord, _QUOTES))).split()
     if not plain:
         return None
     between = f"[{re.escape(_QUOTES)}]*"
     apart = f"[{re.escape(_QUOTES)}\\s]+"
     words = apart.join(between.join(map(re.escape, word)) for word in plain)
-    return re.compile(between + words + between)
+    before = rf"(?<!{_INSIDE})" if re.match(_INSIDE, plain[0]) else ""
+    after = rf"(?!{_INSIDE})" if re.match(_INSIDE, plain[-1][-1]) else ""
+    return re.compile(between + before + words + after + between)
 
 
 def _merged(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
