@@ -429,5 +429,5 @@ values = st.recursive(
 @given(value=values)
 def test_a_value_in_a_variable_comes_out_as_it_went_in(tmp_path: Path, value: object) -> None:
     text = json.dumps(value, ensure_ascii=False)
-    result = load(tmp_path, {"HOOKLINE_PLUGINS__MEMORY__SOME_KEY": text})
-    assert result.plugins["memory"].settings == {"some_key": value}
+    result = load(tmp_path, {"HOOKLINE_PLUGINS__MEMORY__SOME_VALUE": text})
+    assert result.plugins["memory"].settings == {"some_value": value}

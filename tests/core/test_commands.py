@@ -70,7 +70,7 @@ def test_letter_case_does_not_matter_and_aliases_work(harness: Make) -> None:
     assert h.send("/StandUp  all well ").text == "terminal: all well"
     assert h.send("/su").text == "terminal: nothing"
     h.send("x")
-    assert h.send("/RESET").text .startswith("New session.")
+    assert h.send("/RESET").text.startswith("New session.")
 
 
 @pytest.mark.parametrize("text", ["/standup\nall well", "/standup\tall well"])
