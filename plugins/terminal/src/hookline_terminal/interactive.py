@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any
 
 from hookline_hookspecs import Host, Question, Reply
-from hookline_markdown import literal
+from hookline_markdown import fitted, literal
 from prompt_toolkit.document import Document
 from prompt_toolkit.patch_stdout import patch_stdout
 
@@ -92,7 +92,7 @@ class Interactive:
 
     async def run(self) -> None:
         """Read and send until the person leaves."""
-        self._say(GREETING, DIM)
+        self._say(fitted(GREETING, width()).rstrip("\n"), DIM)
         self._feed.refresh()
         await self._recall()
         # Raw all the time, so that no key is lost between two prompts.

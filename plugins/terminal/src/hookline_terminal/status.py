@@ -6,7 +6,7 @@ from typing import Any
 
 from hookline_hookspecs import Host, ModelResponse, Modes, Usage
 from hookline_hookspecs.inspection import Inspection
-from hookline_markdown import literal, width_of
+from hookline_markdown import one_line, width_of
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 
 from .activity import plugin_view
@@ -63,7 +63,7 @@ class Status:
         """As many parts as fit, the first ones before the last ones."""
         parts: StyleAndTextTuples = []
         room = width - 1
-        for style, text in self._parts():
+        for style, text in self._parts(width):
             needed = width_of(text) + (len(_BETWEEN) if parts else 0)
             if needed > room:
                 break
@@ -71,9 +71,9 @@ class Status:
             room -= needed
         return parts
 
-    def _parts(self) -> list[tuple[str, str]]:
+    def _parts(self, width: int) -> list[tuple[str, str]]:
         model, window = self._model()
-        parts = [(DIM_STYLE, literal(model))] if model else []
+        parts = [(DIM_STYLE, one_line(model, max(12, width // 2)))] if model else []
         if self._mode:
             parts.append((_MODE_STYLES.get(self._mode, DIM_STYLE), self._mode))
         if self._prompt and window:

@@ -1,0 +1,94 @@
+"""What a turn is doing, what a result tells, and what the status has room for."""
+
+from __future__ import annotations
+
+from hookline_hookspecs import ToolCall, ToolResult
+from hookline_terminal.activity import call_line
+from hookline_terminal.paint import unpainted
+from hookline_terminal.progress import Progress
+from hookline_terminal.queued import MOST, Queued
+from hookline_terminal.results import Folds, told
+
+FOLDS = Folds(diff=4, output=3)
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_seconds_count_for_each_thing_that_is_done() -> None:
+    clock = Clock()
+    progress = Progress(clock)
+    assert progress.lines(80, 6) == []
+    progress.begin()
+    clock.now += 72
+    assert progress.lines(80, 6)[0][2:] == "thinking 1 min 12 s · ctrl-c stops"
+    call = ToolCall("1", "bash", {"command": "pytest -q"})
+    progress.calls([call])
+    progress.runs(call)
+    clock.now += 60
+    progress.goes_on()  # a person took a minute to say yes
+    clock.now += 3
+    assert progress.lines(80, 6)[0][2:] == "bash pytest -q 3 s · ctrl-c stops"
+    progress.ran(call)
+    assert "thinking 0 s" in progress.lines(80, 6)[0]
+    progress.end()
+    assert progress.lines(80, 6) == []
+
+
+def test_a_wait_counts_down() -> None:
+    clock = Clock()
+    progress = Progress(clock)
+    progress.begin()
+    progress.waits("rate-limited, trying again in 12 s")
+    clock.now += 5
+    assert "rate-limited, trying again in 7 s" in progress.lines(80, 6)[0]
+    clock.now += 50
+    assert "trying again in 0 s" in progress.lines(80, 6)[0]
+
+
+def test_thoughts_are_seen_for_now_and_told_once() -> None:
+    clock = Clock()
+    progress = Progress(clock)
+    progress.begin()
+    progress.thinks("first\n\x1b[2Jsecond")
+    clock.now += 8
+    assert progress.thought_lines(40, 1) == ["\\x1b[2Jsecond"]
+    assert (progress.thought(), progress.thought()) == (8.0, None)
+    assert progress.thought_lines(40, 1) == []
+
+
+def test_the_path_comes_first_and_long_texts_are_counted() -> None:
+    call = ToolCall("1", "edit_file", {"old_string": "a\nb", "new_string": "c", "path": "x.py"})
+    assert call_line(call) == "edit_file x.py, old_string=(2 lines), new_string=c"
+
+
+def test_a_refusal_shows_the_sentence_for_people() -> None:
+    call = ToolCall("1", "bash", {"command": "rm -rf /"})
+    result = ToolResult(call, "Denied: no. Do not try again.", False, shown="Denied: It deletes.")
+    rows, more = told(result, 80, FOLDS)
+    assert [unpainted(row) for row in rows] == ["✗ bash rm -rf / · denied · 0 ms", "  It deletes."]
+    assert not more
+
+
+def test_wide_letters_and_control_characters_stay_within_the_screen() -> None:
+    call = ToolCall("1", "bash", {"command": "echo 雪\x1b]0;x\x07" + "雪" * 60})
+    result = ToolResult(call, "\x1b[2J" + "雪" * 100 + "\n[exit code 0]", data={"exit_code": 0})
+    rows, _ = told(result, 40, FOLDS)
+    from hookline_markdown import width_of
+
+    assert all(width_of(unpainted(row)) <= 40 for row in rows)
+    assert "\x1b[2J" not in "".join(rows)
+
+
+def test_only_the_first_waiting_lines_are_shown() -> None:
+    queued = Queued()
+    for number in range(MOST + 2):
+        queued.add(str(number), f"line {number}")
+    assert queued.lines(80)[0] == "queued › line 0"
+    assert queued.lines(80)[-1] == "and 2 more"
+    assert queued.take("0") == "line 0"
+    assert queued.take("0") is None
