@@ -12,7 +12,7 @@ from hookline_hookspecs.inspection import StablePrompt
 
 from . import clock
 from .bus.implementation import describe
-from .config import ConfigFile, effective, load
+from .config import ConfigFile, choose_model, effective, load
 from .config.choose import absent_drivers
 from .config.document import Document
 from .engine import Engine
@@ -131,6 +131,10 @@ class CoreConfiguration:
         off, warnings = _problems(found)
         absent = [*loaded.provider_errors.values(), *absent_drivers(loaded)]
         return absent + off, [*loaded.warnings, *warnings]
+
+    def default_model(self) -> str:
+        """The model of a command."""
+        return "/".join(choose_model(load(self._home, environment())))
 
     def effective(self, text: str | None = None) -> dict[str, Any]:
         """The config in effect, masked."""

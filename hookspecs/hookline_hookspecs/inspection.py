@@ -94,6 +94,9 @@ class Configuration(Protocol):
         content of config.yaml, no plugin is imported unless ``plugins`` says so.
         """
 
+    def default_model(self) -> str:
+        """Return the ``provider/model`` that a command would use."""
+
     def effective(self, text: str | None = None) -> dict[str, Any]:
         """Return the effective config as plain values, with secrets masked; ``text`` replaces the
         content of config.yaml."""

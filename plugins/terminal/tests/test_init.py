@@ -237,3 +237,39 @@ def test_a_wrong_number_is_asked_again(terminal: Callable) -> None:
     init.type("x\r")
     init.wait_for("from 1 to")
     init.wait_for("Number")
+
+
+def test_a_chat_without_a_model_leads_into_the_set_up(
+    terminal: Callable, home: Path, server: OpenAIServer, env: dict[str, str]
+) -> None:
+    for name in ("OLLAMA_BASE_URL", "VLLM_BASE_URL", "LMSTUDIO_BASE_URL"):
+        del env[name]
+    chat = terminal("chat")
+    chat.wait_for("hookline init")
+    chat.wait_for("Set up now? [Y/n]")
+    chat.type("\r")
+    chat.wait_for("another server")
+    other = chat.wait_for("Number [")
+    chat.type(f"{8 if 'found running' in other else 7}\r")
+    chat.wait_for("Its address")
+    chat.type(f"{server.base_url}\r")
+    chat.wait_for("name [small]")
+    chat.type("\r")
+    chat.wait_for("MY_SERVER_API_KEY")
+    chat.type("\r")
+    chat.wait_for("Telegram")
+    chat.type("\r")
+    chat.wait_for("It answered: ready")
+    chat.wait_for("Ctrl-D ends the chat")
+    chat.type("hello\r")
+    chat.wait_for("ready")
+    chat.type("\x04")
+    assert chat.end() == 0
+    assert (home / "config.yaml").exists()
+
+
+def test_a_chat_in_a_pipe_names_the_set_up_first(piped: Callable) -> None:
+    done = piped("chat", stdin="hello\n")
+    assert done.returncode == 2
+    assert done.stderr.index("hookline init") < done.stderr.index("ANTHROPIC_API_KEY")
+    assert "hookline demo" in done.stderr

@@ -48,7 +48,7 @@ class Terminal(Plugin[TerminalConfig]):
         """``hookline chat`` and ``hookline init``."""
         from .chat import chat_on
 
-        register("chat", chat_on(self.host, self._channel), help="Talk in the terminal.")
+        register("chat", chat_on(self.host), help="Talk in the terminal.")
         register("init", self.init, help="Set up: model, key, config.yaml and .env.")
 
     @hookimpl

@@ -5,14 +5,23 @@ from __future__ import annotations
 import re
 import sys
 import uuid
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from datetime import date
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
-from hookline_hookspecs import CommandError, Conversations, Host, Modes
-from hookline_hookspecs.inspection import Inspection
+from hookline_hookspecs import (
+    CommandError,
+    Configuration,
+    Conversations,
+    HooklineError,
+    Host,
+    Inspection,
+    Modes,
+)
+
+from .activity import CHANNEL
 
 if TYPE_CHECKING:
     from hookline_hookspecs import Mode
@@ -20,16 +29,19 @@ if TYPE_CHECKING:
     from .channel import TerminalChannel
 
 _GENERATED = re.compile(r"\d{8}-[0-9a-f]{8}")
+USAGE, INTERRUPTED = 2, 130
+"""Exit codes (CONTRACT, Command line)."""
 SESSION = "Continue or create this session."
 CONTINUE = "Go on with the session last used in this folder."
 RESUME = "Go back to session ID, or choose one from a list."
 RESUMED_ID = "With --resume: the session, or the beginning of its id."
 
 
-def chat_on(host: Host, channel: TerminalChannel) -> Callable[..., Coroutine[Any, Any, None]]:
-    """The command, for this channel."""
+def chat_on(host: Host) -> Callable[..., None]:
+    """The command; ``host`` is of the plugin before it is set up."""
 
-    async def chat(
+    def chat(
+        ctx: typer.Context,
         resumed: Annotated[
             str | None, typer.Argument(metavar="[ID]", help=RESUMED_ID, show_default=False)
         ] = None,
@@ -41,28 +53,63 @@ def chat_on(host: Host, channel: TerminalChannel) -> Callable[..., Coroutine[Any
     ) -> None:
         """Talk in the terminal."""
         _check_options(session, continue_, resume, resumed)
-        core = host.services[Inspection]
-        core.check_model(core.default_model())
-        for line in core.plugin_problems():
-            _tell(f"hookline: warning: {line}")
-        earlier = await _earlier(host, session, continue_, resume, resumed)
-        if earlier is not None:
-            await host.services[Conversations].reopen(earlier)
-        elif resume:
-            return
-        channel.resumed = earlier is not None
-        channel.session = earlier or session or f"{date.today():%Y%m%d}-{uuid.uuid4().hex[:8]}"
-        if mode is not None:
-            await _choose_mode(host, channel.session, mode)
-        await channel.start()
-        try:
-            await channel.wait()
-        finally:
-            await channel.stop()
-        if channel.open_session is not None:
-            _tell(f"Continue with: hookline chat --session {channel.open_session}")
+        if model is None:
+            _need_model(host)
+        wanted = (session, continue_, resume, resumed)
+        ctx.obj(lambda host: _chat(host, wanted, mode), model=model)
 
     return chat
+
+
+def _need_model(host: Host) -> None:
+    """Return if a model is set up; lead into ``hookline init`` where somebody can be asked."""
+    from .channel import is_terminal
+    from .setup import initialise
+
+    try:
+        host.services[Configuration].default_model()
+    except HooklineError as error:
+        if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
+            raise CommandError(str(error)) from None
+        _tell(f"hookline: {error}")
+        try:
+            answer = input("Set up now? [Y/n] ").strip().casefold()
+        except (EOFError, KeyboardInterrupt):
+            raise SystemExit(INTERRUPTED) from None
+        if answer not in ("", "y", "yes"):
+            raise SystemExit(USAGE) from None
+        initialise(host.home)
+        try:
+            host.services[Configuration].default_model()
+        except HooklineError as still:
+            raise CommandError(str(still)) from None
+
+
+async def _chat(
+    host: Host, wanted: tuple[str | None, bool, bool, str | None], mode: str | None
+) -> None:
+    core = host.services[Inspection]
+    core.check_model(core.default_model())
+    for line in core.plugin_problems():
+        _tell(f"hookline: warning: {line}")
+    channel = cast("TerminalChannel", next(one for one in host.channels() if one.name == CHANNEL))
+    session, _, resume, _ = wanted
+    earlier = await _earlier(host, *wanted)
+    if earlier is not None:
+        await host.services[Conversations].reopen(earlier)
+    elif resume:
+        return
+    channel.resumed = earlier is not None
+    channel.session = earlier or session or f"{date.today():%Y%m%d}-{uuid.uuid4().hex[:8]}"
+    if mode is not None:
+        await _choose_mode(host, channel.session, mode)
+    await channel.start()
+    try:
+        await channel.wait()
+    finally:
+        await channel.stop()
+    if channel.open_session is not None:
+        _tell(f"Continue with: hookline chat --session {channel.open_session}")
 
 
 def _check_options(session: str | None, continue_: bool, resume: bool, resumed: str | None) -> None:
