@@ -89,11 +89,11 @@ def test_what_is_sent_is_what_was_pasted(parts: list[tuple[str, str]], end: str)
     folding = Folding()
     draft = sent = ""
     for word, paste in parts:
-        draft += word
+        draft, sent = draft + word, sent + word
         label = folding.pasted(paste, draft)
         if label == paste and "[" in paste:
             continue  # a short paste of what looks like a label may be one
-        draft, sent = draft + label, sent + word + paste
+        draft, sent = draft + label, sent + paste
     assert folding.typed(draft + end).text == sent + end
     assert draft.count("\n") <= sum(w.count("\n") + FOLDED_LINES for w, _ in parts)
 
