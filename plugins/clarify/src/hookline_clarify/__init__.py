@@ -58,7 +58,10 @@ class Clarify(Plugin):
         made without its answer."""
         if ASKED not in ctx.stash or ctx.tool is None or ctx.tool.read_only:
             return None
-        return Deny("a question to the person is open; call this again when it is answered")
+        return Deny(
+            "a question to the person is open; call this again when it is answered",
+            "it waits for your answer to the question.",
+        )
 
 
 def _question(text: str) -> str:

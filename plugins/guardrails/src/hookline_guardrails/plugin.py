@@ -25,6 +25,10 @@ STOPPED = (
     "{name} has failed {count} times in a row and nobody is watching, so no tool runs any more in "
     "this turn. Answer now: what was done, what failed, what is missing"
 )
+CIRCLE_SHOWN = "{name} was called {count} times with the same arguments, so it did not run again."
+STOPPED_SHOWN = (
+    "{name} has failed {count} times in a row and nobody is watching, so no tool runs any more."
+)
 
 
 class Guardrails(Plugin[GuardrailsConfig]):
@@ -35,13 +39,15 @@ class Guardrails(Plugin[GuardrailsConfig]):
         """Refuse every call of a stopped turn, and a call that was repeated too often."""
         state = _state(ctx)
         if self._is_stopped(ctx, state):
-            return Deny(STOPPED.format(name=state.failing, count=state.longest))
+            known = {"name": state.failing, "count": state.longest}
+            return Deny(STOPPED.format(**known), STOPPED_SHOWN.format(**known))
         if not self.config.window or call.name in self.config.exempt:
             return None
         count = state.calls.repeats(call, ctx.tool, self.config.window)
         if count <= self.config.repeats:
             return None
-        return Deny(CIRCLE.format(name=call.name, count=count, window=self.config.window))
+        reason = CIRCLE.format(name=call.name, count=count, window=self.config.window)
+        return Deny(reason, CIRCLE_SHOWN.format(name=call.name, count=count))
 
     # Innermost, so that it sees the whole result before another plugin cuts it.
     @hookimpl(trylast=True)

@@ -76,8 +76,10 @@ class Judge:
             )
         record = self._record(command, paths, folder, judge_url)
         for pattern in self.patterns:
-            if pattern.search(command):
-                record.add("ask", f"it fits the dangerous pattern {pattern.pattern!r}")
+            if found := pattern.search(command):
+                # People read the words that fit, no expression.
+                words = " ".join(found[0].split()) or command.strip()
+                record.add("ask", f"{words!r} is on the list of dangerous commands")
         return _verdict(record, command, setting)
 
     def effects(
