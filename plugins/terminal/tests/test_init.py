@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 from fakes.openai_server import OpenAIServer
+from fakes.terminal import TerminalScreen
+
+from .conftest import HOOKLINE
 
 REMOTE = {
     "anthropic": "ANTHROPIC_API_KEY",
@@ -240,31 +243,31 @@ def test_a_wrong_number_is_asked_again(terminal: Callable) -> None:
 
 
 def test_a_chat_without_a_model_leads_into_the_set_up(
-    terminal: Callable, home: Path, server: OpenAIServer, env: dict[str, str]
+    home: Path, work: Path, server: OpenAIServer, env: dict[str, str]
 ) -> None:
     for name in ("OLLAMA_BASE_URL", "VLLM_BASE_URL", "LMSTUDIO_BASE_URL"):
         del env[name]
-    chat = terminal("chat")
-    chat.wait_for("hookline init")
-    chat.wait_for("Set up now? [Y/n]")
-    chat.type("\r")
-    chat.wait_for("another server")
-    other = chat.wait_for("Number [")
-    chat.type(f"{8 if 'found running' in other else 7}\r")
-    chat.wait_for("Its address")
-    chat.type(f"{server.base_url}\r")
-    chat.wait_for("name [small]")
-    chat.type("\r")
-    chat.wait_for("MY_SERVER_API_KEY")
-    chat.type("\r")
-    chat.wait_for("Telegram")
-    chat.type("\r")
-    chat.wait_for("It answered: ready")
-    chat.wait_for("Ctrl-D ends the chat")
-    chat.type("hello\r")
-    chat.wait_for("ready")
-    chat.type("\x04")
-    assert chat.end() == 0
+    with TerminalScreen([*HOOKLINE, "chat"], env=env, cwd=work, rows=40) as chat:
+        assert "hookline init" in chat.wait_for("Set up now? [Y/n]")
+        chat.type("\r")
+        asked = chat.wait_for("Number [")
+        [number] = [line.split()[0] for line in asked.splitlines() if "another server" in line]
+        for question, answer in (
+            ("Number [", number),
+            ("Its address", server.base_url),
+            ("name [small]", ""),
+            ("MY_SERVER_API_KEY", ""),
+            ("Telegram", ""),
+        ):
+            chat.wait_for(question)
+            chat.type(f"{answer}\r")
+        chat.wait_for("It answered: ready")
+        chat.wait_for("Ctrl-D ends the chat")
+        chat.wait_for("my-server/small")
+        chat.type("hello\r")
+        chat.wait_until(lambda: "› hello\nready" in chat.text, "the answer")
+        chat.type("\x04")
+        assert chat.end() == 0
     assert (home / "config.yaml").exists()
 
 
