@@ -565,7 +565,7 @@ def test_an_installed_plugin_is_on_only_when_config_names_it(site: Computer) -> 
 def test_a_named_plugin_that_is_not_installed_is_missing(site: Computer) -> None:
     state, reason = site.load("plugins: {nowhere: true}\n")["states"]["nowhere"]
     assert state == "missing"
-    assert "hookline-nowhere" in reason
+    assert "`hookline plugins enable nowhere`" in reason
 
 
 def test_two_dists_with_one_name_are_refused_and_named(site: Computer) -> None:

@@ -71,7 +71,7 @@ class TerminalScreen:
             stdin=slave,
             stdout=slave,
             stderr=slave,
-            env={"TERM": "xterm-256color", **env},
+            env={"TERM": "xterm-256color", **_without_size(env)},
             cwd=cwd,
             start_new_session=True,
         )
@@ -186,3 +186,8 @@ class TerminalScreen:
 
     def _set_size(self, columns: int, rows: int) -> None:
         fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+
+def _without_size(env: Mapping[str, str]) -> dict[str, str]:
+    """The environment without a size that would win over the window's."""
+    return {name: value for name, value in env.items() if name not in ("COLUMNS", "LINES")}

@@ -65,7 +65,8 @@ def wrapped(line: str, width: int) -> list[str]:
         else:
             lines[-1] += first
         lines += [" " * hang + piece for piece in more]
-    return [one.rstrip(" ") for one in lines]
+    # A wide character may not fit into the room that its indentation leaves.
+    return [piece for one in lines for piece in folded(one.rstrip(" "), width)]
 
 
 def _words(line: str) -> list[str]:

@@ -59,7 +59,7 @@ def _inline(tokens: Sequence[Token]) -> Iterator[str]:
 
 def _plain(text: str) -> str:
     """``text`` without addresses and symbols that nobody says, in one line."""
-    text = _URL.sub(lambda found: _host(found[0]), text)
+    text = _URL.sub(lambda found: _host(found[0]), text).replace("```", "")
     text = _SPACE.sub(" ", "".join(filter(_is_said, text))).strip()
     return _STRAY.sub("", text).strip()
 
