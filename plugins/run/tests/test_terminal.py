@@ -70,7 +70,7 @@ def test_on_a_terminal_the_answer_is_rendered(home: Path, serve: Any, columns: i
     assert "**" not in text
     assert "```" not in text
     assert text.count("The end.") == 1
-    assert "trying again in 1 s" in text.replace("\n", "")
+    assert "trying again in 1 s" in text.replace("\n", " ")
 
 
 def test_piped_the_answer_is_bare_and_waits_are_told(home: Path, serve: Any) -> None:
