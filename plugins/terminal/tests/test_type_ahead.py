@@ -44,7 +44,7 @@ def test_text_runs_into_a_question_and_comes_back(screen: Callable, script: Scri
     assert chat.cell("4. Deny").reverse
     chat.type("\x1b")
     chat.wait_for("→ Deny")
-    chat.wait_for("It stayed.")
+    chat.wait_until(lambda: "It stayed." in chat.scrollback, "It stayed.")
     chat.settle()
     for line in ("› also check the moon 1", "  3", "  x 2"):
         assert line in chat.text
@@ -64,7 +64,7 @@ def test_a_flood_answers_nothing(screen: Callable, script: Script) -> None:
     flood.join()
     assert "→" not in chat.text
     chat.type("\x1b")
-    chat.wait_for("It stayed.")
+    chat.wait_until(lambda: "It stayed." in chat.scrollback, "It stayed.")
     assert chat.end() == 0
 
 
@@ -97,7 +97,7 @@ def test_whatever_is_typed_on_and_on_approves_nothing(
     assert "the end of it" in chat.text
     assert "It flew" not in chat.scrollback
     chat.type("\x1b")
-    chat.wait_for("It stayed.")
+    chat.wait_until(lambda: "It stayed." in chat.scrollback, "It stayed.")
     chat.settle()
     assert "the end of it" in chat.text
 

@@ -36,11 +36,16 @@ class Records:
     """The records of sessions; what is stored is read once for each session and process."""
 
     def __init__(self, host: Host) -> None:
-        self._kv = host.storage.kv
+        self._host = host
         self._known: OrderedDict[str, Record] = OrderedDict()
         self._next: dict[str, Mode] = {}
         self._loaded = False
         self._yolo: set[str] = set()
+
+    @property
+    def _kv(self) -> Any:
+        """The values; reached only when needed, so that the plugin is on without a store too."""
+        return self._host.storage.kv
 
     async def of(self, session_id: str) -> Record:
         """The record of a session."""
