@@ -132,8 +132,11 @@ class PluginCommands:
 
     def _fate(self, plugin: str) -> str:
         loading = self._runtime.plugins.loadings.get(plugin)
-        reason = f": {loading.reason}" if loading and loading.reason else ""
-        return f"which is not on{reason or f'; `hookline plugins enable {plugin}` mends that'}"
+        if loading is not None and loading.reason:
+            return f"which is not on: {loading.reason}"
+        if loading is not None and loading.entry.enabled:  # no other name is ever suggested for pip
+            return f"which is not installed: pip install hookline-{plugin}"
+        return f"which is not on; `hookline plugins enable {plugin}` mends that"
 
 
 def invoke(root: Any, words: Sequence[str], explain: Explain = None) -> int:
