@@ -17,15 +17,14 @@ from functools import partial
 from pathlib import Path
 
 from meta.place import CheckFailed, Place, expect
-from meta.tree import ROOT, Dist, normal
+from meta.tree import ROOT, Dist, dists, normal, required
 
 EXAMPLE = Dist(ROOT / "examples" / "hookline-standup")
-NEEDED = (
+ASKED_FOR = (
     *("hookline", "hookline-commands", "hookline-configure", "hookline-guards", "hookline-inspect"),
-    *("hookline-origins", "hookline-places", "hookline-secretfilter"),
     *("hookline-run", "hookline-scripted", "hookline-sqlite", "hookline-storage"),
 )
-"""Core and what this path cannot do without: ``/new``, ``plugins enable``, guards, libraries,
+"""Core and what this path cannot do without: ``/new``, ``plugins enable``, guards,
 ``plugins info``, ``hookline run``, a model, a database and the storage of plugins."""
 SCENARIO = "scenario.yaml"
 STEPS = [
@@ -45,14 +44,27 @@ STEPS = [
 TOMORROW = "HOOKLINE_CLOCK_OFFSET=86400"
 
 
+def needed() -> set[str]:
+    """What is asked for and, in turn, every dist of this tree that it requires."""
+    here = {dist.name: required(dist.project.get("dependencies", [])) for dist in dists()}
+    found, left = set[str](), [*ASKED_FOR]
+    while left:
+        name = left.pop()
+        if name not in found:
+            found.add(name)
+            left += here.get(name, set()) & here.keys()
+    return found
+
+
 def build(place: Place, wheels: Path) -> None:
     """Wheels of what is needed and of the example, each with its sdist."""
+    names = needed()
     command = ("uv", "build", "--quiet", "--out-dir", wheels)
-    for name in NEEDED:
+    for name in names:
         place.run(*command, "--package", name, cwd=ROOT)
     place.run(*command, EXAMPLE.folder)
     found = sorted(normal(wheel.name.partition("-")[0]) for wheel in wheels.glob("*.whl"))
-    expect(found=found, wanted=sorted([*NEEDED, EXAMPLE.name]), what="wheels")
+    expect(found=found, wanted=sorted([*names, EXAMPLE.name]), what="wheels")
 
 
 def check_own_tests(place: Place) -> None:
