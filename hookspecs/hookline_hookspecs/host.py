@@ -536,9 +536,10 @@ class ArtifactKeeper(Protocol):
 class Checkpoints(Protocol):
     """Saves files so that a person can put them back; offered by a plugin."""
 
-    async def hold(self, ctx: Context) -> bool:
+    async def hold(self, ctx: Context, place: Path | None = None) -> bool:
         """Save the session's workspace as it is now. Return True if that worked, and holds every
-        file that git tracks in it; otherwise what is thrown away may be lost."""
+        file that git tracks in it; otherwise what is thrown away may be lost. With ``place``, a
+        file or folder outside of the workspace, return True if all of that is saved."""
 
 
 Feature: TypeAlias = Literal["edits", "threads", "reactions", "ephemeral", "voice", "files", "typing"]

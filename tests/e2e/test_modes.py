@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from pathlib import Path
 
 import pytest
 from hookline_sandbox import Method, found
@@ -68,3 +69,24 @@ def test_yolo_runs_in_the_sandbox(machine: Machine) -> None:
     assert "[exit code" in text
     assert str(machine.home) not in text.splitlines()[0]
     assert told(machine, "rm -rf .git", "--no-input", "--mode", "yolo").startswith("Denied: ")
+
+
+def test_a_file_outside_the_workspace_is_replaced_by_a_person_or_with_a_checkpoint(
+    machine: Machine, tmp_path: Path
+) -> None:
+    other = tmp_path / "srv"
+    other.mkdir()
+    (other / "notes.txt").write_text("old\n")
+    roots = f"paths: {{allowed_roots: [{other}]}}\n"
+    call = {"name": "write_file", "arguments": {"path": f"{other}/notes.txt", "content": "new\n"}}
+    model = machine.script({"tools": [call]}, {"text": "done"})
+    machine.config(roots + "plugins: {checkpoints: false}\n")
+    refused = machine.run("run", "go", "--no-input", "--model", model)
+    assert f"replaces '{other}/notes.txt' outside the workspace; nobody is there" in refused.err
+    assert (other / "notes.txt").read_text() == "old\n"
+    machine.config(roots)
+    machine.run("run", "go", "--no-input", "--session", "s", "--model", model)
+    assert (other / "notes.txt").read_text() == "new\n"
+    for line in machine.run("run", "/rewind", "--session", "s").out.splitlines()[1:]:
+        machine.run("run", f"/rewind {line.split()[0]}", "--session", "s")
+    assert (other / "notes.txt").read_text() == "old\n"

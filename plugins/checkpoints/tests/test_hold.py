@@ -115,3 +115,45 @@ def test_what_is_too_large_is_not_held(make_desk: Callable[..., Desk]) -> None:
     desk.put("a")
     desk.put("b")
     assert not holds(desk)
+
+
+class Elsewhere(Plugin):
+    """Asks the service about one place outside the workspace before each call."""
+
+    place = Path()
+    found: list[bool] = []  # noqa: RUF012
+
+    @hookimpl
+    async def pre_tool(self, ctx: Context, call: ToolCall) -> Ask | None:
+        if call.name == "act":
+            self.found.append(await self.host.services[Checkpoints].hold(ctx, self.place))
+        return None
+
+
+def test_a_place_outside_is_held_with_the_folder_around_it(
+    make_desk: Callable[..., Desk], tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    (other / "sub").mkdir(parents=True)
+    for name in ("a", "sub/b", "sub/.env", "ignored"):
+        (other / name).write_text("1")
+    (other / ".gitignore").write_text("ignored\n")
+    (tmp_path / "third").mkdir()
+    (tmp_path / "third/x").write_text("1")
+    desk = make_desk(plugins=(Elsewhere,), core={"paths.allowed_roots": [str(other)]})
+
+    def held(name: str, act: Callable[[], Any] = lambda: None) -> bool:
+        Elsewhere.place = other / name
+        Elsewhere.found.clear()
+        desk.turn("go", act)
+        return Elsewhere.found[0]
+
+    assert held("a", lambda: (other / "a").write_text("2"))
+    desk.rewind(desk.hashes()[1])
+    assert (other / "a").read_text() == "1"
+    assert held("sub/b")
+    assert not held("ignored")
+    assert not held("sub"), "what it leaves alone would be lost with the folder"
+    (other / "sub/.env").unlink()
+    assert held("sub")
+    assert not held("../third/x"), "nobody may save what is not allowed"

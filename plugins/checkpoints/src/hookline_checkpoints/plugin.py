@@ -31,6 +31,7 @@ from .config import CheckpointsConfig
 from .errors import CheckpointError, TooLarge
 from .git import FIX, missing_git
 from .keeper import PACKS, Chat, Keeper
+from .snapshot import has_all_of
 from .texts import title_of, undo_hint
 from .tracked import unsaved
 
@@ -70,15 +71,20 @@ class Checkpoints(Plugin[CheckpointsConfig]):
 
     # The service
 
-    async def hold(self, ctx: Context) -> bool:
-        """Save the workspace as it is now; True if that holds every file that git tracks in it."""
-        folder = ctx.paths.workspace
-        if not await self._can_save(folder):
+    async def hold(self, ctx: Context, place: Path | None = None) -> bool:
+        """Save the workspace as it is now; True if that holds every file that git tracks in it.
+
+        With ``place`` the folder around that is saved, and all of ``place`` has to be in it.
+        """
+        folder = ctx.paths.workspace if place is None else _allowed_around(ctx, str(place))
+        if folder is None or not await self._can_save(folder):
             return False
         try:
             async with asyncio.timeout(_HOLD_SECONDS):
                 present = await self._take(ctx, folder)
             ctx.stash.of(Tried).folders.add(folder)
+            if place is not None:
+                return has_all_of(present, place, folder)
             return not await asyncio.to_thread(unsaved, folder, present.files, present.left)
         except (TimeoutError, CheckpointError, OSError) as error:
             self.log.info("%s was not saved at once: %s", folder, error or "it took too long")

@@ -10,6 +10,7 @@ import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from hookline_hookspecs import crash
@@ -47,6 +48,18 @@ class Label:
 
     ref: str
     about: Mapping[str, Any]
+
+
+def has_all_of(present: Present, place: Path, folder: Path) -> bool:
+    """True if the snapshot of ``folder`` holds the file ``place``, or all that is below it."""
+    place = place.parent.resolve() / place.name
+    if not place.is_relative_to(folder):
+        return False
+    path = place.relative_to(folder).as_posix()
+    if path in present.files:
+        return True
+    inside = path == "." or path in present.folders
+    return inside and not any(path == "." or one.startswith(path + "/") for one in present.left)
 
 
 def key_of(*parts: str) -> str:

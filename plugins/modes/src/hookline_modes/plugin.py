@@ -28,7 +28,7 @@ from hookline_hookspecs import (
     hookimpl,
 )
 
-from . import telling
+from . import outside, telling
 from .config import ModesConfig
 from .records import MOST, Records
 from .switching import (
@@ -129,12 +129,12 @@ class SessionModes(Plugin[ModesConfig]):
         mode = await self._mode(ctx)
         if mode == "plan":
             return telling.denied(call)
-        if mode != "ask":
+        reason = ASKED.format(call.name) if mode == "ask" else await outside.question(ctx, call)
+        if not reason:
             return None
         from .preview import preview
 
-        shown = await asyncio.to_thread(preview, ctx, call)
-        return Ask(ASKED.format(call.name), shown)
+        return Ask(reason, await asyncio.to_thread(preview, ctx, call))
 
     async def _mode(self, ctx: Context) -> Mode:
         """The mode of a turn's session; once a turn what another process may have stored."""
@@ -249,11 +249,14 @@ class SessionModes(Plugin[ModesConfig]):
 def _stays_inside(ctx: Context, call: ToolCall) -> bool:
     """True if what was asked about ends with the sandbox, or with the workspace.
 
-    Not what runs outside of it later (a git hook, a setting) or is no tool that says what it does;
-    and in a conversation that has read from outside, nothing that leaves or lasts.
+    Not what is destroyed elsewhere, what runs outside of it later (a git hook, a setting) or is no
+    tool that says what it does; and in a conversation that has read from outside, nothing that
+    leaves or lasts.
     """
     kinds = {effect.kind for effect in ctx.effects(call)}
     if "configure" in kinds or ctx.tool is None or ctx.tool.effects is None:
+        return False
+    if outside.destroyed(ctx, call):
         return False
     tainted = any(origin.kind in ("outside", "person") for origin in ctx.origins)
     return not (tainted and kinds & LASTING)
