@@ -119,7 +119,7 @@ class Dispatcher:
             lobby = idle_context(self._engine, inbound.channel, inbound.chat_id)
             passed = await self._engine.bus.gate("on_message", lobby, inbound)
             immediate = isinstance(passed, Deny) or self._is_immediate(passed.text)
-            waiting = None if immediate else asyncio.ensure_future(lane.wait_for_turn())
+            waiting = None if immediate else lane.join_queue()
         if isinstance(passed, Deny):
             return await self.close(lobby, inbound, inbox_id, "denied", passed.reason)
         if waiting is None:
@@ -239,12 +239,11 @@ class Dispatcher:
         self._engine.background.start(self._end_of_turn(turn))
 
     async def _end_of_turn(self, turn: ActiveTurn) -> None:
+        if turn.outcome.stop not in ("command", "denied"):
+            ctx = TurnContext(self._engine, turn.state, turn)
+            with ctx.activate():
+                await self._engine.bus.observe("end_of_turn", ctx, turn.snapshot())
         await turn.flush()
-        if turn.outcome.stop in ("command", "denied"):
-            return
-        ctx = TurnContext(self._engine, turn.state, turn)
-        with ctx.activate():
-            await self._engine.bus.observe("end_of_turn", ctx, turn.snapshot())
 
     # The turn under way
 

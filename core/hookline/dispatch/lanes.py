@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from weakref import WeakValueDictionary
 
@@ -24,9 +25,13 @@ class Lane:
     queued: int = 0
     state: SessionState | None = None
 
-    async def wait_for_turn(self) -> None:
-        """Acquire ``turn`` in the order of the calls."""
+    def join_queue(self) -> Awaitable[None]:
+        """Wait for ``turn`` in the order of the calls; a lane that is free is taken without a task."""
         self.queued += 1
+        waiting = self._acquire()
+        return asyncio.ensure_future(waiting) if self.queued > 1 or self.turn.locked() else waiting
+
+    async def _acquire(self) -> None:
         try:
             await self.turn.acquire()
         finally:

@@ -13,6 +13,7 @@ from importlib.resources import files
 from typing import Any, TypeAlias
 
 from hookline_hookspecs.drivers import Connection, Migration, Store
+from hookline_hookspecs.errors import StoreError
 from hookline_hookspecs.events import Inbound, ModelResponse, Reply, Session, ToolResult, Usage
 from hookline_hookspecs.inspection import StablePrompt
 from hookline_hookspecs.messages import Message, ToolCall
@@ -225,13 +226,14 @@ class Journal:
         return self._all(statements)
 
     def end_turn(
-        self, turn: Mapping[str, Any], reply: Reply | None, *, resumed: bool
+        self, turn: Mapping[str, Any], reply: Reply | None, last: int | None, *, resumed: bool
     ) -> Awaitable[Mapping[str, Any] | None]:
         """End a turn; once awaited, its reply is in the outbox and survives a power cut.
 
         ``turn`` has ``id session_id inbox_id state stop iterations error warm_until``. The reply
         of a ``resumed`` turn belongs to nobody: this process may not have the channel. Returns
-        the session's row as it is now.
+        the session's row as it is now. Raises StoreError if its message ``last`` is not stored: it
+        may be on its way to the store as this is called, and share its transaction.
         """
         session = {"id": turn["session_id"], "warm_until": turn["warm_until"]}
         done = {"id": turn["inbox_id"], "state": "done", "session_id": None}
@@ -241,6 +243,8 @@ class Journal:
         statements += [_reply(reply, turn["id"], owner)] if reply is not None else []
 
         def work(db: Connection) -> Mapping[str, Any] | None:
+            if last is not None and not db.fetch(self.sql["message"], {**session, "seq": last}):
+                raise StoreError(f"the last message of turn {turn['id']} was not stored")
             for name, params in statements:
                 db.execute(self.sql[name], params)
             return next(iter(db.fetch(self.sql["session"], session)), None)

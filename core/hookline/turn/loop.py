@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from hookline_hookspecs import Block, ContextBlock, Delta, crash
@@ -240,7 +241,8 @@ def _append_results(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
 async def _end(ctx: TurnContext) -> None:
     """Complete the history, make the reply, and store it with the end of the turn."""
     engine, turn, state, outcome = ctx.engine, ctx.active_turn, ctx.state, ctx.active_turn.outcome
-    await _close_history(ctx)
+    if turn.entries and turn.entries[-1].message.role == "user":
+        await _close_history(ctx)
     reply = turn.make_reply(state.record, _reply_text(ctx), outcome.question)
     outcome.reply = reply.text
     if outcome.stop != "error":
@@ -252,8 +254,12 @@ async def _end(ctx: TurnContext) -> None:
     row = {"id": turn.id, "session_id": state.record.id, "inbox_id": turn.inbox_id, "warm_until": state.warm_until}
     row |= {"state": "failed" if outcome.stop == "error" else "done", "stop": outcome.stop}
     row |= {"iterations": turn.iterations, "error": outcome.error.text if outcome.error else None}
-    kept = reply if state.record.kind == "chat" else None
-    ended = await engine.journal.end_turn(row, kept, resumed=turn.resumed)
+    kept, last = reply if state.record.kind == "chat" else None, turn.entries[-1].seq if turn.entries else None
+    async with _expect_stored(ctx):
+        try:
+            ended = await engine.journal.end_turn(row, kept, last, resumed=turn.resumed)
+        finally:
+            await turn.flush()
     state.version = session_version(ended)
     state.last_used = clock.now()
 
@@ -263,15 +269,18 @@ def _reply_text(ctx: TurnContext) -> str:
     return outcome.reply if outcome.question is None else numbered(outcome.question)
 
 
-async def _close_history(ctx: TurnContext) -> None:
-    """Make sure that the history can be continued: its last message is the assistant's."""
-    turn = ctx.active_turn
+@asynccontextmanager
+async def _expect_stored(ctx: TurnContext) -> AsyncIterator[None]:
+    """A turn that lost a step is left open, and the next owner of the session finishes it."""
     try:
-        await turn.flush()
+        yield
     except Exception as error:
         await _failed(ctx, error)
-        # Left open, the turn is finished by the next owner of the session.
         raise
-    if turn.entries and turn.entries[-1].message.role == "user":
-        _append(ctx, Message.assistant(_reply_text(ctx) or "(no answer)"))
-        await turn.flush()
+
+
+async def _close_history(ctx: TurnContext) -> None:
+    """Make sure that the history can be continued: its last message is the assistant's."""
+    async with _expect_stored(ctx):
+        await ctx.active_turn.flush()
+    _append(ctx, Message.assistant(_reply_text(ctx) or "(no answer)"))

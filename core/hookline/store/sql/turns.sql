@@ -55,6 +55,9 @@ SELECT m.seq, m.turn_id, m.role, m.body, m.created, s.text AS context
 FROM messages m LEFT JOIN sidecars s ON s.session_id = m.session_id AND s.seq = m.seq
 WHERE m.session_id = :session_id ORDER BY m.seq;
 
+-- name: message
+SELECT 1 FROM messages WHERE session_id = :id AND seq = :seq;
+
 -- name: delete_turn_messages!
 DELETE FROM messages WHERE session_id = :session_id AND turn_id = :turn_id;
 
