@@ -11,8 +11,10 @@ import pytest
 from hookline.testing import Clock, calls
 from hookline_hookspecs import (
     GatewayHost,
+    Host,
     Inbound,
     Message,
+    Modes,
     Plugin,
     Reviewer,
     Rewrite,
@@ -327,3 +329,55 @@ def test_reviewers_have_their_turn_before_a_history_is_shortened(
     h = harness(Review, kind, Shortener, model=model)
     assert said(h, *["hello"] * fresh, "/shorten")[-1] == "short"
     assert h.plugin(kind).lines == lines
+
+
+class Switch(Plugin):
+    """Stands for the modes: those of sessions by their ids, and one of all others."""
+
+    modes: dict[str, str]
+
+    @hookimpl
+    def setup(self, host: Host) -> None:
+        self.modes = {}
+        host.services.provide(Modes, self)
+
+    async def get(self, session_id: str) -> str:
+        return self.modes.get(session_id, self.modes.get("", "auto"))
+
+
+@pytest.mark.parametrize("strict", ["ask", "plan"])
+def test_a_review_that_was_due_before_waits_for_the_mode_to_be_left(
+    harness: Make, diary: Diary, clock: Clock, strict: str
+) -> None:
+    kind = diary(turns=1)
+    h = harness(Review, kind, Switch, model=["one"])
+    h.model.steps.append(RuntimeError("no answer"))
+    said(h, "hello")  # its review fails and is to be repeated
+    clock.ahead(3600)
+    h.plugin(Switch).modes[""] = strict
+    h.model.steps += ["two"]
+    said(h, "again")
+    assert not h.model.steps
+    assert h.plugin(kind).lines == []
+    h.plugin(Switch).modes[""] = "auto"
+    h.model.steps += ["three", calls("note", line="likes tea"), "Kept.", NOTHING]
+    said(h, "and again")
+    assert h.plugin(kind).lines == ["likes tea"]
+
+
+def test_the_review_of_another_session_in_plan_waits_too(
+    harness: Make, diary: Diary, clock: Clock
+) -> None:
+    kind = diary(turns=1)
+    h = harness(Review, kind, Switch, model=["one"])
+    h.model.steps.append(RuntimeError("no answer"))
+    first = h.send("hello", session="a").turn.session.id
+    clock.ahead(3600)
+    h.plugin(Switch).modes[first] = "plan"
+    h.model.steps += ["two", NOTHING]
+    h.send("hello", session="b")
+    assert not h.model.steps
+    h.plugin(Switch).modes.clear()
+    h.model.steps += ["three", NOTHING, NOTHING]
+    h.send("more", session="b")
+    assert not h.model.steps

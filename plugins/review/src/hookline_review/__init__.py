@@ -95,7 +95,7 @@ class Review(Plugin[ReviewConfig]):
             return
         if not ctx.stash.get("counted"):
             await self._count(ctx, turn)
-        if turn.stop != "budget":
+        if turn.stop != "budget" and not await self._waits(turn.session.id):
             await self._work_off()
 
     async def _count(self, ctx: Context, turn: Turn) -> None:
@@ -162,9 +162,9 @@ class Review(Plugin[ReviewConfig]):
     # What
 
     async def _work_off(self, only: str | None = None) -> None:
-        """Run the reviews that are due and not under way in any process."""
+        """Run the reviews that are due, not under way in any process, and need not wait."""
         try:
-            while (due := await self._records.claim(only)) is not None:
+            while (due := await self._records.claim(self._waits, only)) is not None:
                 await self._review(due)
         except HooklineError as error:
             self.log.warning("reviews are put off: %s", error)

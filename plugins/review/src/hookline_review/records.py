@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -119,14 +119,19 @@ class Records:
 
         await self._host.storage.transact(work)
 
-    async def claim(self, only: str | None = None) -> Due | None:
-        """Claim the oldest review (of the session ``only``, if given) that is not under way.
+    async def claim(
+        self, waits: Callable[[str], Awaitable[bool]], only: str | None = None
+    ) -> Due | None:
+        """Claim the oldest review (of the session ``only``, if given) that is not under way, and
+        whose session, by its id, does not wait.
 
         If several processes try at once, one succeeds. A review started too often is dropped.
         """
         for row in await self._host.storage.fetch("pending"):
             due = Due.of(row)
-            if only in (None, due.session.id) and self._is_left(due) and await self._claimed(due):
+            if only not in (None, due.session.id) or not self._is_left(due):
+                continue
+            if not await waits(due.session.id) and await self._claimed(due):
                 return due
         return None
 
