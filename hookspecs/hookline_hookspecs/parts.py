@@ -75,7 +75,11 @@ class CheckResult:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A check of ``hookline doctor``. ``run`` returns a :class:`CheckResult` within 5 seconds."""
+    """A check of ``hookline doctor``. ``run`` returns a :class:`CheckResult` within 5 seconds.
+
+    A ``run`` that goes online has a parameter ``offline``: whether ``--offline`` forbids it. It then
+    checks what it can without.
+    """
 
     name: str
     run: Callable[[], CheckResult | Awaitable[CheckResult]]

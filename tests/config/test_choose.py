@@ -27,8 +27,9 @@ PRESETS = [
     "ollama",
     "vllm",
     "lmstudio",
+    "llamacpp",
 ]
-LOCAL = {"ollama", "vllm", "lmstudio"}
+LOCAL = {"ollama", "vllm", "lmstudio", "llamacpp"}
 
 
 def loaded(home: Path, text: str = "", env: Mapping[str, str] | None = None) -> Loaded:

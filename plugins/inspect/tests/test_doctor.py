@@ -7,12 +7,15 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes import nursery
 from fakes.openai_server import OpenAIServer, Reply
+from fakes.serving import serving
 
 Rows = tuple[int, dict[str, dict[str, Any]]]
 
@@ -34,15 +37,14 @@ def doctor(home: Path, tmp_path: Path) -> Callable[..., Rows]:
         if not name.startswith("HOOKLINE") and not name.endswith(("_KEY", "_TOKEN", "_URL"))
     }
 
-    def run(*options: str) -> Rows:
-        done = subprocess.run(
+    def run(*options: str, **env: str) -> Rows:
+        done = nursery.run(
             [sys.executable, "-m", "hookline", "doctor", "--json", *options],
-            env=kept | {"HOOKLINE_HOME": str(home)},
+            env=kept | {"HOOKLINE_HOME": str(home)} | env,
             cwd=tmp_path,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             encoding="utf-8",
-            check=False,
         )
         assert "Traceback" not in done.stderr
         return done.returncode, {row["name"]: row for row in json.loads(done.stdout)}
@@ -123,3 +125,58 @@ def test_where_nothing_starts_it_says_why_and_looks_at_the_files(
         1,
         "plugin inspect is not on: config.yaml switches it off",
     )
+
+
+class WebPage(BaseHTTPRequestHandler):
+    """Answers everything with a page."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"<html>Hello</html>")
+
+    def log_message(self, *_given: Any) -> None:
+        """Keep quiet."""
+
+
+@pytest.fixture
+def around() -> Iterator[dict[str, str]]:
+    """Addresses of servers on this machine: LM Studio is one, a web page sits on vLLM's port."""
+    with (
+        OpenAIServer(models=["small", "large", "huge"]) as models,
+        serving(HTTPServer(("127.0.0.1", 0), WebPage)) as page,
+    ):
+        page_url = f"http://127.0.0.1:{page.server_port}/v1"
+        yield {
+            **dict.fromkeys(("OLLAMA_BASE_URL", "LLAMACPP_BASE_URL"), "http://127.0.0.1:9/v1"),
+            "VLLM_BASE_URL": page_url,
+            "LMSTUDIO_BASE_URL": models.base_url,
+        }
+
+
+def test_without_a_model_it_tells_which_servers_run_here(
+    home: Path, doctor: Callable[..., Rows], around: dict[str, str]
+) -> None:
+    (home / "config.yaml").write_text("model: openai/gpt-5\n")
+    code, rows = doctor(**around)
+    assert (code, rows["model"]["ok"]) == (1, False)
+    at = around["LMSTUDIO_BASE_URL"].removeprefix("http://").removesuffix("/v1")
+    assert rows["local servers"] == {
+        "name": "local servers",
+        "plugin": "inspect",
+        "ok": True,
+        "detail": f"lmstudio runs at {at} with 3 models",
+        "fix": "`hookline init` can use it",
+    }
+    assert "local servers" not in doctor("--offline", **around)[1]
+
+
+def test_where_a_local_model_does_not_answer_it_tells_what_does(
+    home: Path, doctor: Callable[..., Rows], around: dict[str, str]
+) -> None:
+    (home / "config.yaml").write_text("model: ollama/small\n")
+    code, rows = doctor(**around)
+    assert (code, rows["key"]["ok"], rows["local servers"]["ok"]) == (1, False, True)
+    (home / "config.yaml").write_text("model: lmstudio/small\n")
+    code, rows = doctor(**around)
+    assert (code, rows["key"]["ok"], "local servers" in rows) == (0, True, False)

@@ -271,8 +271,11 @@ def test_who_has_blocked_the_bot_holds_up_nobody(api: BotApi, chat: int) -> None
 def test_the_doctor_knows_the_bot(gateways: Gateways) -> None:
     _, told = gateways.run("doctor")
     assert "the bot is @hookline_bot" in told
-    _, told = gateways.run("doctor", TELEGRAM_BOT_TOKEN="4242:AAAAAAAAAAAAAAAAAAAAAAAAA")
+    stranger = "4242:AAAAAAAAAAAAAAAAAAAAAAAAA"
+    _, told = gateways.run("doctor", TELEGRAM_BOT_TOKEN=stranger)
     assert "Telegram does not know telegram.token" in told
+    _, told = gateways.run("doctor", "--offline", TELEGRAM_BOT_TOKEN=stranger)
+    assert "the token looks like one; it is not tried offline" in told
 
 
 def test_a_second_process_does_not_start(gateways: Gateways) -> None:

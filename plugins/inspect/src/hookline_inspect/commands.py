@@ -29,7 +29,7 @@ class Commands:
         ctx: typer.Context,
         json: Json = False,
         offline: Annotated[
-            bool, typer.Option("--offline", help="Do not try the model's key.")
+            bool, typer.Option("--offline", help="Go nowhere on the network.")
         ] = False,
         fix: Annotated[
             bool, typer.Option("--fix", help="Mend what is safe to mend, and say so.")

@@ -47,17 +47,25 @@ def _print(row: Row) -> None:
 
 async def _checked(host: Host, *, offline: bool) -> list[Row]:
     """``name plugin ok detail fix`` of each check; one that raises has failed."""
-    rows = [await _run(plugin, check) for plugin, check in host.registered(Check)]
-    if not offline and all(row["ok"] for row in rows if row["name"] == "model"):
-        from .key import try_key
+    rows = [await _run(plugin, check, offline) for plugin, check in host.registered(Check)]
+    if offline:
+        return rows
+    from .key import try_key
+    from .local import found_check, is_model_here
 
-        rows.append(await _run("inspect", Check("key", partial(try_key, host))))
+    if all(row["ok"] for row in rows if row["name"] == "model"):
+        rows.append(await _run("inspect", Check("key", partial(try_key, host)), offline))
+        if rows[-1]["ok"] or not is_model_here(host):
+            return rows
+    if check := await found_check(host):
+        rows.append(await _run("inspect", check, offline))
     return rows
 
 
-async def _run(plugin: str, check: Check) -> Row:
+async def _run(plugin: str, check: Check, offline: bool) -> Row:
     try:
-        made = check.run()
+        wants = "offline" in inspect.signature(check.run).parameters
+        made = check.run(**({"offline": offline} if wants else {}))
         result = await made if inspect.isawaitable(made) else made
     except (Exception, SystemExit) as error:
         return _row(check.name, plugin, False, f"the check failed: {error}", "see the log")

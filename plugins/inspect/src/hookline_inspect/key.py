@@ -7,10 +7,10 @@ import json
 from http import HTTPStatus
 from typing import Any
 from urllib.error import HTTPError
-from urllib.parse import urlsplit
 from urllib.request import ProxyHandler, Request, build_opener
 
 from hookline_hookspecs import CheckResult, Configuration, Host, ProviderSettings
+from hookline_providerkit.servers import is_here
 
 from .service import inspection
 
@@ -18,7 +18,6 @@ SECONDS = 8.0
 """How long the provider has to answer."""
 _MOST_BYTES = 100_000
 _ASKED = [{"role": "user", "content": "Say: ok"}]
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 REFUSED = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 MEND_KEY = "hookline init replaces it; `hookline doctor --offline` does not try it"
 
@@ -57,8 +56,7 @@ def _request(settings: ProviderSettings, path: str, body: Any, headers: dict[str
 
 
 def _judged(model: str, settings: ProviderSettings, request: Request) -> CheckResult:
-    local = urlsplit(request.full_url).hostname in _LOOPBACK
-    opener = build_opener(ProxyHandler({})) if local else build_opener()
+    opener = build_opener(ProxyHandler({})) if is_here(request.full_url) else build_opener()
     try:
         with opener.open(request, timeout=SECONDS) as answer:
             answer.read(_MOST_BYTES)

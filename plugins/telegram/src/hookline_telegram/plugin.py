@@ -50,7 +50,7 @@ class Telegram(Plugin[TelegramConfig]):
         """That Telegram knows the token."""
         register(Check("token", self._token))
 
-    async def _token(self) -> CheckResult:
+    async def _token(self, offline: bool = False) -> CheckResult:
         from .checking import token_check
 
-        return await token_check(self.config, self.host)
+        return await token_check(self.config, self.host, offline=offline)
