@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from hookline_checkpoints import Checkpoints
+from hookline_hookspecs import Conversations
 
 from .conftest import Desk, undo_of
 
@@ -89,3 +93,27 @@ def test_undo_says_how_the_files_go_back(desk: Desk) -> None:
     assert answer.endswith(f"/rewind {second} files puts them back.")
     desk.rewind(f"{second} files")
     assert (desk.work / "n.txt").read_text() == "1"
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("", ["{1}", "{0}", "diff"]),
+        ("{0}", ["{0}"]),
+        ("diff ", ["diff {1}", "diff {0}"]),
+        ("{0} ", ["{0} files", "{0} conversation", "{0} both"]),
+        ("{0} f", ["{0} files"]),
+        ("{0} files ", []),
+    ],
+)
+def test_the_hashes_are_offered_with_their_time_and_words(
+    desk: Desk, typed: str, offered: list[str]
+) -> None:
+    hashes = _three(desk)
+    commands = desk.harness.plugin(Checkpoints).host.services[Conversations].commands()
+    complete = next(one.complete for one in commands if one.name == "/rewind")
+    found = desk.harness.run(complete("test", typed.format(*hashes)))
+    assert [text for text, _ in found] == [text.format(*hashes) for text in offered]
+    if typed == "":
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d, before “Step 2”", found[0][1])
+    assert desk.harness.run(complete("another", "")) == []

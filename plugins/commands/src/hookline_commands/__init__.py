@@ -1,8 +1,9 @@
 """Hookline plugin ``commands``: the slash commands that every chat has.
 
 Reached by the entry point ``hookline_commands:Commands``. What a command does, core's service
-``Conversations`` does; here are its words. :mod:`.listing` is ``/help``, :mod:`.resume` finds
-sessions, :mod:`.export` writes one to a file, and ``init.md`` is the message that ``/init`` sends.
+``Conversations`` does; here are its words. :mod:`.listing` is ``/help``, :mod:`.models` knows
+models, :mod:`.resume` finds sessions, :mod:`.export` writes one to a file, and ``init.md`` is the
+message that ``/init`` sends.
 """
 
 from __future__ import annotations
@@ -37,7 +38,12 @@ class Commands(Plugin):
     def _conversations(self) -> Conversations:
         return self.host.services[Conversations]
 
-    @command("/help", immediate=True, theme="Help")
+    async def _complete_help(self, session_id: str, typed: str) -> Sequence[tuple[str, str]]:
+        wanted = typed.lstrip("/").casefold()
+        names = [(one.name[1:], one.help) for one in self._conversations.commands()]
+        return sorted((name, told) for name, told in names if name.startswith(wanted))
+
+    @command("/help", immediate=True, theme="Help", complete=_complete_help)
     def help(self, ctx: Context, args: str) -> str:
         """Show the commands, or all about one: /help NAME."""
         from .listing import about, listed
@@ -57,7 +63,12 @@ class Commands(Plugin):
         stopped = await self._conversations.stop(ctx.turn.inbound)
         return "Stopping." if stopped else "Nothing is running."
 
-    @command("/model", theme="Model and safety")
+    async def _complete_model(self, session_id: str, typed: str) -> Sequence[tuple[str, str]]:
+        from .models import offered
+
+        return await offered(self.host, session_id, typed)
+
+    @command("/model", theme="Model and safety", complete=_complete_model)
     async def model(self, ctx: Context, args: str) -> str:
         """Show the model, or choose another: /model provider/model."""
         if not args:

@@ -151,7 +151,12 @@ class Skills(Plugin[SkillsConfig]):
 
         return await listing(self.parts, ctx, args)
 
-    @command("/skill", theme="Knowledge")
+    async def _complete_skill(self, session_id: str, typed: str) -> list[tuple[str, str]]:
+        from .slash import offered
+
+        return await offered(self.parts, typed)
+
+    @command("/skill", theme="Knowledge", complete=_complete_skill)
     async def slash_skill(self, ctx: Context, args: str) -> str:
         """Send a skill with your next message: /skill NAME."""
         from .slash import ask_for

@@ -34,6 +34,15 @@ async def listing(parts: Parts, ctx: Context, words: str) -> str:
     return "\n".join(lines)
 
 
+async def offered(parts: Parts, typed: str) -> list[tuple[str, str]]:
+    """Return the names that contain ``typed`` with their descriptions, what begins so first."""
+    skills = await asyncio.to_thread(parts.library.skills)
+    wanted = typed.strip().casefold()
+    names = sorted(name for name in skills if wanted in name.casefold())
+    names.sort(key=lambda name: not name.casefold().startswith(wanted))
+    return [(name, " ".join(skills[name].description.split())) for name in names]
+
+
 async def ask_for(parts: Parts, ctx: Context, name: str) -> str:
     """Request a skill for the next message of this session."""
     if not name:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Sequence
+from typing import TypeAlias
 
 from hookline_hookspecs import Command, Paths
+from hookline_markdown import one_line
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
@@ -23,8 +25,11 @@ REFERENCES = (
 """The references that plugin ``context-refs`` knows besides ``@path``."""
 OWN = (("/exit", "End the chat."), ("/keys", "Show what the keys do."), ("/quit", "End the chat."))
 """The chat's own commands."""
+META = 200
+"""Characters of what is said about a completion."""
 SECONDS = 2.0
 """For the arguments that a command offers."""
+Completions: TypeAlias = Callable[[str, str], Awaitable[Sequence[tuple[str, str]]]]
 _COMMAND = re.compile(r"/\S*")
 _ARGUMENT = re.compile(r"(/\S+)\s+(\S.*|)", re.DOTALL)
 _REFERENCE = re.compile(r'(?:^|[\s(\[{])@(?:(file|folder):)?("?)((?(2)[^"\n]*|[^\s"]*))$')
@@ -37,6 +42,7 @@ class ChatCompleter(Completer):
         paths: the guarded workspace.
         commands: every slash command, asked for each time.
         session: the session that the chat is in, for the arguments of commands.
+        before: an earlier session of this chat, for one in which nothing was said yet.
     """
 
     def __init__(
@@ -44,10 +50,12 @@ class ChatCompleter(Completer):
         paths: Paths,
         commands: Callable[[], Sequence[Command]],
         session: Callable[[], str | None],
+        before: Callable[[], Awaitable[str | None]] | None = None,
     ) -> None:
         self._files = Files(paths)
         self._commands = commands
         self._session = session
+        self._before = before
 
     def get_completions(self, document: Document, _event: CompleteEvent) -> Iterable[Completion]:
         """Commands at the beginning of a message, references anywhere."""
@@ -92,12 +100,21 @@ class ChatCompleter(Completer):
             return []
         try:
             async with asyncio.timeout(SECONDS):
-                found = await one.complete(self._session() or "", typed)
+                found = await self._offered(one.complete, typed)
         except Exception:
             return []  # A menu that does not open is no reason to disturb somebody who types.
         return [
-            Completion(text, start_position=-len(typed), display_meta=told) for text, told in found
+            Completion(text, start_position=-len(typed), display_meta=one_line(told, META))
+            for text, told in found
         ]
+
+    async def _offered(self, complete: Completions, typed: str) -> Sequence[tuple[str, str]]:
+        found = await complete(self._session() or "", typed)
+        if found or self._before is None:
+            return found
+        # What belongs to the chat, and not to a session, is found by one that is stored.
+        before = await self._before()
+        return await complete(before, typed) if before is not None else ()
 
     def _referred(self, kind: str | None, quote: str, typed: str) -> Iterator[Completion]:
         if kind is None and not quote:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import select
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -16,6 +17,9 @@ from prompt_toolkit.completion import Completer
 from prompt_toolkit.document import Document
 from prompt_toolkit.filters import Condition, is_done, to_filter
 from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.input.typeahead import store_typeahead
+from prompt_toolkit.key_binding.key_processor import KeyPress
+from prompt_toolkit.keys import Keys
 from prompt_toolkit.layout import ConditionalContainer, HSplit, VerticalAlign, Window
 from prompt_toolkit.layout.controls import FormattedTextControl
 from prompt_toolkit.layout.dimension import Dimension
@@ -34,6 +38,8 @@ PAUSED: Final = Typed("\0paused", "\0paused")
 _EDIT: Final = "\0edit"
 ESCAPE_SECONDS = 0.1
 """How long a lone Esc waits for the rest of a key's sequence, which comes at once."""
+FEWEST, MOST = 4, 8
+"""Rows of the line and the menu below it, by the height of the screen."""
 PICTURES = "pictures"
 """The folder of pasted pictures, in the plugin's own."""
 
@@ -95,7 +101,6 @@ class InputLine:
                 self, expand=around.expand, show_keys=around.show_keys, next_mode=around.next_mode
             ),
             prompt_continuation="  ",
-            reserve_space_for_menu=4,
             erase_when_done=True,
             output=screen_for(),
         )
@@ -106,6 +111,20 @@ class InputLine:
     def app(self) -> Application[str]:
         """What draws the line while it reads."""
         return self._session.app
+
+    def take_typed_ahead(self) -> None:
+        """Take what was typed before this program read keys; in raw mode.
+
+        Till then the terminal made a newline of Enter. Only the last one sends: lines that were
+        pasted so early stay one message.
+        """
+        keyboard = self.app.input
+        if not select.select([keyboard.fileno()], [], [], 0)[0]:
+            return
+        keys = keyboard.read_keys()
+        if keys and keys[-1].key is Keys.ControlJ:
+            keys[-1] = KeyPress(Keys.ControlM, "\r")
+        store_typeahead(keyboard, keys)
 
     async def read(self) -> Typed | None:
         """A message, :data:`PAUSED`, or None when the person leaves."""
@@ -250,9 +269,9 @@ class _Session(PromptSession[str]):
     below the line."""
 
     def _get_default_buffer_control_height(self) -> Dimension:
-        if self.default_buffer.complete_state is None:
+        if self.default_buffer.complete_state is None or self.app.is_done:
             return Dimension()
-        return super()._get_default_buffer_control_height()
+        return Dimension(min=max(FEWEST, min(MOST, self.app.output.get_size().rows // 3)))
 
 
 def add_status(session: PromptSession[str], status: Callable[[], StyleAndTextTuples]) -> None:

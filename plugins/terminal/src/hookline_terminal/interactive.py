@@ -92,11 +92,12 @@ class Interactive:
 
     async def run(self) -> None:
         """Read and send until the person leaves."""
-        self._say(fitted(GREETING, width()).rstrip("\n"), DIM)
-        self._feed.refresh()
-        await self._recall()
         # Raw all the time, so that no key is lost between two prompts.
         with patch_stdout(raw=True), self._interrupts_told(), self._input.app.input.raw_mode():
+            self._input.take_typed_ahead()
+            self._say(fitted(GREETING, width()).rstrip("\n"), DIM)
+            self._feed.refresh()
+            await self._recall()
             while True:
                 if self._questions:
                     await self._ask_next()

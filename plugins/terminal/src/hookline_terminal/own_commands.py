@@ -23,6 +23,7 @@ from .completion import ChatCompleter
 from .conversation import Conversation
 from .key_help import table
 from .mode_switch import next_mode
+from .past import past_sessions
 from .shell_escape import Ran, ShellEscape
 
 KEYS = "/keys"
@@ -113,7 +114,13 @@ def _width() -> int:
 def own_completer(host: Host, conversation: Conversation) -> ChatCompleter:
     """What Tab offers in this chat."""
     core = host.services[Conversations]
-    return ChatCompleter(host.paths, core.commands, lambda: conversation.current)
+
+    async def before() -> str | None:
+        if conversation.opened is not None:
+            return None
+        return next((one.id for one in await past_sessions(host)), None)
+
+    return ChatCompleter(host.paths, core.commands, lambda: conversation.current, before)
 
 
 async def told(ctx: Context, ran: Sequence[Ran]) -> ContextBlock | None:

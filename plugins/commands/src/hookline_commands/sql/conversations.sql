@@ -11,3 +11,8 @@ ORDER BY s.updated DESC, s.created DESC LIMIT :limit;
 
 -- name: last_turn
 SELECT turn_id FROM messages WHERE session_id = :id ORDER BY seq DESC LIMIT 1;
+
+-- name: models
+SELECT s.model, MAX(CASE WHEN s.id = :id THEN 1 ELSE 0 END) AS here
+FROM sessions s WHERE s.kind = 'chat' AND s.model <> ''
+GROUP BY s.model ORDER BY here DESC, MAX(s.updated) DESC LIMIT :limit;

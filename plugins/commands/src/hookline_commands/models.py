@@ -1,0 +1,68 @@
+"""The models that ``/model`` offers: those of the config, those used before, those with a price."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from hookline_hookspecs import HooklineError, Host
+from hookline_hookspecs.inspection import Inspection
+from hookline_prices import FREE, Prices
+
+USED = 20
+"""Models of earlier sessions that are offered."""
+
+
+async def offered(host: Host, session_id: str, typed: str) -> Sequence[tuple[str, str]]:
+    """Return ``(provider/model, description)`` of what contains ``typed``, what begins so first.
+
+    Models of providers without a key are only offered to somebody who types their names.
+    """
+    rows = await host.storage.fetch("models", id=session_id, limit=USED)
+    now = next((row["model"] for row in rows if row["here"]), None) or _default(host)
+    config = host.config
+    known = {now: "the model now"} if now else {}
+    named = [config.model, config.auxiliary_model, *config.fallback_models]
+    known |= {name: "in config.yaml" for name in named if name and name not in known}
+    known |= {row["model"]: "used before" for row in rows if row["model"] not in known}
+    prices = Prices.of(host)
+    own = list(known)
+    known |= dict.fromkeys((name for name in prices.all() if name not in known), "")
+    wanted = typed.strip().casefold()
+    fitting = [name for name in known if wanted in name.casefold()]
+    fitting.sort(key=lambda name: not name.casefold().startswith(wanted))
+    ready = [name for name in fitting if name in own or _has_key(host, name)]
+    shown = ready or (fitting if wanted else [])
+    return [(name, _told(host, prices, name, known[name])) for name in shown]
+
+
+def _told(host: Host, prices: Prices, name: str, why: str) -> str:
+    return ", ".join(filter(None, [why, *_price(prices, name), *_lacks(host, name)]))
+
+
+def _price(prices: Prices, name: str) -> Iterator[str]:
+    if prices.free(name):
+        yield FREE
+    elif price := prices.price(name):
+        rates = price.rates
+        yield f"${rates.input:,.2f} in, ${rates.output:,.2f} out a million tokens"
+
+
+def _lacks(host: Host, name: str) -> Iterator[str]:
+    if not _has_key(host, name):
+        yield "no key yet"
+
+
+def _has_key(host: Host, name: str) -> bool:
+    """Whether the provider of a model has a key or needs none."""
+    try:
+        settings = host.provider(name.partition("/")[0])
+    except HooklineError:
+        return False
+    return bool(settings.api_key or not settings.key_env)
+
+
+def _default(host: Host) -> str | None:
+    try:
+        return host.services[Inspection].default_model()
+    except Exception:  # whatever config or environment lack
+        return None
