@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hookline_hookspecs import Host, Plugin, hookimpl
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -151,6 +152,34 @@ def test_a_busy_service_is_asked_again(
     studio = make_studio(max_retries=2)
     assert studio.text("generate_image", prompt="a").startswith("Saved to ")
     assert len(server.requests) == 2
+
+
+class Ear(Plugin):
+    """Hears what a person is told of waits, and in which conversation."""
+
+    @hookimpl
+    def setup(self, host: Host) -> None:
+        self.heard: list[tuple[str, str]] = []
+        host.signals.connect("delta", self.hear)
+
+    def hear(self, delta: Any, ctx: Any = None) -> None:
+        if delta.kind == "waiting":
+            self.heard.append((ctx.turn.inbound.text, delta.text))
+
+
+def test_a_wait_for_a_service_is_told_in_the_conversation(
+    make_studio: Callable[..., Any], server: Any, canned: Any, png: bytes
+) -> None:
+    studio = make_studio(Ear, max_retries=2)
+    studio.file("a.png", png)
+    for status in (429, 503):
+        server.canned.append(canned(status, b"{}", headers={"retry-after-ms": "100"}))
+    assert not studio.text("describe_image", image="a.png").startswith("Error")
+    assert studio.harness.plugin(Ear).heard == [
+        ("go", "rate-limited by the vision service; trying again in 0.1 s"),
+        ("go", "the vision service is overloaded; trying again in 0.1 s"),
+    ]
+    assert len(server.requests) == 3
 
 
 def test_a_refusal_of_the_model_that_sees_is_told(

@@ -13,10 +13,9 @@ import random
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
-from hookline_hookspecs import Delta
+from hookline_hookspecs import Delta, DeltaSink
 
 from .causes import Cause, cause_of
-from .content import CleanSink
 from .failures import is_unusable
 from .limits import Exceeded, Stalled
 from .reading import retry_after
@@ -50,7 +49,7 @@ class Retries:
         self._most = most
 
     async def send(
-        self, once: Callable[[Mapping[str, str]], Awaitable[T]], sink: CleanSink, sdk: Any
+        self, once: Callable[[Mapping[str, str]], Awaitable[T]], sink: DeltaSink, sdk: Any
     ) -> T:
         """Await ``once(headers)`` until it does not fail in passing, and return its result.
 

@@ -1,5 +1,7 @@
 """Requests to the services: clients of the official SDK, answers as bytes up to a limit.
 
+A service that makes a request wait is asked again by ``Retries``, and a person is told of the wait.
+
 The SDK is imported and a client is made when the first request is sent, for each address and key.
 Answers are looked at by the caller, because servers answer with anything.
 """
@@ -7,13 +9,13 @@ Answers are looked at by the caller, because servers answer with anything.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from hookline_hookspecs import BadRequest, HooklineError
-from hookline_providerkit import Cause, Pools
+from hookline_hookspecs import BadRequest, DeltaSink, HooklineError
+from hookline_providerkit import Cause, Pools, Retries
 
 from .endpoints import Endpoint
 from .failures import failures_at
@@ -22,33 +24,45 @@ from .reading import size
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-    Request: TypeAlias = Callable[[AsyncOpenAI], AbstractAsyncContextManager[Any]]
+    Request: TypeAlias = Callable[
+        [AsyncOpenAI, Mapping[str, str]], AbstractAsyncContextManager[Any]
+    ]
+    """Makes the SDK's streamed response of a client and of headers."""
 
 CONNECT = 5.0
 """Seconds to wait for a connection; the SDK's own."""
 
 
 class Asker:
-    """Sends requests. ``timeout`` is for a whole request in seconds, repeats included."""
+    """Sends requests. ``timeout`` is for a whole request in seconds, repeats included; ``tell``
+    is told of each wait before a repeat."""
 
-    def __init__(self, timeout: float, max_retries: int) -> None:
+    def __init__(self, timeout: float, max_retries: int, tell: DeltaSink) -> None:
         self._timeout = timeout
         self._max_retries = max_retries
+        self._tell = tell
         self._pools: dict[tuple[str, str], Pools[AsyncOpenAI]] = {}
 
     async def ask(self, at: Endpoint, request: Request, most: int) -> bytes:
-        """The body of the answer. ``request`` makes the SDK's streamed response of a client.
+        """The body of the answer to ``request``.
 
         Raises:
             ProviderError: the service cannot be reached, says no or answers with more than
                 ``most`` bytes; the text is a sentence.
         """
+        retries = Retries(f"the {at.service} service", self._max_retries)
         try:
             async with (
                 self._pools_at(at).client() as client,
                 asyncio.timeout(self._timeout),
-                request(client) as response,
+                AsyncExitStack() as opened,
             ):
+                import openai
+
+                async def once(headers: Mapping[str, str]) -> Any:
+                    return await opened.enter_async_context(request(client, headers))
+
+                response = await retries.send(once, self._tell, openai)
                 return await _bounded(response.iter_bytes(), at, most)
         except Exception as error:
             raise _explained(error, at) from error
@@ -85,7 +99,7 @@ class Asker:
         return openai.AsyncOpenAI(
             api_key=at.api_key,
             base_url=at.base_url,
-            max_retries=self._max_retries,
+            max_retries=0,  # Retries does it, and tells
             timeout=openai.Timeout(self._timeout, connect=min(CONNECT, self._timeout)),
         )
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from hookline_hookspecs import BadRequest, Host, NetworkError, ToolError
+from hookline_hookspecs import BadRequest, Delta, Host, NetworkError, ToolError
 from hookline_speech import AudioKind, Spoken, audio_kind
 
 from .asking import Asker
@@ -39,11 +40,15 @@ class Services:
         self._config = config
         openai = host.provider("openai")
         self._found = {name: endpoint(config, name, openai) for name in SERVICES}
-        self._asker = Asker(config.timeout, config.max_retries)
+        self._asker = Asker(config.timeout, config.max_retries, self._tell)
 
     def at(self, service: ServiceName) -> Endpoint | None:
         """Where ``service`` is, None where there is none."""
         return self._found[service]
+
+    def _tell(self, delta: Delta) -> None:
+        """Show the wait to whoever the running turn or command is for."""
+        self._host.signals.send("delta", delta)
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -58,9 +63,11 @@ class Services:
         at = self._known("image")
         options: dict[str, Any] = {"size": dimensions} if dimensions else {}
 
-        def request(client: AsyncOpenAI) -> Any:
+        def request(client: AsyncOpenAI, headers: Mapping[str, str]) -> Any:
             images = client.images.with_streaming_response
-            return images.generate(model=model or at.model, prompt=prompt, **options)
+            return images.generate(
+                model=model or at.model, prompt=prompt, extra_headers=headers, **options
+            )
 
         # Base64 takes four bytes for three, and there is some JSON around it.
         most = self._config.max_image_bytes * 4 // 3 + 100_000
@@ -99,9 +106,11 @@ class Services:
             {"type": "image_url", "image_url": {"url": url}},
         ]
 
-        def request(client: AsyncOpenAI) -> Any:
+        def request(client: AsyncOpenAI, headers: Mapping[str, str]) -> Any:
             chat = client.chat.completions.with_streaming_response
-            return chat.create(model=at.model, messages=[{"role": "user", "content": parts}])
+            return chat.create(
+                model=at.model, messages=[{"role": "user", "content": parts}], extra_headers=headers
+            )
 
         said = await self._asker.ask(at, request, MOST_WORDS)
         try:
@@ -135,9 +144,15 @@ class Services:
         speaker = voice or (speech.voice if isinstance(speech, SpeechConfig) else "")
         wanted: Any = format
 
-        def request(client: AsyncOpenAI) -> Any:
+        def request(client: AsyncOpenAI, headers: Mapping[str, str]) -> Any:
             voices = client.audio.speech.with_streaming_response
-            return voices.create(model=at.model, input=text, voice=speaker, response_format=wanted)
+            return voices.create(
+                model=at.model,
+                input=text,
+                voice=speaker,
+                response_format=wanted,
+                extra_headers=headers,
+            )
 
         data = await self._asker.ask(at, request, MOST_SPEECH)
         kind = audio_kind(data)
@@ -160,9 +175,11 @@ class Services:
         # Services go by the ending of the name, so it is made from the content.
         file = (f"audio{kind.suffix}", data, kind.mime)
 
-        def request(client: AsyncOpenAI) -> Any:
+        def request(client: AsyncOpenAI, headers: Mapping[str, str]) -> Any:
             transcriptions = client.audio.transcriptions.with_streaming_response
-            return transcriptions.create(model=at.model, file=file, **options)
+            return transcriptions.create(
+                model=at.model, file=file, extra_headers=headers, **options
+            )
 
         said = await self._asker.ask(at, request, MOST_WORDS)
         try:
