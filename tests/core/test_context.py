@@ -9,14 +9,17 @@ import pytest
 from hookline.testing import calls
 from hookline_hookspecs import (
     Context,
+    Delta,
     Excerpt,
     Fragment,
+    Host,
     Lesson,
     ModelRequest,
     Plugin,
     Refused,
     Section,
     Session,
+    Turn,
     WireRequest,
     command,
     hookimpl,
@@ -147,3 +150,47 @@ def test_a_wire_request_says_what_it_is_for_and_whose_words_it_holds(harness: Ma
         ("turn", ["user", "assistant", "tool"]),
         ("auxiliary", ["user"]),
     ]
+
+
+class Listening(Plugin):
+    """Asks the auxiliary model in a turn, after it, and in a command; hears of waits."""
+
+    @hookimpl
+    def setup(self, host: Host) -> None:
+        self.heard: list[str] = []
+        host.signals.connect("delta", self.hear)
+
+    def hear(self, delta: Delta, ctx: Any = None) -> None:
+        self.heard.append(delta.text)
+
+    @hookimpl
+    async def pre_prompt(self, ctx: Context, turn: Turn) -> None:
+        await ctx.ask_model("in the turn")
+
+    @hookimpl
+    async def end_of_turn(self, ctx: Context, turn: Turn) -> None:
+        await ctx.ask_model("after the turn")
+
+    @command("/ask")
+    async def ask(self, ctx: Context, args: str) -> str:
+        """Ask."""
+        return await ctx.ask_model("in a command")
+
+
+def test_a_wait_for_the_auxiliary_model_is_told_where_a_person_waits(harness: Make) -> None:
+    h = harness(Listening, model=["aside", "answer", "title"])
+    send = h.model.send
+
+    async def slow(wire: WireRequest, on_delta: Any) -> Any:
+        if on_delta is not None:
+            on_delta(Delta(f"{wire.purpose} waits", "waiting"))
+        return await send(wire, on_delta)
+
+    h.model.send = slow  # type: ignore[method-assign]
+    h.send("hello")
+    ear = h.plugin(Listening)
+    assert ear.heard == ["auxiliary waits", "turn waits", "answer"]
+    ear.heard.clear()
+    h.model.steps.append("aside")
+    assert h.send("/ask").text == "aside"
+    assert ear.heard == ["auxiliary waits"]

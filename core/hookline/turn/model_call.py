@@ -30,7 +30,7 @@ async def call_model(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
     request = await bus.pipeline("pre_model", ctx, request, keeper.check)
     await keeper.freeze(request)
     request = await _place_context(ctx, given, request)
-    sink = _sink(ctx) if request.purpose == "turn" else None
+    sink = _sink(ctx, answers=request.purpose == "turn")
 
     async def send(asked: ModelRequest) -> ModelResponse:
         provider = ctx.engine.providers.get(asked.model)
@@ -66,15 +66,19 @@ async def call_model(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
     return await bus.around("around_model", ctx, request, send, ModelResponse)
 
 
-def _sink(ctx: TurnContext) -> DeltaSink:
-    """Where streamed pieces go. They are shown unless a plugin may still change the reply."""
-    bus, withheld, streamed = ctx.engine.bus, ctx.engine.bus.withholds_deltas(), ctx.active_turn.streamed
+def _sink(ctx: TurnContext, *, answers: bool) -> DeltaSink:
+    """Where streamed pieces go. They are shown unless a plugin may still change the reply.
+
+    Of a request beside the turn's own only the waits are, as long as a person waits too.
+    """
+    withheld = not answers or ctx.engine.bus.withholds_deltas()
+    waited = answers or ctx.command is not None or (ctx.active is not None and not ctx.active.outcome.stop)
 
     def show(delta: Delta) -> None:
-        if delta.kind != "waiting":
-            streamed.append(delta.text if delta.kind == "text" else "")
-        if not withheld or delta.kind == "waiting":
-            bus.signals.send("delta", delta, ctx)
+        if answers and delta.kind != "waiting":
+            ctx.active_turn.streamed.append(delta.text if delta.kind == "text" else "")
+        if waited if delta.kind == "waiting" else not withheld:
+            ctx.engine.bus.signals.send("delta", delta, ctx)
         crash.point("mid-stream")
 
     return show
@@ -126,6 +130,5 @@ async def ask_auxiliary(
         purpose="auxiliary",
     )
     response = await call_model(ctx, request)
-    turn_id = ctx.active.id if ctx.active else ""
-    await ctx.engine.journal.record_usage(session, turn_id, "auxiliary", response)
+    await ctx.engine.journal.record_usage(session, ctx.active.id if ctx.active else "", "auxiliary", response)
     return storable(response).text
