@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import replace
 from typing import Any
 
+import anthropic
 import pytest
 from fakes.anthropic_server import Reply, Use
 from hookline_anthropic import AnthropicProvider
@@ -311,3 +313,21 @@ def test_every_fragment_is_json_and_every_cut_ends_a_block(messages: list[Messag
                 marked = json.loads(fragment[:cut] + b',"cache_control":1' + fragment[cut:])
                 marked = marked["content"] if isinstance(marked, dict) else marked
                 assert [n for n, b in enumerate(marked) if "cache_control" in b] == [number]
+
+
+async def test_two_hundred_requests_at_once_share_four_clients(
+    talk: MakeTalk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[object] = []
+    build = anthropic.AsyncAnthropic.__init__
+
+    def counted(client: Any, *args: Any, **options: Any) -> None:
+        made.append(client)
+        build(client, *args, **options)
+
+    monkeypatch.setattr(anthropic.AsyncAnthropic, "__init__", counted)
+    # Every answer is held back until all have been asked for, so that 200 are under way at once.
+    t = talk(*(Reply("ok", delay=1.0) for _ in range(200)))
+    answers = await asyncio.gather(*(t.ask() for _ in range(200)))
+    assert [answer.text for answer in answers] == ["ok"] * 200
+    assert len(made) == 4  # 64 requests each; building one takes as long as several turns
