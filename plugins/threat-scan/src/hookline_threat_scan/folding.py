@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 import re
+from functools import cache
 from unicodedata import normalize
 from urllib.parse import unquote
 
@@ -23,10 +24,16 @@ def fold(text: str) -> str:
     if not text.isascii():
         text = expression("invisible").sub("", normalize("NFKD", text))
         text = normalize("NFC", expression("marks").sub("", text)).lower()
-        text = text.translate(str.maketrans(load("disguises.yaml")["alike"]))
+        text = text.translate(_alike())
         text = expression("han-gap").sub("", text)
     text = expression("cut").sub(r"\1\n", text)
     return expression("within").sub("", text).replace("_", " ").casefold()
+
+
+@cache
+def _alike() -> dict[int, str]:
+    """Letters that look like others, for ``translate``."""
+    return str.maketrans(load("disguises.yaml")["alike"])
 
 
 def _on_one_line(text: str) -> str:

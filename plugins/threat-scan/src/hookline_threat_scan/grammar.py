@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from .data import compiled, expression, load
+from .data import Patterns, expression, load
 from .mentions import is_mention
 from .restoring import Restored
 from .words import Event, Sentence, vocabulary
@@ -35,7 +35,7 @@ class Rule:
     options: frozenset[str] = frozenset()
     never: tuple[str, ...] = ()
     between: tuple[str, ...] = ()
-    patterns: tuple[re.Pattern[str], ...] = ()
+    patterns: Patterns = Patterns((), {})  # noqa: RUF009 - it is never changed
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +59,7 @@ def grammar() -> tuple[Rule, ...]:
             options=frozenset(one.get("options", ())),
             never=tuple(one.get("never", ())),
             between=tuple(one.get("between", ())),
-            patterns=tuple(
-                compiled(_blank(pattern), data["names"]) for pattern in one.get("patterns", ())
-            ),
+            patterns=Patterns([_blank(each) for each in one.get("patterns", ())], data["names"]),
         )
         for one in data["rules"]
     )

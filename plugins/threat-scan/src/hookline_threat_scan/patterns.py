@@ -14,7 +14,7 @@ from functools import cache
 from ahocorasick_rs import AhoCorasick
 
 from .audience import Audience
-from .data import compiled, expression, load
+from .data import Patterns, expression, load
 
 BEFORE, AHEAD = 400, 700
 """Characters in front of a word and behind it that an attack may take."""
@@ -28,7 +28,7 @@ class Group:
     audiences: frozenset[str]
     prose: bool
     words: AhoCorasick
-    patterns: tuple[re.Pattern[str], ...]
+    patterns: Patterns
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def groups() -> tuple[Group, ...]:
             frozenset(group.get("in", [one.value for one in Audience])),
             "prose" in group,
             AhoCorasick(group["words"]),
-            tuple(compiled(pattern, data["names"]) for pattern in group["patterns"]),
+            Patterns(group["patterns"], data["names"]),
         )
         for group in data["groups"]
     )

@@ -22,6 +22,7 @@ from .data import expression, languages, load
 from .folding import fold
 
 WORD = expression("word")
+_PLAIN = re.compile(r"([a-z]+(?: [a-z]+)*)\*?")
 
 
 class Event(NamedTuple):
@@ -112,7 +113,8 @@ class Vocabulary:
 
 def _keys(phrase: str, anywhere: bool) -> list[str]:
     """A phrase as it stands in the automaton: blanks are the ends of words."""
-    words = " ".join(WORD.findall(fold(phrase)))
+    plain = _PLAIN.fullmatch(phrase)  # most are, and folding would leave them as they are
+    words = plain[1] if plain else " ".join(WORD.findall(fold(phrase)))
     if not anywhere or phrase.isascii():
         return [f" {words}" if phrase.endswith("*") else f" {words} "]
     front, back = " " * phrase.startswith("_"), " " * phrase.endswith("_")
