@@ -1,7 +1,8 @@
 """A model server on loopback that costs next to nothing: both wires, streamed, no delay.
 
 It reads a request to its end, looks at the path, counts the tool results in the body without
-decoding it, and writes a prepared answer in one piece, so that what is measured is the client::
+decoding it, and writes a prepared answer in one piece, so that what is measured is the client. A
+request that does not ask for a stream, as those for titles and reviews may, gets a whole message::
 
     /text/v1/chat/completions       a short text
     /tools-20/v1/messages           a tool call until the body holds 20 results, then the text
@@ -70,25 +71,61 @@ def anthropic_events(call: int | None) -> Iterable[str]:
     yield _event("message_stop")
 
 
+def openai_message(call: int | None) -> dict[str, Any]:
+    """The whole answer of ``/chat/completions``."""
+    message: dict[str, Any] = {"role": "assistant", "content": "".join(WORDS)}
+    if call is not None:
+        function = {"name": TOOL, "arguments": json.dumps({"left": call, "right": 1})}
+        one = {"id": f"call_{call}", "type": "function", "function": function}
+        message = {"role": "assistant", "content": None, "tool_calls": [one]}
+    finish = "stop" if call is None else "tool_calls"
+    choice = {"index": 0, "message": message, "finish_reason": finish}
+    usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
+    head = {"id": "chatcmpl-1", "object": "chat.completion", "created": 1_700_000_000}
+    return head | {"model": "bench", "choices": [choice], "usage": usage}
+
+
+def anthropic_message(call: int | None) -> dict[str, Any]:
+    """The whole answer of ``/messages``."""
+    block: dict[str, Any] = {"type": "text", "text": "".join(WORDS)}
+    if call is not None:
+        block = {"type": "tool_use", "id": f"toolu_{call}", "name": TOOL}
+        block["input"] = {"left": call, "right": 1}
+    stop = {"stop_reason": "end_turn" if call is None else "tool_use", "stop_sequence": None}
+    head = {"id": "msg_1", "type": "message", "role": "assistant", "model": "bench"}
+    return head | stop | {"content": [block], "usage": {"input_tokens": 100, "output_tokens": 10}}
+
+
 def _event(kind: str, **data: Any) -> str:
     return f"event: {kind}\ndata: {json.dumps({'type': kind} | data)}\n\n"
 
 
 WIRES = {
-    "/v1/chat/completions": (openai_events, b'"tool_call_id"'),
-    "/v1/messages": (anthropic_events, b'"tool_use_id"'),
+    "/v1/chat/completions": (openai_events, openai_message, b'"tool_call_id"'),
+    "/v1/messages": (anthropic_events, anthropic_message, b'"tool_use_id"'),
 }
-"""The end of the path: how it answers, and what occurs once in each tool result."""
+"""The end of the path: how it answers, streamed and whole, and what occurs once in each tool
+result."""
+STREAMED = (b'"stream":true', b'"stream": true')
 
 
 @cache
 def answer(path: str, call: int | None) -> bytes:
     """The whole HTTP response."""
-    events, _ = WIRES[path]
+    events, _, _ = WIRES[path]
     chunks = [event.encode() for event in events(call)]
     framed = b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks)
     head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n"
     return head + b"\r\n" + framed + b"0\r\n\r\n"
+
+
+@cache
+def whole(path: str, call: int | None) -> bytes:
+    """The whole HTTP response to a request that asks for no stream."""
+    _, message, _ = WIRES[path]
+    body = json.dumps(message(call)).encode()
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
+    return head + b"content-length: %d\r\n\r\n" % len(body) + body
 
 
 def respond(target: str, body: bytes) -> bytes:
@@ -96,8 +133,9 @@ def respond(target: str, body: bytes) -> bytes:
     _, script, rest = target.split("/", 2)
     path = "/" + rest.partition("?")[0]
     calls = int(script.partition("-")[2] or 0)
-    done = body.count(WIRES[path][1]) if calls else 0
-    return answer(path, done if done < calls else None)
+    done = body.count(WIRES[path][2]) if calls else 0
+    give = answer if any(mark in body for mark in STREAMED) else whole
+    return give(path, done if done < calls else None)
 
 
 class Connection(asyncio.Protocol):
