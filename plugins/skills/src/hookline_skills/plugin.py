@@ -123,13 +123,13 @@ class Skills(Plugin[SkillsConfig]):
         register(Job("idle-skills", self._keep_up, EVERY, at_start=True))
 
     async def _keep_up(self) -> None:
+        parts, root = self.parts, self.parts.root
+        if not root.is_dir():
+            return
         from .history import snapshot
         from .records import Source
         from .upkeep import archive, clear_temporary, idle
 
-        parts, root = self.parts, self.parts.root
-        if not root.is_dir():
-            return
         async with parts.editor.locked():
             await asyncio.to_thread(clear_temporary, root)
             days = self.config.archive_after_days
