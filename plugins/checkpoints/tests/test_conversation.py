@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
+from hookline.testing import calls
 from hookline_checkpoints import Checkpoints
 from hookline_hookspecs import Conversations
 
-from .conftest import Desk, undo_of
+from .conftest import Desk, Hands, undo_of
+
+HASH = "^([0-9a-f]{10})  "
 
 
 def _three(desk: Desk) -> list[str]:
@@ -117,3 +120,44 @@ def test_the_hashes_are_offered_with_their_time_and_words(
     if typed == "":
         assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d, before “Step 2”", found[0][1])
     assert desk.harness.run(complete("another", "")) == []
+
+
+@pytest.mark.parametrize(
+    ("args", "answer", "content", "told"),
+    [
+        ("", "Once", "0", "The files are back"),
+        ("", "Deny", "1", "Nothing was put back. It was not approved."),
+        ("", None, "1", "Nothing was put back. Nobody could be asked"),
+        (" files", "Deny", "1", "Nothing was put back."),
+        (" both", "Once", "0", "Out of the conversation: 1 turn."),
+        (" conversation", "Deny", "1", "Nothing was put back."),
+        (" -- n.txt", "Deny", "1", "Nothing was put back."),
+    ],
+)
+def test_on_a_network_channel_somebody_allows_it_first(
+    desk: Desk, args: str, answer: str | None, content: str, told: str
+) -> None:
+    desk.put("n.txt", "0")
+    Hands.todo = staticmethod(lambda: desk.put("n.txt", "1"))
+    h = desk.harness
+    h.model.steps += [calls("act"), "done"]
+
+    async def talk() -> str:
+        await h.aopen()
+        channel = h.channel
+        await channel.say("Step 1")
+        await channel.replies(1)
+        await channel.say("/rewind")
+        hash_ = re.findall(HASH, (await channel.replies(2))[-1].text, re.MULTILINE)[0]
+        h.answers[:] = [answer] if answer else []
+        await channel.say(f"/rewind {hash_}{args}")
+        return str((await channel.replies(3))[-1].text)
+
+    assert told in h.run(talk())
+    assert (desk.work / "n.txt").read_text() == content
+    (question,) = h.questions
+    assert (question.kind, question.choices) == ("approval", ("Once", "Deny"))
+    assert question.call is not None
+    assert ("Since then in that folder: 0 added, 1 changed, 0 deleted." in question.preview) == (
+        args != " conversation"
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 from hookline.testing import calls
 from hookline_commands import Commands
+from hookline_commands.absent import OWNERS
 from hookline_commands.listing import listed
 from hookline_hookspecs import (
     Command,
@@ -393,3 +395,61 @@ def test_help_offers_the_names_of_commands(harness: Make) -> None:
         ("steer", "Speak into the running turn at its next step: /steer TEXT."),
         ("stop", "Stop the running turn."),
     ]
+
+
+def test_undo_takes_several_turns_back_and_offers_them(harness: Make) -> None:
+    h = harness(Commands, model=["a", "b", "c", "d", "e"])
+    for text in ("one", "two", "three"):
+        h.send(text)
+    assert offered(h, "/undo") == [
+        ("1", "back to before “three”"),
+        ("2", "back to before “two”"),
+        ("3", "back to before “one”"),
+    ]
+    assert h.send("/undo 2").text == "2 turns are out of the conversation, from “two” on."
+    h.send("four")
+    assert said(h) == ["one", "a", "four"]
+    assert "; there were no 9." in h.send("/undo 9").text
+    assert h.send("/undo 1").text == "There is no turn to undo."
+    for wrong in ("0", "-1", "two"):
+        assert h.send(f"/undo {wrong}").text.startswith("Write /undo for the last turn")
+
+
+@pytest.mark.parametrize("typed", ["/rewind", "/RollBack abcd", "/help rewind"])
+def test_a_command_whose_plugin_is_off_says_how_to_get_it(harness: Make, typed: str) -> None:
+    h = harness(Commands)
+    answer = h.send(typed).text
+    assert "the plugin checkpoints, which has it, is off" in answer
+    assert "`hookline plugins enable checkpoints` switches it on" in answer
+    assert "The conversation alone goes back with /undo" in answer
+    assert h.send("/nothing").text.startswith("There is no command /nothing")
+    assert h.model.requests == []
+
+
+def test_a_command_whose_plugin_failed_says_why(harness: Make, tmp_path: Path) -> None:
+    class Memory(Plugin):
+        """Cannot be set up."""
+
+        @hookimpl
+        def setup(self, host: Any) -> None:
+            raise OSError("the disk is away")
+
+    answer = harness(Commands, Memory, strict=False).send("/memory x").text
+    assert "memory, which has it, does not work" in answer
+    assert "the disk is away" in answer
+
+
+def test_every_command_of_another_plugin_is_known(harness: Make) -> None:
+    """The table says what the plugins beside this one have, as far as they are there."""
+    plugins = Path(__file__).parents[2]
+    mark = re.compile(r'@command\("(/[a-z-]+)"(?:, aliases=\("(/[a-z-]+)",\))?')
+    there = {
+        (name, folder.name)
+        for folder in plugins.iterdir()
+        if folder.name not in ("commands", "scaffold")
+        for file in (folder / "src").rglob("*.py")
+        for found in mark.finditer(file.read_text("utf-8"))
+        for name in found.groups()
+        if name
+    }
+    assert there <= set(OWNERS.items())

@@ -15,7 +15,8 @@ from typing import cast
 from hookline_hookspecs import Context
 
 from . import rewind, texts
-from .conversation import HOW, NOTHING, Scope, turns_since, undo_since, wanted
+from .approval import refusal
+from .conversation import HOW, NOTHING, TERMINAL, Scope, turns_since, undo_since, wanted
 from .errors import CheckpointError
 from .keeper import Chat, Keeper
 from .state import private_folder, replace_file
@@ -83,7 +84,16 @@ class Rewinder:
         within = _within(target.folder, asked.path)
         turns = await turns_since(self._ctx, target)
         scope_ = asked.scope or (await wanted(self._ctx, target, turns) if turns else "files")
-        return await self._go_back(target, within, scope_, turns)
+        refused = await self._refusal(target, within, scope_, turns) if scope_ else ""
+        return refused or await self._go_back(target, within, scope_, turns)
+
+    async def _refusal(self, target: Saved, within: str, scope: Scope, turns: int) -> str:
+        """Why nothing is put back, empty if it may be: in other chats than the terminal's a person
+        is asked first."""
+        if self._ctx.channel in ("", TERMINAL):
+            return ""
+        counts = await self._counts([target]) if scope != "conversation" else {}
+        return await refusal(self._ctx, target, within, scope, turns, counts.get(target.commit))
 
     async def _go_back(self, target: Saved, within: str, scope: Scope | None, turns: int) -> str:
         if scope is None:

@@ -43,6 +43,10 @@ if TYPE_CHECKING:
 HOURLY = 3600.0
 _NAMED = ("path", "file_path", "workdir", "cwd")
 """Arguments by which tools name a file or a folder."""
+NO_GIT = (
+    "No files can be put back: {}. {} The conversation alone goes back with /undo, or /undo N for "
+    "the last N turns; files stay."
+)
 _HOLD_SECONDS = 4.0
 """A guard waits so long for a snapshot; its hook has five seconds."""
 
@@ -220,6 +224,8 @@ class Checkpoints(Plugin[CheckpointsConfig]):
         /rewind HASH asks whether files, conversation or both go back; the word may stand behind the
         hash. Files can be had again by the hash that the answer names.
         """
+        if missing := await missing_git(self.host.home):
+            return NO_GIT.format(missing, FIX)
         try:
             return await Rewinder(self._keeper, ctx).answer(args)
         except TimeoutError:

@@ -1,34 +1,31 @@
 """Hookline plugin ``commands``: the slash commands that every chat has.
 
 Reached by the entry point ``hookline_commands:Commands``. What a command does, core's service
-``Conversations`` does; here are its words. :mod:`.listing` is ``/help``, :mod:`.models` knows
-models, :mod:`.resume` finds sessions, :mod:`.export` writes one to a file, and ``init.md`` is the
-message that ``/init`` sends.
+``Conversations`` does; here are its words. :mod:`.absent` explains commands that are not there,
+:mod:`.listing` is ``/help``, :mod:`.models` knows models, :mod:`.undoing` is ``/undo``,
+:mod:`.resume` finds sessions, :mod:`.export` writes one to a file, and ``init.md`` is the message
+that ``/init`` sends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from uuid import uuid4
 
-from hookline_hookspecs import Context, Conversations, HooklineError, Plugin, Session, command
+from hookline_hookspecs import (
+    Context,
+    Conversations,
+    HooklineError,
+    Inbound,
+    Plugin,
+    command,
+    hookimpl,
+)
+
+from .absent import lacking, told
 
 __all__ = ["Commands"]
-SAID_CHARS = 60
-"""Characters of a message by which a turn is named."""
-
-
-@dataclass(frozen=True, slots=True)
-class Undone:
-    """The event of the signal ``undone``: ``/undo`` has removed a turn from its session.
-
-    A receiver may append to ``notes`` an awaitable sentence that the answer ends with.
-    """
-
-    session: Session
-    turn_id: str
-    notes: list[Awaitable[str]] = field(default_factory=list)
 
 
 class Commands(Plugin):
@@ -44,12 +41,24 @@ class Commands(Plugin):
         return sorted((name, told) for name, told in names if name.startswith(wanted))
 
     @command("/help", immediate=True, theme="Help", complete=_complete_help)
-    def help(self, ctx: Context, args: str) -> str:
+    async def help(self, ctx: Context, args: str) -> str:
         """Show the commands, or all about one: /help NAME."""
         from .listing import about, listed
 
+        if lacks := lacking(f"/{args.lstrip('/')}", self._names()):
+            return await told(self.host, lacks)
         commands = self._conversations.commands()
         return about(commands, args) if args else listed(commands, ctx.channel)
+
+    @hookimpl
+    def on_message(self, ctx: Context, inbound: Inbound) -> Inbound | None:
+        """Answer a command whose plugin is not on with what is to be done about it."""
+        lacks = lacking(inbound.text.strip(), self._names())
+        return replace(inbound, text=f"/help {lacks}") if lacks else None
+
+    def _names(self) -> set[str]:
+        commands = self._conversations.commands()
+        return {name.casefold() for one in commands for name in (one.name, *one.aliases)}
 
     @command("/new", aliases=("/reset",), theme="Conversation")
     async def new(self, ctx: Context, _args: str) -> str:
@@ -90,19 +99,17 @@ class Commands(Plugin):
         self._conversations.rerun(ctx, text)
         return ""
 
-    @command("/undo", theme="Conversation")
-    async def undo(self, ctx: Context, _args: str) -> str:
-        """Remove the last turn from the conversation; files are not touched."""
-        rows = await self.host.storage.fetch("last_turn", id=ctx.session.id)
-        text = await self._conversations.undo(ctx)
-        if text is None:
-            return "There is no turn to undo."
-        undone = Undone(ctx.session, rows[0]["turn_id"] if rows else "")
-        self.host.signals.send("undone", undone)
-        notes = [await note for note in undone.notes]
-        which = f" (“{_shortened(text)}”)" if text.strip() else ""
-        said = f"The last turn{which} is out of the conversation."
-        return " ".join([said, *filter(None, notes)])
+    async def _complete_undo(self, session_id: str, typed: str) -> Sequence[tuple[str, str]]:
+        from .undoing import offered
+
+        return await offered(self.host, session_id, typed)
+
+    @command("/undo", theme="Conversation", complete=_complete_undo)
+    async def undo(self, ctx: Context, args: str) -> str:
+        """Remove the last turn from the conversation, or the last ones: /undo 3. Files stay."""
+        from .undoing import undo
+
+        return await undo(ctx, args)
 
     @command("/title", theme="Sessions")
     async def title(self, ctx: Context, args: str) -> str:
@@ -200,8 +207,3 @@ class Commands(Plugin):
         message_id = f"{command.message_id}:{uuid4().hex}"
         stored = await self.host.receive(replace(command, text=text, message_id=message_id))
         return "Queued." if stored else "It was queued already."
-
-
-def _shortened(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= SAID_CHARS else line[: SAID_CHARS - 1] + "…"

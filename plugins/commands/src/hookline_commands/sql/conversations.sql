@@ -16,3 +16,9 @@ SELECT turn_id FROM messages WHERE session_id = :id ORDER BY seq DESC LIMIT 1;
 SELECT s.model, MAX(CASE WHEN s.id = :id THEN 1 ELSE 0 END) AS here
 FROM sessions s WHERE s.kind = 'chat' AND s.model <> ''
 GROUP BY s.model ORDER BY here DESC, MAX(s.updated) DESC LIMIT :limit;
+
+-- name: turns_said
+SELECT m.text FROM messages m
+WHERE m.session_id = :id AND m.seq IN (
+    SELECT MIN(t.seq) FROM messages t WHERE t.session_id = :id GROUP BY t.turn_id)
+ORDER BY m.seq DESC LIMIT :limit;
