@@ -13,6 +13,7 @@ import sysconfig
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -310,3 +311,117 @@ def source() -> Callable[[Path], Path]:
         return folder
 
     return make
+
+
+FIRST_PARTY_BACKEND = '''\
+"""Builds a package of the clone from its ``pyproject.toml``, without any build tool."""
+
+import tomllib
+import zipfile
+from pathlib import Path
+
+
+def _wheel(folder, code):
+    project = tomllib.loads(Path("pyproject.toml").read_text())["project"]
+    name, version = project["name"], project["version"]
+    module = name.replace("-", "_")
+    info = f"{module}-{version}.dist-info"
+    needs = "".join(f"Requires-Dist: {text}\\n" for text in project.get("dependencies", []))
+    points = "".join(
+        f"[{group}]\\n" + "".join(f"{key} = {value}\\n" for key, value in found.items())
+        for group, found in project.get("entry-points", {}).items()
+    )
+    files = code(module) | {
+        f"{info}/METADATA": f"Metadata-Version: 2.1\\nName: {name}\\nVersion: {version}\\n{needs}",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n",
+        f"{info}/entry_points.txt": points,
+    }
+    files[f"{info}/RECORD"] = "".join(f"{path},,\\n" for path in [*files, f"{info}/RECORD"])
+    wheel = f"{module}-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(Path(folder) / wheel, "w") as archive:
+        for path, text in files.items():
+            archive.writestr(path, text)
+    return wheel
+
+
+def build_wheel(folder, config_settings=None, metadata_directory=None):
+    return _wheel(folder, lambda module: {f"{module}.py": Path(f"{module}.py").read_text()})
+
+
+def build_editable(folder, config_settings=None, metadata_directory=None):
+    return _wheel(folder, lambda module: {f"{module}.pth": f"{Path.cwd()}\\n"})
+'''
+NIMBUS = """\
+[build-system]
+requires = []
+build-backend = "backend"
+backend-path = ["."]
+
+[project]
+name = "hookline-nimbus"
+version = "0.1.0"
+dependencies = ["hookline-mist>=0.1"]
+
+[project.entry-points."hookline.plugins"]
+nimbus = "hookline_nimbus:Thing"
+"""
+MIST = """\
+[build-system]
+requires = []
+build-backend = "backend"
+backend-path = ["."]
+
+[project]
+name = "hookline-mist"
+version = "0.1.0"
+"""
+
+
+@dataclass
+class Place:
+    """A desk at which Hookline has a plugin ``nimbus`` of its own that is not installed."""
+
+    desk: Desk
+
+    @property
+    def clone(self) -> Path:
+        """The folder that Hookline's sources lie in, where there is one."""
+        return self.desk.folder / "clone"
+
+    def core(self, direct: Mapping[str, Any] | None = None) -> None:
+        """Have Hookline's metadata name ``nimbus``, and say where Hookline came from."""
+        info = self.desk.site / f"hookline-{version('hookline')}.dist-info"
+        info.mkdir()
+        needs = "Provides-Extra: nimbus\nRequires-Dist: hookline-nimbus; extra == 'nimbus'\n"
+        head = f"Metadata-Version: 2.1\nName: hookline\nVersion: {version('hookline')}\n"
+        (info / "METADATA").write_text(head + needs)
+        if direct is not None:
+            (info / "direct_url.json").write_text(json.dumps(direct))
+
+    def from_a_clone(self, *, editable: bool) -> None:
+        """Have Hookline installed from a clone with ``nimbus``, which needs a library there."""
+        for folder, text in (("nimbus", NIMBUS), ("lib-mist", MIST)):
+            package = self.clone / "plugins" / folder
+            package.mkdir(parents=True)
+            (package / "pyproject.toml").write_text(text)
+            (package / "backend.py").write_text(FIRST_PARTY_BACKEND)
+            module = f"hookline_{folder.removeprefix('lib-')}"
+            (package / f"{module}.py").write_text(PLUGIN)
+        self.core({"url": self.clone.as_uri(), "dir_info": {"editable": editable}})
+
+    def wheel(self) -> None:
+        """Put the wheel of ``nimbus`` on the shelf."""
+        self.desk.wheel("hookline-nimbus", brings={"hookline.plugins": ["nimbus"]})
+
+
+@pytest.fixture
+def place(uv_env: dict[str, str], tmp_path: Path) -> Place:
+    """A place whose Python has no pip, with uv on PATH."""
+    venv = _make_venv(tmp_path / "venv", "--without-pip")
+    return Place(Desk(venv, tmp_path, dict(uv_env)))
+
+
+@pytest.fixture
+def place_with_pip(tmp_path: Path) -> Place:
+    """A place whose Python has pip, without uv."""
+    return Place(Desk(_make_venv(tmp_path / "venv"), tmp_path, {"PATH": "/usr/bin:/bin"}))

@@ -17,6 +17,7 @@ from .errors import USAGE, Stop
 from .lock import PLUGIN_NAME, Entry
 from .person import say, warn
 from .plan import Plan
+from .sources import resolved
 from .spec import Spec
 from .tools import Tool, choose
 
@@ -38,6 +39,7 @@ def install(job: Job, spec: Spec) -> None:
             USAGE,
         )
     before = look()
+    spec = resolved(spec, before)
     tool = choose(before, job.home)
     plan = tool.plan([spec])
     then = f"Then plugins.lock records {spec.shown}, and the plugins it brings are switched on."
@@ -87,9 +89,9 @@ def usable(dist: Dist) -> Iterator[str]:
 
 
 def _asked_for(spec: Spec, plan: Plan, after: Environment) -> Dist | None:
-    """The dist that ``spec`` stands for: by the tool's word, its name, or its address."""
-    names = [step.key for step in plan.steps if step.asked]
-    names += [spec.name] if spec.name else []
+    """The dist that ``spec`` stands for: by its name, the tool's word, or its address."""
+    names = [spec.name] if spec.name else []
+    names += [step.key for step in plan.steps if step.asked]
     names += [step.key for step in plan.steps if step.source and _is_at(step.source, spec)]
     names += [dist.key for dist in after.dists.values() if dist.url and _is_at(dist.url, spec)]
     return next((after.dists[name] for name in names if name in after.dists), None)

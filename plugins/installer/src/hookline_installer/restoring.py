@@ -9,6 +9,7 @@ from .environment import Environment, look
 from .errors import Stop
 from .lock import Entry
 from .person import say, warn
+from .sources import resolved
 from .spec import Spec, parse, parse_editable
 from .tools import Tool, choose
 
@@ -16,7 +17,7 @@ from .tools import Tool, choose
 def restore(job: Job, lacking: list[Entry], before: Environment) -> None:
     """Reinstall the ``lacking`` entries. What config says of them stays as it is. Raises Stop."""
     tool = choose(before, job.home)
-    found = {entry: spec for entry in lacking if (spec := _resolved(tool, entry)) is not None}
+    found = {entry: spec for entry in lacking if (spec := _resolved(tool, entry, before))}
     if not found:
         raise Stop("nothing was done.")
     specs = list(found.values())
@@ -48,11 +49,12 @@ def is_there(entry: Entry, environment: Environment) -> bool:
     return dist is not None and set(entry.plugins) <= set(dist.plugins)
 
 
-def _resolved(tool: Tool, entry: Entry) -> Spec | None:
+def _resolved(tool: Tool, entry: Entry, before: Environment) -> Spec | None:
     """The spec at its recorded version, or at any if that is gone; None, and why, if neither."""
     try:
         root = Path("/")
         spec = parse_editable(entry.editable, root) if entry.editable else parse(entry.spec, root)
+        spec = resolved(spec, before)
         pinned = spec.pinned(entry.version)
         if pinned != spec and _can(tool, pinned):
             return pinned

@@ -36,7 +36,8 @@ class Spec:
     """One thing to install.
 
     ``text`` is what pip or uv gets; ``name`` is the dist, in its canonical form, where it is known
-    without building; ``path`` is the wheel, archive or folder, if it is one.
+    without building; ``path`` is the wheel, archive or folder, if it is one; ``also`` is what must
+    come along from where no index has it.
     """
 
     text: str
@@ -44,6 +45,7 @@ class Spec:
     path: Path | None = None
     editable: bool = False
     extras: tuple[str, ...] = ()
+    also: tuple[Spec, ...] = ()
 
     @property
     def shown(self) -> str:

@@ -106,6 +106,7 @@ class Uv:
 def choose(environment: Environment, folder: Path) -> Tool:
     """pip if the interpreter has it, else uv. Raises Stop with what to do."""
     uv = shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
+    uv = uv or shutil.which(os.environ.get("UV", ""))  # so `uv run` names itself
     if not environment.has_pip and uv is None:
         raise Stop(_no_tool(environment))
     name = "pip" if environment.has_pip else "uv"
@@ -133,8 +134,9 @@ def _no_tool(environment: Environment) -> str:
 
 def _sorted(specs: Sequence[Spec]) -> list[str]:
     """Editable ones are options; behind ``--`` nothing is one."""
-    options = [word for spec in specs if spec.editable for word in spec.arguments]
-    return [*options, "--", *(spec.text for spec in specs if not spec.editable)]
+    every = list(dict.fromkeys(one for spec in specs for one in (*spec.also, spec)))
+    options = [word for spec in every if spec.editable for word in spec.arguments]
+    return [*options, "--", *(spec.text for spec in every if not spec.editable)]
 
 
 def _sources_of_pip() -> list[str]:
