@@ -11,13 +11,13 @@ from importlib.metadata import PackageNotFoundError, entry_points, metadata
 from typing import Annotated
 
 import typer
-from hookline_hookspecs import CommandError, Configuration, Host
+from hookline_hookspecs import CommandError, Configuration, HooklineError, Host
 
 from .commands import sentences, warn
 from .file import ConfigFile
 
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Install what is missing without asking.")]
 PREFIX = "hookline-"
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Install what is missing without asking.")]
 
 
 class SwitchCommands:
@@ -30,8 +30,7 @@ class SwitchCommands:
     def enable(self, name: str, yes: Yes = False) -> None:
         """Switch a plugin on in config.yaml; install it first if it is one of Hookline's own."""
         if not _is_installed(name):
-            _refuse_drivers(name)
-            _bring(name, yes)  # the installer switches on what it has installed
+            self._bring(name, yes)
             return
         self._switch(name, "true")
         typer.echo(f"{name} is on in {self._file.path}")
@@ -41,59 +40,89 @@ class SwitchCommands:
         if not _is_installed(name):
             with sentences():
                 known = name in self._core.effective()["plugins"]
+            if not known and name in known_plugins():
+                raise CommandError(f"{name} is not installed, so it is off already.")
             if not known:
                 raise CommandError(_no_plugin(name))
         self._switch(name, "false")
         typer.echo(f"{name} is off in {self._file.path}")
+
+    def _bring(self, name: str, yes: bool) -> None:
+        """Install a plugin of Hookline's own, or name the command that does."""
+        from .clone import is_there
+        from .environment import install_command
+
+        _refuse_drivers(name)
+        if name not in known_plugins():
+            raise CommandError(_no_plugin(name))
+        if is_there(f"{PREFIX}{name}"):
+            raise CommandError(f"{name} is no plugin to switch on; Hookline takes it by itself.")
+        if self._has_installer():
+            _hand_over(name, yes)  # the installer switches on what it has installed
+            return
+        raise CommandError(
+            f"{name} is not installed. Install it with\n  {install_command(name)}\n"
+            f"and run `hookline plugins enable {name}` again."
+        )
+
+    def _has_installer(self) -> bool:
+        if not _is_installed("installer"):
+            return False
+        try:
+            return bool(self._core.effective()["plugins"].get("installer"))
+        except HooklineError:
+            return True  # a wrong config takes the command away from nobody
 
     def _switch(self, name: str, value: str) -> None:
         with sentences():
             warn(self._file.set(f"plugins.{name}", value))
 
 
-def _bring(name: str, yes: bool) -> None:
-    """Install the plugin with ``hookline plugins install``, which shows what it does and asks.
-
-    Only a name that Hookline itself gives to a package is installed: on a package index, a
-    misspelt one may be somebody else's.
-    """
-    if name not in own_plugins():
-        raise CommandError(_no_plugin(name))
-    command = ["plugins", "install", f"{PREFIX}{name}"]
-    if not entry_points(group="hookline.plugins", name="installer"):
-        told = f"{sys.executable} -m pip install {PREFIX}{name}"
-        raise CommandError(f"{name} is not installed; install it with: {told}")
+def _hand_over(name: str, yes: bool) -> None:
+    """Install the plugin with ``hookline plugins install``, which shows what it does and asks."""
     if not yes and not sys.stdin.isatty():
         raise CommandError(
-            f"{name} is not installed, and there is no terminal to ask on; install it with: "
-            f"hookline {' '.join(command)} --yes"
+            f"{name} is not installed, and there is no terminal to ask on; this installs it and "
+            f"switches it on: hookline plugins enable {name} --yes"
         )
     typer.echo(f"{name} is not installed yet.")
-    words = [sys.executable, "-P", "-m", "hookline", *command, *(["--yes"] if yes else [])]
-    done = subprocess.run(words, check=False)
+    command = ["plugins", "install", f"{PREFIX}{name}", *(["--yes"] if yes else [])]
+    done = subprocess.run([sys.executable, "-P", "-m", "hookline", *command], check=False)
     if done.returncode:
         raise typer.Exit(done.returncode)
 
 
-def own_plugins() -> set[str]:
-    """The names that follow ``hookline-`` in the packages that the package Hookline names."""
+def known_plugins() -> set[str]:
+    """The names that Hookline itself gives to a package: by its extras, or in its clone.
+
+    Only these are ever installed: on a package index, a misspelt name may be somebody else's.
+    """
+    from .clone import clone
+
     try:
         needed = metadata("hookline").get_all("Requires-Dist") or []
     except PackageNotFoundError:
-        return set()
+        needed = []
     dists = (text.split(";")[0].split("=")[0].strip(" <>~!") for text in needed)
-    return {dist.removeprefix(PREFIX) for dist in dists if dist.startswith(PREFIX)}
+    source = clone()
+    return {dist.removeprefix(PREFIX) for dist in dists if dist.startswith(PREFIX)} | (
+        source.plugins if source else set()
+    )
 
 
 def _no_plugin(name: str) -> str:
     import difflib
 
-    known = own_plugins() | {point.name for point in entry_points(group="hookline.plugins")}
-    near = difflib.get_close_matches(name, sorted(known), 1)
-    hint = f"did you mean {near[0]}? " if near else ""
+    known = known_plugins() | {point.name for point in entry_points(group="hookline.plugins")}
+    near = difflib.get_close_matches(name.removeprefix(PREFIX), sorted(known), 1)
+    if near:
+        return (
+            f"there is no plugin {name}. Did you mean {near[0]}? "
+            "`hookline plugins list` shows those there are."
+        )
     return (
-        f"there is no plugin {name}; {hint}`hookline plugins list` shows those there are, and "
-        "`hookline plugins install SPEC` installs one from where you have it."
+        f"there is no plugin {name}. `hookline plugins list` shows those there are; somebody "
+        "else's is installed first, from where you have it, with `hookline plugins install SPEC`."
     )
 
 

@@ -1,0 +1,323 @@
+"""``plugins enable NAME`` where NAME is not installed and Hookline may not install it itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import stat
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from hookline.testing import Harness
+from hookline_configure import Configure
+
+NEEDS = """\
+Provides-Extra: nimbus
+Provides-Extra: standard
+Requires-Dist: hookline-nimbus; extra == 'nimbus'
+"""
+NIMBUS = """\
+[project]
+name = "hookline-nimbus"
+version = "0.1.0"
+dependencies = ["hookline>=0.1", "hookline-mist>=0.1", "typer"]
+
+[project.entry-points."hookline.plugins"]
+nimbus = "hookline_nimbus:Nimbus"
+"""
+MIST = '[project]\nname = "hookline-mist"\nversion = "0.1.0"\n'
+RECEIPT = """\
+[tool]
+requirements = [
+    { name = "hookline", extras = ["standard"] },
+    { name = "acme-thing", specifier = ">=2" },
+]
+
+[tool.options]
+find-links = ["file:///shelf"]
+"""
+
+
+@dataclass
+class Environment:
+    """An environment that this process believes to run in. ``prefix`` is its folder."""
+
+    prefix: Path
+    site: Path
+    bin: Path
+    home: Path
+    run: Callable[[str], str]
+
+    @property
+    def python(self) -> str:
+        """The interpreter."""
+        return str(self.prefix / "bin" / "python")
+
+    def has(self, *programs: str) -> None:
+        """Put programs on PATH."""
+        for name in programs:
+            (self.bin / name).write_text("#!/bin/sh\n")
+            (self.bin / name).chmod(stat.S_IRWXU)
+
+    def config(self, uv: str = "") -> None:
+        """Make it a virtual environment, of uv if there is a version."""
+        text = "home = /usr/bin\n" + (f"uv = {uv}\n" if uv else "")
+        (self.prefix / "pyvenv.cfg").write_text(text)
+
+    def from_clone(self, *, editable: bool = True) -> Path:
+        """Have Hookline installed from a clone; return its folder."""
+        root = self.prefix.parent / "my clone"
+        for folder, text in (("nimbus", NIMBUS), ("lib-mist", MIST)):
+            (root / "plugins" / folder).mkdir(parents=True)
+            (root / "plugins" / folder / "pyproject.toml").write_text(text)
+        (info,) = self.site.glob("hookline-*.dist-info")
+        direct = {"url": root.as_uri(), "dir_info": {"editable": editable}}
+        (info / "direct_url.json").write_text(json.dumps(direct))
+        return root
+
+    def refusal(self, words: str = "plugins enable nimbus") -> str:
+        """What the command says; nothing has been switched."""
+        before = (self.home / "config.yaml").read_text()
+        told = self.run(words)
+        assert (self.home / "config.yaml").read_text() == before
+        return told
+
+    def command(self) -> list[str]:
+        """The words of the command that is named."""
+        line = self.refusal().splitlines()[1]
+        assert line.startswith("  ")
+        return shlex.split(line)
+
+
+@pytest.fixture
+def here(
+    harness: Callable[..., Harness], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Environment:
+    """An environment without uv, pip and pipx, whose Hookline has a plugin ``nimbus``."""
+    made = harness(Configure)
+    made.home.mkdir(parents=True, exist_ok=True)
+    (made.home / "config.yaml").write_text("plugins: {installer: false}\n")
+
+    def run(words: str) -> str:
+        done = made.cli(words)
+        assert done.exit_code == 2
+        assert done.stdout == ""
+        return done.stderr
+
+    prefix, site, programs = (tmp_path / name for name in ("env", "site", "bin"))
+    for folder in (prefix, site, programs):
+        folder.mkdir()
+    info = site / f"hookline-{version('hookline')}.dist-info"
+    info.mkdir()
+    head = f"Metadata-Version: 2.1\nName: hookline\nVersion: {version('hookline')}\n"
+    (info / "METADATA").write_text(head + NEEDS)
+    monkeypatch.syspath_prepend(site)
+    monkeypatch.setattr(sys, "prefix", str(prefix))
+    monkeypatch.setattr(sys, "executable", str(prefix / "bin" / "python"))
+    monkeypatch.setattr("os.environ", {"PATH": str(programs)})
+    monkeypatch.setitem(sys.modules, "pip", None)
+    found = Environment(prefix, site, programs, made.home, run)
+    found.config()
+    return found
+
+
+@pytest.fixture
+def with_pip(here: Environment, monkeypatch: pytest.MonkeyPatch) -> Environment:
+    """The same with pip."""
+    monkeypatch.delitem(sys.modules, "pip")
+    (here.site / "pip.py").touch()
+    return here
+
+
+def test_a_virtual_environment_with_pip(with_pip: Environment) -> None:
+    assert with_pip.command() == [with_pip.python, "-m", "pip", "install", "hookline-nimbus"]
+    assert with_pip.refusal().splitlines() == [
+        "hookline: nimbus is not installed. Install it with",
+        f"  {with_pip.python} -m pip install hookline-nimbus",
+        "and run `hookline plugins enable nimbus` again.",
+    ]
+
+
+def test_a_virtual_environment_without_pip(here: Environment) -> None:
+    start = [here.python, "-m", "ensurepip", "&&"]
+    assert here.command() == [*start, here.python, "-m", "pip", "install", "hookline-nimbus"]
+    here.has("uv")
+    assert here.command()[:3] == ["uv", "pip", "install"]
+
+
+def test_a_virtual_environment_of_uv(with_pip: Environment) -> None:
+    with_pip.config(uv="0.13.9")
+    assert with_pip.command()[0] == with_pip.python
+    with_pip.has("uv")
+    wanted = ["uv", "pip", "install", "--python", with_pip.python, "hookline-nimbus"]
+    assert with_pip.command() == wanted
+
+
+def test_uv_run_knows_a_uv_that_is_not_on_the_path(here: Environment) -> None:
+    own = here.prefix / "uv"
+    own.write_text("#!/bin/sh\n")
+    own.chmod(stat.S_IRWXU)
+    os.environ["UV"] = str(own)
+    here.config(uv="0.13.9")
+    assert here.command()[0] == str(own)
+
+
+def test_uv_tool_keeps_what_its_environment_holds(here: Environment) -> None:
+    (here.prefix / "uv-receipt.toml").write_text(RECEIPT)
+    assert here.command() == [
+        *("uv", "tool", "install", "--find-links", "file:///shelf", "hookline[standard]"),
+        *("--with", "acme-thing>=2", "--with", "hookline-nimbus"),
+    ]
+
+
+def test_pipx_takes_its_own_name_of_the_environment(here: Environment) -> None:
+    metadata = {"main_package": {"package": "hookline", "pip_args": ["--find-links", "/my shelf"]}}
+    (here.prefix / "pipx_metadata.json").write_text(json.dumps(metadata))
+    given = "--pip-args=--find-links '/my shelf'"
+    assert here.command() == ["pipx", "inject", given, "env", "hookline-nimbus"]
+
+
+def test_a_python_of_the_system_is_not_changed(
+    with_pip: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "base_prefix", sys.prefix)
+    (with_pip.prefix / "EXTERNALLY-MANAGED").touch()
+    (with_pip.prefix / "pyvenv.cfg").unlink()
+    monkeypatch.setattr(sysconfig, "get_path", lambda *_, **__: str(with_pip.prefix))
+    told = with_pip.refusal()
+    assert f"{with_pip.python} -m venv ~/.hookline-env && ~/.hookline-env/bin/pip install" in told
+    with_pip.has("pipx")
+    assert "pipx install 'hookline[standard]' && pipx inject hookline hookline" in (
+        with_pip.refusal()
+    )
+    with_pip.has("uv")
+    assert "uv tool install 'hookline[standard]' --with hookline-nimbus" in with_pip.refusal()
+
+
+def test_a_clone_that_uv_keeps_in_step(here: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = here.from_clone()
+    here.has("uv")
+    shutil.copytree(here.prefix, root / ".venv")
+    monkeypatch.setattr(sys, "prefix", str(root / ".venv"))
+    (root / ".venv" / "pyvenv.cfg").write_text("uv = 0.13.9\n")
+    wanted = ["uv", "sync", "--project", str(root), "--all-packages", "--inexact"]
+    assert here.command() == wanted
+
+
+@pytest.mark.parametrize("editable", [True, False])
+def test_a_clone_with_pip_brings_what_the_plugin_needs_of_it(
+    with_pip: Environment, editable: bool
+) -> None:
+    root = with_pip.from_clone(editable=editable)
+    option = ["-e"] if editable else []
+    assert with_pip.command() == [
+        *(with_pip.python, "-m", "pip", "install"),
+        *(*option, str(root / "plugins" / "lib-mist"), *option, str(root / "plugins" / "nimbus")),
+    ]
+
+
+def test_a_clone_in_another_environment_of_uv(here: Environment) -> None:
+    root = here.from_clone()
+    here.config(uv="0.13.9")
+    here.has("uv")
+    assert here.command()[:5] == ["uv", "pip", "install", "--python", here.python]
+    assert here.command()[-1] == str(root / "plugins" / "nimbus")
+
+
+def test_a_plugin_that_only_the_clone_knows(with_pip: Environment) -> None:
+    root = with_pip.from_clone()
+    new = root / "plugins" / "squall"
+    new.mkdir()
+    (new / "pyproject.toml").write_text(NIMBUS.replace("nimbus", "squall"))
+    told = with_pip.refusal("plugins enable squall")
+    assert str(new) in shlex.split(told.splitlines()[1])
+
+
+@pytest.mark.parametrize("name", ["nimbsu", "Nimbus", "hookline-nimbus"])
+def test_a_misspelt_name_gets_only_names_that_exist(with_pip: Environment, name: str) -> None:
+    told = with_pip.refusal(f"plugins enable {name}")
+    assert "Did you mean nimbus?" in told
+    assert "install" not in told
+
+
+def test_a_name_that_is_near_none_is_not_installed_either(with_pip: Environment) -> None:
+    told = with_pip.refusal("plugins enable xylophone")
+    assert "there is no plugin xylophone." in told
+    assert "install xylophone" not in told
+    assert "hookline-xylophone" not in told
+
+
+def test_what_is_not_installed_is_off_already(here: Environment) -> None:
+    assert "nimbus is not installed, so it is off already." in here.refusal(
+        "plugins disable nimbus"
+    )
+
+
+def test_what_is_no_plugin_is_said_so(here: Environment) -> None:
+    (here.site / "hookline_nimbus-1.dist-info").mkdir()
+    (here.site / "hookline_nimbus-1.dist-info" / "METADATA").write_text("Name: hookline-nimbus\n")
+    assert "nimbus is no plugin to switch on" in here.refusal()
+
+
+def _wheel(shelf: Path, name: str, number: str, metadata: str, points: str) -> None:
+    module, info = name.replace("-", "_"), f"{name.replace('-', '_')}-{number}.dist-info"
+    files = {
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {number}\n{metadata}",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{info}/entry_points.txt": points,
+    }
+    files[f"{info}/RECORD"] = "".join(f"{path},,\n" for path in [*files, f"{info}/RECORD"])
+    shelf.mkdir(exist_ok=True)
+    with zipfile.ZipFile(shelf / f"{module}-{number}-py3-none-any.whl", "w") as archive:
+        for path, text in files.items():
+            archive.writestr(path, text)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", ["uv", "pipx"])
+def test_the_command_that_is_named_installs_it_for_real(program: str, tmp_path: Path) -> None:
+    """Hookline's own code is seen through a ``.pth``; its package is an empty wheel."""
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is not here")
+    shelf, programs = tmp_path / "shelf", tmp_path / "bin"
+    script = "[console_scripts]\nhookline = hookline.__main__:main\n"
+    _wheel(shelf, "hookline", version("hookline"), NEEDS, script)
+    _wheel(shelf, "hookline-nimbus", "1", "", "")
+    env = {
+        **{name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ},
+        "HOME": str(tmp_path),
+        "HOOKLINE_HOME": str(tmp_path / "home"),
+        "HOOKLINE_PLUGINS__INSTALLER": "false",
+        "UV_OFFLINE": "1",
+        "UV_TOOL_DIR": str(tmp_path / "tools"),
+        "UV_TOOL_BIN_DIR": str(programs),
+        "PIPX_HOME": str(tmp_path / "tools"),
+        "PIPX_BIN_DIR": str(programs),
+        "PIPX_DEFAULT_PYTHON": sys.executable,
+    }
+
+    def run(*words: str | Path, code: int = 0) -> str:
+        done = subprocess.run(words, env=env, capture_output=True, text=True)
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stderr
+
+    if program == "uv":
+        run("uv", "tool", "install", "--python", sys.executable, "--no-index",
+            "--find-links", shelf, "hookline[standard]")  # fmt: skip
+    else:
+        run("pipx", "install", f"--pip-args=--no-index --find-links {shelf}", "hookline[standard]")
+    (site,) = (tmp_path / "tools").rglob("site-packages")
+    here = sysconfig.get_path("purelib")
+    (site / "here.pth").write_text(f"import site; site.addsitedir({here!r})\n")
+    told = run(programs / "hookline", "plugins", "enable", "nimbus", code=2)
+    run("sh", "-c", told.splitlines()[1])
+    assert list(site.glob("hookline_nimbus-*.dist-info"))
