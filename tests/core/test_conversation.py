@@ -32,6 +32,8 @@ from hookline_hookspecs import (
 )
 from hookline_hookspecs.plugin import NoConfig
 
+from .conftest import Clock
+
 Make = Callable[..., Any]
 INTERRUPTED = "Interrupted: "
 
@@ -434,6 +436,48 @@ def test_a_question_survives_a_restart(harness: Make, tmp_path: Path) -> None:
     h = harness(Asks, home=tmp_path / "one", model=["thanks"])
     h.send("1")
     assert h.model.last.messages[-1].text == "Red"
+
+
+@pytest.mark.parametrize(("early", "meant"), [(True, "1"), (False, "Red")])
+async def test_a_number_from_before_the_question_was_delivered_answers_nothing(
+    harness: Make, clock: Clock, early: bool, meant: str
+) -> None:
+    h = harness(Asks, model=[[calls("clarify", question="Which?")], "thanks"])
+    await h.aopen()
+    sending, arrived, send = asyncio.Event(), asyncio.Event(), h.channel.send
+
+    async def slow(reply: Reply) -> str:
+        sending.set()
+        await arrived.wait()
+        return str(await send(reply))
+
+    h.channel.send = slow
+    await h.channel.say("paint it", received=clock.now())
+    await sending.wait()
+    at = clock.now()
+    clock.ahead += 5
+    arrived.set()
+    await h.channel.replies(1)
+    await h.runtime.finish_background(5)
+    await h.channel.say("1", received=at if early else clock.now())
+    await h.channel.replies(2)
+    assert h.model.last.messages[-1].text == meant
+
+
+async def test_a_number_that_comes_while_the_question_is_on_its_way_answers_nothing(
+    harness: Make, clock: Clock
+) -> None:
+    h = harness(Asks, model=[[calls("clarify", question="Which?")], "thanks"])
+    await h.aopen()
+    h.channel.fail = 1
+    await h.channel.say("paint it", received=clock.now())
+    async with asyncio.timeout(20):
+        while h.channel.fail:
+            await asyncio.sleep(0.01)
+    clock.ahead += 5
+    await h.channel.say("1", received=clock.now())
+    await h.channel.replies(2)
+    assert h.model.last.messages[-1].text == "1"
 
 
 async def test_a_reply_that_asks_carries_its_choices(harness: Make) -> None:

@@ -14,9 +14,10 @@ _IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 async def message_blocks(ctx: TurnContext, inbound: Inbound) -> list[Block]:
     """The user message of a turn; a number that answers the open question becomes its choice."""
-    unseen = 0 < inbound.received < ctx.state.last_used  # it was sent before the question was asked
-    text = _chosen(None if unseen else ctx.state.question, inbound.text)
-    texts, images = [text] if text else [], []
+    journal, question = ctx.engine.journal, ctx.state.question
+    if question and 0 < inbound.received < await journal.last_delivery(ctx.state.record.id):
+        question = None  # the message was on its way before the question was there to be read
+    texts, images = [text] if (text := _chosen(question, inbound.text)) else [], []
     for item in inbound.attachments:
         if isinstance(item, Audio):
             texts.append(await _transcribe(ctx, item))
@@ -57,11 +58,8 @@ async def _transcribe(ctx: TurnContext, audio: Audio) -> str:
 
 def _chosen(question: Question | None, text: str) -> str:
     """The choice that a number stands for while a question is open, else ``text``."""
-    number = text.strip().rstrip(".")
-    if question is None or not question.choices or not number.isdecimal() or len(number) > 9:
-        return text
-    choices = (*question.choices, "Other")
-    return choices[int(number) - 1] if 0 < int(number) <= len(choices) else text
+    numbered = enumerate((*question.choices, "Other"), 1) if question and question.choices else ()
+    return {str(n): choice for n, choice in numbered}.get(text.strip().rstrip("."), text)
 
 
 def _file_line(item: Attachment) -> str:

@@ -298,7 +298,11 @@ class Journal:
 
     def close_reply(self, reply_id: str, state: str, delivered_id: str | None = None) -> Awaitable[int]:
         """Mark a reply as ``sent`` or ``failed``; nobody sends it again."""
-        return self._do("close_outbox", id=reply_id, state=state, delivered_id=delivered_id)
+        return self._do("close_outbox", id=reply_id, state=state, delivered_id=delivered_id, now=clock.now())
+
+    async def last_delivery(self, session_id: str) -> float:
+        """When the reply of the session's last turn was sent, Unix time; 0 if that is not known."""
+        return max([0.0, *[float(row["at"]) for row in await self._rows("last_delivery", session_id=session_id)]])
 
 
 _INBOX = ("channel", "message_id", "chat_id", "session_id")

@@ -127,8 +127,16 @@ WHERE id = :id AND state IN ('pending', 'sending') AND (owner IS NULL OR owner =
 UPDATE outbox SET state = 'pending', due = :due, owner = :owner WHERE id = :id;
 
 -- name: close_outbox!
-UPDATE outbox SET state = :state, delivered_id = COALESCE(:delivered_id, delivered_id)
+-- Once it is sent, due is when that was.
+UPDATE outbox SET state = :state, due = :now, delivered_id = COALESCE(:delivered_id, delivered_id)
 WHERE id = :id;
+
+-- name: last_delivery
+-- When the reply of the session's last turn was sent; far in the future while a network waits for it.
+SELECT CASE WHEN state IN ('sent', 'failed') THEN due
+            WHEN channel = 'terminal' THEN 0.0 ELSE 1e18 END AS at
+FROM outbox WHERE session_id = :session_id AND turn_id IS NOT NULL
+ORDER BY created DESC, id DESC LIMIT 1;
 
 -- name: open_outbox
 SELECT * FROM outbox WHERE state IN ('pending', 'sending') AND channel = :channel
