@@ -18,7 +18,7 @@ from .config.document import Document
 from .engine import Engine
 from .home import environment
 from .plugins.discovery import hooks_of
-from .plugins.loader import Plugins
+from .plugins.loader import Loading, Plugins
 from .sessions.manager import Sessions
 from .sessions.prompt import tool_json
 
@@ -51,18 +51,8 @@ class CoreInspection:
 
     async def plugins(self) -> list[dict[str, Any]]:
         """Every plugin that config names, and those of the standard set that are installed."""
-        return [
-            {
-                "name": name,
-                "kind": "standard" if one.entry.standard else "third-party",
-                "state": one.state,
-                "reason": one.reason,
-                "hooks": hooks_of(one.plugin) if one.plugin else [],
-                "warnings": one.warnings,
-            }
-            for name, one in self._plugins.loadings.items()
-            if one.entry.named or one.state != "off" or one.reason
-        ]
+        loadings = self._plugins.loadings.items()
+        return [_row(name, one) for name, one in loadings if one.entry.named or one.state != "off" or one.reason]
 
     def plugin_problems(self) -> list[str]:
         """Plugins that are not on although they should be, and settings nobody knows."""
@@ -75,12 +65,9 @@ class CoreInspection:
         if loading is None:
             return {}
         plugin, settings = loading.plugin, effective(self._engine.loaded).get("plugins", {})
-        return {
-            "tools": [(tool.name, tool_json(tool.schema)) for tool in loading.tools],
-            "commands": [command.name for command in loading.commands],
-            "settings": settings.get(name, {}),
-            "schema": _schema(plugin.config_class) if plugin else {},
-        }
+        tools = [(tool.name, tool_json(tool.schema)) for tool in loading.tools]
+        commands, schema = [one.name for one in loading.commands], _schema(plugin.config_class) if plugin else {}
+        return {"tools": tools, "commands": commands, "settings": settings.get(name, {}), "schema": schema}
 
     def store_location(self) -> str:
         """Where the data is."""
@@ -151,6 +138,12 @@ def _problems(plugins: Plugins) -> tuple[list[str], list[str]]:
     failed = [one for one in loadings if one.state in ("failed", "missing")]
     off = [f"plugin {one.entry.name} is not on: {one.reason}" for one in failed]
     return off, [warning for one in loadings for warning in one.warnings]
+
+
+def _row(name: str, one: Loading) -> dict[str, Any]:
+    kind, hooks = "standard" if one.entry.standard else "third-party", hooks_of(one.plugin) if one.plugin else []
+    told = {"state": one.state, "reason": one.reason, "hooks": hooks, "warnings": one.warnings}
+    return {"name": name, "kind": kind, **told}
 
 
 def _schema(kind: Any) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from hookline_hookspecs.events import Verdict
 from hookline_hookspecs.hooks import GUARDS
 
 from ..bus.deadline import drive, finish
-from ..bus.implementation import AroundFault, Implementation, PluginRefused, describe, is_fault
+from ..bus.implementation import AroundFault, Implementation, PluginRefused, describe, expect_fault, is_fault
 from ..bus.registration import Deadlines, Registry
 from ..bus.shapes import listed, mistake_in, wrong_type
 from ..bus.signals import SignalHub
@@ -172,8 +172,7 @@ class Bus(Registry):
             except PluginRefused:
                 raise
             except BaseException as error:
-                if not is_fault(error):
-                    raise
+                expect_fault(error)
                 self._record_failure(impl, None, error)
 
     def registered(self, kind: type[E]) -> list[tuple[str, E]]:
@@ -250,8 +249,7 @@ class Bus(Registry):
             if result is not None and kinds:
                 failure = self._mistake_in(impl, result, kinds)
         except BaseException as error:
-            if not is_fault(error):
-                raise
+            expect_fault(error)
             result, failure = None, error
         if failure is not None:
             self._record_failure(impl, ctx, failure)
@@ -280,8 +278,7 @@ class Bus(Registry):
                 return made
             raise wrong_type(made, "middleware: async def mw(event, call_next)")
         except BaseException as error:
-            if not is_fault(error):
-                raise
+            expect_fault(error)
             self._record_failure(impl, ctx, error)
             raise AroundFault(impl, error) from error
 

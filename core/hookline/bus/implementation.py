@@ -62,6 +62,12 @@ def is_fault(error: BaseException) -> bool:
     return not isinstance(error, KeyboardInterrupt)
 
 
+def expect_fault(error: BaseException) -> None:
+    """Raise ``error`` again if it must propagate."""
+    if not is_fault(error):
+        raise error
+
+
 def words(error: BaseException) -> str:
     """Return ``str(error)``, cleaned for storage, without secrets; empty if ``str`` fails."""
     try:

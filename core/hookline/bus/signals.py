@@ -13,7 +13,7 @@ import blinker
 from hookline_hookspecs import PluginFailure
 
 from ..bus.deadline import plugin_task
-from ..bus.implementation import describe, is_fault
+from ..bus.implementation import describe, expect_fault
 from ..bus.watchdog import PluginCode, Watchdog
 from ..tasks import BackgroundTasks
 
@@ -73,8 +73,7 @@ class SignalHub:
                     task = plugin_task(result, self._watchdog, work)
                     self._tasks.keep(task).add_done_callback(partial(_done, work))
             except BaseException as error:
-                if not is_fault(error):
-                    raise
+                expect_fault(error)
                 _warn(work, error)
             finally:
                 self._calling.discard(receiver)

@@ -192,11 +192,7 @@ def _empty_group(name: str) -> Any:
 def _registered(runtime: Runtime, plugin: str, words: Sequence[str]) -> Any:
     """Return what a plugin that is set up registers under these words."""
     found: dict[str, Any] = {}
-
-    def note(name: str, command: Any, **_help: str) -> None:
-        found[name] = command
-
-    runtime.bus.gather("register_cli", lambda _: note, plugin)
+    runtime.bus.gather("register_cli", lambda _: lambda name, command, **_help: found.update({name: command}), plugin)
     depth = next(n for n in range(len(words), 0, -1) if " ".join(words[:n]) in found)
     command = _build(words[depth - 1], found[" ".join(words[:depth])], "")
     for word in words[depth:]:

@@ -66,15 +66,9 @@ def provider_settings(loaded: Loaded, provider: str) -> tuple[str, ProviderSetti
     key = (section.api_key and section.api_key.get_secret_value()) or loaded.env.get(key_env)
     if not key and (address or (preset and not key_env)):
         key = NO_KEY
-    return driver, ProviderSettings(
-        name=provider,
-        base_url=address or (preset.base_url if preset else None),
-        api_key=key or "",
-        headers=section.headers,
-        options=section.model_extra or {},
-        key_env=key_env,
-        home=loaded.path.parent,
-    )
+    base_url, options = address or (preset.base_url if preset else None), section.model_extra or {}
+    home = loaded.path.parent
+    return driver, ProviderSettings(provider, base_url, key or "", section.headers, options, key_env, home)
 
 
 def absent_drivers(loaded: Loaded) -> Iterator[str]:

@@ -69,11 +69,14 @@ class Dispatcher:
 
     async def answer_stored(self, inbound: Inbound, inbox_id: str) -> None:
         """Work on a stored message of a channel and deliver the reply."""
+        if self._outbox.channels.get(inbound.channel) is not None:
+            self._outbox.direct[inbox_id] = ""
         try:
             turn = await self._process(inbound, inbox_id, "ask")
-            await self._outbox.deliver(inbound.channel, inbound.chat_id)
+            await self._outbox.deliver(inbound.channel, inbound.chat_id, turn=turn)
             self.after_reply(turn)
         finally:
+            self._outbox.direct.pop(inbox_id, None)
             self.in_hand.discard(inbox_id)
             self._engine.bus.signals.send("settled", inbound)
 
@@ -201,7 +204,10 @@ class Dispatcher:
             if state.pending.rerun is None:
                 return await self.close(ctx, inbound, inbox_id, "command", said)
             inbound, state.pending.rerun = state.pending.rerun, None
-        return await self._run(ActiveTurn.begin(state, inbound, inbox_id, mode))
+        turn = ActiveTurn.begin(state, inbound, inbox_id, mode)
+        if inbox_id in self._outbox.direct:
+            turn.direct, self._outbox.direct[inbox_id] = True, turn.id
+        return await self._run(turn)
 
     async def _run(self, turn: ActiveTurn) -> ActiveTurn:
         state = turn.state

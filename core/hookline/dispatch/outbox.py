@@ -14,6 +14,7 @@ from hookline_hookspecs import Channel, Reply, Session, crash, message_ids
 from .. import clock
 from ..bus.implementation import describe
 from ..engine import Engine
+from ..sessions.state import ActiveTurn
 from ..store.codec import reply_from_json
 
 log = logging.getLogger("hookline.channels")
@@ -63,6 +64,8 @@ class Outbox:
 
     engine: Engine
     channels: Channels
+    direct: dict[str, str] = field(default_factory=dict)
+    """Of messages that are worked on: the inbox id, and the id of the turn that delivers its reply."""
     _locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = field(default_factory=WeakValueDictionary)
     _retrying: set[tuple[str, str]] = field(default_factory=set)
 
@@ -72,20 +75,26 @@ class Outbox:
         chats = {r["chat_id"] for r in rows if (channel, r["chat_id"]) not in self._locks}
         await asyncio.gather(*[self.deliver(channel, chat) for chat in chats])
 
-    async def deliver(self, channel_name: str, chat_id: str, *, again: bool = False) -> None:
+    async def deliver(
+        self, channel_name: str, chat_id: str, *, again: bool = False, turn: ActiveTurn | None = None
+    ) -> None:
         """Send what waits for a chat, in order; return when all is sent or a retry is scheduled.
 
-        A reply that is not due yet is left alone, unless this is the retry that waited for it.
+        A reply that is not due yet is left alone, unless this is the retry that waited for it. The
+        reply that ``turn`` has claimed is alone and sent from memory; so nobody else may send it.
         """
         channel = self.channels.get(channel_name)
         if channel is None:
             return
         async with self._locks.setdefault((channel_name, chat_id), asyncio.Lock()):
-            rows = await self.engine.journal.open_outbox(channel_name)
-            rows = [row for row in rows if row["chat_id"] == chat_id]
+            rows = [turn.outcome.claimed] if turn is not None and turn.outcome.claimed else []
+            if not rows:
+                rows = await self.engine.journal.open_outbox(channel_name)
+                others = {id_ for id_ in self.direct.values() if turn is None or id_ != turn.id}
+                rows = [row for row in rows if row["chat_id"] == chat_id and row["turn_id"] not in others]
             for number, row in enumerate(rows):
                 if await self.engine.node.may_claim(row["owner"]):
-                    if (wait := await self._send(channel, row, again)) is None:
+                    if (wait := await self._send(channel, row, again, turn)) is None:
                         continue
                     if channel.network:
                         self._retry_later(channel_name, chat_id, wait)
@@ -108,13 +117,15 @@ class Outbox:
 
         self.engine.background.start(retry())
 
-    async def _send(self, channel: Channel, row: Mapping[str, Any], again: bool) -> float | None:
+    async def _send(
+        self, channel: Channel, row: Mapping[str, Any], again: bool, turn: ActiveTurn | None
+    ) -> float | None:
         """Attempt one delivery; None when the reply is done with, else seconds to the next."""
         journal = self.engine.journal
         due = float(row["due"]) - clock.now()
         if channel.network and row["attempts"] and due > 0 and not again:
             return due
-        if not await journal.claim("claim_outbox", row["id"], row["owner"]):
+        if row["state"] != "claimed" and not await journal.claim("claim_outbox", row["id"], row["owner"]):
             return 1.0  # another process has just claimed it: the chat's later replies wait
         reply = replace(_reply(row), repeated=row["state"] == "sending")
         try:
@@ -130,7 +141,8 @@ class Outbox:
             await journal.postpone_reply(reply.id, due, keep=channel.network)
             return wait
         crash.point("after-send")
-        await journal.close_reply(reply.id, "sent", ids[-1] if ids else None)
+        closed = journal.close_reply(reply.id, "sent", ids[-1] if ids else None)
+        turn.track_write(closed) if turn is not None else await closed
         self.engine.bus.signals.send("reply_sent", replace(reply, delivered=ids))
         return None
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from hookline_hookspecs import Session, Step, Storage, Tool, Turn
 from hookline_hookspecs.host import Channel, Context, Http, Paths, ServiceType
@@ -86,8 +86,7 @@ class PluginServices:
 
     def get(self, protocol: ServiceType[T]) -> T | None:
         """The service, or None."""
-        found: T | None = self._offered.get(protocol)
-        return found
+        return cast("T | None", self._offered.get(protocol))
 
     def add(self, protocol: ServiceType[T], service: T) -> None:
         """Offer ``service`` beside those of other plugins."""

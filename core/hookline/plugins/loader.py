@@ -18,7 +18,7 @@ from hookline_hookspecs import Command, Plugin, Tool
 from hookline_hookspecs.parts import COMMAND_MARK
 from hookline_hookspecs.tools import TOOL_MARK
 
-from ..bus.implementation import PluginRefused, describe, is_fault, place_of, words
+from ..bus.implementation import PluginRefused, describe, expect_fault, place_of, words
 from ..config import PluginEntry, SettingsError, validate_settings
 from ..dispatch.commands import Commands
 from ..dispatch.outbox import Channels
@@ -91,8 +91,7 @@ class Plugins:
             self._register_parts(loading)
             loading.state = "on"
         except BaseException as error:
-            if not is_fault(error):
-                raise
+            expect_fault(error)
             known = isinstance(error, (PluginRefused, SettingsError))
             reason = words(error) if known else describe(error) + place_of(error)
             self._fail(loading, reason, error)
@@ -143,11 +142,8 @@ class Plugins:
                 continue
             names = [n for n in loading.plugin.requires if self.state(n) != "on"]
             if names:
-                yield (
-                    loading,
-                    f"it needs plugin {', '.join(names)}; switch it on in config.yaml "
-                    f"(hookline plugins enable {names[0]})",
-                )
+                told = f"it needs plugin {', '.join(names)}; switch it on in config.yaml"
+                yield loading, f"{told} (hookline plugins enable {names[0]})"
 
     def _fail(self, loading: Loading, reason: str, error: BaseException | None) -> None:
         """Unregister all of a plugin and keep the reason."""
@@ -175,8 +171,7 @@ class Plugins:
                 await bus.attempt(impl, None, loading.host)
                 await asyncio.sleep(0)  # Tasks it has spawned start, so that they can clean up.
             except BaseException as error:
-                if not is_fault(error):
-                    raise
+                expect_fault(error)
                 await self._undo(loading)
                 reason = describe(error, impl.deadline)
                 self._fail(loading, f"setup: {reason}", error)
@@ -197,8 +192,7 @@ class Plugins:
                 try:
                     await bus.attempt(impl, None, loading.host)
                 except BaseException as error:
-                    if not is_fault(error):
-                        raise
+                    expect_fault(error)
                     reason = describe(error, impl.deadline)
                     log.warning("plugin %s failed in teardown: %s", impl.plugin, reason)
         for name in names:

@@ -50,6 +50,8 @@ class Sessions:
         self._engine = engine
         self._states: OrderedDict[str, SessionState] = OrderedDict()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._last: WeakValueDictionary[tuple[str, str], SessionState] = WeakValueDictionary()
+        """Where a chat's last message led; the store says whether that is still its session."""
         # However old these are, the next message does not end them.
         self._reopened: set[str] = set()
 
@@ -68,10 +70,15 @@ class Sessions:
         journal, summary = self._engine.journal, None
         inherited: tuple[Origin, ...] = ()
         chat = (inbound.channel, inbound.chat_id)
-        session_id = inbound.session_id or await journal.active_session(*chat) or new_session_id()
+        last = self._last.get(chat)
+        session_id = inbound.session_id or (last.record.id if last else await journal.active_session(*chat))
+        session_id = session_id or new_session_id()
         while True:
             async with self.own(session_id):
                 row = await journal.session_for_owner(session_id, stem(session_id), inbound)
+                if row["id"] is not None and not inbound.session_id and row["active"] != session_id:
+                    session_id = row["active"] or new_session_id()
+                    continue
                 if row["id"] is None:
                     record = Session(session_id, *chat, None, clock.now())
                     state = await self.create(record, summary=summary)
@@ -85,6 +92,8 @@ class Sessions:
                     session_id, summary = following, row["summary"]
                     inherited = (await self._read(row)).origins() if summary else ()
                     continue
+                if not inbound.session_id:
+                    self._last[chat] = state
                 state.flags.recovered |= not row["left_over"]
                 yield state, bool(row["known"])
                 return

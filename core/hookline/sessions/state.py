@@ -82,7 +82,7 @@ class Pending:
     creating: Statement | None = None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True, eq=False)
 class SessionState:
     """A session as this process holds it.
 
@@ -134,13 +134,17 @@ class SessionState:
 
 @dataclass(slots=True)
 class Outcome:
-    """What a turn came to; ``stop`` is empty until it has ended."""
+    """What a turn came to; ``stop`` is empty until it has ended.
+
+    ``claimed`` is the stored row of a reply that is to be sent from memory.
+    """
 
     reply: str = ""
     question: Question | None = None
     stop: Stop = ""
     error: Failure | None = None
     sent: Reply | None = None
+    claimed: Mapping[str, Any] | None = None
 
 
 @dataclass(slots=True)
@@ -150,6 +154,7 @@ class ActiveTurn:
     ``mode`` says who answers an Ask: ``ask`` a person, ``yes`` nobody has to, ``no`` nobody can.
     ``max_calls`` limits the model calls and ends the turn there; 0 follows the config. ``streamed``
     is what has come of the response under way, with an empty piece for what is no text of it.
+    ``direct`` is True if who began the turn delivers its reply at once.
     """
 
     id: str
@@ -160,6 +165,7 @@ class ActiveTurn:
     model: str
     max_calls: int = 0
     resumed: bool = False
+    direct: bool = False
     blocks: tuple[ContextBlock, ...] = ()
     entries: list[Entry] = field(default_factory=list)
     results: list[ToolResult] = field(default_factory=list)

@@ -37,12 +37,9 @@ def readable(what: str, read: Callable[[], T], otherwise: T) -> T:
 
 def stored_message(row: Mapping[str, Any]) -> Message:
     """The message of a row with ``seq``, ``role``, ``body`` and ``context``, or a sentence in its place."""
-
-    def read() -> Message:
-        return Message.from_dict(json.loads(row["body"]), row["context"] or "")
-
     lost = Message("assistant" if row["role"] == "assistant" else "user", (UNREADABLE,))
-    return readable(f"message {row['seq']} of turn {row['turn_id']}", read, lost)
+    what = f"message {row['seq']} of turn {row['turn_id']}"
+    return readable(what, lambda: Message.from_dict(json.loads(row["body"]), row["context"] or ""), lost)
 
 
 def inbound_from_json(text: str) -> Inbound:
@@ -63,11 +60,8 @@ def stored_inbound(row_id: str, text: str) -> Inbound | None:
 
 def reply_from_json(text: str, session: Session, reply_id: str) -> Reply:
     """Return the reply that :func:`to_json` encoded, or a sentence in its place."""
-
-    def read() -> Reply:
-        return Reply(session, id=reply_id, **_from_json(Reply, text))
-
-    return readable(f"reply {reply_id}", read, Reply(session, UNREADABLE.text, id=reply_id))
+    lost = Reply(session, UNREADABLE.text, id=reply_id)
+    return readable(f"reply {reply_id}", lambda: Reply(session, id=reply_id, **_from_json(Reply, text)), lost)
 
 
 def to_json(item: Inbound | Reply) -> str:
@@ -78,26 +72,14 @@ def to_json(item: Inbound | Reply) -> str:
         if field.name not in _NOT_STORED[type(item)]
         and (field.default is MISSING or getattr(item, field.name) != field.default)
     }
-    if "attachments" in data:
-        data["attachments"] = [_file_to_dict(file) for file in data["attachments"]]
-    if "origins" in data:
-        data["origins"] = origins_to_json(data["origins"])
-    if "choices" in data:
-        data["choices"] = [_choice_to_json(choice) for choice in data["choices"]]
-    return dump(data)
+    return dump({name: _CODED[name][0](value) if name in _CODED else value for name, value in data.items()})
 
 
 def _from_json(kind: type[Inbound | Reply], text: str) -> dict[str, Any]:
     """Return the stored fields, ignoring those of a newer version."""
     known = {field.name for field in fields(kind)}
     data = {name: value for name, value in json.loads(text).items() if name in known}
-    if "attachments" in data:
-        data["attachments"] = tuple(_file_from_dict(file) for file in data["attachments"])
-    if "origins" in data:
-        data["origins"] = origins_from_json(data["origins"])
-    if "choices" in data:
-        data["choices"] = tuple(_choice_from_json(choice) for choice in data["choices"])
-    return data
+    return {name: _CODED[name][1](value) if name in _CODED else value for name, value in data.items()}
 
 
 def question_to_json(question: Question | None) -> str | None:
@@ -145,3 +127,11 @@ def _file_from_dict(data: Mapping[str, Any]) -> Attachment | Audio:
     if made is Audio:
         values["waveform"] = base64.b64decode(data.get("waveform", ""))
     return made(**values)
+
+
+_CODED: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "attachments": (lambda all_: [*map(_file_to_dict, all_)], lambda all_: tuple(map(_file_from_dict, all_))),
+    "choices": (lambda all_: [*map(_choice_to_json, all_)], lambda all_: tuple(map(_choice_from_json, all_))),
+    "origins": (origins_to_json, origins_from_json),
+}
+"""Fields that JSON does not hold as they are: how they are written and read."""

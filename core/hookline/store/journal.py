@@ -118,12 +118,11 @@ class Journal:
 
     async def session(self, session_id: str) -> Mapping[str, Any] | None:
         """The stored row of a session."""
-        rows = await self._rows("session", id=session_id)
-        return rows[0] if rows else None
+        return next(iter(await self._rows("session", id=session_id)), None)
 
     async def session_for_owner(self, session_id: str, name: str, inbound: Inbound) -> Mapping[str, Any]:
-        """A session's row with ``left_over`` and ``known`` (see the query)."""
-        asked = {"channel": inbound.channel, "message_id": inbound.message_id}
+        """A session's row with ``left_over``, ``known`` and ``active`` (see the query)."""
+        asked = {"channel": inbound.channel, "chat_id": inbound.chat_id, "message_id": inbound.message_id}
         return (await self._rows("session_for_owner", id=session_id, named=name, **asked))[0]
 
     async def active_session(self, channel: str, chat_id: str) -> str | None:
@@ -226,14 +225,18 @@ class Journal:
         return self._all(statements)
 
     def end_turn(
-        self, turn: Mapping[str, Any], reply: Reply | None, last: int | None, *, resumed: bool
-    ) -> Awaitable[Mapping[str, Any] | None]:
+        self, turn: Mapping[str, Any], reply: Reply | None, last: int | None, *, resumed: bool, direct: bool
+    ) -> Awaitable[tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]]:
         """End a turn; once awaited, its reply is in the outbox and survives a power cut.
 
         ``turn`` has ``id session_id inbox_id state stop iterations error warm_until``. The reply
         of a ``resumed`` turn belongs to nobody: this process may not have the channel. Returns
-        the session's row as it is now. Raises StoreError if its message ``last`` is not stored: it
-        may be on its way to the store as this is called, and share its transaction.
+        the session's row as it is now, and the row of the reply if it was claimed, for which
+        ``direct`` asks: it is in state ``claimed`` then, to be sent from memory.
+
+        Raises:
+            StoreError: the turn's message ``last`` is not stored. It may be on its way to the
+                store as this is called, and share the transaction.
         """
         session = {"id": turn["session_id"], "warm_until": turn["warm_until"]}
         done = {"id": turn["inbox_id"], "state": "done", "session_id": None}
@@ -242,12 +245,15 @@ class Journal:
         owner = None if resumed else self.node
         statements += [_reply(reply, turn["id"], owner)] if reply is not None else []
 
-        def work(db: Connection) -> Mapping[str, Any] | None:
+        def work(db: Connection) -> tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]:
             if last is not None and not db.fetch(self.sql["message"], {**session, "seq": last}):
                 raise StoreError(f"the last message of turn {turn['id']} was not stored")
             for name, params in statements:
                 db.execute(self.sql[name], params)
-            return next(iter(db.fetch(self.sql["session"], session)), None)
+            row = next(iter(db.fetch(self.sql["session"], session)), None)
+            if not (direct and reply and db.execute(self.sql["claim_new_reply"], stored := statements[-1][1])):
+                return row, None
+            return row, {**stored, "created": stored["now"], "due": 0.0, "attempts": 0, "state": "claimed"}
 
         return self.store.write(work, durable=True)
 

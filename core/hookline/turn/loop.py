@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from hookline_hookspecs import Block, ContextBlock, Delta, crash
@@ -239,10 +238,20 @@ def _append_results(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
 
 
 async def _end(ctx: TurnContext) -> None:
+    """End the turn; if that cannot be stored it is left open, for the next owner of the session."""
+    try:
+        await _complete(ctx)
+    except Exception as error:
+        await _failed(ctx, error)
+        raise
+
+
+async def _complete(ctx: TurnContext) -> None:
     """Complete the history, make the reply, and store it with the end of the turn."""
     engine, turn, state, outcome = ctx.engine, ctx.active_turn, ctx.state, ctx.active_turn.outcome
     if turn.entries and turn.entries[-1].message.role == "user":
-        await _close_history(ctx)
+        await turn.flush()
+        _append(ctx, Message.assistant(_reply_text(ctx) or "(no answer)"))
     reply = turn.make_reply(state.record, _reply_text(ctx), outcome.question)
     outcome.reply = reply.text
     if outcome.stop != "error":
@@ -255,32 +264,14 @@ async def _end(ctx: TurnContext) -> None:
     row |= {"state": "failed" if outcome.stop == "error" else "done", "stop": outcome.stop}
     row |= {"iterations": turn.iterations, "error": outcome.error.text if outcome.error else None}
     kept, last = reply if state.record.kind == "chat" else None, turn.entries[-1].seq if turn.entries else None
-    async with _expect_stored(ctx):
-        try:
-            ended = await engine.journal.end_turn(row, kept, last, resumed=turn.resumed)
-        finally:
-            await turn.flush()
-    state.version = session_version(ended)
+    try:
+        ended = await engine.journal.end_turn(row, kept, last, resumed=turn.resumed, direct=turn.direct)
+    finally:
+        await turn.flush()
+    state.version, outcome.claimed = session_version(ended[0]), ended[1]
     state.last_used = clock.now()
 
 
 def _reply_text(ctx: TurnContext) -> str:
     outcome = ctx.active_turn.outcome
     return outcome.reply if outcome.question is None else numbered(outcome.question)
-
-
-@asynccontextmanager
-async def _expect_stored(ctx: TurnContext) -> AsyncIterator[None]:
-    """A turn that lost a step is left open, and the next owner of the session finishes it."""
-    try:
-        yield
-    except Exception as error:
-        await _failed(ctx, error)
-        raise
-
-
-async def _close_history(ctx: TurnContext) -> None:
-    """Make sure that the history can be continued: its last message is the assistant's."""
-    async with _expect_stored(ctx):
-        await ctx.active_turn.flush()
-    _append(ctx, Message.assistant(_reply_text(ctx) or "(no answer)"))

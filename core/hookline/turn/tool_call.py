@@ -21,7 +21,7 @@ from hookline_hookspecs.messages import ToolCall
 from hookline_hookspecs.origins import Origin
 from hookline_hookspecs.tools import Tool
 
-from ..bus.implementation import AroundFault, describe, is_fault
+from ..bus.implementation import AroundFault, describe, expect_fault
 from ..bus.shapes import wrong_field
 from ..sessions.context import TurnContext
 from ..text import clean, redacted
@@ -208,8 +208,7 @@ async def _outcome(ctx: TurnContext, tool: Tool, call: ToolCall, arguments: dict
     except HooklineError as error:
         return _failure(call, f"Error: {error}")
     except BaseException as error:
-        if not is_fault(error):
-            raise
+        expect_fault(error)
         log.warning("tool %s failed", tool.name, exc_info=error)
         return _failure(call, f"Error: {tool.name} failed: {describe(error)}")
 

@@ -8,14 +8,17 @@ VALUES (:id, :channel, :chat_id, :kind, :parent_id, :title, :model, :system, :to
 SELECT * FROM sessions WHERE id = :id;
 
 -- For the new owner of a session: its row (id is null if it is not stored), whether something was
--- left unfinished in it (left_over), and whether the message was received before (known).
+-- left unfinished in it (left_over), whether the message was received before (known), and which
+-- session is its chat's current one (active).
 -- name: session_for_owner
 SELECT s.*,
        (EXISTS (SELECT 1 FROM turns WHERE session_id = w.wanted AND state = 'running')
         OR EXISTS (SELECT 1 FROM inbox WHERE state <> 'done' AND session_id IN (w.wanted, :named))
         OR EXISTS (SELECT 1 FROM outbox WHERE state IN ('pending', 'sending') AND channel = 'terminal'
                    AND session_id = w.wanted)) AS left_over,
-       EXISTS (SELECT 1 FROM inbox WHERE channel = :channel AND message_id = :message_id) AS known
+       EXISTS (SELECT 1 FROM inbox WHERE channel = :channel AND message_id = :message_id) AS known,
+       (SELECT id FROM sessions WHERE channel = :channel AND chat_id = :chat_id AND kind = 'chat'
+        AND ended IS NULL ORDER BY updated DESC LIMIT 1) AS active
 FROM (SELECT :id AS wanted) w LEFT JOIN sessions s ON s.id = w.wanted;
 
 -- name: active_session

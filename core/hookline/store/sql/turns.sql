@@ -119,6 +119,13 @@ INSERT INTO outbox (id, session_id, turn_id, channel, chat_id, body, state, due,
 VALUES (:id, :session_id, :turn_id, :channel, :chat_id, :body, 'pending', :now, :now, :owner)
 ON CONFLICT (id) DO NOTHING;
 
+-- A reply that nothing of its chat is waiting before, so that its turn delivers it from memory.
+-- name: claim_new_reply!
+UPDATE outbox SET state = 'sending', attempts = 1
+WHERE id = :id AND state = 'pending' AND NOT EXISTS
+    (SELECT 1 FROM outbox o WHERE o.channel = :channel AND o.chat_id = :chat_id AND o.id <> :id
+     AND o.state IN ('pending', 'sending'));
+
 -- name: claim_outbox!
 UPDATE outbox SET state = 'sending', owner = :node, attempts = attempts + 1
 WHERE id = :id AND state IN ('pending', 'sending') AND (owner IS NULL OR owner = :previous);
