@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -410,3 +411,39 @@ def test_an_earlier_grant_does_not_answer_once(
         one.talk("go", "always")
     assert one.talk("go", "2", more=4)[4:] == ["Denied.", "ok"]
     assert one.ran == [True]
+
+
+@pytest.mark.parametrize("typed", ["1", "once", "/approve", "/approve always"])
+def test_what_was_sent_before_the_question_was_delivered_allows_nothing(
+    chat: Callable[..., Chat], typed: str
+) -> None:
+    one = chat()
+    h = one.h
+
+    async def talk() -> None:
+        await h.aopen()
+        channel, showing, shown = h.channel, asyncio.Event(), asyncio.Event()
+        send = channel.send
+
+        async def slow(reply: Any) -> str:
+            if not showing.is_set():
+                showing.set()
+                await shown.wait()
+            return str(await send(reply))
+
+        channel.send = slow
+        await channel.say("go", user="ann")
+        await showing.wait()
+        on_its_way = time.time()
+        await channel.say(typed, user="ann", received=on_its_way)
+        shown.set()
+        await channel.replies(1)
+        await channel.say(typed, user="ann", received=on_its_way)
+        await channel.say("/deny", user="ann", received=time.time())
+        await channel.replies(2)
+        await h.runtime.finish_background(5)
+
+    h.model.steps += ["more"] * 4
+    h.run(talk())
+    assert one.ran == []
+    assert "Denied." in [reply.text for reply in h.channel.sent]

@@ -51,6 +51,7 @@ KNOWN = 1024
 """Sessions whose person is remembered, for their sub-agents, and questions that were shown."""
 NOT_YOURS = "Only the person whose request this is may answer."
 NO_MORE = "Denied, because you may not approve this any more."
+UNREAD = "That came before the question could be read. Nothing was allowed; answer it now."
 SAID = frozenset({"message", "press", "command"})
 """What answers a question; a reaction, or an edit of what was said before, does not."""
 SHOW = "?"
@@ -137,7 +138,7 @@ class Approvals(Plugin[ApprovalsConfig]):
                     return choice if choice in question.choices else DENY
                 if scope.channel == TERMINAL or not scope.person:
                     return DENY  # None would have core ask the same plugins once more
-                waiting.typed = True
+                waiting.written = True
                 await self._write(scope)
             return await waiting.answer
 
@@ -219,7 +220,8 @@ class Approvals(Plugin[ApprovalsConfig]):
                 return Deny(NOT_YOURS)
         if waiting is None:
             return None
-        mine = waiting.typed and inbound.user_id == waiting.scope.person
+        mine = waiting.written and inbound.user_id == waiting.scope.person
+        mine = mine and waiting.is_read_by(inbound)
         if not (mine or pressed) or inbound.attachments or inbound.text.lstrip().startswith("/"):
             return None
         return replace(inbound, text=f"/approve {inbound.text.strip() or '…'}")
@@ -249,8 +251,10 @@ class Approvals(Plugin[ApprovalsConfig]):
         choice = choice_of(meant, waiting.question.choices)
         if choice is None:
             return self._unclear(ctx, waiting)
-        if choice != DENY and not waiting.typed:
+        if choice != DENY and not waiting.written:
             return "This question is asked elsewhere; it is approved where it is shown."
+        if choice != DENY and not waiting.is_read_by(ctx.turn.inbound):
+            return UNREAD
         if choice != DENY and not await self._may_approve(ctx, speaker):
             waiting.settle(DENY)
             return NO_MORE
@@ -273,6 +277,7 @@ class Approvals(Plugin[ApprovalsConfig]):
         """The platform's ids of a question that was shown."""
         waiting = self._answering.pop(reply.in_reply_to or "", None)
         if waiting is not None:
+            waiting.delivered = waiting.delivered or self.host.now()
             for id_ in reply.delivered:
                 self._shown[reply.session.channel, reply.session.chat_id, id_] = waiting
             _bound(self._shown)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from hookline_hookspecs import Question
+from hookline_hookspecs import Inbound, Question
 
 from .grants import Scope
 
@@ -18,16 +18,24 @@ Chat = tuple[str, str]
 class Waiting:
     """A question that waits for its answer.
 
-    ``typed`` says that it was written into the chat, so that messages answer it.
+    ``written`` says that it goes into the chat, so that messages answer it; ``delivered`` is when
+    it was there to be read (Unix time in seconds), None before that.
     """
 
     scope: Scope
     question: Question
-    typed: bool = False
+    written: bool = False
+    delivered: float | None = None
     asked_again: bool = False
     answer: asyncio.Future[str] = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )
+
+    def is_read_by(self, inbound: Inbound) -> bool:
+        """False for a message that was on its way before the question was delivered."""
+        if self.delivered is None:
+            return False
+        return not 0 < inbound.received < self.delivered
 
     def settle(self, choice: str) -> None:
         """Answer it; the first answer counts."""
