@@ -45,7 +45,7 @@ def run_on(host: Host) -> Callable[..., None]:
         from .turn import Request
 
         asks_nobody = no_input or not sys.stdin.isatty() or prompt == "-"
-        show = _output(host, json)
+        show = _output(host, json, asks=not (asks_nobody or yes))
         try:
             request = Request(
                 text=_prompt(prompt),
@@ -66,13 +66,13 @@ def run_on(host: Host) -> Callable[..., None]:
     return run
 
 
-def _output(host: Host, json: bool) -> Output:
+def _output(host: Host, json: bool, *, asks: bool) -> Output:
     from .output import JsonLines, Plain
     from .screen import Screen, draws
 
     if json:
         return JsonLines(sys.stdout, host.now)
-    return Screen(sys.stdout) if draws(sys.stdout) else Plain(sys.stdout)
+    return Screen(sys.stdout, asks=asks) if draws(sys.stdout) else Plain(sys.stdout)
 
 
 def _in_hookline(ctx: typer.Context, request: Request, show: Output, trace: bool) -> int:

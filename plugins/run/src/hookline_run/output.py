@@ -38,7 +38,12 @@ _LINE_ENDS = {0x2028: "\\u2028", 0x2029: "\\u2029", 0x85: "\\u0085"}
 
 
 class Output(Protocol):
-    """A way to show a turn."""
+    """A way to show a turn.
+
+    ``asks`` says whether a person sees it who can answer the question that a turn ends with.
+    """
+
+    asks: bool
 
     def connect(self, host: Host) -> None:
         """Listen to what is worth a line."""
@@ -53,6 +58,8 @@ class Output(Protocol):
 class Plain:
     """The answer goes to stdout as it is; notices go to stderr, on a terminal tool calls and their
     failures too. Reviews are not shown."""
+
+    asks = False
 
     def __init__(self, stdout: TextIO) -> None:
         self._stdout = stdout
@@ -122,6 +129,8 @@ class JsonLines:
         stdout: where the lines go.
         now: Unix time in seconds, for ``ts``.
     """
+
+    asks = False
 
     def __init__(self, stdout: TextIO, now: Callable[[], float]) -> None:
         self._stdout = stdout

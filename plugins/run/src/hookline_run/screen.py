@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TextIO
 
-from hookline_hookspecs import Context, Delta, Host, ModelResponse, Turn
+from hookline_hookspecs import Context, Delta, Host, ModelResponse, Submission, Turn
 from hookline_markdown import Answer, fitted, readable, render
 
 from .output import Plain, width, write
@@ -14,8 +15,9 @@ from .output import Plain, width, write
 class Screen(Plain):
     """Shows each paragraph, list or code block of the answer when it is complete."""
 
-    def __init__(self, stdout: TextIO) -> None:
+    def __init__(self, stdout: TextIO, *, asks: bool) -> None:
         super().__init__(stdout)
+        self.asks = asks
         self._growing = Answer()
         self._shown = False
 
@@ -39,6 +41,14 @@ class Screen(Plain):
         if ctx.session.kind == "chat":
             self._show(self._growing.commit())
 
+    def finished(self, submission: Submission) -> None:
+        """Show the end; the choices of a question that is asked now come with its keys."""
+        question = submission.question
+        if self.asks and question is not None and question.choices:
+            turn = replace(submission.turn, reply=question.text)
+            submission = replace(submission, turn=turn)
+        super().finished(submission)
+
     def answer(self, turn: Turn) -> None:
         """Show what of the reply was not streamed."""
         self._show(self._growing.commit())
@@ -47,6 +57,7 @@ class Screen(Plain):
             write(self._stdout, fitted(readable(rest), width()))
         else:
             self._show(rest)
+        self._growing.begin()
 
     def _show(self, text: str) -> None:
         """A block; a blank line sets it apart from the one before."""

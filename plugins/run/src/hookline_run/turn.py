@@ -10,8 +10,8 @@ import sys
 import time
 import uuid
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, cast
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from hookline_hookspecs import (
     Attachment,
@@ -22,14 +22,17 @@ from hookline_hookspecs import (
     Inbound,
     Inspection,
     Modes,
+    Submission,
     Turn,
 )
+from hookline_markdown import literal
 
 if TYPE_CHECKING:
     from hookline_hookspecs import Mode
 
     from .output import Output
 
+Approval: TypeAlias = Literal["ask", "yes", "no"]
 DONE, FAILED, INTERRUPTED = 0, 1, 130
 """Exit codes (CONTRACT, Command line)."""
 REVIEW_SECONDS = 60.0
@@ -45,7 +48,7 @@ class Request:
     """
 
     text: str
-    mode: Literal["ask", "yes", "no"]
+    mode: Approval
     session: str | None
     model: str | None
     freedom: str | None
@@ -80,16 +83,51 @@ async def run_turn(host: Host, request: Request, show: Output) -> int:
         system=request.system,
         model=request.model,
     )
-    _stop_on_interrupt(host, inbound)
-    submission = await host.services[Conversations].submit(inbound, request.mode)
-    show.finished(submission)
-    await submission.confirm()
+    submission = await _submitted(host, inbound, request.mode, show)
+    while (answer := await _answer(host, submission, show)) is not None:
+        inbound = replace(
+            inbound,
+            message_id=uuid.uuid4().hex,
+            text=answer,
+            attachments=(),
+            received=host.now(),
+            session_id=submission.turn.session.id,
+        )
+        submission = await _submitted(host, inbound, request.mode, show)
     if request.freedom == "plan" and submission.turn.stop == "done":
         named = shlex.quote(submission.turn.session.id)
         sys.stderr.write(f"Carry the plan out with: hookline run --session {named} /accept\n")
     if request.waits:
         await host.services[GatewayHost].finish(REVIEW_SECONDS)
     return _exit_code(submission.turn)
+
+
+async def _submitted(host: Host, inbound: Inbound, mode: Approval, show: Output) -> Submission:
+    """Run one turn and show its end."""
+    _stop_on_interrupt(host, inbound)
+    submission = await host.services[Conversations].submit(inbound, mode)
+    show.finished(submission)
+    await submission.confirm()
+    return submission
+
+
+async def _answer(host: Host, submission: Submission, show: Output) -> str | None:
+    """Return the person's answer to the question that a turn ended with; None if none is given.
+
+    The channel of the terminal asks, where it can.
+    """
+    question = submission.question
+    if question is None or not question.choices or not show.asks:
+        return None
+    channel = next((one for one in host.channels() if one.name == "terminal"), None)
+    ask = getattr(channel, "answer_to", None)
+    answer: str | None = await ask(question) if ask is not None else None
+    if answer is None:
+        named = shlex.quote(submission.turn.session.id)
+        for number, choice in enumerate(question.choices, 1):
+            sys.stderr.write(f"  {number}. {literal(choice)}\n")
+        sys.stderr.write(f"Answer it with: hookline run --session {named} ANSWER\n")
+    return answer
 
 
 async def _choose_mode(host: Host, session: str, mode: str) -> None:

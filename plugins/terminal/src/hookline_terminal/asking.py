@@ -66,8 +66,11 @@ def answer_line(answer: str | None) -> str:
     return f"  → {literal(told) if told else 'no answer'}"
 
 
-async def ask_beside_output(question: Question) -> str | None:
-    """Ask while no chat is open, on stderr or, if that is no terminal, on the terminal itself."""
+async def ask_beside_output(question: Question, *, own_words: bool = False) -> str | None:
+    """Ask while no chat is open, on stderr or, if that is no terminal, on the terminal itself.
+
+    With ``own_words`` the question stands on the screen already.
+    """
     with ExitStack() as stack:
         stream = _screen_for_people(stack)
         if stream is None:
@@ -76,10 +79,11 @@ async def ask_beside_output(question: Question) -> str | None:
         stack.callback(keyboard.close)
         # Raw from here on: what is typed meanwhile must not be shown inside of the question.
         stack.enter_context(keyboard.raw_mode())
-        stream.write(question_text(question))
-        stream.flush()
+        if not own_words:
+            stream.write(question_text(question))
+            stream.flush()
         draft = Draft()
-        answer = await ask(question, draft, keyboard, screen_for(stream))
+        answer = await ask(question, draft, keyboard, screen_for(stream), own_words=own_words)
         stream.write(answer_line(answer) + "\n")
         if draft.text.strip():
             stream.write(
@@ -104,14 +108,20 @@ async def ask(
     keyboard: Input | None = None,
     screen: Output | None = None,
     running: Callable[[Application[Any]], None] = lambda _app: None,
+    *,
+    own_words: bool = False,
 ) -> str | None:
     """Wait for the answer to a question that is on the screen already.
 
     ``draft`` has what was typed for the next message, and gets what is typed meanwhile. ``running``
-    is told the application that waits, so that it can be ended.
+    is told the application that waits, so that it can be ended. With ``own_words`` the answer may
+    be written, and the last choice leads there.
     """
     draft = draft or Draft()
-    asking = _Asking(question, draft.text, keyboard, screen or screen_for())
+    chooser = Chooser(
+        question.choices, asyncio.get_running_loop().time(), draft.text, own_words=own_words
+    )
+    asking = _Asking(question, chooser, keyboard, screen or screen_for())
     running(asking.app)
     try:
         return await asking.answer()
@@ -125,13 +135,15 @@ class _Asking:
     """Brings keys and the time to a :class:`Chooser`, and shows what it says."""
 
     def __init__(
-        self, question: Question, draft: str, keyboard: Input | None, screen: Output
+        self, question: Question, chooser: Chooser, keyboard: Input | None, screen: Output
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self.chooser = Chooser(question.choices, self._loop.time(), draft)
+        self.chooser = chooser
         self._timer: asyncio.TimerHandle | None = None
         text = FormattedTextControl(
-            lambda: below(self.chooser, question.choices), focusable=True, show_cursor=False
+            lambda: below(self.chooser, question.choices, screen.get_size().columns),
+            focusable=True,
+            show_cursor=False,
         )
         self.app: Application[str | None] = Application(
             layout=Layout(Window(text, wrap_lines=True, dont_extend_height=True)),

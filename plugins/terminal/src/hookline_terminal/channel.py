@@ -118,6 +118,17 @@ class TerminalChannel:
         async with self._one_at_a_time:
             return await ask_beside_output(question)
 
+    async def answer_to(self, question: Question) -> str | None:
+        """The person's answer to the question that a turn of ``hookline run`` has ended with and
+        shown, in words of their own if no choice fits; None if they leave it."""
+        if self._front is not None or not is_terminal(sys.stdin) or _dumb():
+            return None
+        from .asking import ask_beside_output
+        from .question_text import with_other
+
+        async with self._one_at_a_time:
+            return await ask_beside_output(with_other(question), own_words=True)
+
 
 def is_terminal(stream: Any) -> bool:
     """Whether a standard stream is there and is a terminal."""

@@ -45,10 +45,16 @@ class Chooser:
         choices: to choose from; without any, the answer is written.
         now: the time, in seconds of any clock.
         draft: what was typed for the next message so far.
+        own_words: an answer may be written too: the last choice leads there, or typing does.
     """
 
-    def __init__(self, choices: Sequence[str], now: float, draft: str = "") -> None:
+    def __init__(
+        self, choices: Sequence[str], now: float, draft: str = "", *, own_words: bool = False
+    ) -> None:
         self._choices = tuple(choices)
+        self.own_words = own_words
+        self._words: str | None = None
+        """The written answer that Enter was pressed for."""
         self.kept = draft
         """The draft, and what was typed since."""
         self.phase = Phase.WAITING
@@ -79,8 +85,8 @@ class Chooser:
             self.phase = Phase.WAITING if unread else Phase.SHOWING
         elif self.phase is Phase.CONFIRMING:
             self.deadline = now + CONFIRM if unread else None
-            if not unread and self.picked is not None:
-                self._end(self._choices[self.picked])
+            if not unread:
+                self._confirm()
 
     def drawing(self, now: float, *, unread: bool) -> None:
         """The screen is about to show what it should."""
@@ -99,7 +105,7 @@ class Chooser:
         if key == "c-c":
             self.refuse()
         elif self.phase is Phase.WRITING:
-            self._write(key, text)
+            self._write(key, text, now)
         elif self.phase is Phase.CHOOSING:
             self._choose(key, text, now)
         elif self.phase is Phase.CONFIRMING and key == "escape":
@@ -110,9 +116,17 @@ class Chooser:
     def _keep(self, key: str, text: str, now: float) -> None:
         """Back to waiting; what was typed belongs to the next message."""
         self.kept = edited(self.kept + self._pressed, key, text)
-        self._number = self._pressed = ""
-        self.picked = None
+        self._number = self._pressed = self.written = ""
+        self.picked = self._words = None
         self.phase, self.deadline = Phase.WAITING, now + PAUSE
+
+    def _confirm(self) -> None:
+        if self._words is not None:
+            self._end(self._words)
+        elif self.own_words and self.picked == len(self._choices) - 1:
+            self.phase, self._pressed = Phase.WRITING, ""
+        elif self.picked is not None:
+            self._end(self._choices[self.picked])
 
     def _choose(self, key: str, text: str, now: float) -> None:
         last = len(self._choices) - 1
@@ -136,7 +150,11 @@ class Chooser:
         elif key in _ENTER:
             self._keep("", "", now)  # nothing is picked; an empty line is no message
         elif edited("", key, text):
-            self._keep(key, text, now)
+            if self.own_words and not self.kept:
+                self.phase, self.written = Phase.WRITING, edited(self._pressed, key, text)
+                self.picked, self._number, self._pressed = None, "", ""
+            else:
+                self._keep(key, text, now)
 
     def _numbered(self, key: str) -> int | None:
         """The choice that a digit stands for, after the digits before it where that is one."""
@@ -150,9 +168,13 @@ class Chooser:
     def _pick(self, place: int, number: str = "") -> None:
         self.picked, self._number = place, number
 
-    def _write(self, key: str, text: str) -> None:
+    def _write(self, key: str, text: str, now: float) -> None:
         if key in ("escape", "c-d"):
             self.refuse()
+        elif key in _ENTER and self.own_words:
+            if self.written.strip():
+                self._words, self._pressed = self.written.strip(), f"{self.written}\n"
+                self.phase, self.deadline = Phase.CONFIRMING, now + CONFIRM
         elif key in _ENTER:
             words = " ".join(self.written.split())
             if self.can_deny:

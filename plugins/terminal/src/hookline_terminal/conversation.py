@@ -10,10 +10,11 @@ from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from hookline_hookspecs import Attachment, Failure, Host, Inbound, Reply, Session, Turn
+from hookline_hookspecs import Attachment, Failure, Host, Inbound, Question, Reply, Session, Turn
 
 from .activity import CHANNEL, is_chat, plugin_view
 from .past import CHAT
+from .question_text import OTHER
 
 if TYPE_CHECKING:
     from .shell_escape import Ran
@@ -133,6 +134,18 @@ class Conversation:
     def ends_turn(self, reply: Reply) -> bool:
         """Whether the reply ends a turn, and not only a command."""
         return reply.in_reply_to in self.turns
+
+    def asked(self, reply: Reply) -> Question | None:
+        """The question with choices that a turn of this chat ends with, if nothing was sent since:
+        that would be its answer."""
+        if reply.kind != "question" or not (self.ours(reply) and self.ends_turn(reply)):
+            return None
+        choices = tuple(str(one) for one in reply.choices)
+        if not choices or self.open - {reply.in_reply_to}:
+            return None
+        listed = [f"{number}. {one}" for number, one in enumerate((*choices, OTHER), 1)]
+        text = reply.text.removesuffix("\n".join(["", *listed]))
+        return Question(text, choices)
 
     def answered(self, reply: Reply) -> None:
         """The reply was shown."""

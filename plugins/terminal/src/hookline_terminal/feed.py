@@ -15,6 +15,7 @@ from hookline_hookspecs import (
     Inbound,
     ModelResponse,
     Notice,
+    Question,
     Reply,
     ToolCall,
     ToolResult,
@@ -144,7 +145,7 @@ class Feed:
         if talk.ends_turn(reply):
             self._end_of_thoughts()
             self.commit_tail()
-            self.last_answer = text
+            self.last_answer = text or self.last_answer
             text, answer = self._live.answer.left_of(text), True
             self._live.progress.end()
         if not talk.ours(reply):
@@ -237,8 +238,8 @@ class Feed:
             return
         self._live.progress.ran(result.call)
         rows, is_more = told(result, width(), self._folds)
-        if self._config.tool_lines:
-            self._screen.write("\n".join(rows))
+        if self._config.tool_lines and not isinstance(result.data, Question):
+            self._screen.write("\n".join(rows))  # a question is shown when the turn ends with it
         if is_more:
             self._recent.add(result)
 

@@ -12,8 +12,9 @@ import sys
 import textwrap
 import uuid
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -31,7 +32,7 @@ from .folding import Typed
 from .input_line import PAUSED, Around, InputLine
 from .own_commands import OwnCommands, own_completer
 from .paint import DIM, YELLOW
-from .question_text import question_text
+from .question_text import choices_text, question_text, with_other
 from .screen import Screen
 
 LEAVING = 5.0
@@ -55,6 +56,8 @@ class Interactive:
         self._input = InputLine(
             host.paths, host.storage.dir, self._around(), own_completer(host, conversation)
         )
+        self._open: Question | None = None
+        """The question that the last turn has ended with, until it is asked."""
         self._stopped: set[str] = set()
         """Messages whose turns were told to stop; a second Ctrl-C is not for them."""
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -67,8 +70,12 @@ class Interactive:
         return self._feed.receivers
 
     def show(self, reply: Reply) -> None:
-        """Show what of a reply was not streamed."""
-        self._feed.show(reply)
+        """Show what of a reply was not streamed; ask what a turn has ended with."""
+        question = self._conversation.asked(reply)
+        self._feed.show(replace(reply, text="") if question is not None else reply)
+        if question is not None:
+            self._open = question
+            self._input.pause()
         if self._conversation.resumed is not None:
             self._host.spawn(self._recall(), "show what was said last")
 
@@ -101,6 +108,9 @@ class Interactive:
             while True:
                 if self._questions:
                     await self._ask_next()
+                    continue
+                if self._open is not None:
+                    await self._ask_open()
                     continue
                 self._screen.app = self._input.app
                 typed = await self._input.read()
@@ -214,10 +224,42 @@ class Interactive:
         self._input.pause()
         return await future
 
+    async def _ask_open(self) -> None:
+        """Ask what a turn has ended with; the answer is the person's next message."""
+        question, self._open = self._open, None
+        if question is None or self._conversation.open:
+            return  # what was sent meanwhile is the answer
+        answer = await self._put(with_other(question), lambda _app: None, own_words=True)
+        if answer is None:
+            self._say(choices_text(question, width()))
+            self._say("Write your answer, or the number of a choice.", DIM)
+        else:
+            await self._send(Typed(answer, answer))
+
     async def _ask_next(self) -> None:
         question, future = self._questions.popleft()
         if future.done():
             return
+
+        def running(app: Any) -> None:
+            # Core gives up after a while, or the turn is stopped: then nobody waits any more.
+            future.add_done_callback(lambda _done: _end(app))
+
+        try:
+            answer = await self._put(question, running)
+        except BaseException:
+            future.cancel()
+            raise
+        if future.done():
+            self._say("  → nobody waits for an answer any more", DIM)
+        else:
+            future.set_result(answer)
+            self._say(answer_line(answer), DIM)
+
+    async def _put(
+        self, question: Question, began: Callable[[Any], None], *, own_words: bool = False
+    ) -> str | None:
+        """Show a question and wait for its answer; ``began`` is told the application that waits."""
         self._feed.commit_tail()
         self._feed.is_asking = True
         self._screen.write(question_text(question, width()))
@@ -226,23 +268,14 @@ class Interactive:
 
         def running(app: Any) -> None:
             self._screen.app = app
-            # Core gives up after a while, or the turn is stopped: then nobody waits any more.
-            future.add_done_callback(lambda _done: _end(app))
+            began(app)
 
         try:
-            answer = await ask(question, draft, running=running)
-        except BaseException:
-            future.cancel()
-            raise
+            return await ask(question, draft, running=running, own_words=own_words)
         finally:
             self._screen.app = None
             self._feed.goes_on()
             self._input.draft = Document(draft.text + line.text_after_cursor, len(draft.text))
-        if future.done():
-            self._say("  → nobody waits for an answer any more", DIM)
-        else:
-            future.set_result(answer)
-            self._say(answer_line(answer), DIM)
 
 
 def _end(app: Any) -> None:

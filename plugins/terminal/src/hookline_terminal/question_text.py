@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from hookline_hookspecs import Question
 from hookline_markdown import fitted, literal
@@ -24,6 +25,8 @@ _MARKED = re.compile("⟦[^⟦⟧]*⟧")
 BAR = "  │ "
 """Begins each line of a preview."""
 HOW = "A number or ↑ ↓, then Enter. Esc"
+OWN = "A number or ↑ ↓, then Enter; or write your own answer. Esc leaves it."
+OTHER = "Other"
 MOST_KEPT = 100
 """Characters shown of what was typed for the next message."""
 _GREY = "fg:ansibrightblack"
@@ -41,6 +44,17 @@ def question_text(question: Question, width: int = 80) -> str:
     return re.sub("\x1b\\[[0-9;]*m", "", text) if os.environ.get("NO_COLOR") else text
 
 
+def with_other(question: Question) -> Question:
+    """The question with the choice that leads to an answer in the person's own words."""
+    return replace(question, choices=(*question.choices, OTHER))
+
+
+def choices_text(question: Question, width: int) -> str:
+    """The choices for the scrollback, numbered as core does: the answer is written later."""
+    lines = [f"  {n}. {literal(one)}" for n, one in enumerate(question.choices, 1)]
+    return "\n".join(fitted(line, width).rstrip() for line in lines)
+
+
 def preview_lines(preview: str) -> Iterator[str]:
     """The lines of a preview: those of a diff in its colours, what a guard named in red."""
     text = literal(preview)
@@ -52,30 +66,37 @@ def preview_lines(preview: str) -> Iterator[str]:
         yield f"{colour}{marked}{PLAIN}" if colour else marked
 
 
-def below(chooser: Chooser, choices: Sequence[str]) -> StyleAndTextTuples:
+def below(chooser: Chooser, choices: Sequence[str], width: int = 80) -> StyleAndTextTuples:
     """What stands below the question while it waits for its answer."""
     kept = chooser.kept.replace("\n", "⏎ ")
     kept = kept if len(kept) <= MOST_KEPT else "…" + kept[-MOST_KEPT:]
-    if chooser.phase is Phase.WRITING:
+    if chooser.phase is Phase.WRITING or (chooser.own_words and chooser.written):
         prompt = "Why not? (Enter for no reason) › " if chooser.can_deny else "› "
-        return [("bold", f"  {prompt}"), ("", chooser.written), ("[SetCursorPosition]", "")]
+        written = literal(chooser.written).replace("\n", "⏎ ")
+        line: StyleAndTextTuples = [("bold", f"  {prompt}"), ("", written)]
+        hint = [] if chooser.can_deny else [(_GREY, "\nEnter sends it. Esc leaves it.")]
+        return [*line, ("[SetCursorPosition]", ""), *hint]
     if chooser.phase is Phase.WAITING:
         why = "\nKept for your next message. To answer, stop typing." if kept else "  …"
         return [*_line(kept), ("[SetCursorPosition]", ""), (_GREY, why)]
     shown: StyleAndTextTuples = []
-    width = len(str(len(choices)))
+    digits = len(str(len(choices)))
+    indent = " " * (digits + 4)
     for place, choice in enumerate(choices):
         is_picked = place == chooser.picked
         if is_picked or (place == 0 and chooser.picked is None):
             shown.append(("[SetCursorPosition]", ""))
         style = "reverse bold" if is_picked else "bold"
         shown.append(("bold", "❯ " if is_picked else "  "))
-        shown += [(style, f"{place + 1:>{width}}. {literal(choice)}"), ("", "\n")]
-    shown.append((_GREY, _how(chooser)))
+        folded = fitted(literal(choice), width - len(indent)).rstrip().replace("\n", f"\n{indent}")
+        shown += [(style, f"{place + 1:>{digits}}. {folded}"), ("", "\n")]
+    shown.append((_GREY, fitted(_how(chooser), width).rstrip()))
     return [*shown, ("", "\n"), *_line(kept), (_GREY, " (kept)")] if kept else shown
 
 
 def _how(chooser: Chooser) -> str:
+    if chooser.own_words:
+        return OWN
     return f"{HOW} denies, Tab denies and says why." if chooser.can_deny else f"{HOW} leaves it."
 
 

@@ -1,0 +1,88 @@
+"""The question that a turn ends with: answered by a key, or in the person's own words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+Script = Callable[[str], str]
+STEPS = """
+  - when: "^go"
+    delay: 0.5
+    tools:
+      - name: clarify
+        arguments:
+          question: Which colour shall it be?
+          choices:
+            - red
+            - a dark blue, like the sea at night when the moon is gone, that fits the logo
+  - {when: "dark blue", text: "Blue it is."}
+  - {when: "^red$", text: "Red it is."}
+  - {when: "purple", text: "Purple it is."}
+  - {when: "", text: "Heard.", repeat: true}
+"""
+DOWN = "\x1b[B"
+
+
+@pytest.mark.parametrize("command", ["chat", "run"])
+@pytest.mark.parametrize(
+    ("columns", "keys", "end"),
+    [
+        (40, ["2", "\r"], "Blue it is."),
+        (80, [DOWN, "\r"], "Red it is."),
+        (80, ["pur", "ple", "\r"], "Purple it is."),
+        (160, ["3\r", "purple", "\r"], "Purple it is."),
+    ],
+)
+def test_a_key_or_words_answer(
+    screen: Callable, script: Script, command: str, columns: int, keys: list[str], end: str
+) -> None:
+    arguments = ["chat"] if command == "chat" else ["run", "go"]
+    shown = screen(*arguments, "--model", script(STEPS), columns=columns)
+    if command == "chat":
+        shown.wait_for("›")
+        shown.type("go\r")
+    shown.wait_for("leaves it.")
+    rows = shown.lines
+    assert "  3. Other" in rows
+    if columns == 40:
+        assert rows[rows.index("  1. red") + 1 :][:3] == [
+            "  2. a dark blue, like the sea at night",
+            "     when the moon is gone, that fits",
+            "     the logo",
+        ]
+    assert sum("1. red" in row for row in rows) == 1
+    assert "Asked." not in shown.text
+    for key in keys:
+        shown.type(key)
+        shown.settle()
+    shown.wait_for(end)
+
+
+def test_what_is_typed_before_it_is_shown_is_no_answer(screen: Callable, script: Script) -> None:
+    chat = screen("chat", "--model", script(STEPS))
+    chat.wait_for("›")
+    chat.type("go\r")
+    chat.wait_for("thinking")
+    chat.type("1")
+    chat.wait_for("? Which colour")
+    chat.wait_for("leaves it.")
+    assert "› 1 (kept)" in chat.text
+    chat.type("\x1b")
+    chat.wait_for("or the number of a choice")
+    assert "› 1" in chat.settle()
+    assert "  1. red" in chat.lines
+    chat.type("\x7f2\r")
+    chat.wait_for("Blue it is.")
+
+
+def test_lines_that_run_on_are_no_answer(screen: Callable, script: Script) -> None:
+    chat = screen("chat", "--model", script(STEPS))
+    chat.wait_for("›")
+    chat.type("go\r")
+    chat.wait_for("leaves it.")
+    chat.type("purple\rand more\r")
+    chat.wait_for("› purple⏎ and more⏎")
+    chat.wait_for("  3. Other")
+    assert "it is." not in chat.settle()
