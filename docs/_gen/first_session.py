@@ -92,8 +92,10 @@ def record() -> Iterator[tuple[str, str]]:
         with _screen(env, work, "init") as screen:
             screen.wait_for("Number [")
             screen.type("\r")
-            while "hookline chat" not in screen.settle():
-                screen.type("\r")
+            screen.wait_for("Which channel")
+            screen.settle()
+            screen.type("\r")
+            screen.wait_for("hookline chat")
             screen.end()
             yield "init", screen.scrollback
         with _screen(env, work, "chat", "--mode", "ask") as screen:

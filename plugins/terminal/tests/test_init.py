@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from fakes.openai_server import OpenAIServer
+from fakes.openai_server import OpenAIServer, Reply
+from fakes.site import Site
 from fakes.terminal import TerminalScreen
 
-from .conftest import HOOKLINE
+from .conftest import HOOKLINE, OnTerminal
 
 REMOTE = {
     "anthropic": "ANTHROPIC_API_KEY",
@@ -23,13 +24,21 @@ REMOTE = {
     "moonshot": "MOONSHOT_API_KEY",
     "xiaomi": "XIAOMI_API_KEY",
 }
-SECRET = 'sk-se cret"\\n #1=${HOME}'
-"""A key with everything that a .env could read wrongly."""
+KEY = "sk-something+/=%:long-1234"
+VARIABLES = ("OLLAMA_BASE_URL", "VLLM_BASE_URL", "LMSTUDIO_BASE_URL", "LLAMACPP_BASE_URL")
+REFUSED = Reply(status=401, body={"error": {"message": "No such key", "type": "auth"}})
 
 
 def mode(path: Path) -> int:
     """Permission bits."""
     return stat.S_IMODE(path.stat().st_mode)
+
+
+def answer(init: OnTerminal, *told: tuple[str, str]) -> None:
+    """Wait for each question, and type its answer."""
+    for question, text in told:
+        init.wait_for(question)
+        init.type(f"{text}\r")
 
 
 @pytest.fixture
@@ -38,7 +47,7 @@ def nothing_runs(env: dict[str, str]) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{unused.getsockname()[1]}/v1"
-    env |= dict.fromkeys(("OLLAMA_BASE_URL", "VLLM_BASE_URL", "LMSTUDIO_BASE_URL"), address)
+    env |= dict.fromkeys(VARIABLES, address)
 
 
 @pytest.fixture
@@ -52,7 +61,7 @@ def server(nothing_runs: None, env: dict[str, str]) -> Iterator[OpenAIServer]:
 def test_without_a_terminal_it_only_writes(piped: Callable, home: Path) -> None:
     done = piped("init")
     assert done.returncode == 0
-    assert "no terminal" in done.stdout
+    assert "Nobody can be asked here" in done.stdout
     assert [mode(home), mode(home / ".env"), mode(home / "config.yaml")] == [0o700, 0o600, 0o600]
     assert "hookline chat" in done.stdout
 
@@ -66,7 +75,7 @@ def test_again_it_changes_nothing(piped: Callable, home: Path) -> None:
     assert (home / "config.yaml").read_text("utf-8") == "trace: true\n"
     assert (home / ".env").read_text("utf-8") == "OPENAI_API_KEY=mine"
     assert mode(home / ".env") == 0o600
-    assert "left as it is" in done.stdout
+    assert "unchanged" in done.stdout
     assert "mine" not in done.stdout
 
 
@@ -103,13 +112,9 @@ def test_a_provider_is_asked_for_and_written_down(
     terminal: Callable, piped: Callable, home: Path, env: dict[str, str], number: int, name: str
 ) -> None:
     init = terminal("init")
-    init.wait_for("Number")
-    init.type(f"{number}\r")
-    init.wait_for(REMOTE[name])
-    init.type("\r")
-    init.wait_for("Telegram")
-    init.type("\r")
+    answer(init, ("Number", str(number)), (REMOTE[name], ""), ("The model's name", ""))
     init.wait_for("No key yet")
+    answer(init, ("Which channel", ""))
     assert init.end() == 0
     # Core's own choice with that key alone is what init wrote down.
     env[REMOTE[name]] = "x"
@@ -125,110 +130,196 @@ def test_a_server_that_runs_here_is_offered_and_tried(
 ) -> None:
     init = terminal("init")
     init.wait_for(f"7  vLLM at {server.base_url}")
-    init.wait_for("Number [7]")
-    init.type("\r")
-    init.wait_for("2  large")
-    init.type("2\r")
-    init.wait_for("Telegram")
-    init.type("\r")
+    answer(init, ("Number [7]", ""), ("2  large", "2"))
     init.wait_for("It answered: ready")
+    answer(init, ("Which channel", ""))
     init.wait_for("hookline chat")
     assert init.end() == 0
     (asked,) = [r.json for r in server.requests if r.json]
     assert asked["model"] == "large"
+    assert asked["tools"]
     assert piped("config", "check").returncode == 0
-    assert f"VLLM_BASE_URL={server.base_url}" in (home / ".env").read_text("utf-8")
+    written = (home / "config.yaml").read_text("utf-8")
+    assert 'model: "vllm/large"' in written
 
 
-def test_a_key_is_hidden_kept_and_reaches_the_server(
+def test_what_will_not_do_is_asked_again_and_what_fails_can_be_changed(
     terminal: Callable, piped: Callable, home: Path, server: OpenAIServer
 ) -> None:
+    """Address, key and model, each of them wrong at first."""
+    server._script = [REFUSED, "ready"]
     init = terminal("init")
-    init.wait_for("8  another server")
-    init.type("8\r")
-    init.wait_for("Its address")
-    init.type(f"{server.base_url}\r")
-    init.wait_for("name [small]")
-    init.type("\r")
-    init.wait_for("MY_SERVER_API_KEY")
-    init.type("'quoted'\r")
-    init.wait_for("paste the key alone")
-    init.wait_for("MY_SERVER_API_KEY")
-    init.type(f"{SECRET}\r")
-    init.wait_for("Telegram")
-    init.type("123:abc\r")
+    answer(init, ("8  another server", "8"), ("Its address", "no such"))
+    init.wait_for("There is a blank in it")
+    # The scheme and /v1 are completed.
+    answer(init, ("Its address", server.base_url.removeprefix("http://").removesuffix("/v1")))
+    init.wait_for(f"The address is {server.base_url}")
+    for wrong, told in (("'quoted'", "a quote in it"), ("two words", "a blank in it")):
+        answer(init, ("MY_SERVER_API_KEY", wrong))
+        init.wait_for(told)
+    answer(init, ("MY_SERVER_API_KEY", "sk-the-wrong-one"), ("or name [small]", "my model"))
+    init.wait_for("a blank in it")
+    answer(init, ("or name [small]", "none"))
+    init.wait_for("names no model none")
+    answer(init, ("or name [small]", "none"))
+    # The fake server refuses the model before it looks at the key.
+    init.wait_for("does not know none")
+    init.wait_for("the server names other models")
+    answer(init, ("Number [2]", ""), ("or name", "1"))
+    init.wait_for("refused the key for small (401: No such key)")
+    init.wait_for("1  another key")
+    answer(init, ("Number [1]", ""), ("keeps it: set, ends in …-one", KEY))
     init.wait_for("It answered: ready")
+    assert not home.exists()
+    answer(init, ("Which channel", ""))
     assert init.end() == 0
-    assert SECRET not in init.text
-    assert "123:abc" not in init.text
-    last = server.requests[-1]
-    assert last.headers["authorization"] == f"Bearer {SECRET}"
+    assert KEY not in init.text
+    assert "wrong-one" not in init.text
+    assert server.requests[-1].headers["authorization"] == f"Bearer {KEY}"
+    assert (home / ".env").read_text("utf-8").endswith(f"MY_SERVER_API_KEY={KEY}\n")
     shown = json.loads(piped("config", "show", "--json").stdout)
-    assert shown["plugins"]["telegram"]
     assert shown["model"] == "my-server/small"
 
 
-CLAIM = re.compile(r"\b(?:[B-Z2-9]{4}-){2}[B-Z2-9]{4}\b")
+COMMENTED = """# Mine.
+model:   vllm/large   # the big one
+
+plugins:
+  titles: false
+"""
 
 
-@pytest.mark.usefixtures("nothing_runs")
-def test_with_a_bot_the_first_admin_gets_a_code(
-    terminal: Callable, piped: Callable, home: Path
-) -> None:
-    init = terminal("init")
-    init.wait_for("Number")
-    init.type("1\r")
-    init.wait_for("ANTHROPIC_API_KEY")
-    init.type("\r")
-    init.wait_for("Telegram")
-    init.type("123:abc\r")
-    init.wait_for("becomes the first admin")
-    init.wait_for("hookline gateway")
-    assert init.end() == 0
-    (code,) = CLAIM.findall(init.text)
-    assert code
-    # Another code can be made, because nobody has used the first one.
-    assert piped("pairing", "claim").returncode == 0
-    # It is an admin's bot already: no code, and nothing that looks like a mistake.
-    (home / "config.yaml").write_text("plugins: {access: {admins: ['telegram:1']}}\n", "utf-8")
-    again = terminal("init")
-    again.wait_for("Number")
-    again.type("1\r")
-    again.wait_for("ANTHROPIC_API_KEY")
-    again.type("\r")
-    again.wait_for("hookline gateway")
-    assert again.end() == 0
-    assert not CLAIM.findall(again.text)
-
-
-@pytest.mark.usefixtures("nothing_runs")
-def test_a_key_that_is_there_is_not_asked_for(
-    terminal: Callable, home: Path, env: dict[str, str]
+def test_enter_throughout_changes_nothing(
+    terminal: Callable, home: Path, server: OpenAIServer, env: dict[str, str]
 ) -> None:
     home.mkdir(mode=0o700)
-    (home / ".env").write_text("DEEPSEEK_API_KEY=mine\nTELEGRAM_BOT_TOKEN='yours'\n", "utf-8")
-    (home / "config.yaml").write_text("model: scripted/none.yaml\n", "utf-8")
+    (home / "config.yaml").write_text(COMMENTED, "utf-8")
+    secrets = f"# Keys.\nMINE='{KEY}'  # mine\nVLLM_BASE_URL={server.base_url}\n"
+    (home / ".env").write_text(secrets, "utf-8")
     init = terminal("init")
-    init.wait_for("Number [4]")
-    init.type("\r")
-    init.wait_for("DEEPSEEK_API_KEY is set already")
-    init.wait_for("hookline config set model deepseek/")
-    init.wait_for("The test request failed")
+    answer(init, ("Number [7]", ""), ("or name [large]", ""))
+    init.wait_for("It answered: ready")
+    answer(init, ("Which channel", ""))
     assert init.end() == 0
-    assert "mine" not in init.text
-    assert "yours" not in init.text
-    assert (home / "config.yaml").read_text("utf-8") == "model: scripted/none.yaml\n"
+    assert (home / "config.yaml").read_text("utf-8") == COMMENTED
+    assert (home / ".env").read_text("utf-8") == secrets
+
+
+def test_what_is_set_is_the_default_and_a_new_answer_replaces_it(
+    terminal: Callable, piped: Callable, home: Path, server: OpenAIServer
+) -> None:
+    home.mkdir(mode=0o700)
+    section = (
+        f"providers:\n  home-server: {{base_url: {server.base_url}, api_key: '${{HOME_KEY}}'}}"
+    )
+    before = f"# Mine.\nmodel: home-server/small\n{section}\ntrace: true  # on\n"
+    (home / "config.yaml").write_text(before, "utf-8")
+    (home / ".env").write_text("HOME_KEY=sk-old-key-0000\nOTHER=1\n", "utf-8")
+    init = terminal("init")
+    init.wait_for(f"home-server at {server.base_url}")
+    answer(init, ("Number [8]", ""), (f"Its address [{server.base_url}]", ""))
+    answer(init, ("HOME_KEY (hidden; Enter keeps it: set, ends in …0000)", KEY))
+    answer(init, ("or name [small]", "large"))
+    init.wait_for("It answered: ready")
+    answer(init, ("Which channel", ""))
+    assert init.end() == 0
+    written = (home / "config.yaml").read_text("utf-8")
+    assert written == before.replace("home-server/small", "home-server/large")
+    assert (home / ".env").read_text("utf-8") == f"HOME_KEY={KEY}\nOTHER=1\n"
+
+
+CLAIM = re.compile(r"\b(?:[B-Z2-9]{4}-){2}[B-Z2-9]{4}\b")
+CHANNEL = """
+from hookline_hookspecs import Check, CheckResult, Plugin, hookimpl
+from pydantic import BaseModel, Field, SecretStr
+
+class Config(BaseModel):
+    server: str
+    nick: str = "hookline"
+    token: SecretStr = Field(SecretStr(""), json_schema_extra={"env": "PIGEON_TOKEN"})
+
+class One(Plugin[Config]):
+    @hookimpl
+    def register_channels(self, register):
+        pass
+
+    @hookimpl
+    def register_checks(self, register):
+        register(Check("token", self.token))
+
+    def token(self):
+        known = self.config.token.get_secret_value() == "right-token-5678"
+        return CheckResult(known, "the loft knows the token" if known else "no such token")
+"""
+
+
+def test_any_installed_channel_is_asked_what_it_needs_and_checked(
+    terminal: Callable,
+    piped: Callable,
+    home: Path,
+    server: OpenAIServer,
+    env: dict[str, str],
+    tmp_path: Path,
+) -> None:
+    site = Site(tmp_path / "site")
+    site.dist("birds", "pigeon", CHANNEL)
+    env["PYTHONPATH"] = str(site.path)
+    init = terminal("init")
+    answer(init, ("Number [7]", ""), ("or name", ""))
+    before = init.wait_for("Number [1]")
+    (number,) = re.findall(r"(\d+)  pigeon", before)
+    init.type(f"{number}\r")
+    answer(init, ("pigeon server: ", "loft"), ("PIGEON_TOKEN", "wrong"))
+    init.wait_for("pigeon: no such token")
+    answer(init, ("Number [1]", ""), ("pigeon server", "loft"))
+    answer(init, ("PIGEON_TOKEN", "right-token-5678"))
+    init.wait_for("pigeon: fine")
+    init.wait_for("pigeon, on")
+    answer(init, ("Number [1]", ""))
+    init.wait_for("first admin")
+    init.wait_for("hookline gateway")
+    assert init.end() == 0
+    assert len(CLAIM.findall(init.text)) == 1
+    assert "right-token" not in init.text
+    shown = json.loads(piped("config", "show", "--json").stdout)
+    assert shown["plugins"]["pigeon"] == {"server": "loft", "token": "********"}
+    assert "PIGEON_TOKEN=right-token-5678\n" in (home / ".env").read_text("utf-8")
+
+
+def test_a_config_that_cannot_be_used_is_told_of_and_can_be_replaced(
+    terminal: Callable, piped: Callable, home: Path, server: OpenAIServer
+) -> None:
+    home.mkdir(mode=0o700)
+    broken = "model: [oh\nno: }\n"
+    (home / "config.yaml").write_text(broken, "utf-8")
+    init = terminal("init")
+    init.wait_for("config.yaml:2: this is not YAML")
+    answer(init, ("Number [1]", ""), ("Number [7]", ""), ("or name", ""), ("Which channel", ""))
+    assert init.end() == 0
+    assert (home / "config.yaml.old").read_text("utf-8") == broken
+    assert piped("config", "check").returncode == 0
+    # A wrong value is mended by the answer.
+    (home / "config.yaml").write_text("model: nowhere # here\ntrace: true\n", "utf-8")
+    init = terminal("init")
+    init.wait_for("config.yaml:1: model: found")
+    answer(init, ("Number [1]", "2"), ("Number [7]", ""), ("or name", ""), ("Which channel", ""))
+    assert init.end() == 0
+    mended = "model: vllm/small # here\ntrace: true\n"
+    assert (home / "config.yaml").read_text("utf-8") == mended
 
 
 @pytest.mark.parametrize("keys", ["\x03", "\x04"])
 @pytest.mark.usefixtures("nothing_runs")
-def test_leaving_early_writes_nothing(terminal: Callable, home: Path, keys: str) -> None:
+def test_leaving_early_changes_nothing(terminal: Callable, home: Path, keys: str) -> None:
+    home.mkdir(mode=0o700)
+    (home / "config.yaml").write_text(COMMENTED, "utf-8")
     init = terminal("init")
-    init.wait_for("Number")
-    init.type_until(keys, "Nothing was written")
+    answer(init, ("Number", "1"))
+    init.wait_for("ANTHROPIC_API_KEY")
+    init.type_until(keys, "Nothing was changed")
     assert init.end() == 130
+    assert (home / "config.yaml").read_text("utf-8") == COMMENTED
     assert not (home / ".env").exists()
-    assert not (home / "config.yaml").exists()
 
 
 @pytest.mark.usefixtures("nothing_runs")
@@ -245,7 +336,7 @@ def test_a_wrong_number_is_asked_again(terminal: Callable) -> None:
 def test_a_chat_without_a_model_leads_into_the_set_up(
     home: Path, work: Path, server: OpenAIServer, env: dict[str, str]
 ) -> None:
-    for name in ("OLLAMA_BASE_URL", "VLLM_BASE_URL", "LMSTUDIO_BASE_URL"):
+    for name in VARIABLES:
         del env[name]
     with TerminalScreen([*HOOKLINE, "chat"], env=env, cwd=work, rows=40) as chat:
         assert "hookline init" in chat.wait_for("Set up now? [Y/n]")
@@ -255,9 +346,9 @@ def test_a_chat_without_a_model_leads_into_the_set_up(
         for question, answer in (
             ("Number [", number),
             ("Its address", server.base_url),
-            ("name [small]", ""),
             ("MY_SERVER_API_KEY", ""),
-            ("Telegram", ""),
+            ("name [small]", ""),
+            ("Which channel", ""),
         ):
             chat.wait_for(question)
             chat.type(f"{answer}\r")

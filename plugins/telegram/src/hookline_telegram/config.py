@@ -21,6 +21,7 @@ class TelegramConfig(BaseModel):
     token: SecretStr = Field(
         default=SecretStr(""),
         description=f"The bot's token, from @BotFather; else the variable {VARIABLE}.",
+        json_schema_extra={"env": VARIABLE},
     )
     base_url: str = Field(
         default="https://api.telegram.org/bot", description="The Bot API, up to the token."

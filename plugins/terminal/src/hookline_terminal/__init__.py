@@ -47,9 +47,10 @@ class Terminal(Plugin[TerminalConfig]):
     def register_cli(self, register: RegisterCli) -> None:
         """``hookline chat`` and ``hookline init``."""
         from .chat import chat_on
+        from .init_command import init_on
 
         register("chat", chat_on(self.host), help="Talk in the terminal.")
-        register("init", self.init, help="Set up: model, key, config.yaml and .env.")
+        register("init", init_on(self.host), help="Set up: model, key, config.yaml and .env.")
 
     @hookimpl
     async def on_question(self, ctx: Context, question: Question) -> str | None:
@@ -77,9 +78,3 @@ class Terminal(Plugin[TerminalConfig]):
     def copy(self, _ctx: Context, _args: str) -> str:
         """Copy the last answer to the clipboard, or its last block of code: /copy code."""
         return "/copy works in the terminal's chat alone."
-
-    def init(self) -> None:
-        """Ask for what a first answer needs, write it down, and try it."""
-        from .setup import initialise
-
-        initialise(self.host.home)

@@ -78,7 +78,7 @@ def _need_model(host: Host) -> None:
             raise SystemExit(INTERRUPTED) from None
         if answer not in ("", "y", "yes"):
             raise SystemExit(USAGE) from None
-        initialise(host.home)
+        initialise(host)
         try:
             host.services[Configuration].default_model()
         except HooklineError as still:

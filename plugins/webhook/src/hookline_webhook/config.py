@@ -37,6 +37,7 @@ class WebhookConfig(BaseModel):
     secret: SecretStr = Field(
         default=SecretStr(""),
         description=f"Signs bodies both ways; at least {SHORTEST} characters.",
+        json_schema_extra={"env": "HOOKLINE_WEBHOOK_SECRET", "generate": True},
     )
     reply_url: str | None = Field(
         default=None, description="Where replies are POSTed; null: they are only stored."

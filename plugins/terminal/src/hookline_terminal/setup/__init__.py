@@ -1,71 +1,159 @@
-"""``hookline init``: asks (:mod:`.dialogue`), writes files (:mod:`.files`), tries a request."""
+"""``hookline init``: asks, tries what was answered, and writes it down at the very end.
+
+:mod:`.present` reads what there is, :mod:`.choices` asks for the model, :mod:`.trial` tries it,
+:mod:`.channels` adds channels, :mod:`.files` makes the files' texts and writes them.
+"""
 
 from __future__ import annotations
 
-import os
-import subprocess
+import signal
 import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
+from hookline_hookspecs import Configuration, Host
 from hookline_markdown import literal
 
 from . import channel, files
-from .choices import Choices, ask_for_choices
-from .command import hookline
-from .dialogue import tell
+from .channels import Answers, ask_channels, channel_plugins, is_on
+from .choices import Choice
+from .dialogue import choose, tell
+from .present import Present, present
+from .servers import offers
+from .trial import Left, ask_until_it_answers
 
-TRY_SECONDS = 60
-"""How long the test request may take."""
 INTERRUPTED = 130
 NEXT = ("hookline chat", 'hookline run "What is in this folder?"', "hookline doctor")
 NEXT_WITH_CHANNEL = ("hookline gateway", "hookline doctor", "hookline chat")
 
 
-def initialise(home: Path) -> None:
-    """Set ``home`` up. Run again, it adds what is missing and changes nothing that is there."""
-    interactive = sys.stdin.isatty() and sys.stdout.isatty()
-    choices = Choices()
-    if interactive:
-        try:
-            here = {name for name, value in os.environ.items() if value}
-            choices = ask_for_choices(files.names_in_env(home / ".env") | here)
-        except (EOFError, KeyboardInterrupt):
-            tell("\nNothing was written.")
-            raise SystemExit(INTERRUPTED) from None
-    _write(home, choices)
-    if not interactive:
-        tell("There is no terminal to ask on: put a key into .env, then try `hookline doctor`.")
-    elif choices.can_answer:
-        _try(home, choices)
-    else:
-        tell(f"No key yet: put one into {home / '.env'} before the first chat.")
-    if choices.telegram:
-        channel.prepare(home)
-    following = NEXT_WITH_CHANNEL if choices.telegram else NEXT
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be written: settings of config.yaml by dotted key, and variables of .env."""
+
+    settings: dict[str, Any] = field(default_factory=dict)
+    variables: dict[str, str] = field(default_factory=dict)
+    has_channel: bool = False
+
+
+def initialise(host: Host, *, ask: bool = True) -> None:
+    """Set the home of ``host`` up. Run again, it shows what is set and changes what is answered.
+
+    Where nobody can be asked, files that are absent are written and nothing else is touched.
+    """
+    now = present(host.home, host.services[Configuration])
+    if not (ask and sys.stdin.isatty() and sys.stdout.isatty()):
+        _without_asking(host.home, now)
+        return
+    try:
+        now = _usable(now)
+        wanted, texts = _ask(host, now)
+    except Left:
+        tell("Nothing was changed.")
+        raise SystemExit(INTERRUPTED) from None
+    except (EOFError, KeyboardInterrupt):
+        tell("\nNothing was changed.")
+        raise SystemExit(INTERRUPTED) from None
+    _write(host.home, texts)
+    if wanted.has_channel:
+        with suppress(KeyboardInterrupt):
+            channel.prepare(host.home)
+    following = NEXT_WITH_CHANNEL if wanted.has_channel else NEXT
     tell("Next:", *(f"  {command}" for command in following))
 
 
-def _write(home: Path, choices: Choices) -> None:
+def _without_asking(home: Path, now: Present) -> None:
+    tell(*(f"hookline: {literal(problem)}" for problem in now.problems))
+    _write(home, _texts(home, now, Wanted(), anew=False))
+    tell("Nobody can be asked here: put a key into .env, then try `hookline doctor`.")
+    tell("Next:", *(f"  {command}" for command in NEXT))
+
+
+def _usable(now: Present) -> Present:
+    """What there is, or nothing if the person begins anew. Raises ``Left``."""
+    if not now.problems:
+        return now
+    tell(
+        "Hookline cannot start as it is set up now:", *(f"  {literal(one)}" for one in now.problems)
+    )
+    ways = [f"begin with a new config.yaml; the present one is kept as {files.OLD}"]
+    if now.readable:
+        ways.append("keep it, and change only what is asked here")
+    picked = choose("What do you want to do?", [*ways, "leave, and change nothing"])
+    if picked == len(ways):
+        raise Left
+    return now if picked else Present(dotenv=now.dotenv)
+
+
+def _ask(host: Host, now: Present) -> tuple[Wanted, dict[str, str]]:
+    """What is wanted, and the texts of the files that change."""
+    while True:
+        choice = ask_until_it_answers(offers(now, host), now)
+        if not choice.can_answer(now):
+            tell(f"No key yet: put {choice.offer.key} into .env before the first chat.")
+        known = channel_plugins(host)
+        wanted = _wanted(choice, ask_channels(known, now), now)
+        wanted = replace(
+            wanted, has_channel=wanted.has_channel or any(is_on(one.name, now) for one in known)
+        )
+        try:
+            anew = now.text is None
+            return wanted, _texts(host.home, now, wanted, anew=anew)
+        except files.NotWritable as error:
+            tell("Hookline could not start with that:", f"  {literal(str(error))}")
+            if choose("What now?", ["ask again", "leave, and change nothing"]):
+                raise Left from None
+
+
+def _wanted(choice: Choice, channels: Mapping[str, Answers], now: Present) -> Wanted:
+    settings: dict[str, Any] = {}
+    if now.text is None or choice.name != now.model:
+        settings["model"] = choice.name
+    if choice.section is not None:
+        settings[f"providers.{choice.offer.name}"] = choice.section
+    variables = dict(choice.variables)
+    for name, answers in channels.items():
+        variables |= answers.variables
+        if answers.section != now.section("plugins", name) or not is_on(name, now):
+            settings[f"plugins.{name}"] = answers.section or True
+    return Wanted(settings, variables, bool(channels))
+
+
+def _texts(home: Path, now: Present, wanted: Wanted, *, anew: bool) -> dict[str, str]:
+    """The new texts of the files that change, by name."""
+    with_new = replace(now, dotenv={**now.dotenv, **wanted.variables})
+    texts = {}
+    before = files.read(home / ".env")
+    text = files.template("env.template") if before is None else before
+    env = files.env_with(text, wanted.variables)
+    if before != env:
+        texts[".env"] = env
+    before = files.read(home / "config.yaml")
+    if before is None or anew or wanted.settings:
+        config = files.config_with(with_new, wanted.settings)
+        if before is not None and anew:
+            texts[files.OLD] = before
+        if before != config:
+            texts["config.yaml"] = config
+    return texts
+
+
+def _write(home: Path, texts: Mapping[str, str]) -> None:
+    """Write the files, which Ctrl-C does not interrupt."""
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         files.make_home(home)
-        tell(*files.write_env(home / ".env", choices.variables))
-        tell(*files.write_config(home / "config.yaml", choices))
+        for name, text in texts.items():
+            files.replace(home / name, text)
+            tell(f"{home / name}: written")
+        for name in {".env", "config.yaml"} - texts.keys():
+            tell(f"{home / name}: unchanged")
+        (home / ".env").chmod(0o600)
     except OSError as error:
         tell(f"hookline: {error.filename or home}: {error.strerror or error}; nothing more is done")
         raise SystemExit(1) from None
-
-
-def _try(home: Path, choices: Choices) -> None:
-    """Send one request as `hookline run` sends it."""
-    tell("Sending one test request …")
-    try:
-        done = hookline(home, "run", "--no-input", "Say: ready", seconds=TRY_SECONDS)
-    except subprocess.TimeoutExpired:
-        tell(f"There was no answer within {TRY_SECONDS} s. Everything is written; try it again:")
-        return
-    said, trouble = done.stdout.strip(), done.stderr.strip()
-    if done.returncode == 0:
-        tell(f"It answered: {literal(said)}")
-    else:
-        tell("The test request failed:", *(f"  {literal(n)}" for n in trouble.split("\n")[-5:]))
-        tell(f"Everything is written; mend {home / '.env'} or {home / 'config.yaml'}.")
+    finally:
+        signal.signal(signal.SIGINT, handler)

@@ -1,9 +1,8 @@
-"""What a channel needs beside its token: its plugin, and somebody who is admin there."""
+"""What a channel needs beside its settings: somebody who is admin there."""
 
 from __future__ import annotations
 
 import subprocess
-from importlib.metadata import entry_points
 from pathlib import Path
 
 from hookline_markdown import literal
@@ -16,20 +15,18 @@ CLAIM_SECONDS = 60
 
 
 def prepare(home: Path) -> None:
-    """Say whether Telegram can be used, and show the code that makes the first admin.
+    """Show the code that makes the first admin.
 
     The code is made by ``hookline pairing claim``, of whatever plugin brings that command; where
     there is none, or there is an admin already, `hookline gateway` says what is to be said.
     """
-    if not entry_points(group="hookline.plugins", name="telegram"):
-        tell("Telegram needs one more package: hookline plugins install hookline-telegram")
     try:
         made = hookline(home, "pairing", "claim", seconds=CLAIM_SECONDS)
     except subprocess.TimeoutExpired:
         return
     if made.returncode == 0 and made.stdout.strip():
         tell(
-            "Nobody is admin yet. When `hookline gateway` runs, write this code to your bot; who",
-            "writes it first becomes the first admin:",
+            "Nobody is admin yet. When `hookline gateway` runs, write this code on your",
+            "channel, such as to your bot; who writes it first becomes the first admin:",
             *(f"  {literal(line)}" for line in made.stdout.strip().split("\n")),
         )

@@ -1,10 +1,18 @@
-"""Questions on the terminal, one line each."""
+"""Questions on the terminal, one line each.
+
+A function that asks takes ``fault``, which says in a sentence why an answer will not do; it is then
+asked again. All raise ``EOFError`` at the end of input.
+"""
 
 from __future__ import annotations
 
 import getpass
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+Fault = Callable[[str], str | None]
+SHORTEST_SHOWN = 12
+"""Characters of a key of which the last four are shown; of a shorter one they would tell much."""
 
 
 def tell(*lines: str) -> None:
@@ -14,7 +22,7 @@ def tell(*lines: str) -> None:
 
 
 def choose(question: str, options: Sequence[str], preferred: int = 0) -> int:
-    """The index of an option. Raises ``EOFError`` at the end of input."""
+    """The index of an option; Enter alone is the preferred one."""
     tell(question, *(f"  {number}  {text}" for number, text in enumerate(options, 1)))
     while True:
         text = input(f"Number [{preferred + 1}]: ").strip()
@@ -25,15 +33,37 @@ def choose(question: str, options: Sequence[str], preferred: int = 0) -> int:
         tell(f"Write a number from 1 to {len(options)}.")
 
 
-def line(question: str, default: str) -> str:
-    """A line of text; Enter alone is the default."""
-    return input(f"{question} [{default}]: ").strip() or default
-
-
-def secret(question: str) -> str:
-    """A text that is not shown; empty for none."""
+def line(question: str, default: str, fault: Fault = lambda _text: None) -> str:
+    """A line of text; Enter alone is the default, where there is one."""
     while True:
-        text = getpass.getpass(f"{question} (hidden, empty to skip): ").strip()
-        if text.isprintable() and "'" not in text:
+        text = input(f"{question} [{default}]: " if default else f"{question}: ").strip() or default
+        told = fault(text) if text else "Write something, or leave with Ctrl-C."
+        if told is None:
             return text
-        tell("That holds characters that no key has, such as a quote; paste the key alone.")
+        tell(told)
+
+
+def secret(question: str, empty: str, fault: Fault = lambda _text: None) -> str:
+    """A text that is not shown; Enter alone is none, which means ``empty``."""
+    while True:
+        text = getpass.getpass(f"{question} (hidden; Enter {empty}): ").strip()
+        told = (key_fault(text) or fault(text)) if text else None
+        if told is None:
+            return text
+        tell(told)
+
+
+def key_fault(text: str) -> str | None:
+    """Why a text is no key."""
+    if any(character.isspace() for character in text):
+        return "There is a blank in it, and no key has one; paste the key alone."
+    if any(character in "'\"`" for character in text):
+        return "There is a quote in it, and no key has one; paste the key alone."
+    if not (text.isascii() and text.isprintable()):
+        return "It holds a character that no key has; paste the key alone."
+    return None
+
+
+def shown(value: str) -> str:
+    """How a secret that is set is told of."""
+    return f"set, ends in …{value[-4:]}" if len(value) >= SHORTEST_SHOWN else "set"

@@ -1,22 +1,29 @@
-"""The files of a home: ``.env`` grows, ``config.yaml`` is written once."""
+"""The files of a home: ``.env`` and ``config.yaml``, each written whole or not at all."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-from collections.abc import Mapping
+import subprocess
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
-if TYPE_CHECKING:
-    from .choices import Choices
+from .command import hookline, trial_home
+from .present import Present
 
-_NAME = re.compile(r"\s*(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(.*)", re.ASCII)
+_NAME = re.compile(r"\s*(?:export\s+)?([A-Za-z_]\w*)\s*=", re.ASCII)
 _BARE = re.compile(r"[\w./:+=@%~,-]+", re.ASCII)
 _SETTING = re.compile(r"#(\w+):")
-TELEGRAM_LINE = 'telegram: {token: "${TELEGRAM_BOT_TOKEN}"}'
+_SECONDS = 60
+OLD = "config.yaml.old"
+"""The name under which a config.yaml is kept that cannot be used."""
+
+
+class NotWritable(Exception):
+    """The config that was asked for cannot be used; the text says why."""
 
 
 def make_home(home: Path) -> None:
@@ -25,73 +32,73 @@ def make_home(home: Path) -> None:
     home.chmod(0o700)
 
 
-def names_in_env(path: Path) -> set[str]:
-    """The variables that a ``.env`` gives a value to."""
+def config_with(present: Present, settings: Mapping[str, Any]) -> str:
+    """The text of config.yaml with ``settings`` by dotted key; comments and order are kept.
+
+    ``hookline config`` makes and checks it in a home of its own, with the variables of ``present``.
+
+    Raises:
+        NotWritable: Hookline would not start with it.
+    """
+    if present.text is not None and not settings:
+        return present.text
+    text = _fresh(settings) if present.text is None else present.text
+    changes = {} if present.text is None else settings
+    with trial_home(text) as home:
+        for key, value in changes.items():
+            _config(home, present, "set", key, json.dumps(value, ensure_ascii=False))
+        if present.text is None:
+            _config(home, present, "check")
+        return (home / "config.yaml").read_text("utf-8")
+
+
+def _config(home: Path, present: Present, *words: str) -> None:
     try:
-        lines = path.read_text("utf-8-sig", "replace").split("\n")
-    except FileNotFoundError:
-        return set()
-    matches = (_NAME.match(line) for line in lines)
-    return {m[1] for m in matches if m and m[2].strip() not in ("", "''", '""')}
+        done = hookline(home, "config", *words, seconds=_SECONDS, env=present.env)
+    except subprocess.TimeoutExpired:
+        raise NotWritable(f"`hookline config` did not end within {_SECONDS} s.") from None
+    if done.returncode:
+        told = done.stderr.strip() or done.stdout.strip()
+        raise NotWritable(told.replace(f"{home}{os.sep}", ""))
 
 
-def write_env(path: Path, variables: Mapping[str, str]) -> list[str]:
-    """Add ``variables`` to a ``.env``; those that it has are kept. Says what was done."""
-    there = path.exists()
-    text = path.read_text("utf-8") if there else _template("env.template")
-    new = {name: value for name, value in variables.items() if name not in names_in_env(path)}
-    added = "".join(f"{name}={_quoted(value)}\n" for name, value in new.items())
-    if added or not there:
-        _replace(path, text + ("" if text.endswith("\n") or not text else "\n") + added)
-    path.chmod(0o600)
-    if not there:
-        return [f"{path}: written{_names(new)}"]
-    return [f"{path}: {'added' + _names(new) if new else 'there already, and kept'}"]
-
-
-def _names(variables: Mapping[str, str]) -> str:
-    return f" with {', '.join(variables)}" if variables else ""
-
-
-def write_config(path: Path, choices: Choices) -> list[str]:
-    """Write ``config.yaml`` unless there is one. Says what was done, and what is to be done."""
-    if path.exists():
-        told = [f"{path}: there already, and left as it is"]
-        if choices.model:
-            told.append(f"  to use the new model: hookline config set model {choices.model}")
-        if choices.provider:
-            told.append(f"  and under `providers:` there: {_provider_line(choices)}")
-        if choices.telegram:
-            told.append(f"  for Telegram, under `plugins:` there: {TELEGRAM_LINE}")
-        return told
-    active = _active(choices)
+def _fresh(settings: Mapping[str, Any]) -> str:
+    """The template; a commented default makes room for what was chosen."""
     lines = []
-    for line in _template("config.template.yaml").split("\n"):
-        setting = _SETTING.match(line)
-        # The commented default makes room for what was chosen.
-        lines.append(active.get(setting[1], line) if setting else line)
-    _replace(path, "\n".join(lines))
-    return [f"{path}: written"]
+    for line in template("config.template.yaml").split("\n"):
+        found = _SETTING.match(line)
+        lines.append((found and "\n".join(_active(found[1], settings))) or line)
+    return "\n".join(lines)
 
 
-def _active(choices: Choices) -> dict[str, str]:
-    found = {}
-    if choices.model:
-        # JSON is YAML, and quotes what YAML would take for something else.
-        found["model"] = f"model: {json.dumps(choices.model)}"
-    if choices.provider:
-        found["providers"] = f"providers:\n  {_provider_line(choices)}"
-    if choices.telegram:
-        found["plugins"] = f"plugins:\n  {TELEGRAM_LINE}"
-    return found
+def _active(name: str, settings: Mapping[str, Any]) -> Iterator[str]:
+    """The lines of a setting and of what is below it. JSON is YAML, and quotes what must be."""
+    if name in settings:
+        yield f"{name}: {json.dumps(settings[name], ensure_ascii=False)}"
+    inner = {key.partition(".")[2]: v for key, v in settings.items() if key.startswith(f"{name}.")}
+    if inner:
+        yield f"{name}:"
+        yield from (f"  {key}: {json.dumps(v, ensure_ascii=False)}" for key, v in inner.items())
 
 
-def _provider_line(choices: Choices) -> str:
-    assert choices.model is not None
-    return f"{choices.model.partition('/')[0]}: {json.dumps(choices.provider)}"
+def env_with(text: str, variables: Mapping[str, str]) -> str:
+    """The text of a ``.env`` with ``variables``: a line that is there is replaced, the last one
+    where there are several, and others are added at the end."""
+    lines = text.split("\n")
+    added = []
+    for name, value in variables.items():
+        new = f"{name}={_quoted(value)}"
+        at = [n for n, line in enumerate(lines) if (m := _NAME.match(line)) and m[1] == name]
+        if at:
+            lines[at[-1]] = new
+        else:
+            added.append(f"{new}\n")
+    text = "\n".join(lines)
+    return text + ("\n" if added and text and not text.endswith("\n") else "") + "".join(added)
 
 
-def _template(name: str) -> str:
+def template(name: str) -> str:
+    """A file that a fresh home gets."""
     return files(__package__).joinpath(name).read_text("utf-8")
 
 
@@ -100,14 +107,22 @@ def _quoted(value: str) -> str:
     return value if _BARE.fullmatch(value) else f"'{value}'"
 
 
-def _replace(path: Path, text: str) -> None:
+def read(path: Path) -> str | None:
+    """The text of a file, None if it is not there. Raises ``OSError``."""
+    try:
+        return path.read_bytes().decode("utf-8", "surrogateescape")
+    except FileNotFoundError:
+        return None
+
+
+def replace(path: Path, text: str) -> None:
     """Write the whole file or nothing, readable by its owner alone from the first byte on."""
     path = path.resolve()
     fresh = path.with_name(f"{path.name}.{os.getpid()}.new")
     handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(text.encode("utf-8", "surrogateescape"))
             file.flush()
             os.fsync(file.fileno())
         fresh.replace(path)

@@ -1,110 +1,132 @@
-"""What `hookline init` can offer: the providers of providers.toml, and servers that run here."""
+"""What `hookline init` can offer: services, servers that run here, and what the config names."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from tempfile import TemporaryDirectory
 
-TIMEOUT = 0.3
-"""Seconds that a server on this machine has to answer."""
-_MOST_BYTES = 1_000_000
+from hookline_hookspecs import HooklineError, Host
+from hookline_providerkit.servers import HERE_SECONDS, find_local, is_here, models_at
+
+from .present import Present
+
+AWAY_SECONDS = 6.0
+"""How long a service has to name its models."""
+ANTHROPIC_VERSION = "2023-06-01"
+OWN = "my-server"
+"""The name that a server of another kind gets under ``providers:``."""
+_ADDRESS = "http://127.0.0.1:8080/v1"
 _CHOOSES = re.compile(r"^HOOKLINE_|_API_KEY$|_BASE_URL$")
 """Variables that can decide which model answers."""
 
 
 @dataclass(frozen=True, slots=True)
-class Remote:
-    """A service with a key."""
+class Offer:
+    """A provider to choose.
+
+    ``key`` is the variable of its key, empty for none; ``address`` where it is; ``models`` those
+    that are known already. ``asks_address``: the person says where it is, and it has a section
+    under ``providers:``. ``variable`` is that of an address which the environment gives.
+    """
 
     name: str
     title: str
-    key: str
+    key: str = ""
+    address: str = ""
+    models: tuple[str, ...] = ()
+    asks_address: bool = False
+    variable: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Local:
-    """A server that may run on this machine; ``url`` is the variable that says where."""
+def offers(present: Present, host: Host) -> list[Offer]:
+    """What there is to choose, the last one a server that nobody has named yet."""
+    made = [_service(entry, present, host) for entry in _services()]
+    for found in find_local(present.env):
+        server = found.server
+        moved = server.url if server.url in os.environ else ""
+        title = f"{server.title} at {found.address}, found running"
+        if found.models:
+            made.append(Offer(server.name, title, "", found.address, found.models, False, moved))
+    known = {offer.name for offer in made}
+    for name in present.values.get("providers", {}):
+        address = present.expanded(present.section("providers", name).get("base_url"))
+        if name not in known and address:
+            title = f"{name} at {address}, of config.yaml"
+            key = present.variable("providers", name, "api_key") or variable_of(name)
+            made.append(Offer(name, title, key, address, asks_address=True))
+    known = {offer.name for offer in made}
+    written = present.values.get("model")
+    kept = written.partition("/")[0] if isinstance(written, str) and present.model else ""
+    if kept and kept not in known:
+        made.append(Offer(kept, f"{kept}, as it is set up now", address=_address(host, kept)))
+    name = next(n for n in (OWN, *(f"{OWN}-{i}" for i in range(2, 99))) if n not in known)
+    title = "another server that speaks OpenAI's API"
+    return [*made, Offer(name, title, variable_of(name), _ADDRESS, asks_address=True)]
 
-    name: str
-    title: str
-    url: str
-    address: str
+
+def _service(entry: dict[str, str], present: Present, host: Host) -> Offer:
+    name = entry["name"]
+    written = present.expanded(present.section("providers", name).get("base_url"))
+    return Offer(
+        name,
+        entry["title"] + (f" at {written}" if written else ""),
+        present.variable("providers", name, "api_key") or entry["key"],
+        written or _address(host, name),
+        asks_address=bool(written),
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A server that answered, and its models."""
+def _address(host: Host, name: str) -> str:
+    try:
+        return host.provider(name).base_url or ""
+    except HooklineError:
+        return ""
 
-    server: Local
-    address: str
-    models: tuple[str, ...]
+
+def variable_of(name: str) -> str:
+    """The variable of the key of a provider without a usual one."""
+    return re.sub(r"\W", "_", name, flags=re.ASCII).upper() + "_API_KEY"
 
 
 @cache
-def _data() -> dict[str, list[dict[str, str]]]:
-    return tomllib.loads(files(__package__).joinpath("providers.toml").read_text("utf-8"))
+def _services() -> list[dict[str, str]]:
+    text = files(__package__).joinpath("providers.toml").read_text("utf-8")
+    found: list[dict[str, str]] = tomllib.loads(text)["remote"]
+    return found
 
 
-def default_model(service: Remote) -> str | None:
-    """The model that core chooses with this service's key alone, as ``provider/model``.
+def models_of(name: str, address: str, key: str) -> tuple[str, ...]:
+    """The models that a server names; none if it does not."""
+    seconds = HERE_SECONDS if is_here(address) else AWAY_SECONDS
+    if name == "anthropic":
+        headers = {"x-api-key": key, "anthropic-version": ANTHROPIC_VERSION}
+        return models_at(address, headers, seconds, "v1/models?limit=1000") or ()
+    return models_at(address, {"Authorization": f"Bearer {key or 'none'}"}, seconds) or ()
 
-    Asked of core in a home and an environment that hold nothing else; None if it does not say.
+
+def default_model(offer: Offer) -> str:
+    """The model that core chooses with this service's key alone; empty if it has none.
+
+    Asked of core in a home and an environment that hold nothing else.
     """
+    if not offer.key or offer.asks_address:
+        return ""
     with TemporaryDirectory() as home:
         kept = {name: value for name, value in os.environ.items() if not _CHOOSES.search(name)}
-        env = kept | {"HOOKLINE_HOME": home, service.key: "unused"}
         asked = subprocess.run(
             [sys.executable, "-m", "hookline", "run", "--no-input", "/model"],
-            env=env,
+            env=kept | {"HOOKLINE_HOME": home, offer.key: "unused"},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             encoding="utf-8",
             errors="replace",
         )
-    _, _, model = asked.stdout.strip().rpartition(" ")
-    return model if model.startswith(f"{service.name}/") else None
-
-
-def remotes() -> list[Remote]:
-    """The services, in order."""
-    return [Remote(**entry) for entry in _data()["remote"]]
-
-
-def find_local() -> list[Found]:
-    """The servers on this machine that answer and have a model; all are asked at once."""
-    servers = [Local(**entry) for entry in _data()["local"]]
-    with ThreadPoolExecutor(len(servers)) as pool:
-        return [found for found in pool.map(_look, servers) if found.models]
-
-
-def _look(server: Local) -> Found:
-    address = os.environ.get(server.url) or server.address
-    return Found(server, address, tuple(models_at(address)))
-
-
-def models_at(address: str) -> Sequence[str]:
-    """The models of the server at ``address`` (its ``…/v1``); none if it does not answer."""
-    from urllib.request import ProxyHandler, Request, build_opener
-
-    # No proxy: what runs on this machine is asked directly or not at all.
-    opener = build_opener(ProxyHandler({}))
-    try:
-        # The key that core sends to a server without one; some refuse a request that has none.
-        request = Request(  # noqa: S310 - the address is the operator's
-            f"{address.rstrip('/')}/models", headers={"Authorization": "Bearer none"}
-        )
-        with opener.open(request, timeout=TIMEOUT) as response:
-            listed = json.loads(response.read(_MOST_BYTES))["data"]
-        return [str(model["id"]) for model in listed]
-    except (OSError, ValueError, KeyError, TypeError):
-        return ()
+    provider, _, model = asked.stdout.strip().rpartition(" ")[2].partition("/")
+    return model if provider == offer.name else ""
