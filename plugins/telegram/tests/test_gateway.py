@@ -153,10 +153,23 @@ def test_a_press_answers_a_question_once_and_the_buttons_go(api: BotApi, chat: i
     presses = [api.press(question, "Red & blue", chat) for _ in range(2)]
     api.find("red it is", chat)
     api.wait(lambda: not question.buttons and set(presses) <= set(api.answered))
+    first, second = (api.answered[press] for press in presses)
+    assert not first
+    assert second == "You have pressed a button here already; nothing was changed."
     api.say(chat, "hello there")
     api.find("hello back", chat)
     assert api.texts(chat).count("red it is") == 1
     assert len(api.texts(chat)) == 3
+
+
+def test_a_number_that_stands_above_the_question_does_not_answer_it(api: BotApi, chat: int) -> None:
+    api.say(chat, "ask")
+    early = api.message(chat, text="1")
+    question = api.find("Which one?", chat)
+    assert question.id > early["message_id"]
+    api.deliver("message", early)
+    api.find("answered", chat)
+    assert "red it is" not in api.texts(chat)
 
 
 def test_an_admin_approves_with_a_button_and_nobody_else(api: BotApi, chat: int) -> None:

@@ -21,11 +21,14 @@ if TYPE_CHECKING:
 
     from .config import TelegramConfig
     from .moves import Moves
+    from .shown import Shown
 
 GIVEN_OUT = 20_000_000
 """Bytes of the largest file that the Bot API gives out (core.telegram.org/bots/api, getFile)."""
 TRIES = 3
 """Attempts to fetch a file, a second and then two apart."""
+AGAIN = "You have pressed a button here already; nothing was changed."
+TOO_OLD = "This message is too old; please write your answer."
 REMEMBERED = 256
 """Messages whose senders are still to be told of a file that was not taken."""
 
@@ -34,8 +37,11 @@ class Taker:
     """Stores what updates say. ``problems`` are sentences for the senders of messages whose files
     were not taken, by the message's id: they are told once it is known that they may write."""
 
-    def __init__(self, config: TelegramConfig, host: Host, bot: Bot, moves: Moves) -> None:
+    def __init__(
+        self, config: TelegramConfig, host: Host, bot: Bot, moves: Moves, shown: Shown
+    ) -> None:
         self._config = config
+        self._shown = shown
         self._host = host
         self._bot = bot
         self._moves = moves
@@ -72,7 +78,10 @@ class Taker:
                 self._host.log.exception("an update cannot be read and is left out")
                 continue
             if inbound is not None:
-                await self._take(inbound, take)
+                is_new = await self._take(inbound, take)
+                if kind == "press":
+                    told = None if is_new else AGAIN
+                    self._host.spawn(self._answer(unit["id"], told), "answer a press")
                 if kind != "press":
                     last = [unit[-1]["message_id"], _digest(inbound.text)]
                     await self._host.storage.kv.set(f"last:{inbound.chat_id}", last)
@@ -116,8 +125,10 @@ class Taker:
             return None
         answered = first.get("reply_to_message") or {}
         quoted, origin = reading.quoted_in(first, me)
+        inbound = self._inbound(chat, id_, text, first, first["from"])
         return replace(
-            self._inbound(chat, id_, text, first, first["from"]),
+            inbound,
+            received=self._shown.received(last, inbound.received),
             attachments=items,
             reply_to=str(answered["message_id"]) if quoted and answered else None,
             quoted=quoted,
@@ -210,11 +221,10 @@ class Taker:
 
     async def _press(self, query: Json) -> Inbound | None:
         """A press stands for the words on the button. The second press of the same person has the
-        id of the first, and so does nothing."""
+        id of the first, and so does nothing but say so."""
         label = reading.label_of(query)
-        told = None if label is not None else "This message is too old; please write your answer."
-        self._host.spawn(self._answer(query["id"], told), "answer a press")
         if label is None or query["from"].get("is_bot"):
+            self._host.spawn(self._answer(query["id"], TOO_OLD), "answer a press")
             return None
         message: Any = query["message"]
         chat = await self._moves.name_of(message["chat"]["id"], reading.thread_of(message))

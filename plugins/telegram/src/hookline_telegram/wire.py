@@ -14,6 +14,7 @@ from .config import TelegramConfig, fault_of, token_of
 from .menu import commands_of
 from .moves import Moves
 from .painter import TelegramHtml
+from .shown import Shown
 
 if TYPE_CHECKING:
     from telegram import Bot, Message
@@ -35,6 +36,7 @@ class TelegramWire:
         self._config = config
         self._host = host
         self._moves = Moves(host)
+        self._shown = Shown()
         self._made: tuple[Bot, Taker, Poller] | None = None
         self._polling: asyncio.Task[None] | None = None
         self._has_menu = config.commands == {}
@@ -52,7 +54,7 @@ class TelegramWire:
 
             config = self._config
             bot = bot_of(token, config.base_url, config.base_file_url)
-            taker = Taker(config, self._host, bot, self._moves)
+            taker = Taker(config, self._host, bot, self._moves, self._shown)
             self._made = bot, taker, Poller(bot, taker, config.poll_seconds, self._host.log)
         return self._made
 
@@ -146,7 +148,10 @@ class TelegramWire:
                 **_where(place, thread, reply_to),
             )
 
-        return str((await self._in(chat, work)).message_id)
+        began = self._host.now()
+        message = await self._in(chat, work)
+        self._shown.note(message.chat.id, message.message_id, began)
+        return str(message.message_id)
 
     async def edit(
         self, chat: str, message_id: str, text: str, *, rich: bool, choices: tuple[str, ...] = ()
