@@ -14,6 +14,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from fakes import nursery
 
 from .borrowed import bot_api, multimedia, telegram, webhook
 from .script import STEPS
@@ -90,7 +91,7 @@ class House(telegram.Gateways):  # type: ignore[misc]
         """Start ``hookline`` in the workspace; nothing secret is in its environment."""
         base = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "LANG": "C.UTF-8"}
         with (self.folder / f"{len(self.running):03}.log").open("wb") as log:
-            process = subprocess.Popen(
+            process = nursery.Popen(
                 [sys.executable, "-m", "hookline", *arguments],
                 cwd=self.workspace,
                 env=base | {"HOOKLINE_HOME": str(self.home)} | env,

@@ -19,6 +19,8 @@ import importlib
 import inspect
 import json
 import os
+import pickle
+import re
 import runpy
 import select
 import signal
@@ -26,12 +28,13 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from importlib.metadata import entry_points
+from importlib.metadata import PathDistribution, distributions, entry_points
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 
 LIBRARIES = (
     *("aiosql", "anthropic", "asyncio", "blinker", "concurrent.futures.thread", "httpx2"),
@@ -40,6 +43,14 @@ LIBRARIES = (
     *("hookline.cli.app", "hookline.runtime"),
 )
 GROUPS = ("hookline.plugins", "hookline.providers", "hookline.stores")
+FIRST_RUNS = (
+    "--help",
+    "run hi --model scripted/model.yaml --no-input",
+    "doctor",
+    "sessions list",
+    "config list",
+)
+"""What is run once in a fork, to learn which modules and patterns a run needs beside those."""
 READ_AT_IMPORT = ("hookline.clock", "hookline_hookspecs.crash")
 """What reads its environment when it is imported, and is imported again in each process."""
 HOOKLINE = [sys.executable, "-m", "hookline"]
@@ -136,7 +147,12 @@ class Server:
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, __file__, str(theirs.fileno())],
-                env={**os.environ, "LANG": "C.UTF-8", "PYTHONPATH": ""},
+                env={
+                    **os.environ,
+                    "LANG": "C.UTF-8",
+                    "PYTHONPATH": "",
+                    "XDG_CACHE_HOME": os.devnull,
+                },
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
             )
@@ -184,6 +200,8 @@ def serve(connection: socket.socket) -> None:
         for point in entry_points(group=group):
             with contextlib.suppress(Exception):
                 point.load()
+    _keep_entry_points()
+    _learn()
     inspect.getmodule(serve.__code__)  # lists all modules, as pydantic will for each of its models
     gc.collect()
     gc.freeze()
@@ -199,6 +217,59 @@ def serve(connection: socket.socket) -> None:
             _reap(tells)
         if connection in readable and not _answer(connection, tells):
             return
+
+
+def _keep_entry_points() -> None:
+    """Read those of what is installed here once; a run reads what its ``PYTHONPATH`` adds."""
+    here = {str(dist._path): dist.entry_points for dist in distributions()}  # type: ignore[attr-defined]
+    read: Any = PathDistribution.entry_points
+
+    def points(dist: Any) -> Any:
+        path = str(dist._path)
+        return here[path] if path in here else read.fget(dist)
+
+    PathDistribution.entry_points = property(points)  # type: ignore[assignment]
+
+
+def _learn() -> None:
+    """Import the modules and compile the patterns that the first runs come to need."""
+    re._MAXCACHE = 10_000  # type: ignore[attr-defined]
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as learnt:
+        child = os.fork()
+        if not child:
+            _tell_of_first_runs(Path(folder), learnt)
+        os.waitpid(child, 0)
+        learnt.seek(0)
+        modules, patterns = pickle.load(learnt)
+    for name in modules:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    for pattern, flags in patterns:
+        re.compile(pattern, flags)
+
+
+def _tell_of_first_runs(folder: Path, learnt: IO[bytes]) -> NoReturn:
+    """Write the names of all modules, and all patterns; does not return."""
+    try:
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for number in range(STREAMS):
+            os.dup2(nowhere, number)
+        _remake_streams()
+        (folder / "model.yaml").write_text("steps: [{text: hello}]\n", "utf-8")
+        os.chdir(folder)
+        own = {"HOME": str(folder), "HOOKLINE_HOME": str(folder / "home"), "LANG": "C.UTF-8"}
+        path = os.environ["PATH"]
+        os.environ.clear()
+        os.environ.update(own, PATH=path)
+        for words in FIRST_RUNS:
+            sys.argv = ["hookline", *words.split()]
+            with contextlib.suppress(BaseException):
+                runpy.run_module("hookline", run_name="__main__", alter_sys=True)
+        patterns = [(pattern, flags) for _, pattern, flags in re._cache]  # type: ignore[attr-defined]
+        pickle.dump(([*sys.modules], patterns), learnt)
+        learnt.flush()
+    finally:
+        os._exit(0)
 
 
 def _reap(tells: dict[int, int]) -> None:

@@ -12,7 +12,6 @@ import os
 import select
 import signal
 import struct
-import subprocess
 import sys
 import termios
 import time
@@ -22,6 +21,8 @@ from types import TracebackType
 from typing import Any, Self
 
 import pyte
+
+from fakes import nursery
 
 PATIENCE = 60.0
 """Seconds until something that should have been shown counts as missing."""
@@ -34,7 +35,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 os.execv(sys.argv[2], sys.argv[2:])
 """
 """Opening a terminal by its name, as leader of a session, makes it the controlling one; a parallel
-test runner ignores SIGINT, and its children would too."""
+test runner ignores SIGINT, and its children would too. The nursery does both for ``hookline``."""
 
 
 class TerminalScreen:
@@ -66,8 +67,10 @@ class TerminalScreen:
             self._screen.write_process_input = self._answer  # type: ignore[method-assign]
         self._raw = bytearray()
         self._set_size(columns, rows)
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", _LEADER, os.ttyname(slave), *argv],
+        hookline = list(argv[: len(nursery.HOOKLINE)]) == nursery.HOOKLINE
+        leader = [] if hookline else [sys.executable, "-c", _LEADER, os.ttyname(slave)]
+        self._process = nursery.Popen(
+            [*leader, *argv],
             stdin=slave,
             stdout=slave,
             stderr=slave,

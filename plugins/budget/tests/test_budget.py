@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes import nursery
 from hookline.testing import Clock, Harness, calls
 from hookline_budget import Budget
 from hookline_hookspecs import (
@@ -296,9 +296,7 @@ def test_run_exits_with_1_and_says_why(tmp_path: Path) -> None:
     environment = {**os.environ, "HOOKLINE_HOME": str(tmp_path)}
 
     def run() -> tuple[int, dict[str, Any]]:
-        done = subprocess.run(
-            command, cwd=tmp_path, env=environment, capture_output=True, check=False
-        )
+        done = nursery.run(command, cwd=tmp_path, env=environment, capture_output=True, check=False)
         return done.returncode, json.loads(done.stdout.splitlines()[-1])
 
     code, result = run()

@@ -11,6 +11,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from fakes import nursery
 from hookline_hookspecs import CommandError
 from hookline_run import stdin
 from hookline_run.stdin import LARGEST, behind
@@ -123,7 +124,7 @@ def test_the_program_that_starts_it_may_keep_the_pipe_open(tmp_path: Path) -> No
     command = [sys.executable, "-m", "hookline", "run", "Review.", "--model", "scripted/model.yaml"]
     environment = {**os.environ, "HOOKLINE_HOME": str(tmp_path / "home")}
     started = time.monotonic()
-    with subprocess.Popen(
+    with nursery.Popen(
         command, cwd=tmp_path, env=environment, stdin=-1, stdout=-1, stderr=-1, text=True
     ) as process:
         assert process.stdout is not None

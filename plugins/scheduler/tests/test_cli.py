@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes import nursery
 
 SCRIPT = """
 steps:
@@ -51,7 +52,7 @@ class Installation:
         """Run a command to its end."""
         command = [sys.executable, "-m", "hookline", *words]
         environment = self.environment(**more)
-        return subprocess.run(
+        return nursery.run(
             command,
             env=environment,
             capture_output=True,
@@ -71,7 +72,7 @@ class Installation:
         """A process that lives."""
         pipe = subprocess.PIPE
         command = [sys.executable, "-m", "hookline", *words]
-        process = subprocess.Popen(
+        process = nursery.Popen(
             command,
             env=self.environment(**more),
             stdin=pipe,

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes import nursery
 
 from .bot_api import PATIENCE, TOKEN, BotApi
 
@@ -117,7 +118,7 @@ class Gateways:
         base = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "LANG": "C.UTF-8"}
         base |= {"HOOKLINE_HOME": str(self.home), "TELEGRAM_BOT_TOKEN": TOKEN}
         with (self.folder / f"{len(self.running):03}.log").open("wb") as log:
-            process = subprocess.Popen(
+            process = nursery.Popen(
                 [sys.executable, "-m", "hookline", *arguments],
                 cwd=self.folder,
                 env=base | env,

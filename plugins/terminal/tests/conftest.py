@@ -17,20 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes import nursery
 from fakes.terminal import TerminalScreen
 
 HOOKLINE = [sys.executable, "-m", "hookline"]
 PATIENCE = 60.0
 """Seconds until something that should have been shown counts as missing."""
 _CODES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_=>])|\r")
-LOGIN = """
-import os, signal, sys
-os.close(os.open(sys.argv[1], os.O_RDWR))
-signal.signal(signal.SIGINT, signal.default_int_handler)
-os.execv(sys.argv[2], sys.argv[2:])
-"""
-"""Opening a terminal by its name, as leader of a session, makes it the controlling one; a parallel
-test runner ignores SIGINT, and its children would too."""
 
 
 class OnTerminal:
@@ -39,14 +32,8 @@ class OnTerminal:
     def __init__(self, argv: list[str], env: dict[str, str], cwd: Path) -> None:
         self._master, slave = os.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 100, 0, 0))
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", LOGIN, os.ttyname(slave), *argv],
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
-            env=env,
-            cwd=cwd,
-            start_new_session=True,
+        self._process = nursery.Popen(
+            argv, stdin=slave, stdout=slave, stderr=slave, env=env, cwd=cwd, start_new_session=True
         )
         os.close(slave)
         self._raw = b""
@@ -212,7 +199,7 @@ def piped(env: dict[str, str], work: Path) -> Piped:
     """Runs ``hookline ARGUMENTS`` with ``stdin`` as text, to its end."""
 
     def run(*arguments: str, stdin: str = "", **more: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
+        return nursery.run(
             [*HOOKLINE, *arguments],
             input=stdin,
             env=env | more,

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from fakes import nursery
 
 Script = Callable[[str], str]
 ECHO = """
@@ -94,7 +95,7 @@ def test_nobody_approves_through_a_pipe(piped: Callable, script: Script) -> None
 def test_bytes_that_are_no_text_do_not_end_the_chat(
     env: dict[str, str], work: Path, script: Script
 ) -> None:
-    done = subprocess.run(
+    done = nursery.run(
         [sys.executable, "-m", "hookline", "chat", "--model", script(ECHO)],
         input=b"\xef\xbb\xbfone \xff\xfe\r\ntwo\n",
         env=env,

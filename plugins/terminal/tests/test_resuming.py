@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes import nursery
 from fakes.openai_server import OpenAIServer, Reply
 from fakes.terminal import TerminalScreen
 
@@ -163,7 +164,7 @@ def test_what_cannot_be_resumed_is_a_sentence(
 ) -> None:
     def hookline(*arguments: str) -> subprocess.CompletedProcess[str]:
         argv = [sys.executable, "-m", "hookline", *arguments]
-        return subprocess.run(
+        return nursery.run(
             argv, env=env, cwd=work, capture_output=True, encoding="utf-8", timeout=60, input=""
         )
 
