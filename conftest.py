@@ -12,11 +12,15 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import is_hypothesis_test, settings
 
 MEMORY = Path("/dev/shm")  # noqa: S108
 """Where Linux keeps files in memory."""
 ROOM = 4 * 1024**3
 """Free bytes that ``MEMORY`` must have; a whole run needs a tenth of them at any time."""
+
+FEWEST, PART = 10, 5
+"""How many examples of a property a quick run tries at least, and which part of all of them."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -30,6 +34,24 @@ def pytest_configure(config: pytest.Config) -> None:
     # folder, to be looked up by name; and the servers of the tests need none.
     os.environ.pop("SSL_CERT_FILE", None)
     os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent / "tests" / "fakes")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Try some examples of each property, and all of them with ``-m slow``, which runs it too."""
+    properties = {
+        item: item.obj for item in items if is_hypothesis_test(getattr(item, "obj", None))
+    }
+    if config.option.markexpr == "slow":
+        for item in properties:
+            item.add_marker("slow")
+    if config.option.markexpr == "not slow":
+        for test in {getattr(obj, "__func__", obj) for obj in properties.values()}:
+            full = test._hypothesis_internal_use_settings
+            fewer = max(FEWEST, full.max_examples // PART)
+            test._hypothesis_internal_use_settings = settings(
+                full, max_examples=min(fewer, full.max_examples)
+            )
 
 
 def pytest_collection_finish() -> None:

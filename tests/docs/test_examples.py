@@ -160,6 +160,7 @@ def test_no_two_pages_show_a_file_of_one_name() -> None:
     assert sorted(shown) == sorted(set(shown))
 
 
+@pytest.mark.slow
 def test_the_modules_and_tests_type_check(folder: Path) -> None:
     told = run(folder, "mypy", "--config-file", "mypy.ini", "src", "tests")
     assert told.startswith("Success"), told

@@ -79,6 +79,7 @@ DISKS = {
     "an error that ends the transaction": (sqlite3.SQLITE_IOERR, "disk I/O error", False, True),
     "a full disk": (sqlite3.SQLITE_FULL, "database or disk is full", True, True),
 }
+KINDS = [pytest.param(kind, marks=pytest.mark.slow) if n else kind for n, kind in enumerate(DISKS)]
 
 
 @dataclass
@@ -190,7 +191,7 @@ def problems(home: Path, disk: Disk, n: int) -> Iterator[str]:
         yield "a writing tool ran twice"
 
 
-@pytest.mark.parametrize("kind", DISKS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_wherever_the_disk_fails_the_turn_fails_and_the_next_goes_on(
     template: Path, kind: str
 ) -> None:
@@ -231,10 +232,7 @@ async def heard_on_a_channel(home: Path, disk: Disk, n: int) -> Iterator[str]:
         return iter([f"answers by message: {dict(counts)}"] if max(counts.values()) > 1 else [])
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [pytest.param(kind, marks=pytest.mark.slow) if n else kind for n, kind in enumerate(DISKS)],
-)
+@pytest.mark.parametrize("kind", KINDS)
 def test_what_a_channel_has_acknowledged_is_answered_when_the_disk_works_again(
     template: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

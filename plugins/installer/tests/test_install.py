@@ -62,6 +62,7 @@ def test_a_folder_is_installed_in_place(with_pip: Desk, source: Callable[[Path],
     with_pip.remove("acme_source")
 
 
+@pytest.mark.slow
 def test_without_a_terminal_nothing_is_done(with_pip: Desk) -> None:
     done = with_pip.plugins("install", with_pip.plugin("quiet"))
     assert done.code == 2
@@ -81,6 +82,7 @@ def test_anything_but_yes_is_no(with_uv: Desk) -> None:
     assert (with_uv.lock(), with_uv.switched()) == ({}, "")
 
 
+@pytest.mark.slow
 def test_what_is_installed_already_is_switched_on_after_a_yes(with_uv: Desk) -> None:
     with_uv.put(with_uv.plugin("again"))
     with_uv.config("plugins:\n  again: false\n")
@@ -116,6 +118,7 @@ def test_hookline_is_not_replaced_by_the_way(desk: Desk) -> None:
     assert desk.version("acme-newer") is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", ["Hookline==99", "hookline-99-py3-none-any.whl"])
 def test_hookline_itself_is_no_plugin(with_pip: Desk, spec: str) -> None:
     wheel = with_pip.wheel("hookline", "99")
@@ -125,6 +128,7 @@ def test_hookline_itself_is_no_plugin(with_pip: Desk, spec: str) -> None:
     assert "Hookline itself" in done.err
 
 
+@pytest.mark.slow
 def test_what_would_break_is_said_before_it_happens(with_pip: Desk) -> None:
     with_pip.put(with_pip.wheel("acme-library", "1.0"))
     with_pip.put(with_pip.plugin("user", metadata="Requires-Dist: acme-library<2\n"))
@@ -138,6 +142,7 @@ def test_what_would_break_is_said_before_it_happens(with_pip: Desk) -> None:
     with_pip.remove("acme_library")
 
 
+@pytest.mark.slow
 def test_what_would_break_may_be_risked_on_a_terminal(with_uv: Desk) -> None:
     with_uv.put(with_uv.wheel("acme-shelf", "1.0"))
     with_uv.put(with_uv.wheel("acme-reader", metadata="Requires-Dist: acme-shelf<2\n"))
@@ -169,6 +174,7 @@ def test_a_dist_without_a_plugin_is_removed_again(with_uv: Desk) -> None:
     assert with_uv.lock() == {}
 
 
+@pytest.mark.slow
 def test_a_dist_without_a_plugin_stays_if_the_person_says_so(with_uv: Desk) -> None:
     done = with_uv.plugins("install", with_uv.wheel("acme-kept"), answer="y\nn\n")
     assert done.code == 1
@@ -186,6 +192,7 @@ def test_a_plugin_name_that_is_taken_is_not_taken_over(with_uv: Desk) -> None:
     assert with_uv.state("taken") == "on"
 
 
+@pytest.mark.slow
 def test_a_name_that_would_change_another_plugins_settings_is_not_used(with_uv: Desk) -> None:
     names = ["--home=elsewhere", "memory.limit", "decent"]
     done = with_uv.plugins(
@@ -198,6 +205,7 @@ def test_a_name_that_would_change_another_plugins_settings_is_not_used(with_uv: 
     assert "memory" not in with_uv.switched()
 
 
+@pytest.mark.slow
 def test_a_driver_is_recorded_and_told_how_to_choose(with_uv: Desk) -> None:
     wheel = with_uv.wheel("acme-driver", brings={"hookline.providers": ["acme"]})
     done = with_uv.plugins("install", wheel, "--yes")
@@ -206,6 +214,7 @@ def test_a_driver_is_recorded_and_told_how_to_choose(with_uv: Desk) -> None:
     assert with_uv.lock()["acme-driver"]["plugins"] == []
 
 
+@pytest.mark.slow
 def test_an_extra_counts_for_what_it_brings_along(with_uv: Desk) -> None:
     with_uv.plugin("along")
     needs = "Provides-Extra: more\nRequires-Dist: acme-along; extra == 'more'\n"
@@ -236,7 +245,10 @@ MADE_BY = {
 }
 
 
-@pytest.mark.parametrize("maker", MADE_BY)
+@pytest.mark.parametrize(
+    "maker",
+    [pytest.param(maker, marks=pytest.mark.slow) if n else maker for n, maker in enumerate(MADE_BY)],
+)
 def test_without_pip_and_uv_a_sentence_says_what_to_do(with_nothing: Desk, maker: str) -> None:
     trace = with_nothing.venv / maker
     trace.touch()
@@ -249,6 +261,7 @@ def test_without_pip_and_uv_a_sentence_says_what_to_do(with_nothing: Desk, maker
     assert len(done.err.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_a_python_of_the_operating_system_is_left_alone(with_uv: Desk) -> None:
     """The trait by which pip and uv know one is a file beside the standard library."""
     posing = with_uv.folder / "posing"
@@ -266,6 +279,7 @@ def test_a_python_of_the_operating_system_is_left_alone(with_uv: Desk) -> None:
     assert with_uv.version("acme-system") is None
 
 
+@pytest.mark.slow
 def test_an_address_finds_its_dist(with_uv: Desk, source: Callable[[Path], Path]) -> None:
     """The name of the dist does not stand in the address."""
     folder = source(with_uv.folder / "repository")
