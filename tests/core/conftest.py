@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from fakes import nursery
 
 
 class Clock:
@@ -47,7 +48,7 @@ def python(tmp_path: Path) -> Python:
         variables |= {"XDG_CACHE_HOME": str(tmp_path / "cache")}
         if site is not None:
             variables |= {"PYTHONPATH": str(site)}
-        return subprocess.run(
+        return nursery.run(
             [sys.executable, "-c", textwrap.dedent(body), *arguments],
             env=kept | variables,
             capture_output=True,

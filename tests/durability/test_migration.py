@@ -8,6 +8,7 @@ import sys
 from contextlib import closing
 
 import pytest
+from fakes import nursery
 
 from .computer import Computer
 from .wires import serving
@@ -129,7 +130,7 @@ def test_a_kill_at_any_statement_of_a_migration_is_made_good(used: Computer) -> 
     before, n = used.database.read_bytes(), 1
     command = [sys.executable, "-c", KILLED_AT, str(used.home)]
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as victim:
+    with nursery.Popen(command, stdin=pipe, stdout=pipe, text=True) as victim:
         while migrate(n) == -9:
             assert used.is_whole()
             assert migrate(0) == 0

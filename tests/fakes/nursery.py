@@ -1,10 +1,11 @@
 """Starts ``hookline`` quickly: every process is forked from one that has imported everything.
 
 Two thirds of a cold start are imports. ``Popen`` and ``run`` are those of ``subprocess``, and
-differ for ``[sys.executable, "-m", "hookline", …]`` alone, which one server for each process of
-the test runner answers with a fork: its own environment, folder, streams, signals and exit code,
-and its own sight of what is installed. What looks at the start itself (which modules are imported,
-what ``/proc`` tells of the environment) starts an interpreter with ``subprocess``.
+differ for ``[sys.executable, "-m", "hookline", …]`` and ``[sys.executable, "-c", script, …]``
+alone. These one server for each process of the test runner answers with a fork: its own
+environment, folder, streams, signals and exit code, and its own sight of what is installed. What
+looks at the start itself (which modules are imported, what ``/proc`` tells of the environment)
+starts an interpreter with ``subprocess``.
 
 As a script this file is that server.
 """
@@ -31,6 +32,7 @@ import sys
 import tempfile
 import threading
 import time
+import types
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PathDistribution, distributions, entry_points
 from pathlib import Path
@@ -40,7 +42,7 @@ LIBRARIES = (
     *("aiosql", "anthropic", "asyncio", "blinker", "concurrent.futures.thread", "httpx2"),
     *("logging.handlers", "openai", "openai.types.responses", "pluggy", "prompt_toolkit"),
     *("pydantic", "rich.console", "rich.markdown", "sqlite3", "stevedore", "typer", "yaml"),
-    *("hookline.cli.app", "hookline.runtime"),
+    *("hookline.cli.app", "hookline.runtime", "hookline.testing"),
 )
 GROUPS = ("hookline.plugins", "hookline.providers", "hookline.stores")
 FIRST_RUNS = (
@@ -54,6 +56,7 @@ FIRST_RUNS = (
 READ_AT_IMPORT = ("hookline.clock", "hookline_hookspecs.crash")
 """What reads its environment when it is imported, and is imported again in each process."""
 HOOKLINE = [sys.executable, "-m", "hookline"]
+SCRIPT = [sys.executable, "-c"]
 LENGTH = struct.Struct("!I")
 STATUS = struct.Struct("!i")
 STREAMS = 3
@@ -68,13 +71,18 @@ class Popen(subprocess.Popen[Any]):
 
     def _execute_child(self, args: Any, *rest: Any) -> None:
         words = [os.fspath(word) for word in args] if isinstance(args, Sequence) else []
-        if words[: len(HOOKLINE)] != HOOKLINE:
+        if words[: len(HOOKLINE)] == HOOKLINE:
+            script, arguments = None, ["hookline", *words[len(HOOKLINE) :]]
+        elif words[: len(SCRIPT)] == SCRIPT:
+            script, arguments = words[2], ["-c", *words[3:]]
+        else:
             super()._execute_child(args, *rest)  # type: ignore[misc]
             return
         given = dict(zip(PARAMETERS, (args, *rest), strict=True))
         streams = [given["p2cread"], given["c2pwrite"], given["errwrite"]]
         request = {
-            "arguments": words[len(HOOKLINE) :],
+            "script": script,
+            "arguments": arguments,
             "env": dict(os.environ if given["env"] is None else given["env"]),
             "folder": os.fspath(given["cwd"] or Path.cwd()),
             "session": bool(given["start_new_session"]),
@@ -304,7 +312,7 @@ def _answer(connection: socket.socket, tells: dict[int, int]) -> bool:
 
 
 def become(request: dict[str, Any], files: list[int]) -> NoReturn:
-    """Be ``python -m hookline`` with these streams and this environment; does not return."""
+    """Be what was asked for, with these streams and this environment; does not return."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -325,8 +333,9 @@ def become(request: dict[str, Any], files: list[int]) -> NoReturn:
     sys.path[:0] = [request["folder"], *paths]
     for name in READ_AT_IMPORT:
         importlib.reload(sys.modules[name])
-    sys.argv = ["hookline", *request["arguments"]]
-    os._exit(_to_the_end())  # taking all those modules apart again would cost more than the run
+    sys.argv = request["arguments"]
+    code = _to_the_end(request["script"])
+    os._exit(code)  # taking all those modules apart again would cost more than the run
 
 
 def _last_file() -> int:
@@ -350,13 +359,17 @@ def _remake_streams() -> None:
         setattr(sys, f"__{name}__", stream)
 
 
-def _to_the_end() -> int:
-    """Run, end like an interpreter would, and give its exit code."""
+def _to_the_end(script: str | None) -> int:
+    """Run the script, or ``hookline``; end like an interpreter would, and give its exit code."""
     import traceback
 
     code: Any = 0
     try:
-        runpy.run_module("hookline", run_name="__main__", alter_sys=True)
+        if script is None:
+            runpy.run_module("hookline", run_name="__main__", alter_sys=True)
+        else:
+            sys.modules["__main__"] = main = types.ModuleType("__main__")
+            exec(compile(script, "<string>", "exec"), vars(main))
     except SystemExit as end:
         code = end.code
     except BaseException:

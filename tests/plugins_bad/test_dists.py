@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from typing import Any
 
 import pytest
 from e2e.machine import Machine
+from fakes import nursery
 from fakes.site import Site
 
 HEAD = """
@@ -78,7 +78,7 @@ asyncio.run(main())
 def nothing_stays(machine: Machine) -> None:
     """Neither tool nor command nor hook of ``bad`` is live; those of ``good`` are."""
     command, env = [sys.executable, "-c", PROBE], machine.environment()
-    probe = subprocess.run(command, env=env, cwd=machine.workspace, capture_output=True, check=True)
+    probe = nursery.run(command, env=env, cwd=machine.workspace, capture_output=True, check=True)
     tools, commands, hooks = json.loads(probe.stdout)
     assert tools == ["good_tool"]
     assert "/help" in commands

@@ -247,7 +247,10 @@ MADE_BY = {
 
 @pytest.mark.parametrize(
     "maker",
-    [pytest.param(maker, marks=pytest.mark.slow) if n else maker for n, maker in enumerate(MADE_BY)],
+    [
+        pytest.param(maker, marks=pytest.mark.slow) if n else maker
+        for n, maker in enumerate(MADE_BY)
+    ],
 )
 def test_without_pip_and_uv_a_sentence_says_what_to_do(with_nothing: Desk, maker: str) -> None:
     trace = with_nothing.venv / maker

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes import nursery
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -206,7 +207,7 @@ def test_a_process_killed_at_any_step_leaves_a_whole_file(tmp_path: Path) -> Non
         notes.parent.mkdir(parents=True)
         notes.write_text(f"{old.strip()}\n", "utf-8")
         command = [sys.executable, "-c", textwrap.dedent(KILLED), str(home), str(step)]
-        code = subprocess.run(command, capture_output=True).returncode
+        code = nursery.run(command, capture_output=True).returncode
         text = notes.read_text("utf-8")
         assert text in (f"{old.strip()}\n", f"{new.strip()}\n")
         seen.add((code, text[:3]))
@@ -294,7 +295,7 @@ harness.close()
 def test_two_processes_lose_nothing_of_each_other(tmp_path: Path) -> None:
     def start(name: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-c", ADDING, str(tmp_path), name]
-        return subprocess.Popen(command, stderr=subprocess.PIPE)
+        return nursery.Popen(command, stderr=subprocess.PIPE)
 
     for process in [start(name) for name in ("one", "two")]:
         _, errors = process.communicate()

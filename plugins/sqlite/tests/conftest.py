@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from fakes import nursery
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ asyncio.run(start())
 """
 
     def start(body: str, home: Path, *arguments: str) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
+        process = nursery.Popen(
             [sys.executable, "-c", frame.format(body=textwrap.dedent(body)), str(home), *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
