@@ -67,6 +67,9 @@ def test_usage_tells_money_where_the_price_is_known(harness: Make) -> None:
     h.home.mkdir(exist_ok=True)
     (h.home / "prices.yaml").write_text(LIST, "utf-8")
     h.send("x")
+    assert h.send("/status").text.endswith(
+        "\nCost: $0.0007 by prices of 2026-10-01; the provider's cache saved $0.0014."
+    )
     # 100 fresh · 2 + 800 · 0.2 + 100 · 2.5 + 7 · 10 = 680 dollars for a million of each
     assert h.send("/usage").text.splitlines()[-1] == (
         "Cost: $0.0007 by prices of 2026-10-01; the provider's cache saved $0.0014."
@@ -130,7 +133,9 @@ def test_status_of_a_session_that_is_being_worked_on(harness: Make) -> None:
     h.send("x")
     assert "0 messages, a turn is running" in seen[0]
     assert f"Workspace: {h.workspace}" in seen[0]
-    assert "2 messages, idle\nModel: test/model" in h.send("/status").text
+    told = h.send("/status").text
+    assert "2 messages, idle\nModel: test/model" in told
+    assert "\nCost: unknown, as the price of test/model is;" in told
 
 
 def test_sessions_are_those_of_the_chat_without_sub_agents(harness: Make) -> None:

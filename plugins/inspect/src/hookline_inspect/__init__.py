@@ -86,11 +86,11 @@ class Inspect(Plugin[InspectConfig]):
         await self._commands().purge(**options)
 
     @command("/status", immediate=True, theme="Sessions")
-    def slash_status(self, ctx: Context, args: str) -> str:
-        """Show the session and what is running."""
+    async def slash_status(self, ctx: Context, args: str) -> str:
+        """Show the session, what is running, and what it cost."""
         from .slash import status
 
-        return status(ctx)
+        return await status(ctx)
 
     @command("/sessions", theme="Sessions")
     async def slash_sessions(self, ctx: Context, args: str) -> str:

@@ -14,6 +14,7 @@ from hookline_origins.kept import named, strangers
 from .output import confirm, out, out_json, stop, table
 from .service import inspection
 from .traces import forget_session
+from .usage import cost, money
 
 FIELDS = ("id", "title", "channel", "chat", "created", "updated", "turns")
 LISTED, FOUND = 50, 20
@@ -70,11 +71,14 @@ async def show(host: Host, given: Given) -> None:
     session = await _stored(host, given)
     messages = await _messages(host, session["id"])
     if given.json:
-        out_json({**session, "messages": messages})
+        spent = await money(host, session["id"])
+        out_json({**session, "cost": spent, "messages": messages})
         return
     for message in messages:
         for block in message["blocks"]:
             out(f"[{message['role']}{_from(block)}] {_block_text(block)}")
+    if told := await cost(host, session["id"]):
+        out(f"\n{told}")
 
 
 async def export(host: Host, given: Given) -> None:

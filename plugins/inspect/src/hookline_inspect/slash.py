@@ -6,22 +6,25 @@ from hookline_hookspecs import Context, Refused
 
 from .listing import every_plugin
 from .sessions import called
-from .usage import model_of
+from .usage import cost, model_of
 
 LISTED = 20
 """Sessions that ``/sessions`` shows at most."""
 
 
-def status(ctx: Context) -> str:
-    """The session, whether a turn is running in it, its model and workspace."""
+async def status(ctx: Context) -> str:
+    """The session, whether a turn is running in it, its model, workspace and cost."""
     session = ctx.session
     doing = "a turn is running" if ctx.turn.id else "idle"
     title = f" ({session.title})" if session.title else ""
     model = model_of(ctx) or "none is configured"
-    return (
-        f"Session {session.id}{title}: {len(ctx.history)} messages, {doing}\n"
-        f"Model: {model}\nWorkspace: {_workspace(ctx)}"
-    )
+    lines = [
+        f"Session {session.id}{title}: {len(ctx.history)} messages, {doing}",
+        f"Model: {model}",
+        f"Workspace: {_workspace(ctx)}",
+        await cost(ctx.host, session.id),
+    ]
+    return "\n".join(filter(None, lines))
 
 
 def _workspace(ctx: Context) -> str:

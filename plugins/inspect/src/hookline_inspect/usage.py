@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from hookline_hookspecs import Context, ImageBlock, Message, Usage
+from hookline_hookspecs import Context, Host, ImageBlock, Message, Usage
 from hookline_prices import FREE, Prices
 
 from .output import table, tokens
@@ -36,15 +36,36 @@ class _Spent:
 
 async def usage(ctx: Context) -> str:
     """What the session cost, by model and purpose, and what the provider's cache saved."""
-    rows = await ctx.host.storage.fetch("usage", id=ctx.session.id)
-    if not rows:
-        return "No model call yet."
     prices = Prices.of(ctx.host)
-    found: dict[tuple[str, str], _Spent] = {}
-    for row in rows:
-        found.setdefault((row["model"], row["purpose"]), _Spent()).add(row, prices)
+    found = await _spent(ctx.host, ctx.session.id, prices)
+    if not found:
+        return "No model call yet."
     lines = [_line(*name, spent, prices) for name, spent in found.items()]
     return "\n".join([*lines, _cost(found, prices)])
+
+
+async def cost(host: Host, session_id: str) -> str:
+    """Return the sentence of what a session cost in money; empty before the first model call."""
+    prices = Prices.of(host)
+    found = await _spent(host, session_id, prices)
+    return _cost(found, prices) if found else ""
+
+
+async def money(host: Host, session_id: str) -> float | None:
+    """Return what a session cost, in US dollars; None if the price of a model is unknown."""
+    prices = Prices.of(host)
+    total: float | None = 0.0
+    for spent in (await _spent(host, session_id, prices)).values():
+        total = _plus(total, spent.money)
+    return total
+
+
+async def _spent(host: Host, session_id: str, prices: Prices) -> dict[tuple[str, str], _Spent]:
+    """The session's calls by model and purpose."""
+    found: dict[tuple[str, str], _Spent] = {}
+    for row in await host.storage.fetch("usage", id=session_id):
+        found.setdefault((row["model"], row["purpose"]), _Spent()).add(row, prices)
+    return found
 
 
 def _plus(sum_: float | None, amount: float | None) -> float | None:

@@ -53,6 +53,8 @@ class TerminalChannel:
         self._conversation: Conversation | None = None
         self._connected: list[tuple[str, Any]] = []
         self._task: asyncio.Task[None] | None = None
+        self.spent = ""
+        """What the chat cost, in words, once it has stopped; empty for nothing."""
         self._one_at_a_time = asyncio.Lock()
 
     async def start(self) -> None:
@@ -88,6 +90,7 @@ class TerminalChannel:
 
     async def stop(self) -> None:
         """Stop reading."""
+        self.spent = getattr(self._front, "spent", "")
         task, self._task, self._front = self._task, None, None
         for signal, receiver in self._connected:
             self._host.signals.disconnect(signal, receiver)

@@ -108,6 +108,8 @@ async def _chat(
         await channel.wait()
     finally:
         await channel.stop()
+    if channel.spent:
+        _tell(channel.spent)
     if channel.open_session is not None:
         _tell(f"Continue with: hookline chat --session {channel.open_session}")
 

@@ -101,6 +101,10 @@ class Feed:
         """What stands below it."""
         return self._status.line(width())
 
+    def spent_here(self) -> str:
+        """What the session cost in this process; empty if it cost nothing."""
+        return self._status.spent_here()
+
     def typed(self, message_id: str, text: str) -> None:
         """A message was typed: shown for good, or as queued while another has no answer yet."""
         if self._conversation.open:

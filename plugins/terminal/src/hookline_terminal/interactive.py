@@ -69,6 +69,11 @@ class Interactive:
         """What it shows."""
         return self._feed.receivers
 
+    @property
+    def spent(self) -> str:
+        """What was spent here, in words; empty for nothing."""
+        return self._feed.spent_here()
+
     def show(self, reply: Reply) -> None:
         """Show what of a reply was not streamed; ask what a turn has ended with."""
         question = self._conversation.asked(reply)

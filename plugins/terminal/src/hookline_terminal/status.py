@@ -34,9 +34,9 @@ class Status:
         self._mode = await modes.get(self._session) if modes and self._session else ""
 
     def talks_in(self, ctx: Any) -> None:
-        """The person talks in the session of ``ctx``."""
+        """The person talks in the session of ``ctx``; before a turn it may be of none."""
         view = plugin_view(ctx)
-        if view is None:
+        if view is None or not view.session.id:
             return
         self._view = view
         if view.session.id != self._session:
@@ -87,10 +87,20 @@ class Status:
             parts.append((DIM_STYLE, self._cost()))
         return parts
 
+    def spent_here(self) -> str:
+        """What the session cost in this process, for its end; empty if it cost nothing."""
+        from hookline_prices import formatted
+
+        if not self._tokens or self._money == 0:
+            return ""
+        return f"Cost: {formatted(self._money)} for {_short(self._tokens)} tokens"
+
     def _cost(self) -> str:
         from hookline_prices import formatted
 
-        return f"{_short(self._tokens)} tokens" if self._money is None else formatted(self._money)
+        if self._money is None:
+            return f"{_short(self._tokens)} tokens, cost unknown"
+        return formatted(self._money)
 
     def _model(self) -> tuple[str, int]:
         try:
