@@ -200,7 +200,9 @@ def _environment(home: Path, address: str) -> dict[str, str]:
         for name, value in os.environ.items()
         if not name.startswith("HOOKLINE") and not name.endswith(("_KEY", "_TOKEN", "_URL"))
     }
-    nothing = dict.fromkeys(("OLLAMA_BASE_URL", "LMSTUDIO_BASE_URL"), "http://127.0.0.1:9/v1")
+    nothing = dict.fromkeys(
+        ("OLLAMA_BASE_URL", "LMSTUDIO_BASE_URL", "LLAMACPP_BASE_URL"), "http://127.0.0.1:9/v1"
+    )
     return {**kept, **nothing, "HOOKLINE_HOME": str(home), "VLLM_BASE_URL": address, "USER": "you"}
 
 

@@ -141,6 +141,8 @@ def test_a_server_that_runs_here_is_offered_and_tried(
     assert piped("config", "check").returncode == 0
     written = (home / "config.yaml").read_text("utf-8")
     assert 'model: "vllm/large"' in written
+    # The next shell may not have the variable.
+    assert f"VLLM_BASE_URL={server.base_url}" in (home / ".env").read_text("utf-8")
 
 
 def test_what_will_not_do_is_asked_again_and_what_fails_can_be_changed(

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Mapping
@@ -26,6 +27,7 @@ from .servers import offers
 from .trial import Left, ask_until_it_answers
 
 INTERRUPTED = 130
+MODEL = "HOOKLINE_MODEL"
 NEXT = ("hookline chat", 'hookline run "What is in this folder?"', "hookline doctor")
 NEXT_WITH_CHANNEL = ("hookline gateway", "hookline doctor", "hookline chat")
 
@@ -44,6 +46,15 @@ def initialise(host: Host, *, ask: bool = True) -> None:
 
     Where nobody can be asked, files that are absent are written and nothing else is touched.
     """
+    try:
+        _initialise(host, ask)
+    except OSError as error:
+        where = error.filename or host.home
+        tell(f"hookline: {where}: {error.strerror or error}; nothing more is done")
+        raise SystemExit(1) from None
+
+
+def _initialise(host: Host, ask: bool) -> None:
     now = present(host.home, host.services[Configuration])
     if not (ask and sys.stdin.isatty() and sys.stdout.isatty()):
         _without_asking(host.home, now)
@@ -57,7 +68,9 @@ def initialise(host: Host, *, ask: bool = True) -> None:
     except (EOFError, KeyboardInterrupt):
         tell("\nNothing was changed.")
         raise SystemExit(INTERRUPTED) from None
-    _write(host.home, texts)
+    _write(host.home, texts, wanted)
+    if other := os.environ.get(MODEL):
+        tell(f"{MODEL}={literal(other)} in the environment wins over config.yaml.")
     if wanted.has_channel:
         with suppress(KeyboardInterrupt):
             channel.prepare(host.home)
@@ -67,7 +80,7 @@ def initialise(host: Host, *, ask: bool = True) -> None:
 
 def _without_asking(home: Path, now: Present) -> None:
     tell(*(f"hookline: {literal(problem)}" for problem in now.problems))
-    _write(home, _texts(home, now, Wanted(), anew=False))
+    _write(home, _texts(home, now, Wanted(), anew=False), Wanted())
     tell("Nobody can be asked here: put a key into .env, then try `hookline doctor`.")
     tell("Next:", *(f"  {command}" for command in NEXT))
 
@@ -141,19 +154,18 @@ def _texts(home: Path, now: Present, wanted: Wanted, *, anew: bool) -> dict[str,
     return texts
 
 
-def _write(home: Path, texts: Mapping[str, str]) -> None:
+def _write(home: Path, texts: Mapping[str, str], wanted: Wanted) -> None:
     """Write the files, which Ctrl-C does not interrupt."""
+    about = {".env": ", ".join(wanted.variables), "config.yaml": ", ".join(wanted.settings)}
     handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         files.make_home(home)
         for name, text in texts.items():
             files.replace(home / name, text)
-            tell(f"{home / name}: written")
-        for name in {".env", "config.yaml"} - texts.keys():
+            told = about.get(name)
+            tell(f"{home / name}: written" + (f" with {told}" if told else ""))
+        for name in sorted({".env", "config.yaml"} - texts.keys()):
             tell(f"{home / name}: unchanged")
         (home / ".env").chmod(0o600)
-    except OSError as error:
-        tell(f"hookline: {error.filename or home}: {error.strerror or error}; nothing more is done")
-        raise SystemExit(1) from None
     finally:
         signal.signal(signal.SIGINT, handler)

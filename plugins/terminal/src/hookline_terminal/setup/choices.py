@@ -55,6 +55,8 @@ def ask_provider(offers: Sequence[Offer], present: Present) -> Choice:
     titles = [offer.title for offer in offers]
     picked = dialogue.choose("Which models do you want to use?", titles, _first(offers, present))
     choice = Choice(offers[picked])
+    if choice.offer.variable and choice.offer.variable not in present.dotenv:
+        choice = replace(choice, variables={choice.offer.variable: choice.offer.address})
     if choice.offer.asks_address:
         choice = ask_address(choice, present)
     return ask_model(ask_key(choice, present), present)
@@ -144,7 +146,10 @@ def ask_model(choice: Choice, present: Present) -> Choice:
     offer = choice.offer
     listed = offer.models
     if not listed and choice.can_answer(present) and offer.address:
+        dialogue.tell("Asking for its models …")
         listed = models_of(offer.name, offer.address, choice.key(present))
+        if not listed:
+            dialogue.tell("It does not say which models it has.")
     provider, _, now = (present.model or "").partition("/")
     first = choice.model or (now if provider == offer.name else "") or default_model(offer)
     if listed and first not in listed and provider != offer.name:
