@@ -110,7 +110,7 @@ def _with_plugins(words: Sequence[str]) -> tuple[Any, Explain]:
     with suppress(OSError):  # a command that opens the home reports the error
         if find_home().exists():
             quiet_logging()
-    if owner:
+    if owner and words[0] != "completion":  # this one describes the commands of all
         root, explain = _registered(loaded, set(loaded.plugins) - owner)
         if _has_command(root, words):
             return root, explain

@@ -1,8 +1,9 @@
-"""Hookline plugin ``configure``: ``hookline config``, ``plugins enable`` and ``plugins disable``.
+"""Hookline plugin ``configure``: ``config``, ``plugins enable|disable`` and ``completion``.
 
 Reached by the entry point ``hookline_configure:Configure``. :mod:`.commands` and :mod:`.switches`
 are what a person sees, :mod:`.checking` finds every error, :mod:`.file` changes config.yaml and
-keeps what people wrote, :mod:`.follow` notices changes of it while a process runs.
+keeps what people wrote, :mod:`.follow` notices changes of it while a process runs. :mod:`.clone`
+and :mod:`.environment` find the command that installs a plugin, :mod:`.completion` answers shells.
 """
 
 from __future__ import annotations
@@ -26,14 +27,16 @@ class Configure(Plugin[NoConfig]):
 
     @hookimpl
     def register_cli(self, register: RegisterCli) -> None:
-        """``hookline config`` with its commands, ``plugins enable`` and ``plugins disable``."""
+        """``hookline config …``, ``plugins enable``, ``plugins disable`` and ``completion``."""
         from .commands import ConfigCommands
+        from .completion.command import HELP, CompletionCommand
         from .switches import SwitchCommands
 
         register("config", ConfigCommands(self.host).app())
         switches = SwitchCommands(self.host)
         register("plugins enable", switches.enable)
         register("plugins disable", switches.disable)
+        register("completion", CompletionCommand(self.host).completion, help=HELP)
 
     @hookimpl
     def setup(self, host: Host) -> None:

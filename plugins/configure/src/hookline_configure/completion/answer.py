@@ -1,0 +1,289 @@
+"""Answers a shell that completes a command line of ``hookline``.
+
+Run as a script by the functions of ``bash.sh``, ``zsh.sh`` and ``fish.sh``, with ``-I -S``: it
+imports nothing but a little of the standard library, not even pathlib, because someone waits for
+it. What the commands are stands in a table that :mod:`.table` writes; where that is older than
+config.yaml or than the installed packages, another process renews it.
+
+It prints ``files`` or ``folders``, which the shell itself completes, or ``words`` and then a line
+for each: the word, a tab, what it is.
+"""
+
+# ruff: noqa: PTH100, PTH103, PTH108, PTH110, PTH111, PTH116, PTH118, PTH120, PTH123, PTH204
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+FORMAT = 1
+"""The version of the table; one of another version is made anew."""
+PATIENCE = 30.0
+"""Seconds that a process may take which renews the table."""
+SESSIONS = 100
+FREE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-")
+"""Characters that need no quotes in bash."""
+HOME_OPTION = {"names": ["--home"], "help": "The home folder", "takes": True, "kind": "folders"}
+NO_SECTION: dict[str, Any] = {}
+Found = Iterator[tuple[str, str]]
+
+
+def home(words: Sequence[str]) -> str:
+    """The home folder that a command line means."""
+    found = os.environ.get("HOOKLINE_HOME") or "~/.hookline"
+    for number, word in enumerate(words[:-1]):
+        if word == "--home" and number + 2 < len(words):
+            found = words[number + 1]
+        elif word.startswith("--home="):
+            found = word.partition("=")[2]
+    return os.path.abspath(os.path.expanduser(found))
+
+
+def table_path(folder: str) -> str:
+    """Where the table for a home, and for the Python that runs this, is kept."""
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    name = zlib.crc32(f"{folder}\0{sys.executable}".encode())
+    return os.path.join(cache, "hookline", f"completion-{name:08x}.json")
+
+
+def stamp(path: str) -> list[int] | None:
+    """What changes when a file or folder does; None if it is not there."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return [found.st_mtime_ns, found.st_size]
+
+
+class Table:
+    """What can be completed in a home, as it was when the table was made."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self._path = table_path(folder)
+        self.held: dict[str, Any] = {}
+        try:
+            with open(self._path, encoding="utf-8") as file:
+                held = json.load(file)
+            if held["format"] == FORMAT and held["home"] == folder:
+                self.held = held
+        except (OSError, ValueError, LookupError, TypeError):
+            pass
+        self.on: set[str] = set(self.held.get("on", ()))
+        config = os.path.join(folder, "config.yaml")
+        changed = stamp(config) != self.held.get("config")
+        if changed and self.held:
+            self._read_switches(config)
+        if changed or not self.held or stamp(self.held["site"]) != self.held["installed"]:
+            self._renew()
+
+    def is_off(self, words: str) -> bool:
+        """Whether a command belongs to a plugin that is off."""
+        owner = self.held["owners"].get(words)
+        return owner is not None and owner not in self.on
+
+    def _read_switches(self, config: str) -> None:
+        """Learn from config.yaml which plugins are on now."""
+        import site
+
+        site.main()
+        try:
+            import yaml
+
+            with open(config, encoding="utf-8-sig") as file:
+                loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+                values = yaml.load(file, loader)  # noqa: S506
+            plugins = (values or {}).get("plugins") or {}
+            for name, value in plugins.items():
+                found = value.get("enabled", True) if isinstance(value, dict) else value
+                (self.on.discard if found is False else self.on.add)(name)
+        except Exception:  # no YAML, or no config: what the table says stands
+            return
+
+    def _renew(self) -> None:
+        """Have another process write the table, unless one does so already."""
+        import subprocess
+
+        lock = f"{self._path}.lock"
+        try:
+            os.makedirs(os.path.dirname(self._path), 0o700, exist_ok=True)
+            if os.path.exists(lock) and time.time() - os.path.getmtime(lock) > PATIENCE:
+                os.unlink(lock)
+            os.close(os.open(lock, os.O_CREAT | os.O_EXCL, 0o600))
+            subprocess.Popen(
+                [sys.executable, "-P", "-m", "hookline", "completion", "--refresh"],
+                env={**os.environ, "HOOKLINE_HOME": self.folder},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        except OSError:
+            return
+
+
+class Line:
+    """A command line up to the cursor, read with a table."""
+
+    def __init__(self, table: Table, words: Sequence[str]) -> None:
+        self._table = table
+        *before, self._current = words[1:] or [""]
+        self._node: dict[str, Any] = table.held["commands"]
+        self._path: list[str] = []
+        self._given: list[str] = []
+        self._used: set[str] = set()
+        self._option: dict[str, Any] | None = None
+        self._only_arguments = False
+        for word in before:
+            self._take(word)
+
+    def _take(self, word: str) -> None:
+        if self._option is not None:
+            self._option = None
+        elif self._only_arguments:
+            self._given.append(word)
+        elif word == "--":
+            self._only_arguments = True
+        elif word.startswith("-") and word != "-":
+            name, equals, _ = word.partition("=")
+            found = self._find(name)
+            if found:
+                self._used.update(() if found.get("many") else found["names"])
+            if found and found["takes"] and not equals:
+                self._option = found
+        elif "commands" in self._node:
+            self._path.append(word)
+            self._node = self._node["commands"].get(word, NO_SECTION)
+        else:
+            self._given.append(word)
+
+    def _options(self) -> list[dict[str, Any]]:
+        return [*self._node.get("options", ()), HOME_OPTION] if self._node else []
+
+    def _find(self, name: str) -> dict[str, Any] | None:
+        return next((one for one in self._options() if name in one["names"]), None)
+
+    def answer(self) -> tuple[str, list[tuple[str, str]]]:
+        """``files``, ``folders`` or ``words``, and the words."""
+        current = self._current
+        if self._option is not None:
+            return self._of_kind(self._option["kind"], current)
+        if current.startswith("-") and not self._only_arguments:
+            name, equals, value = current.partition("=")
+            if not equals:
+                return "words", list(self._unused(current))
+            found = self._find(name)
+            kind, words = self._of_kind(found["kind"] if found else None, value)
+            return kind, [(f"{name}={word}", text) for word, text in words]
+        if "commands" in self._node:
+            return "words", list(self._commands(current))
+        arguments = self._node.get("arguments", ())
+        place = len(self._given)
+        if arguments and (place < len(arguments) or arguments[-1]["many"]):
+            argument = arguments[min(place, len(arguments) - 1)]
+            if self._given[:1] and self._given[0] in argument.get("not_after", ()):
+                return "words", []
+            return self._of_kind(argument["kind"], current)
+        return "words", []
+
+    def _unused(self, current: str) -> Found:
+        for option in self._options():
+            if not self._used.intersection(option["names"]):
+                for name in option["names"]:
+                    if name.startswith(current) and (name.startswith("--") or current == "-"):
+                        yield name, option["help"]
+
+    def _commands(self, current: str) -> Found:
+        for name, node in self._node["commands"].items():
+            words = " ".join([*self._path, name])
+            inside = node.get("commands")
+            if not name.startswith(current) or self._table.is_off(words):
+                continue
+            if inside and all(self._table.is_off(f"{words} {one}") for one in inside):
+                continue
+            yield name, node["help"]
+
+    def _of_kind(self, kind: Any, current: str) -> tuple[str, list[tuple[str, str]]]:
+        if kind in ("files", "folders"):
+            return kind, []
+        return "words", [one for one in self._all(kind) if one[0].startswith(current)]
+
+    def _all(self, kind: Any) -> Iterable[tuple[str, str]]:
+        held, on = self._table.held, self._table.on
+        if isinstance(kind, list):
+            return [(word, "") for word in kind]
+        if kind == "sessions":
+            return sessions(self._table.folder)
+        if kind in ("plugins", "enabled", "disabled"):
+            every = held["plugins"] if kind != "disabled" else {**held["plugins"], **held["known"]}
+            wanted = {"plugins": set(every), "enabled": on, "disabled": set(every) - on}[kind]
+            return [(name, text) for name, text in every.items() if name in wanted]
+        if kind == "keys":
+            return [(key, found["help"]) for key, found in held["keys"].items()]
+        if kind == "values":
+            given = self._given[0] if self._given else ""
+            return self._all(held["keys"].get(given, NO_SECTION).get("kind"))
+        found: dict[str, str] = held["lists"].get(kind, {})
+        return found.items()
+
+
+def sessions(folder: str) -> list[tuple[str, str]]:
+    """The ids and titles of the stored sessions, newest first; none without SQLite's file."""
+    import sqlite3
+    from urllib.request import pathname2url
+
+    here = os.path.dirname(os.path.abspath(__file__))
+    path = os.path.join(folder, "hookline.db")
+    if not os.path.exists(path):
+        return []
+    with open(os.path.join(here, "sessions.sql"), encoding="utf-8") as file:
+        query = file.read()
+    try:
+        store = sqlite3.connect(f"file:{pathname2url(path)}?mode=ro", uri=True, timeout=0.1)
+        try:
+            return [(str(one), str(text or "")) for one, text in store.execute(query, [SESSIONS])]
+        finally:
+            store.close()
+    except sqlite3.Error:
+        return []
+
+
+def split(line: str) -> list[str]:
+    """The words of a bash command line up to the cursor; the last one may be empty."""
+    import shlex
+
+    for end in ("", '"', "'"):
+        try:
+            words = shlex.split(line + end)
+        except ValueError:
+            continue
+        return [*words, ""] if not end and line[-1:].isspace() and line[-2:-1] != "\\" else words
+    return line.split()
+
+
+def cut(word: str, breaks: str) -> int:
+    """How much of a word bash has split off already, since it breaks words at ``:`` and ``=``."""
+    return max((word.rfind(sign) + 1 for sign in ":=" if sign in breaks), default=0)
+
+
+def main(shell: str, *given: str) -> None:
+    """Print the answer for ``shell``."""
+    words = split(given[1]) if shell == "bash" else list(given)
+    table = Table(home(words))
+    if not table.held:
+        return
+    kind, found = Line(table, words).answer()
+    if shell == "bash":
+        skip = cut(words[-1], given[0])
+        found = [(word[skip:], text) for word, text in found if FREE.issuperset(word)]
+    lines = [f"{word}\t{' '.join(text.split())}" for word, text in found if word.isprintable()]
+    text = "\n".join([kind, *lines])
+    sys.stdout.write("".join(c for c in text if c.isprintable() or c in "\t\n") + "\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,225 @@
+"""Writes the table that :mod:`.answer` reads: every command, option, plugin and key there is.
+
+It is kept in the user's cache, one for each home and each Python: a home that does not exist yet
+is not made by someone's Tab.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sysconfig
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from enum import Enum
+from importlib.metadata import EntryPoint, entry_points
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+import yaml
+from hookline_hookspecs import HOOKS, Configuration, HooklineError, Host
+
+from ..switches import known_plugins
+from . import answer
+
+GROUP = "hookline.plugins"
+MODES = {
+    "ask": "a person allows each change",
+    "auto": "what is risky is asked",
+    "plan": "nothing changes until a plan is accepted",
+    "yolo": "nothing is asked",
+}
+BY_NAME = {"session": "sessions", "model": "models", "mode": "modes"}
+"""What an option or an argument of this name takes, whoever's command it is."""
+BY_PLACE = {
+    ("chat", "resumed"): "sessions",
+    ("sessions", "words"): "sessions",
+    ("hooks", "name"): "hooks",
+    ("plugins enable", "name"): "disabled",
+    ("plugins disable", "name"): "enabled",
+    ("plugins info", "name"): "plugins",
+    ("plugins purge", "name"): "plugins",
+    ("plugins uninstall", "names"): "plugins",
+    ("plugins install", "spec"): "files",
+    ("plugins install", "editable"): "folders",
+    ("config get", "key"): "keys",
+    ("config set", "key"): "keys",
+    ("config unset", "key"): "keys",
+    ("config set", "value"): "values",
+}
+NOT_AFTER = {("sessions", "words"): ("list", "search")}
+"""Actions that take no such argument."""
+_WORDS = re.compile(r"\[?([a-z]+(?:\|[a-z]+)+)\]?$")
+_MODEL_KEYS = ("model", "auxiliary_model", "fallback_models")
+
+
+def write(root: Any, host: Host, core: Configuration) -> Path:
+    """Write the table for a home; ``root`` is the command line with every plugin's commands."""
+    folder = str(host.home)
+    path = Path(answer.table_path(folder))
+    before = answer.stamp(f"{folder}/config.yaml")
+    site = sysconfig.get_path("purelib")
+    installed = answer.stamp(site)
+    table = {"format": answer.FORMAT, "home": folder, "config": before, "site": site}
+    text = json.dumps(table | {"installed": installed} | _contents(root, core))
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    fresh = path.with_suffix(f".{os.getpid()}")
+    fresh.write_text(text, encoding="utf-8")
+    fresh.replace(path)
+    Path(f"{path}.lock").unlink(missing_ok=True)
+    return path
+
+
+def _contents(root: Any, core: Configuration) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    with suppress(HooklineError):  # a wrong config takes nothing but its own keys away
+        values = core.effective()
+    points = {point.name: point for point in entry_points(group=GROUP)}
+    plugins = {name: _summary(point) for name, point in sorted(points.items())}
+    on = [name for name, value in values.get("plugins", {}).items() if value]
+    taken = {point.name for kind in ("providers", "stores", "services")
+             for point in entry_points(group=f"hookline.{kind}")}  # fmt: skip
+    known = sorted(known_plugins() - set(plugins) - taken)
+    data = yaml.load(
+        files("hookline").joinpath("config/defaults.yaml").read_text("utf-8"), yaml.CSafeLoader
+    )
+    owners = {words: plugin for plugin, every in data["commands"].items() for words in every}
+    keys = dict(_keys(core.schema()))
+    for name in plugins:
+        keys[f"plugins.{name}"] = {"help": plugins[name], "kind": ["true", "false"]}
+    for name in on:
+        keys |= _settings(name, points.get(name))
+    for key in _MODEL_KEYS:
+        keys[key]["kind"] = "models"
+    return {
+        "commands": _described(root, ""),
+        "owners": owners,
+        "plugins": plugins,
+        "known": dict.fromkeys(known, "not installed"),
+        "on": on,
+        "keys": dict(sorted(keys.items())),
+        "lists": {
+            "models": _models(data["presets"], values),
+            "modes": MODES,
+            "hooks": {name: hook.kind for name, hook in HOOKS.items()},
+        },
+    }
+
+
+def _described(command: Any, path: str) -> dict[str, Any]:
+    """A command of Click: its first line of help, options, and arguments or commands."""
+    found: dict[str, Any] = {"help": _first(command.help), "options": []}
+    arguments = []
+    for param in command.params:
+        if getattr(param, "hidden", False):
+            continue
+        kind = _kind(param, path)
+        if param.param_type_name == "argument":
+            late = NOT_AFTER.get((path, param.name), ())
+            arguments.append({"kind": kind, "many": param.nargs != 1, "not_after": late})
+            continue
+        found["options"].append(
+            {
+                "names": [*param.opts, *param.secondary_opts],
+                "help": _first(param.help),
+                "takes": not (param.is_flag or getattr(param, "count", False)),
+                "many": bool(param.multiple),
+                "kind": kind,
+            }
+        )
+    found["options"].append({"names": ["--help", "-h"], "help": "Show the help", "takes": False})
+    if hasattr(command, "commands"):
+        found["commands"] = {
+            name: _described(one, f"{path} {name}".strip())
+            for name, one in command.commands.items()
+            if not one.hidden
+        }
+    else:
+        found["arguments"] = arguments
+    return found
+
+
+def _kind(param: Any, path: str) -> Any:
+    """What a parameter takes: the name of a list, words, files or folders; None for free text."""
+    types = list(_types(param.type_descriptor.annotation))
+    choices = [str(word) for one in types if get_origin(one) is Literal for word in get_args(one)]
+    choices += [str(one.value) for kind in types if _is_a(kind, Enum) for one in kind]
+    if choices:
+        return choices
+    if (path, param.name) in BY_PLACE:
+        return BY_PLACE[path, param.name]
+    if any(_is_a(one, Path) for one in types):
+        takes_files = getattr(param.type_descriptor.parameter_info, "file_okay", True)
+        return "files" if takes_files else "folders"
+    if match := _WORDS.match(str(param.metavar or "")):
+        return match[1].split("|")
+    return BY_NAME.get(param.name)
+
+
+def _types(annotation: Any) -> Iterator[Any]:
+    """The types that an annotation is made of; a Literal is one."""
+    inner = () if get_origin(annotation) is Literal else get_args(annotation)
+    if not inner:
+        yield annotation
+    for one in inner:
+        yield from _types(one)
+
+
+def _is_a(found: Any, wanted: type) -> bool:
+    return isinstance(found, type) and issubclass(found, wanted)
+
+
+def _keys(schema: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The dotted keys of a JSON schema."""
+    pending = [("", schema)]
+    while pending:
+        prefix, node = pending.pop()
+        for name, inner in node.get("properties", {}).items():
+            every = [_resolved(one, schema) for one in (inner, *inner.get("anyOf", ()))]
+            key = f"{prefix}{name}"
+            yield key, {"help": inner.get("description", ""), "kind": _choices(every)}
+            pending += [(f"{key}.", one) for one in every if "properties" in one]
+
+
+def _resolved(node: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    reference = node.get("$ref", "")
+    if not reference:
+        return node
+    found: Mapping[str, Any] = schema.get("$defs", {}).get(reference.rpartition("/")[2], {})
+    return found
+
+
+def _choices(nodes: list[Mapping[str, Any]]) -> list[str]:
+    found = [str(word) for node in nodes for word in node.get("enum", ())]
+    return found + [w for n in nodes if n.get("type") == "boolean" for w in ("true", "false")]
+
+
+def _settings(name: str, point: EntryPoint | None) -> dict[str, Any]:
+    """The keys of a plugin that is on, which has been imported already."""
+    try:
+        schema = point.load().config_class.model_json_schema() if point else {}
+    except Exception:  # whatever is wrong with a plugin: `hookline plugins list` says it
+        return {}
+    return {f"plugins.{name}.{key}": found for key, found in _keys(schema)}
+
+
+def _models(presets: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, str]:
+    named = [values.get("model"), values.get("auxiliary_model"), *values.get("fallback_models", ())]
+    found = {str(model): "in config.yaml" for model in named if model}
+    for provider, preset in presets.items():
+        for model in dict.fromkeys([preset["model"], *(one["name"] for one in preset["models"])]):
+            found.setdefault(f"{provider}/{model}", "")
+    return found
+
+
+def _summary(point: EntryPoint) -> str:
+    text = (point.dist.metadata["Summary"] if point.dist else "") or ""
+    return _first(text.removeprefix("Hookline plugin: "))
+
+
+def _first(text: str | None) -> str:
+    """The first sentence."""
+    line = " ".join((text or "").split("\n\n")[0].split())
+    return re.split(r"(?<=[.;])\s", line)[0].rstrip(".;")
