@@ -10,7 +10,7 @@ from typing import Any
 
 from . import interpreters
 from .deeds import find_delete
-from .options import after_options
+from .options import after_options, operands
 from .outputs import find_names
 from .record import TooIntricate, join, shown
 from .scan import ansi
@@ -210,7 +210,7 @@ def _find(argv: Sequence[str], shell: Shell, stdin: str) -> str:
             if part == ";" or (part == "+" and command and command[-1] == "{}"):
                 break
             command.append(part)
-        if command and base_name(command[0]) in ("rm", "unlink", "shred"):
+        if command and base_name(command[0]) in _REMOVERS:
             find_delete([*argv, "-delete"], shell, stdin)
         for name in names:
             shell.follow([part.replace("{}", name) for part in command], "")
@@ -219,10 +219,20 @@ def _find(argv: Sequence[str], shell: Shell, stdin: str) -> str:
     return "\n".join(names)
 
 
+_REMOVERS = frozenset({"rm", "unlink", "shred"})
+_FD_FILTERS = ("-e", "--ext", "-E", "--exclude", "-S", "--size", "--changed", "--newer", "--older")
+_FD_VALUES = ["-d", "-t", "-j", "-c", "--max-depth", "--min-depth", "--type", "--threads"]
+
+
 def _fd(argv: Sequence[str], shell: Shell, stdin: str) -> str:
     for index, arg in enumerate(argv):
         if arg in ("-x", "-X", "--exec", "--exec-batch"):
             command = [part.replace("{}", LISTING) for part in argv[index + 1 :]]
+            given = operands(argv[1:index], _FD_VALUES)
+            every = not given or given[0] in (".", ".*", "")
+            every = every and not any(one.startswith(_FD_FILTERS) for one in argv[1:index])
+            if every and command and base_name(command[0]) in _REMOVERS:
+                find_delete(["find", *(given[1:] or ["."]), "-delete"], shell, stdin)
             tail = [] if LISTING in "".join(command) else [LISTING]
             shell.follow([*command, *tail], "")
     return LISTING
