@@ -151,10 +151,10 @@ ODD: list[Any] = [-(10**30), 10**30, float("nan"), float("-inf"), "many", True, 
 @pytest.mark.parametrize("value", ODD, ids=repr)
 def test_a_usage_stays_a_count(harness: Make, value: Any) -> None:
     usage = Usage(input=value, cache_read=value, output=value, input_cost=value)
-    h = harness(model=[answer(TextBlock("hi"), usage=usage), "again"])
+    h = harness(model=[answer(TextBlock("good day"), usage=usage), "again"])
     sent = h.send("hello")
-    assert sent.text == "hi"
+    assert sent.text == "good day"
     assert 0 <= sent.usage.input <= 10**12
     assert 0 <= sent.usage.fresh <= 10**12
-    assert "hi" not in h.send("/usage").text
+    assert "good day" not in h.send("/usage").text
     assert h.send("hello").text == "again"

@@ -10,6 +10,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -137,16 +138,25 @@ def _inodes(home: str, skip: set[str]) -> Iterator[tuple[int, int]]:
             continue  # gone since
 
 
-def _named_copies(home: Path) -> Iterator[str]:
+def _named_copies(home: Path) -> tuple[str, ...]:
     """The places outside of home that its config names for backups and exports."""
+    file = home / "config.yaml"
     try:
-        data = yaml.safe_load((home / "config.yaml").read_text(encoding="utf-8"))
+        status = file.stat()
+    except OSError:
+        return ()
+    return _copies_in(file, status.st_mtime_ns, status.st_size, status.st_ino)
+
+
+@lru_cache(maxsize=8)  # every session asks
+def _copies_in(file: Path, *_version: int) -> tuple[str, ...]:
+    try:
+        data = yaml.safe_load(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, yaml.YAMLError):
-        return
-    for value in _values(data.get("plugins") if isinstance(data, dict) else None):
-        place = os.path.expanduser(os.path.expandvars(value))  # noqa: PTH111
-        if os.path.isabs(place):  # noqa: PTH117
-            yield os.path.realpath(place)
+        return ()
+    values = _values(data.get("plugins") if isinstance(data, dict) else None)
+    places = [os.path.expanduser(os.path.expandvars(value)) for value in values]  # noqa: PTH111
+    return tuple(os.path.realpath(place) for place in places if os.path.isabs(place))  # noqa: PTH117
 
 
 def _values(data: Any) -> Iterator[str]:
