@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -218,10 +219,52 @@ def test_an_alias_bomb_ends_in_a_sentence(tmp_path: Path) -> None:
     assert "no *alias" in refused(tmp_path, "\n".join(rows))
 
 
-def test_a_directory_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "config.yaml").mkdir()
-    with pytest.raises(ConfigError, match="cannot be read: Is a directory"):
+def large(path: Path) -> None:
+    path.write_bytes(b"#" * 2_000_000)
+
+
+NO_TEXT: dict[str, tuple[Callable[[Path], object], str]] = {
+    "a folder": (Path.mkdir, "this is a folder, where a text file belongs; move it away."),
+    "a pipe": (os.mkfifo, "this is a pipe or a device, where a text file belongs; move it away."),
+    "ten books": (large, "this is larger than 1 MB, where a text file belongs; move it away."),
+    "a link to nowhere": (
+        lambda path: path.symlink_to("gone"),
+        "this link leads to nothing; restore what it leads to, or remove it.",
+    ),
+    "a link to itself": (
+        lambda path: path.symlink_to(path.name),
+        "cannot be read: Too many levels of symbolic links; mend that, or move it away.",
+    ),
+    "binary": (
+        lambda path: path.write_bytes(b"\x7fELF\x00\xff\xfe"),
+        "1: this is not UTF-8 text; restore the file, or save it as UTF-8.",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ["config.yaml", ".env"])
+@pytest.mark.parametrize("kind", NO_TEXT)
+def test_what_is_no_text_file_is_refused(tmp_path: Path, name: str, kind: str) -> None:
+    make, words = NO_TEXT[kind]
+    make(tmp_path / name)
+    with pytest.raises(ConfigError) as caught:
         load(tmp_path, {})
+    assert str(caught.value).startswith(f"{tmp_path / name}:")
+    assert str(caught.value).endswith(words)
+
+
+def test_an_env_that_cannot_be_read_hides_no_error_of_the_config(tmp_path: Path) -> None:
+    (tmp_path / ".env").mkdir()
+    (tmp_path / "config.yaml").write_text("max_iterations: many\n")
+    with pytest.raises(ConfigError) as caught:
+        load(tmp_path, {"HOOKLINE_TRACE": "maybe"})
+    for place in (".env: ", "config.yaml:1: ", "HOOKLINE_TRACE: "):
+        assert any(place in text for text in caught.value.problems), place
+
+
+def test_a_file_that_was_switched_off_is_empty(tmp_path: Path) -> None:
+    (tmp_path / ".env").symlink_to(os.devnull)
+    assert load(tmp_path, {}).warnings == ()
 
 
 def test_variables_are_expanded_in_values_only(tmp_path: Path) -> None:

@@ -58,9 +58,8 @@ def provider_settings(loaded: Loaded, provider: str) -> tuple[str, ProviderSetti
     section = loaded.config.providers.get(provider) or ProviderConfig()
     preset = loaded.presets.get(provider)
     driver = section.driver or (preset.driver if preset else "openai" if section.base_url else provider)
-    if not section.base_url:
-        # A second account with a known service; with an address of its own it must not get the key.
-        preset = preset or loaded.presets.get(driver)
+    # A second account with a known service; with an address of its own it must not get the key.
+    preset = preset or (None if section.base_url else loaded.presets.get(driver))
     address = section.base_url or (preset and loaded.env.get(preset.base_url_env))
     key_env = (preset and preset.key_env) or ""
     key = (section.api_key and section.api_key.get_secret_value()) or loaded.env.get(key_env)

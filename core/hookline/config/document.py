@@ -7,6 +7,7 @@ config does not need them, and a few aliases can expand to gigabytes.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
@@ -18,6 +19,8 @@ import yaml
 from .problems import ConfigError, Key
 
 MAX_DEPTH = 50
+LARGEST_FILE = 1_000_000
+"""Bytes of a config file; a larger one is something else, and would take minutes to read."""
 
 # YAML 1.2's core schema, but a leading zero makes text: `012` is a mistake or an identifier; so do
 # more than a hundred digits, since Python refuses to read thousands.
@@ -41,19 +44,26 @@ def uncover(text: str) -> str:
     return text.translate(str.maketrans(_STAND_INS, "${}"))
 
 
-def read_text(path: Path) -> str:
-    """The text of a config file; empty if there is none. Raises ConfigError."""
+def read_text(path: Path, faults: list[str]) -> str:
+    """The text of a config file; empty if there is none, or, with a sentence in `faults`, no text."""
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        if path.stat().st_size <= LARGEST_FILE and (path.is_file() or path.samefile(os.devnull)):
+            return path.read_bytes().decode("utf-8-sig")
+        found = "a folder" if path.is_dir() else "larger than 1 MB" if path.is_file() else "a pipe or a device"
+        fault = f"{path}: this is {found}, where a text file belongs; move it away."
     except FileNotFoundError:
-        return ""
+        if not path.is_symlink():
+            return ""
+        fault = f"{path}: this link leads to nothing; restore what it leads to, or remove it."
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
-        raise ConfigError(f"{path}:{line}: not UTF-8; save the file as UTF-8.") from None
+        fault = f"{path}:{line}: this is not UTF-8 text; restore the file, or save it as UTF-8."
     except NotADirectoryError:
-        raise ConfigError(f"the home {path.parent} is no folder; choose another --home.") from None
+        fault = f"the home {path.parent} is no folder; choose another --home."
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}.") from None
+        fault = f"{path}: cannot be read: {error.strerror}; mend that, or move it away."
+    faults.append(fault)
+    return ""
 
 
 class Document:
@@ -67,18 +77,15 @@ class Document:
         self.origin = origin
         self.lines: dict[Key, int | str] = {}
         found = self._read(text, key)
-        self.values: Any = found[0] if found else None
-        if self.values is None and not key:
-            self.values = {}
+        self.values: Any = next((value for value in found if value is not None), None if key else {})
         if len(found) > 1 or not (key or isinstance(self.values, dict)):
             raise self._error(1, "a config is one mapping, `key: value` on each line.")
 
     def overlay(self, key: Key, value: object, origin: str, inner: Iterable[Key] = ()) -> None:
         """`put` a value that `origin` set; `inner` are the keys inside the value."""
         put(self.values, key, value)
-        self.lines |= dict.fromkeys((key, *inner), origin)
-        for length in range(1, len(key)):
-            self.lines.setdefault(key[:length], origin)
+        around = {key[:length]: origin for length in range(1, len(key))}
+        self.lines = {**around, **self.lines, **dict.fromkeys((key, *inner), origin)}
 
     def _read(self, text: str, key: Key) -> list[object]:
         """The values of all documents in `text`."""
@@ -91,8 +98,7 @@ class Document:
             before = text.encode("utf-8", "replace")[: getattr(error, "position", 0)]
             line = mark.line + 1 if mark else before.count(b"\n") + 1
             reason = getattr(error, "problem", None) or str(error).split("\n")[0]
-            told = f"this is not YAML: {reason}; use spaces to indent, and quotes around text."
-            raise self._error(line, told) from None
+            raise self._error(line, f"this is not YAML: {reason}; use spaces to indent, quotes around text.") from None
 
     def _error(self, line: int, text: str) -> ConfigError:
         at = f"{self.origin}:{line}" if isinstance(self.origin, Path) else self.origin
@@ -107,8 +113,7 @@ class Document:
         if isinstance(event, yaml.MappingStartEvent):
             return self._mapping(events, key)
         if isinstance(event, yaml.SequenceStartEvent):
-            items = enumerate(takewhile(_continues, events))
-            return [self._value(item, events, (*key, str(index))) for index, item in items]
+            return [self._value(item, events, (*key, str(at))) for at, item in enumerate(takewhile(_continues, events))]
         written = uncover(event.value)
         return _scalar(written) if event.implicit[0] else written
 

@@ -56,9 +56,10 @@ def load(home: Path, env: Mapping[str, str], flags: Mapping[str, object] = {}, t
     """
     path = home / "config.yaml"
     presets, standard, _ = _defaults()
-    dotenv, warnings = read_dotenv(path.parent / ".env")
+    unread: list[str] = []
+    dotenv, warnings = read_dotenv(path.parent / ".env", unread)
     env = {**dotenv, **env}
-    document = Document(path, read_text(path) if text is None else text)
+    document = Document(path, read_text(path, unread) if text is None else text)
     overlay_variables(document, env)
     for key, value in flags.items():
         if value is not None:
@@ -73,7 +74,7 @@ def load(home: Path, env: Mapping[str, str], flags: Mapping[str, object] = {}, t
             env[name] = env[name].strip()
         if fault := fault_of_secret(env[name], (name,)):
             faults[name, ""] = f"{place}: {name}: {fault}"
-    stopping = [faults[key] for key in faults if key[0] not in _LOCAL or len(key) == 1]
+    stopping = [*unread, *(faults[key] for key in faults if key[0] not in _LOCAL or len(key) == 1)]
 
     values = {name: value for name, value in document.values.items() if value is not None}
     plugins: Any = values.get("plugins", {})
@@ -88,9 +89,7 @@ def load(home: Path, env: Mapping[str, str], flags: Mapping[str, object] = {}, t
     return Loaded(
         config=config,
         path=path,
-        plugins={
-            name: _entry(("plugins", name), plugins, faults, document) for name in dict.fromkeys([*standard, *plugins])
-        },
+        plugins={name: _entry(("plugins", name), plugins, faults, document) for name in [*standard, *plugins]},
         warnings=(*warnings, *short, *unknown),
         presets=presets,
         secrets=frozenset(secrets),
@@ -115,8 +114,7 @@ def effective(loaded: Loaded) -> dict[str, Any]:
             value = value.replace(secret, MASK)
         return masked(value, key)
 
-    entries = loaded.plugins.values()
-    plugins = {entry.name: entry.enabled and (entry.settings or True) for entry in entries}
+    plugins = {entry.name: entry.enabled and (entry.settings or True) for entry in loaded.plugins.values()}
     values = {**loaded.config.model_dump(mode="json"), "plugins": plugins}
     return {name: map_scalars(value, (name,), hide) for name, value in values.items()}
 
@@ -124,8 +122,7 @@ def effective(loaded: Loaded) -> dict[str, Any]:
 @cache
 def _defaults() -> tuple[dict[str, Preset], tuple[str, ...], dict[str, list[str]]]:
     """The presets and the standard plugins of defaults.yaml, both in order, and the commands."""
-    text = files(__package__).joinpath("defaults.yaml").read_text("utf-8")
-    data = yaml.load(text, Loader=yaml.CSafeLoader)
+    data = yaml.load(files(__package__).joinpath("defaults.yaml").read_bytes(), Loader=yaml.CSafeLoader)
     presets = {name: Preset.model_validate(preset) for name, preset in data["presets"].items()}
     return presets, tuple(data["standard"]), data["commands"]
 

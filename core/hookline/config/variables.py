@@ -17,15 +17,15 @@ _ASSIGNMENT = re.compile(r"""(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(?:(['"])(.*?)\2
 _REFERENCE = re.compile(r"\$?\$\{([^}:]*)(?::-([^}]*))?\}?")
 
 
-def read_dotenv(path: Path) -> tuple[dict[str, str], list[str]]:
-    """The variables of a `.env` file, and a warning for each line that cannot be read.
+def read_dotenv(path: Path, faults: list[str]) -> tuple[dict[str, str], list[str]]:
+    """The variables of a `.env` file, and a warning for each line that is none; `faults` as in `read_text`.
 
     A line is `KEY=VALUE`, optionally after `export` and with quotes around the value; # begins a
     comment.
     """
     values: dict[str, str] = {}
     warnings = []
-    for number, line in enumerate(map(str.strip, read_text(path).split("\n")), 1):
+    for number, line in enumerate(map(str.strip, read_text(path, faults).split("\n")), 1):
         match = _ASSIGNMENT.fullmatch(line)
         if match:
             name, quote, quoted, bare = match.groups(default="")
