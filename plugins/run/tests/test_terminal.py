@@ -107,3 +107,12 @@ def test_ctrl_c_ends_the_wait_at_once(home: Path, serve: Any) -> None:
         process.send_signal(signal.SIGINT)
         assert process.wait() == 130
         assert time.monotonic() - started < 10
+
+
+def test_the_windows_size_wins_over_that_of_the_environment(home: Path, serve: Any) -> None:
+    server = serve(Reply("unbreakable " * 30))
+    argv = ["/usr/bin/env", "COLUMNS=130", "LINES=9", *command("hello")]
+    with TerminalScreen(argv, env=environment(home, server), cwd=home) as screen:
+        assert screen.end() == 0
+        words = " ".join(screen.lines).split()
+    assert words == ["unbreakable"] * 30

@@ -108,3 +108,15 @@ def test_help_and_diffs_fit_the_width(open_chat: Open, columns: int) -> None:
     screen.resize(60, 30)
     screen.type("hi there")
     screen.wait_for("› hi there")
+
+
+def test_the_windows_size_wins_over_that_of_the_environment(
+    env: dict[str, str], work: Path, script: Callable[[str], str]
+) -> None:
+    model = script(f"  - text: {'unbreakable ' * 30}\n")
+    argv = ["/usr/bin/env", "COLUMNS=130", "LINES=9", *HOOKLINE, "chat", "--model", model]
+    with TerminalScreen(argv, env=env, cwd=work) as screen:
+        screen.wait_for("· auto")
+        screen.type("go\r")
+        whole = lambda: screen.text.split().count("unbreakable") == 30  # noqa: E731
+        screen.wait_until(whole, "every word on one line")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
@@ -22,7 +21,7 @@ from hookline_hookspecs import (
     ToolResult,
     Turn,
 )
-from hookline_markdown import fitted, one_line, readable
+from hookline_markdown import fitted, one_line, readable, window_width
 from hookline_prices import Prices
 
 from .advice import for_command_line
@@ -275,12 +274,7 @@ def is_followed(ctx: Context | None) -> bool:
 
 def tell(text: str) -> None:
     """Write a line to stderr; on a terminal broken between words, and without what steers it."""
-    write(sys.stderr, fitted(readable(text), width()) if sys.stderr.isatty() else text)
-
-
-def width() -> int:
-    """The columns of the terminal."""
-    return max(20, shutil.get_terminal_size().columns)
+    write(sys.stderr, fitted(readable(text), window_width()) if sys.stderr.isatty() else text)
 
 
 def write(stream: TextIO, text: str) -> None:

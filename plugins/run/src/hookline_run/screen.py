@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TextIO
 
 from hookline_hookspecs import Context, Delta, Host, ModelResponse, Submission, Turn
-from hookline_markdown import Answer, fitted, readable, render
+from hookline_markdown import Answer, fitted, readable, render, window_width
 
-from .output import Plain, width, write
+from .output import Plain, write
 
 
 class Screen(Plain):
@@ -54,7 +54,7 @@ class Screen(Plain):
         self._show(self._growing.commit())
         rest = self._growing.left_of(turn.reply) if self._shown else turn.reply
         if turn.stop == "command":
-            write(self._stdout, fitted(readable(rest), width()))
+            write(self._stdout, fitted(readable(rest), window_width()))
         else:
             self._show(rest)
         self._growing.begin()
@@ -63,7 +63,7 @@ class Screen(Plain):
         """A block; a blank line sets it apart from the one before."""
         if text.strip():
             gap = "\n" if self._shown else ""
-            write(self._stdout, gap + render(readable(text), width()))
+            write(self._stdout, gap + render(readable(text), window_width()))
             self._shown = True
 
 

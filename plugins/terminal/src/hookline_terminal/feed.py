@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections import deque
 from collections.abc import Callable
 from functools import partial
@@ -21,7 +20,7 @@ from hookline_hookspecs import (
     ToolResult,
     Turn,
 )
-from hookline_markdown import as_written, fitted, literal, readable, render
+from hookline_markdown import as_written, fitted, literal, readable, render, window_width
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 
 from .activity import attachment_line, is_chat, is_followed, lasted, notice_line, refusal_of
@@ -95,11 +94,11 @@ class Feed:
 
     def rows(self) -> StyleAndTextTuples:
         """What stands above the input line for now."""
-        return self._live.rows(width())
+        return self._live.rows(window_width())
 
     def status(self) -> StyleAndTextTuples:
         """What stands below it."""
-        return self._status.line(width())
+        return self._status.line(window_width())
 
     def spent_here(self) -> str:
         """What the session cost in this process; empty if it cost nothing."""
@@ -133,7 +132,7 @@ class Feed:
         if result is None:
             self.write("Nothing is folded.", DIM)
         else:
-            self._screen.write("\n".join(whole(result, width())))
+            self._screen.write("\n".join(whole(result, window_width())))
 
     def refresh(self) -> None:
         """Ask anew for what the status shows."""
@@ -241,7 +240,7 @@ class Feed:
         if not is_followed(ctx):
             return
         self._live.progress.ran(result.call)
-        rows, is_more = told(result, width(), self._folds)
+        rows, is_more = told(result, window_width(), self._folds)
         if self._config.tool_lines and not isinstance(result.data, Question):
             self._screen.write("\n".join(rows))  # a question is shown when the turn ends with it
         if is_more:
@@ -259,10 +258,10 @@ class Feed:
 
     def _rendered(self, text: str) -> str:
         # A blank line after it sets paragraphs apart.
-        return self._render(readable(text), width()) + "\n"
+        return self._render(readable(text), window_width()) + "\n"
 
     def _printed(self, text: str) -> str:
-        return fitted(readable(text), width()) + "\n"
+        return fitted(readable(text), window_width()) + "\n"
 
     def echo(self, text: str) -> None:
         """Show what was typed."""
@@ -286,10 +285,5 @@ class Feed:
         task.add_done_callback(self._tasks.discard)
 
 
-def width() -> int:
-    """The columns of the terminal now."""
-    return max(20, shutil.get_terminal_size().columns)
-
-
 def _fitted(text: str) -> str:
-    return fitted(literal(text), width()).rstrip("\n")
+    return fitted(literal(text), window_width()).rstrip("\n")

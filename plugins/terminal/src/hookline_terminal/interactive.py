@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any
 
 from hookline_hookspecs import Host, Question, Reply
-from hookline_markdown import fitted, literal
+from hookline_markdown import fitted, literal, window_width
 from prompt_toolkit.document import Document
 from prompt_toolkit.patch_stdout import patch_stdout
 
@@ -27,7 +27,7 @@ from .asking import Draft, answer_line, ask
 from .config import TerminalConfig
 from .conversation import LEAVE, RESUME, Conversation
 from .copying import COPY, chosen, copy
-from .feed import Feed, width
+from .feed import Feed
 from .folding import Typed
 from .input_line import PAUSED, Around, InputLine
 from .own_commands import OwnCommands, own_completer
@@ -86,7 +86,7 @@ class Interactive:
 
     def _tell(self, sentence: str) -> None:
         """Show a sentence about the line."""
-        self._say(textwrap.fill(literal(sentence), width() - 1), YELLOW)
+        self._say(textwrap.fill(literal(sentence), window_width() - 1), YELLOW)
 
     def _around(self) -> Around:
         return Around(
@@ -107,7 +107,7 @@ class Interactive:
         # Raw all the time, so that no key is lost between two prompts.
         with patch_stdout(raw=True), self._interrupts_told(), self._input.app.input.raw_mode():
             self._input.take_typed_ahead()
-            self._say(fitted(GREETING, width()).rstrip("\n"), DIM)
+            self._say(fitted(GREETING, window_width()).rstrip("\n"), DIM)
             self._feed.refresh()
             await self._recall()
             while True:
@@ -217,7 +217,7 @@ class Interactive:
         if session is not None:
             from .past import recap
 
-            lines = await recap(self._host, session, width())
+            lines = await recap(self._host, session, window_width())
             self._say("\n".join(lines), DIM)
 
     # Questions
@@ -236,7 +236,7 @@ class Interactive:
             return  # what was sent meanwhile is the answer
         answer = await self._put(with_other(question), lambda _app: None, own_words=True)
         if answer is None:
-            self._say(choices_text(question, width()))
+            self._say(choices_text(question, window_width()))
             self._say("Write your answer, or the number of a choice.", DIM)
         else:
             await self._send(Typed(answer, answer))
@@ -267,7 +267,7 @@ class Interactive:
         """Show a question and wait for its answer; ``began`` is told the application that waits."""
         self._feed.commit_tail()
         self._feed.is_asking = True
-        self._screen.write(question_text(question, width()))
+        self._screen.write(question_text(question, window_width()))
         line = self._input.draft
         draft = Draft(line.text_before_cursor)
 

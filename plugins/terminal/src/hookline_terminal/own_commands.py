@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import textwrap
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Protocol
@@ -18,6 +17,7 @@ from hookline_hookspecs import (
     Refused,
     ToolCall,
 )
+from hookline_markdown import window_width
 
 from .completion import ChatCompleter
 from .conversation import Conversation
@@ -90,7 +90,7 @@ class OwnCommands:
 
     def show_keys(self) -> None:
         """Show what the keys do."""
-        self._say(table(_width()), "")
+        self._say(table(window_width()), "")
 
     def next_mode(self) -> None:
         """Change the session's mode to the next one."""
@@ -98,17 +98,15 @@ class OwnCommands:
 
     async def _next_mode(self) -> None:
         session = self._conversation.current or ""
-        self._say(textwrap.fill(await next_mode(self._host.services, session), _width() - 1), DIM)
+        self._say(
+            textwrap.fill(await next_mode(self._host.services, session), window_width() - 1), DIM
+        )
         self._changed()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-
-def _width() -> int:
-    return max(20, shutil.get_terminal_size().columns)
 
 
 def own_completer(host: Host, conversation: Conversation) -> ChatCompleter:

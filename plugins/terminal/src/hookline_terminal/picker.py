@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from hookline_markdown import one_line, width_of
+from hookline_markdown import one_line, width_of, window_size, window_width
 from prompt_toolkit.application import Application
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
@@ -80,8 +79,7 @@ class _Picker:
     # What is shown
 
     def _lines(self) -> StyleAndTextTuples:
-        columns, rows = shutil.get_terminal_size()
-        columns = max(20, columns)
+        columns, rows = window_width(), window_size().lines
         shown = max(FEWEST, min(MOST, rows - AROUND))
         top = max(0, min(self._at - shown // 2, len(self._found) - shown))
         lines: StyleAndTextTuples = [
@@ -111,7 +109,7 @@ class _Picker:
             self._loading = asyncio.get_running_loop().create_task(work)
 
     async def _fetch(self, session_id: str) -> None:
-        width = max(20, shutil.get_terminal_size().columns) - 1
+        width = window_width() - 1
         self._previews[session_id] = await self._preview(session_id, width)
         self.app.invalidate()
 

@@ -1,0 +1,50 @@
+"""How wide the window is that is written to."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import struct
+import subprocess
+import sys
+import termios
+
+import pytest
+
+ASK = (
+    "from hookline_markdown import window_size, window_width; print(*window_size(), window_width())"
+)
+
+
+def asked(columns: int, rows: int, env: dict[str, str]) -> str:
+    """What a process says whose stderr alone is a terminal of this size."""
+    master, slave = os.openpty()
+    fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", ASK],
+            env={**os.environ, **env},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=slave,
+            text=True,
+            check=True,
+        )
+    finally:
+        os.close(master)
+        os.close(slave)
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize(
+    ("window", "told"),
+    [
+        ((72, 11), "72 11 72"),
+        ((7, 11), "7 11 20"),
+        ((0, 0), "130 9 130"),  # as a console on a serial line says
+    ],
+)
+def test_the_environment_counts_where_the_terminal_knows_no_size(
+    window: tuple[int, int], told: str
+) -> None:
+    assert asked(*window, {"COLUMNS": "130", "LINES": "9"}) == told
