@@ -301,3 +301,27 @@ def test_alone_in_a_chat_anybody_goes_back_to_the_default(harness: MakeHarness) 
     assert say(h, "guest", "/mode auto", "guest", count).startswith("Only an admin")
     assert say(h, "guest", "/mode ask", "guest", count).startswith("Mode ask: ")
     assert say(h, "admin", "/mode auto", "admin", count).startswith("Mode auto: ")
+
+
+class Working(Plugin):
+    """Work that begins by itself, as a scheduled job does."""
+
+    async def job(self) -> str:
+        turn = await self.host.run_turn("write it", kind="schedule")
+        return turn.tool_calls[0].text
+
+
+@pytest.mark.parametrize("spoken", [True, False])
+def test_work_that_begins_by_itself_shares_the_mode_of_the_terminal(
+    harness: MakeHarness, spoken: bool
+) -> None:
+    h = harness(SessionModes, Hands, Working)
+    if spoken:
+        h.model.steps.append("hi")
+        h.send("hello")
+    h.send("/mode plan", session="test" if spoken else None)
+    h.model.steps += [calls("write"), "done"]
+    assert h.run(h.plugin(Working).job()).startswith("Denied: plan mode: ")
+    h.send("/mode auto", session="test" if spoken else None)
+    h.model.steps += [calls("write"), "done"]
+    assert h.run(h.plugin(Working).job()) == "written"

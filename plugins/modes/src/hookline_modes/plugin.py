@@ -45,6 +45,7 @@ from .switching import (
 ASKED = "ask mode: {0} may change something"
 LASTING = frozenset({"learn", "schedule", "send", "network", "unknown"})
 """Effects that leave the machine or outlive the session, or may."""
+TERMINAL = "terminal"
 ACCEPTED = "/accept the plan"
 """What the choice under a plan stands for."""
 
@@ -59,6 +60,8 @@ class SessionModes(Plugin[ModesConfig]):
         self._records = Records(host)
         self._parents: OrderedDict[str, str] = OrderedDict()
         """The parents of sub-agents and copies, whose mode they share."""
+        self._typed_in = ""
+        """The terminal's session in this process."""
         self._given: dict[str, Mode] = {}
         """What sessions were given in this process, until their next turn."""
 
@@ -93,20 +96,36 @@ class SessionModes(Plugin[ModesConfig]):
     async def start_of_session(self, ctx: Context, session: Session) -> None:
         """Know whose mode it shares, or begin with what the chat's session before had."""
         if session.parent_id is not None:
-            self._parents[session.id] = session.parent_id
-            self._parents.move_to_end(session.id)
-            while len(self._parents) > MOST:
-                self._parents.popitem(last=False)
+            self._share(session.id, session.parent_id)
         if session.resumed:
             await self._records.refreshed(session.id)
         elif session.kind == "chat":
             await self._records.begin(session.id, session.channel, session.chat_id)
         else:
             self._records.begin_anew(session.id)
+            if session.parent_id is None and session.channel == TERMINAL:
+                await self._begin_beside(session)
+
+    async def _begin_beside(self, session: Session) -> None:
+        """Work that begins by itself in the terminal, a job, shares the mode of the conversation
+        there, as it has that for a parent elsewhere; ``yolo`` is for what a person watches."""
+        if self._typed_in:
+            if await self.get(self._typed_in) != "yolo":
+                self._share(session.id, self._typed_in)
+        elif chosen := await self._records.next_of(TERMINAL, session.chat_id):
+            await self._records.set(session.id, chosen)
+
+    def _share(self, session_id: str, parent_id: str) -> None:
+        self._parents[session_id] = parent_id
+        self._parents.move_to_end(session_id)
+        while len(self._parents) > MOST:
+            self._parents.popitem(last=False)
 
     @hookimpl
     async def start_of_turn(self, ctx: Context, turn: Turn) -> None:
         """A session that has ended leads to its latest successor, which was meant."""
+        if turn.session.kind == "chat" and turn.session.channel == TERMINAL:
+            self._typed_in = turn.session.id
         named = turn.inbound.session_id
         given = self._given.pop(named, None) if named else None
         if given is not None and named != turn.session.id:
@@ -172,7 +191,7 @@ class SessionModes(Plugin[ModesConfig]):
     @hookimpl
     async def pre_reply(self, ctx: Context, reply: Reply) -> Reply | None:
         """Put the choice under a plan, on channels other than the terminal."""
-        if ctx.channel == "terminal" or not telling.is_offered(ctx, reply.text):
+        if ctx.channel == TERMINAL or not telling.is_offered(ctx, reply.text):
             return None
         if await self.get(ctx.session.id) != "plan":
             return None
@@ -182,7 +201,7 @@ class SessionModes(Plugin[ModesConfig]):
     @hookimpl
     async def end_of_turn(self, ctx: Context, turn: Turn) -> None:
         """Say in the terminal what can be done with a plan."""
-        if ctx.channel != "terminal" or not telling.is_offered(ctx, turn.reply):
+        if ctx.channel != TERMINAL or not telling.is_offered(ctx, turn.reply):
             return
         if await self.get(ctx.session.id) == "plan":
             ctx.notify(telling.OFFER)
