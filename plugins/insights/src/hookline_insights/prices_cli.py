@@ -25,7 +25,7 @@ from hookline_prices import (
 SHOWN_PROBLEMS = 10
 LEGEND = (
     "US dollars per million tokens; read and write are the cache's. Any other model is of unknown\n"
-    "price; local servers (ollama, vllm, lmstudio) are free."
+    "price; local servers (ollama, vllm, lmstudio, llamacpp) are free."
 )
 _Action = Annotated[str, typer.Argument(help="list, or update with a file or a URL.")]
 _Source = Annotated[str | None, typer.Argument(help="What to update from.")]

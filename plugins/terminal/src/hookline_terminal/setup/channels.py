@@ -120,7 +120,8 @@ def _ask(plugin: ChannelPlugin, present: Present) -> Answers | None:
         if not problems:
             dialogue.tell(f"{plugin.name}: fine.")
             return answers
-        dialogue.tell(*(f"{plugin.name}: {literal(one)}" for one in problems))
+        for problem in problems:
+            dialogue.explain(literal(problem), f"{plugin.name}: ")
         ways = ("ask again", "keep it anyway", f"leave {plugin.name} out")
         picked = dialogue.choose("What now?", ways)
         if picked:

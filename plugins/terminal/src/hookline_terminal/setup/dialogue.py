@@ -7,8 +7,10 @@ asked again. All raise ``EOFError`` at the end of input.
 from __future__ import annotations
 
 import getpass
+import shutil
 import sys
 from collections.abc import Callable, Sequence
+from textwrap import wrap
 
 Fault = Callable[[str], str | None]
 SHORTEST_SHOWN = 12
@@ -19,6 +21,13 @@ def tell(*lines: str) -> None:
     """Lines for the person."""
     sys.stdout.write("".join(f"{line}\n" for line in lines))
     sys.stdout.flush()
+
+
+def explain(text: str, first: str = "") -> None:
+    """A sentence or several, in lines as wide as the terminal; ``first`` stands before them."""
+    width = max(20, shutil.get_terminal_size().columns - 1)
+    for line in text.split("\n"):
+        tell(*wrap(f"{first}{line}", width, break_long_words=False, break_on_hyphens=False))
 
 
 def choose(question: str, options: Sequence[str], preferred: int = 0) -> int:

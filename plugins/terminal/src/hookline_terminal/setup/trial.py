@@ -52,7 +52,9 @@ def ask_until_it_answers(offers: list[Offer], present: Present) -> Choice:
         if not outcome.kind:
             dialogue.tell(f"It answered: {literal(outcome.answer)}")
             return choice
-        dialogue.tell(literal(outcome.text), *_hints(choice, outcome))
+        dialogue.explain(literal(outcome.text))
+        for hint in _hints(choice, outcome):
+            dialogue.explain(hint)
         mended = _mend(choice, outcome, offers, present)
         if mended is None:
             return choice

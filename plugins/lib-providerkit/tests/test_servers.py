@@ -1,0 +1,71 @@
+"""Which of the servers on this machine are servers of models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from socketserver import StreamRequestHandler, ThreadingTCPServer
+
+import pytest
+from fakes.openai_server import OpenAIServer
+from fakes.serving import serving
+from hookline_providerkit.servers import find_local, local_servers, models_at
+
+NOBODY = "http://127.0.0.1:9/v1"
+ANSWERS = {
+    "a page": b"HTTP/1.0 200 OK\r\n\r\n<html>Hello</html>",
+    "other JSON": b'HTTP/1.0 200 OK\r\n\r\n{"data": {"id": 1}}',
+    "an error": b"HTTP/1.0 401 No\r\n\r\n{}",
+    "no HTTP": b"SSH-2.0-OpenSSH_9.6\r\n",
+    "nothing": b"",
+}
+
+
+class Rude(ThreadingTCPServer):
+    """Sends one answer to everything."""
+
+    daemon_threads = True
+    answer = b""
+
+    @property
+    def url(self) -> str:
+        """The address of its models."""
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+
+class Saying(StreamRequestHandler):
+    """Reads the request's first line and answers."""
+
+    server: Rude
+
+    def handle(self) -> None:
+        self.rfile.readline()
+        self.wfile.write(self.server.answer)
+
+
+@pytest.fixture
+def rude() -> Iterator[Rude]:
+    with serving(Rude(("127.0.0.1", 0), Saying)) as server:
+        yield server
+
+
+@pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
+def test_what_is_no_server_of_models_is_none(rude: Rude, answer: bytes) -> None:
+    rude.answer = answer
+    assert models_at(rude.url, {}, 5.0) is None
+
+
+def test_a_key_does_not_follow_a_redirect(rude: Rude) -> None:
+    with OpenAIServer(models=["small"]) as server:
+        there = f"Location: {server.base_url}/models"
+        rude.answer = f"HTTP/1.0 302 Found\r\n{there}\r\n\r\n".encode()
+        assert models_at(rude.url, {"Authorization": "Bearer k"}, 5.0) is None
+        assert not server.requests
+
+
+def test_those_that_run_are_found_where_the_environment_says() -> None:
+    nobody = {server.url: NOBODY for server in local_servers()}
+    assert find_local(nobody) == []
+    with OpenAIServer(models=["small", "large"]) as server:
+        (found,) = find_local(nobody | {"OLLAMA_BASE_URL": server.base_url})
+    assert found.models == ("small", "large")
+    assert str(found) == f"ollama runs at 127.0.0.1:{server.port} with 2 models"
