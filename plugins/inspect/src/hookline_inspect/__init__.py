@@ -141,7 +141,11 @@ class Inspect(Plugin[InspectConfig]):
         if self._recorder is not None:
             recording = self._recorder.ended(ctx)
             if recording is not None:
-                await self._keep(recording)
+                try:
+                    await self._keep(recording)
+                except BaseException:  # a process that ends keeps it in `teardown`
+                    recording.unsaved = True
+                    raise
 
     async def _after_the_end(self, turn: Turn, ctx: Context) -> None:
         if self._recorder is not None:
