@@ -18,10 +18,8 @@ from meta.tree import ROOT
 
 from docs.pages import Block, blocks, written
 
-OWN = (
-    *("authors/kinds/", "authors/cookbook/", "authors/testing.md", "authors/versions.md"),
-    "writing-a-plugin.md",
-)
+FIRST = "writing-a-plugin.md"
+OWN = (*("authors/kinds/", "authors/cookbook/", "authors/testing.md", "authors/versions.md"), FIRST)
 """Where the pages are whose files stand for themselves; the others are walked (``test_walks``)."""
 NEEDS = {"authors/cookbook/route.md": "starlette"}
 """A library that a page's code uses, and Hookline does not; without it the page is skipped."""
@@ -124,21 +122,33 @@ def run(folder: Path, *words: str) -> str:
 @pytest.fixture(scope="module")
 def outcomes(folder: Path) -> Mapping[str, list[str]]:
     """For each test file, what failed in it; one that ran no test is not there."""
-    told = run(folder, "pytest", "-q", "--continue-on-collection-errors", "--junitxml=ran.xml")
-    ran = folder / "ran.xml"
-    assert ran.exists(), told
-    return dict(_outcomes(ran))
+    return ran(folder)
 
 
-def _outcomes(ran: Path) -> Iterator[tuple[str, list[str]]]:
+def ran(folder: Path, *files: str) -> dict[str, list[str]]:
+    """``outcomes`` of these files, or of all."""
+    words = ("-q", "--continue-on-collection-errors", "--junitxml=ran.xml")
+    told = run(folder, "pytest", *words, *files)
+    report = folder / "ran.xml"
+    assert report.exists(), told
+    return dict(_outcomes(report))
+
+
+def _outcomes(report: Path) -> Iterator[tuple[str, list[str]]]:
     cases: dict[str, list[str]] = {}
-    for case in ET.parse(ran).iter("testcase"):
+    for case in ET.parse(report).iter("testcase"):
         folder, module, *_ = (case.get("classname") or case.get("name", "")).split(".")
         failed = cases.setdefault(f"{folder}/{module}.py", [])
         failed += [f"{case.get('name')}\n{f.text}" for f in case if f.tag in ("error", "failure")]
     yield from cases.items()
 
 
+def test_the_tests_of_the_first_plugin_pass(folder: Path) -> None:
+    tests = [place for place in _files(FIRST) if place.startswith("tests/")]
+    assert ran(folder, *tests) == {place: [] for place in tests}
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("page", example_pages())
 def test_the_tests_of_a_page_pass(outcomes: Mapping[str, list[str]], page: str) -> None:
     if not can_run(page):
@@ -149,6 +159,7 @@ def test_the_tests_of_a_page_pass(outcomes: Mapping[str, list[str]], page: str) 
         assert outcomes.get(place) == [], "\n".join(outcomes.get(place, [f"{place} ran no test"]))
 
 
+@pytest.mark.slow
 def test_the_plugins_keep_the_contract(outcomes: Mapping[str, list[str]]) -> None:
     failed = outcomes.get(CONTRACTS, ["no test ran"])
     assert not failed, "\n".join(failed)
