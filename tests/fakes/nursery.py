@@ -44,6 +44,8 @@ LIBRARIES = (
     *("pydantic", "rich.console", "rich.markdown", "sqlite3", "stevedore", "typer", "yaml"),
     *("hookline.cli.app", "hookline.runtime", "hookline.testing"),
 )
+BARE = ("hookline_hookspecs", "pydantic")
+"""What alone a process has imported that :func:`run_bare` starts."""
 GROUPS = ("hookline.plugins", "hookline.providers", "hookline.stores")
 FIRST_RUNS = (
     "--help",
@@ -68,6 +70,7 @@ class Popen(subprocess.Popen[Any]):
 
     _told: int | None = None
     """Where the server tells how the process has ended; None for a child of this one."""
+    _bare = False
 
     def _execute_child(self, args: Any, *rest: Any) -> None:
         words = [os.fspath(word) for word in args] if isinstance(args, Sequence) else []
@@ -90,7 +93,7 @@ class Popen(subprocess.Popen[Any]):
         told, tells = os.pipe()
         try:
             files = [number if fd == -1 else fd for number, fd in enumerate(streams)]
-            self.pid = _server().start(request, [*files, tells])
+            self.pid = _server(self._bare).start(request, [*files, tells])
         finally:
             os.close(tells)
             ends = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
@@ -120,6 +123,12 @@ class Popen(subprocess.Popen[Any]):
         return self.returncode
 
 
+class BarePopen(Popen):
+    """One that forks a process which has imported next to nothing."""
+
+    _bare = True
+
+
 def run(
     argv: Sequence[Any],
     *,
@@ -127,6 +136,7 @@ def run(
     capture_output: bool = False,
     timeout: float | None = None,
     check: bool = False,
+    kind: type[Popen] = Popen,
     **options: Any,
 ) -> subprocess.CompletedProcess[Any]:
     """``subprocess.run`` with a short cut for ``hookline``."""
@@ -134,7 +144,7 @@ def run(
         options["stdin"] = subprocess.PIPE
     if capture_output:
         options["stdout"] = options["stderr"] = subprocess.PIPE
-    with Popen(argv, **options) as process:
+    with kind(argv, **options) as process:
         try:
             out, err = process.communicate(input, timeout=timeout)
         except BaseException:
@@ -146,15 +156,19 @@ def run(
     return done
 
 
+run_bare = functools.partial(run, kind=BarePopen)
+"""``run`` for a script that looks at what is imported."""
+
+
 class Server:
     """The serving process, seen from the tests."""
 
-    def __init__(self) -> None:
+    def __init__(self, bare: bool) -> None:
         self._socket, theirs = socket.socketpair()
         self._lock = threading.Lock()
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, __file__, str(theirs.fileno())],
+                [sys.executable, __file__, str(theirs.fileno()), *(["bare"] if bare else [])],
                 env={
                     **os.environ,
                     "LANG": "C.UTF-8",
@@ -180,9 +194,9 @@ class Server:
 
 
 @functools.cache
-def _server() -> Server:
-    """The one of this process."""
-    made = Server()
+def _server(bare: bool = False) -> Server:
+    """The one of this process, of either kind."""
+    made = Server(bare)
     atexit.register(made.close)
     return made
 
@@ -198,19 +212,14 @@ def _exactly(connection: socket.socket, size: int) -> bytes:
 # The server
 
 
-def serve(connection: socket.socket) -> None:
+def serve(connection: socket.socket, bare: bool) -> None:
     """Fork a process for each request until there are no more."""
     sys.path.pop(0)  # the folder of this script
-    for name in LIBRARIES:
-        with contextlib.suppress(ImportError):
+    if bare:
+        for name in BARE:
             importlib.import_module(name)
-    for group in GROUPS:
-        for point in entry_points(group=group):
-            with contextlib.suppress(Exception):
-                point.load()
-    _keep_entry_points()
-    _learn()
-    inspect.getmodule(serve.__code__)  # lists all modules, as pydantic will for each of its models
+    else:
+        _import_everything()
     gc.collect()
     gc.freeze()
     wake, ended = os.pipe2(os.O_NONBLOCK)
@@ -225,6 +234,20 @@ def serve(connection: socket.socket) -> None:
             _reap(tells)
         if connection in readable and not _answer(connection, tells):
             return
+
+
+def _import_everything() -> None:
+    """Do what no run then has to do again."""
+    for name in LIBRARIES:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    for group in GROUPS:
+        for point in entry_points(group=group):
+            with contextlib.suppress(Exception):
+                point.load()
+    _keep_entry_points()
+    _learn()
+    inspect.getmodule(serve.__code__)  # lists all modules, as pydantic will for each of its models
 
 
 def _keep_entry_points() -> None:
@@ -332,7 +355,8 @@ def become(request: dict[str, Any], files: list[int]) -> NoReturn:
     paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     sys.path[:0] = [request["folder"], *paths]
     for name in READ_AT_IMPORT:
-        importlib.reload(sys.modules[name])
+        if name in sys.modules:
+            importlib.reload(sys.modules[name])
     sys.argv = request["arguments"]
     code = _to_the_end(request["script"])
     os._exit(code)  # taking all those modules apart again would cost more than the run
@@ -389,4 +413,4 @@ def _to_the_end(script: str | None) -> int:
 
 
 if __name__ == "__main__":
-    serve(socket.socket(fileno=int(sys.argv[1])))
+    serve(socket.socket(fileno=int(sys.argv[1])), bare=len(sys.argv) > 2)
