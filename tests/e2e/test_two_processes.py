@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
-import time
 
 from .machine import Machine
-
-HEAD_START = 1.5
-"""Seconds that the second process gets to reach the session that the first one holds."""
 
 
 def held(machine: Machine, session: str) -> subprocess.Popen[bytes]:
@@ -30,11 +27,14 @@ def test_on_one_session_the_second_waits_for_the_first(machine: Machine) -> None
     first = held(machine, "s")
     model = machine.script({"when": "second", "text": "second answer"})
     second = machine.start("run", "second", "--session", "s", "--model", model, "--json")
-    time.sleep(HEAD_START)
+    assert second.stdout is not None
+    notice = json.loads(second.stdout.readline())
+    assert first.poll() is None
     (machine.workspace / "go").touch()
     done, later = machine.wait(first), machine.wait(second)
     assert (done.code, later.code) == (0, 0), done.err + later.err
-    assert later.events[0]["type"] == "start"
+    assert notice["text"] == "Session s is in use by another process. Waiting until that is done …"
+    assert (notice["type"], later.events[0]["type"]) == ("notice", "start")
     assert later.events[0]["ts"] >= done.result["ts"]
     said = machine.said("s")
     assert (said[0], *said[-3:]) == (

@@ -15,7 +15,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from hookline_hookspecs import SLOTS, Inbound, Message, Origin
-from hookline_hookspecs.events import Section, Session, ToolSchema
+from hookline_hookspecs.events import Notice, Section, Session, ToolSchema
 from hookline_hookspecs.inspection import StablePrompt
 
 from .. import clock
@@ -35,6 +35,8 @@ SLACK = 64
 """How many more there may be before the oldest are dropped, all at once."""
 WAIT_FOR_OWNER = 30.0
 """Seconds to wait for a session that another process works on."""
+TELL_AFTER = 0.5
+"""Seconds of waiting after which the person is told."""
 _GENERATED = re.compile(r"\d{8}-[0-9a-f]{8}")
 
 
@@ -100,14 +102,18 @@ class Sessions:
 
     @asynccontextmanager
     async def own(self, session_id: str) -> AsyncIterator[None]:
-        """Own a session among the tasks of this process and all processes.
+        """Own a session among the tasks of this process and all processes; a longer wait is told.
 
         Raises:
             StoreError: another process kept it for longer than 30 s.
         """
-        lock = self._locks.setdefault(session_id, asyncio.Lock())
-        async with lock, self._engine.store.session_lock(session_id, WAIT_FOR_OWNER):
-            yield
+        told = Notice("core", f"Session {session_id} is in use by another process. Waiting until that is done …")
+        tell, later = self._engine.bus.signals.send, asyncio.get_running_loop().call_later
+        async with self._locks.setdefault(session_id, asyncio.Lock()):
+            waiting = later(TELL_AFTER, tell, "notice", told, None)
+            async with self._engine.store.session_lock(session_id, WAIT_FOR_OWNER):
+                waiting.cancel()
+                yield
 
     async def find(self, inbound: Inbound) -> str | None:
         """The id of the stored session that ``inbound`` belongs to, if it has not ended."""
