@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 import uuid
 from collections.abc import Callable
@@ -91,7 +92,7 @@ async def _chat(
     core = host.services[Inspection]
     core.check_model(core.default_model())
     for line in core.plugin_problems():
-        _tell(f"hookline: warning: {line}")
+        _tell(_between_words(f"hookline: warning: {line}"))
     channel = cast("TerminalChannel", next(one for one in host.channels() if one.name == CHANNEL))
     session, _, resume, _ = wanted
     earlier = await _earlier(host, *wanted)
@@ -174,6 +175,17 @@ async def _choose_mode(host: Host, session: str, mode: str) -> None:
 
 def _good_id(session: str) -> bool:
     return 0 < len(session) <= 200 and session.isprintable() and "/" not in session
+
+
+def _between_words(text: str) -> str:
+    """The text as lines for the person's terminal; as it is where stderr is none."""
+    from .channel import is_terminal
+
+    if not is_terminal(sys.stderr):
+        return text
+    from hookline_markdown import fitted, literal
+
+    return fitted(literal(text), max(20, shutil.get_terminal_size().columns)).rstrip("\n")
 
 
 def _tell(text: str) -> None:

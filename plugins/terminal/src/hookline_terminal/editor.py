@@ -43,7 +43,7 @@ async def edit(text: str, folder: Path, env: Mapping[str, str] = os.environ) -> 
     file = Path(name)
     try:
         with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape") as stream:
-            stream.write(text)
+            stream.write(f"{text}\n" if text else "")
         try:
             process = await asyncio.create_subprocess_exec(*argv, name)
         except OSError as error:

@@ -214,7 +214,7 @@ class Feed:
         begun = self._live.answer.is_open
         self._live.progress.thought()
         self.commit_tail()
-        self.write(f"{AGAIN} {REPEATED}" if begun else AGAIN, DIM)
+        self.write(_fitted(f"{AGAIN} {REPEATED}" if begun else AGAIN), DIM)
         self._live.progress.begin()
 
     def _end_of_thoughts(self) -> None:
