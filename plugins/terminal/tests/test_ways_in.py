@@ -116,7 +116,7 @@ def test_a_wait_a_break_and_thoughts_are_seen(home: Path, screen: Open) -> None:
         waits: set[int] = set()
 
         def seconds_seen() -> bool:
-            found = re.search(r"rate-limited, trying again in (\d) s", chat.text)
+            found = re.search(r"rate-limited by local; trying again in (\d) s", chat.text)
             waits.update({int(found[1])} if found else ())
             return len(waits) > 1
 

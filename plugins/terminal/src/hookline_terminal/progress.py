@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -113,7 +114,7 @@ class Progress:
     def _doing(self) -> str:
         if not self._until:
             return self._phase
-        left = max(0, round(self._until - self._clock()))
+        left = max(0, math.ceil(self._until - self._clock()))
         return _SECONDS.sub(f"{left} s", self._phase, count=1)
 
     def _line(self, frame: str, what: str, since: float) -> str:
