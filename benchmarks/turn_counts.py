@@ -38,6 +38,8 @@ from instant import InstantModel
 WARM_UP, TURNS = 11, 8
 """Turns before and while it is counted; the tenth turn of a session is followed by a review."""
 COLUMNS = ("writes", "reads", "threads", "JSON", "opens", "stats")
+SETTLED = 2.5
+"""Seconds after which the files of a new home are no longer read at every look at them."""
 STORE, CORE = "(store)", "(core)"
 
 
@@ -169,9 +171,10 @@ async def counted(same_session: bool, turns: int) -> dict[str, dict[str, float]]
             await run_turn(runtime, session if same_session else uuid4().hex)
             await runtime.finish_background(10.0)
 
+        await asyncio.sleep(SETTLED)
         for _ in range(WARM_UP):
             await one()
-        await asyncio.sleep(0.2)
+        await asyncio.sleep(1.1)  # what was put off in the warm-up is written
         meter = Meter(runtime)
         with meter.counting(runtime):
             for _ in range(turns):

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import time
 from urllib.parse import quote
 
 import pytest
 from hookline.testing import calls
+
+from .conftest import Bench
 
 OWN_IDENTITY = "You are Hookline"
 
@@ -323,3 +326,60 @@ def test_what_the_gate_puts_in_is_cut_too(make_bench):
 def test_a_word_that_the_gate_makes_longer_costs_no_others(bench):
     bench.put("AGENTS.md", "one SHORT two")
     assert bench.context().endswith(f"one {'[REDACTED]' * 100} two")
+
+
+@pytest.fixture
+def settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every file be old enough to be relied upon."""
+    now = time.time_ns
+    monkeypatch.setattr("hookline_warmkit.files.time.time_ns", lambda: now() + 10**10)
+
+
+@pytest.mark.usefixtures("settled")
+@pytest.mark.parametrize("name", ["AGENTS.md", ".hermes.md", "CLAUDE.md", ".cursor/rules/a.mdc"])
+def test_a_new_session_has_the_project_as_it_is_now(bench: Bench, name: str) -> None:
+    assert bench.context() == ""
+    file = bench.put(name, "first")
+    assert "first" in bench.context()
+    file.write_text("other")
+    assert "other" in bench.context()
+    file.unlink()
+    assert bench.context() == ""
+
+
+@pytest.mark.usefixtures("settled")
+def test_a_new_session_has_the_persons_files_as_they_are_now(bench: Bench) -> None:
+    bench.system()
+    soul = bench.keep("SOUL.md", "I am a parrot.")
+    assert "parrot" in bench.system()
+    soul.write_text("I am a falcon.")
+    assert "falcon" in bench.system()
+    bench.keep("context/b.md", "kept")
+    bench.keep("chats/terminal/default/context/c.md", "mine")
+    assert "kept" in bench.context()
+    assert "mine" in bench.context()
+
+
+@pytest.mark.usefixtures("settled")
+def test_a_tree_that_becomes_git_finds_what_is_above(bench: Bench) -> None:
+    (bench.workspace.parent / ".hermes.md").write_text("from above")
+    assert bench.context() == ""
+    (bench.workspace.parent / ".git").mkdir()
+    assert "from above" in bench.context()
+
+
+@pytest.mark.usefixtures("settled")
+def test_files_that_have_not_changed_are_not_opened_and_pass_the_gate(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.put("AGENTS.md", "use tabs, POISON")
+    assert "blocked" in bench.context()
+    opened = bench.workspace / "AGENTS.md"
+    opened.chmod(0o600)
+    bench.system()
+
+    def fails(*_: object) -> None:
+        raise AssertionError("a file was read again")
+
+    monkeypatch.setattr("hookline_context_files.opening.decoded", fails)
+    assert "blocked" in bench.context()

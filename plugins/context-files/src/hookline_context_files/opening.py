@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from hookline_hookspecs import Paths, Refused
+from hookline_warmkit import Watch
 
 from .document import Document, NotText, decoded
 
@@ -33,11 +34,13 @@ class Opener:
 
     paths: the guard of the session's workspace.
     most: characters of one text that will be shown at most.
+    watch: notes what is looked at, before it is.
     """
 
-    def __init__(self, paths: Paths, most: int) -> None:
+    def __init__(self, paths: Paths, most: int, watch: Watch) -> None:
         self._paths = paths
         self._most = most
+        self.watch = watch
         self.opened: list[Path] = []
         """The files that were read and not empty."""
 
@@ -65,6 +68,7 @@ class Opener:
         Raises:
             Unreadable: the folder cannot be listed, or is reached by a link that leads out.
         """
+        self.watch.look(folder)
         try:
             if os.path.realpath(folder) != str(folder):
                 folder = self._paths.resolve(str(folder))

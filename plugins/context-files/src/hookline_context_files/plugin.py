@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from hookline_hookspecs import (
     Check,
     CheckResult,
     Context,
     ContextBlock,
+    Host,
     Paths,
     Plugin,
     Refused,
@@ -20,12 +22,13 @@ from hookline_hookspecs import (
     hookimpl,
 )
 from hookline_origins import origins_of
+from hookline_warmkit import FileCache, Watch
 
 from .config import ContextFilesConfig
 from .document import Document, Shares
 from .opening import Opener
 from .sharing import share
-from .sources import Finder
+from .sources import Finder, chat_folder
 
 INTRODUCTION = "# Context files\nKept by the person or the project; follow what fits the task."
 KIND = "context"
@@ -34,22 +37,28 @@ KIND = "context"
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The files read for a session. ``complaints`` are sentences for the person."""
+    """The files read for a session. ``complaints`` are sentences for the person, ``project`` the
+    paths of the project's files."""
 
     soul: Document | None
     files: Sequence[Document]
     complaints: Sequence[str]
+    project: Sequence[Path]
 
 
 class ContextFiles(Plugin[ContextFilesConfig]):
     """Puts ``SOUL.md``, the project's file and the chat's files into the stable prompt."""
+
+    def __init__(self, config: ContextFilesConfig, host: Host) -> None:
+        super().__init__(config, host)
+        self._known: FileCache[tuple[Path, Path | None], Found] = FileCache()
 
     @hookimpl
     async def system_prompt(self, ctx: Context, session: Session) -> list[Section] | None:
         """Return the sections; none for a sub-agent, which gets only its task."""
         if session.kind == "agent" or session.parent_id is not None:
             return None
-        found = await asyncio.to_thread(self._find, ctx.paths, session)
+        found = await self._found(ctx, session)
         for complaint in found.complaints:
             ctx.notify(complaint)
         sections, blocked = await self._identity(ctx, found.soul)
@@ -64,9 +73,8 @@ class ContextFiles(Plugin[ContextFilesConfig]):
         session = turn.session
         if ctx.history or session.kind == "agent" or session.parent_id is not None:
             return None
-        opener = Opener(ctx.paths, self.config.context_max_chars)
-        await asyncio.to_thread(Finder(opener).project, ctx.paths.workspace)
-        origins = await origins_of(self.host, opener.opened) if opener.opened else ()
+        project = (await self._found(ctx, session)).project
+        origins = await origins_of(self.host, project) if project else ()
         return ContextBlock("project", origins=origins) if origins else None
 
     @hookimpl
@@ -76,20 +84,32 @@ class ContextFiles(Plugin[ContextFilesConfig]):
 
     def _check(self) -> CheckResult:
         terminal = Session("", "terminal", "default", None, 0.0)
-        found = self._find(self.host.paths, terminal)
+        found, _ = self._find(self.host.paths, terminal)
         if found.complaints:
             fix = "Mend or remove what is named; a link's target may need paths.allowed_roots."
             return CheckResult(False, " ".join(found.complaints), fix)
         count = len(found.files) + (found.soul is not None)
         return CheckResult(True, f"{count} context file(s) for the terminal can be read")
 
-    def _find(self, paths: Paths, session: Session) -> Found:
-        home = self.host.home
-        souls = Finder(Opener(paths, self.config.soul_max_chars))
-        others = Finder(Opener(paths, self.config.context_max_chars))
+    async def _found(self, ctx: Context, session: Session) -> Found:
+        """Return a session's files, read in a thread unless all are as they were."""
+        key = ctx.paths.workspace, chat_folder(self.host.home, session)
+        known = self._known.get(key)
+        if known is not None:
+            return known
+        found, watch = await asyncio.to_thread(self._find, ctx.paths, session)
+        self._known.put(key, found, watch)
+        return found
+
+    def _find(self, paths: Paths, session: Session) -> tuple[Found, Watch]:
+        home, watch = self.host.home, Watch()
+        souls = Finder(Opener(paths, self.config.soul_max_chars, watch))
+        others = Finder(Opener(paths, self.config.context_max_chars, watch))
         soul = souls.soul(home)
-        files = others.project(paths.workspace) + others.kept(home, session)
-        return Found(soul, files, souls.complaints + others.complaints)
+        project = others.project(paths.workspace)
+        opened = tuple(others.opener.opened)
+        files = project + others.kept(home, session)
+        return Found(soul, files, souls.complaints + others.complaints, opened), watch
 
     async def _identity(
         self, ctx: Context, soul: Document | None

@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from hookline_hookspecs import Session
+from hookline_warmkit import Watch
 
 from .document import Document
 from .opening import Opener, Unreadable, shown
@@ -31,12 +32,14 @@ class Finder:
 
     def soul(self, home: Path) -> Document | None:
         """``SOUL.md`` of the home folder."""
+        self.opener.watch.look_at_folder(home)
         return self._tried(self.opener.own, _real(home) / "SOUL.md", "SOUL.md")
 
     def project(self, workspace: Path) -> list[Document]:
         """Return the project's file or files: the first kind that exists and is not empty."""
+        self.opener.watch.look_at_folder(workspace)  # a link to it may come to lead elsewhere
         workspace = _real(workspace)
-        for file, label in _upward(workspace):
+        for file, label in _upward(workspace, self.opener.watch):
             look = self.opener.guarded if file.parent == workspace else self.opener.own
             if found := self._tried(look, file, label):
                 return [found]
@@ -74,6 +77,7 @@ class Finder:
     def _tried(
         self, look: Callable[[Path, str], Document | None], file: Path, label: str
     ) -> Document | None:
+        self.opener.watch.look(file)
         if not os.path.lexists(file):  # most are not there, and a guarded look takes many
             return None
         try:
@@ -99,16 +103,16 @@ def _encoded(name: str) -> str:
     return text.replace(".", "%2E") if text in (".", "..") else text
 
 
-def _upward(workspace: Path) -> Iterator[tuple[Path, str]]:
+def _upward(workspace: Path, watch: Watch) -> Iterator[tuple[Path, str]]:
     """Yield where the files of :data:`UPWARD` may be, nearest first, with their labels."""
     above = ""
-    for folder in (workspace, *_parents_in_git(workspace)):
+    for folder in (workspace, *_parents_in_git(workspace, watch)):
         for name in UPWARD:
             yield folder / name, above + name
         above += "../"
 
 
-def _parents_in_git(workspace: Path) -> list[Path]:
+def _parents_in_git(workspace: Path, watch: Watch) -> list[Path]:
     """Return the folders above the workspace that belong to its git tree.
 
     None if the tree's root belongs to another user, who could otherwise inject text into the prompt
@@ -116,6 +120,8 @@ def _parents_in_git(workspace: Path) -> list[Path]:
     """
     chain = [workspace, *workspace.parents]
     for depth, folder in enumerate(chain):
+        watch.look_at_folder(folder)
+        watch.look_at_folder(folder / ".git")
         if os.path.lexists(folder / ".git"):
             return chain[1 : depth + 1] if _same_owner(folder, workspace) else []
     return []

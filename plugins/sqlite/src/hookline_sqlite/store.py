@@ -127,6 +127,9 @@ class SqliteStore:
         self._file: tuple[int, int] | None = None  # the one that was opened
         self._gone = False
         self._lock_file: ranges.LockFile | None = None
+        self._version: Any = None
+        self.changes = 0
+        """How often another process was seen to have written, as of the last transaction here."""
 
     async def open(self) -> None:
         """Connect; create what is not there. Raises ``StoreError``."""
@@ -253,6 +256,11 @@ class SqliteStore:
             self._synchronous = synchronous
         self._expect_file()
         execute("BEGIN IMMEDIATE")
+        # The pragma tells of others only: everything of this process is written by this connection.
+        [row] = self._writer.fetch("PRAGMA data_version")
+        if row["data_version"] != self._version:
+            self._version = row["data_version"]
+            self.changes += 1
         for job in jobs:
             execute("SAVEPOINT work")
             job.run(self._writer)

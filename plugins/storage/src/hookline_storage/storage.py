@@ -206,6 +206,13 @@ class PluginStorage:
         await self._prepare()
         return await self._store.write(lambda db: work(_Transaction(db, self._find)))
 
+    @property
+    def changes(self) -> int | None:
+        """A number that differs once another process has written into the database, as of this
+        process's last write; None if the store cannot tell."""
+        found: int | None = getattr(self._store, "changes", None)
+        return found
+
     async def usage(self) -> StorageUsage:
         """What the plugin keeps, for people."""
 

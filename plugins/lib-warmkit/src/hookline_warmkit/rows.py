@@ -1,0 +1,57 @@
+"""Rows that are not read again while nobody writes them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from typing import Generic, TypeVar
+
+from hookline_hookspecs import Host, Storage
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+def changes(storage: Storage) -> int | None:
+    """Return a number that differs once another process has written into the database.
+
+    A message is stored before its turn begins, and the number is as new as that. None where the
+    store cannot tell; then nothing that was read may be kept.
+    """
+    found: int | None = getattr(storage, "changes", None)
+    return found
+
+
+class RowCache(Generic[K, V]):
+    """What was read from the plugin's tables, the ``most`` that were used last.
+
+    The plugin calls :meth:`forget` before and after each of its own writes.
+    """
+
+    def __init__(self, host: Host, most: int = 512) -> None:
+        self._host = host
+        self._most = most
+        self._written = 0
+        self._kept: OrderedDict[K, V] = OrderedDict()
+        self._as_of: int | None = None
+
+    def forget(self) -> None:
+        """Drop everything: this process writes."""
+        self._written += 1
+        self._kept.clear()
+
+    async def get(self, key: K, read: Callable[[], Awaitable[V]]) -> V:
+        """Return what ``read`` returned, unless it was called before anybody wrote."""
+        now, written = changes(self._host.storage), self._written
+        if now is None or now != self._as_of:
+            self._kept.clear()
+            self._as_of = now
+        if key in self._kept:
+            self._kept.move_to_end(key)
+            return self._kept[key]
+        value = await read()
+        if now is not None and (now, written) == (self._as_of, self._written):
+            self._kept[key] = value
+            if len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+        return value
