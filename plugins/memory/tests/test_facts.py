@@ -261,3 +261,29 @@ def test_a_review_remembers_for_the_session_it_reviews(mind: Any, capsys: Any) -
     mind.harness.run(review())
     assert "session talk, turn 1" in mind.cli(capsys, "list")
     assert mind.told("staging database") == [STAGING]
+
+
+def test_two_processes_see_each_others_facts(make_mind: Callable[..., Any]) -> None:
+    here, there = make_mind(), make_mind()
+    assert here.told("connect to the staging database") == []
+    there._count = 100  # sessions of its own
+    assert there.told("connect to the staging database") == []
+    there.text("remember", content=STAGING)
+    assert here.told("connect to the staging database") == [STAGING]
+    here.text("forget", old_text=STAGING)
+    assert there.told("connect to the staging database") == []
+
+
+def test_a_chat_without_facts_reads_nothing(mind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    mind.told("connect to the staging database")
+    storage = mind.harness.plugin(type(mind.gates)).host.storage
+    read: list[str] = []
+    fetch = type(storage).fetch
+
+    async def counted(self: Any, name: str, /, **params: Any) -> Any:
+        read.append(name)
+        return await fetch(self, name, **params)
+
+    monkeypatch.setattr(type(storage), "fetch", counted)
+    assert mind.told("connect to the staging database") == []
+    assert read == []

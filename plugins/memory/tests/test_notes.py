@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hookline.testing import calls
 
 
@@ -189,3 +191,19 @@ async def _nested(mind: Any) -> Any:
     from hookline_memory import Memory
 
     return await mind.harness.plugin(Memory).host.run_turn("work", kind="agent")
+
+
+def test_a_new_session_has_the_notes_as_they_are_now(
+    mind: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = time.time_ns  # the files seem old enough for nothing to be read again
+    monkeypatch.setattr("hookline_warmkit.files.time.time_ns", lambda: now() + 10**10)
+    assert "Notes [" not in mind.prompt()
+    mind.write("The cat is called Tom.\n")
+    assert "Tom" in mind.prompt()
+    mind.write("The cat is called Kim.\n")
+    assert "Kim" in mind.prompt()
+    mind.text("add", content="It sleeps a lot.")
+    assert "sleeps" in mind.prompt()
+    mind.notes.unlink()
+    assert "Notes [" not in mind.prompt()

@@ -195,13 +195,14 @@ async def test_a_full_disk_is_a_sentence_and_the_store_goes_on(store_home: Path)
 
 
 class Faulty(sqlite3.Connection):
-    """Fails the next statements that start with a given word, as a broken disk would."""
+    """Fails the next statements that start with given words, as a broken disk would."""
 
     fail: dict[str, int]
 
     def execute(self, sql: str, *args: Any) -> sqlite3.Cursor:
-        word = sql.split()[0]
-        if getattr(self, "fail", {}).get(word, 0) > 0:
+        fail = getattr(self, "fail", {})
+        word = next((word for word in fail if sql.startswith(word)), "")
+        if fail.get(word, 0) > 0:
             self.fail[word] -= 1
             error = sqlite3.OperationalError("disk I/O error")
             error.sqlite_errorcode = sqlite3.SQLITE_IOERR
@@ -211,7 +212,7 @@ class Faulty(sqlite3.Connection):
 
 @pytest.mark.parametrize(
     "faults",
-    [{"BEGIN": 1}, {"COMMIT": 1}, {"COMMIT": 1, "ROLLBACK": 1}, {"PRAGMA": 1}, {"RELEASE": 1}],
+    [{"BEGIN": 1}, {"COMMIT": 1}, {"COMMIT": 1, "ROLLBACK": 1}, {"PRAGMA synchronous": 1}, {"RELEASE": 1}],
     ids=str,
 )
 async def test_a_failing_commit_fails_its_batch_and_nothing_else(
@@ -381,3 +382,30 @@ def test_one_store_serves_one_event_loop_after_another(store_home: Path) -> None
     assert asyncio.run(write()) == 1
     assert asyncio.run(store.read(numbers)) == [1]
     asyncio.run(store.close())
+
+
+async def test_a_store_tells_that_others_have_written(store_home: Path) -> None:
+    here, there = SqliteStore("sqlite", store_home), SqliteStore("sqlite", store_home)
+    await here.open()
+    await there.open()
+    await here.migrate("notes", [NOTES])
+    for number in range(3):
+        await here.write(add(number))
+    before = here.changes
+    for number in range(3, 20):
+        await here.write(add(number), durable=bool(number % 2))
+        await here.read(numbers)
+    await there.read(numbers)
+    assert here.changes == before  # its own writes, and what others read, are none
+    await there.write(add(20))
+    seen = here.changes
+    assert seen != before  # at once, without a transaction of its own
+    assert here.changes == seen
+    await here.write(add(21))
+    seen = here.changes  # the writing thread hears of it as well, once
+    await here.write(add(25))
+    assert here.changes == seen
+    await asyncio.gather(here.write(add(22)), there.write(add(23)), here.write(add(24)))
+    assert here.changes != seen
+    await here.close()
+    await there.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -29,6 +30,9 @@ down."""
 
 KEPT = 64
 """Sessions whose histories' weights are cached."""
+
+SETS = 8
+"""Sets of tools whose weights are cached: agents and sub-agents have different ones."""
 
 _KEY = "hookline-compaction"
 
@@ -75,11 +79,11 @@ class Weighed:
 
 
 class Scales:
-    """Weighs whole requests. Caches the weight of the newest set of tools and of recent sessions'
-    histories, of which only new messages are weighed."""
+    """Weighs whole requests. Caches the weights of recent sets of tools, which sessions share, and
+    of recent sessions' histories, of which only new messages are weighed."""
 
     def __init__(self) -> None:
-        self._tools: tuple[tuple[ToolSchema, ...], int] = ((), 0)
+        self._tools: list[tuple[tuple[ToolSchema, ...], int]] = []
         self._known: OrderedDict[str, Weighed] = OrderedDict()
 
     def messages(self, request: ModelRequest) -> Weighed:
@@ -97,9 +101,17 @@ class Scales:
 
     def fixed(self, request: ModelRequest) -> int:
         """Return the characters of system prompt and tools."""
-        if self._tools[0] is not request.tools:
-            self._tools = request.tools, sum(map(_weigh_tool, request.tools))
-        return len(request.system) + len(request.ephemeral) + self._tools[1]
+        return len(request.system) + len(request.ephemeral) + self._weight_of(request.tools)
+
+    def _weight_of(self, tools: tuple[ToolSchema, ...]) -> int:
+        # A session keeps its tuple; another's with the same tools is equal, and not the same one.
+        for same in (operator.is_, operator.eq):
+            for known, weight in self._tools:
+                if same(known, tools):
+                    return weight
+        weight = sum(map(_weigh_tool, tools))
+        self._tools = [(tools, weight), *self._tools[: SETS - 1]]
+        return weight
 
     def request(self, request: ModelRequest) -> int:
         """Return the characters of the whole request."""

@@ -13,10 +13,9 @@ V = TypeVar("V")
 
 
 def changes(storage: Storage) -> int | None:
-    """Return a number that differs once another process has written into the database.
+    """Return a number that differs once another process has written into the database, as of now.
 
-    A message is stored before its turn begins, and the number is as new as that. None where the
-    store cannot tell; then nothing that was read may be kept.
+    None where the store cannot tell; then nothing that was read may be kept.
     """
     found: int | None = getattr(storage, "changes", None)
     return found

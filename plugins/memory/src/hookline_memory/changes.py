@@ -16,7 +16,7 @@ from hookline_hookspecs import Context, Host, Refused, Transaction
 
 from .config import MemoryConfig
 from .fact import Fact
-from .facts import Writer
+from .facts import Facts, Writer
 from .log import DAY, Source, add_entry, find_entry, undone_by
 from .notechanges import Written, change_notes, take_back, undo_notes
 from .notefile import NoteFile
@@ -36,10 +36,11 @@ SURE = 0.9
 class Changes:
     """Changes notes and facts, and reverts changes."""
 
-    def __init__(self, host: Host, config: MemoryConfig, places: Places) -> None:
+    def __init__(self, host: Host, config: MemoryConfig, places: Places, facts: Facts) -> None:
         self._host = host
         self._config = config
         self._places = places
+        self._facts = facts
 
     async def make(
         self, ctx: Context, source: Source, operations: Sequence[Operation]
@@ -126,7 +127,7 @@ class Changes:
                 db.execute("unindex_fact", id=row["id"])
             db.execute("prune_log", before=now - log_days * DAY)
 
-        await self._host.storage.transact(work)
+        await self._transact(work, None)
 
     async def _learn(self, ctx: Context, source: Source, operation: Operation) -> Operation:
         """Return ``operation`` with its content as ``pre_learn`` allows it."""
@@ -180,12 +181,15 @@ class Changes:
 
     async def _transact(self, work: Callable[[Transaction], Any], written: Written | None) -> Any:
         """Run ``work``; if it fails, restore the notes."""
+        self._facts.forget_read()
         try:
             return await self._host.storage.transact(work)
         except BaseException:
             if written is not None:
                 await asyncio.to_thread(take_back, written.files)
             raise
+        finally:
+            self._facts.forget_read()
 
     @staticmethod
     def _sentence(given: Operation, new: Operation, sentence: str) -> str:

@@ -12,10 +12,12 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from hookline_chatfiles import Chat
-from hookline_hookspecs import Host, Transaction
+from hookline_hookspecs import Host, Origin, Transaction
 from hookline_origins.kept import is_outside
+from hookline_warmkit import RowCache, changes
 
 from .fact import Fact
+from .origins import of_notes
 from .ranking import Query, Ranking
 from .same import same, shared
 from .terms import index_terms, terms
@@ -46,6 +48,17 @@ class Facts:
 
     def __init__(self, host: Host) -> None:
         self._host = host
+        self._counts: RowCache[Chat, int] = RowCache(host)
+        self._authors: RowCache[str, dict[str, tuple[Origin, ...]]] = RowCache(host)
+
+    def forget_read(self) -> None:
+        """Read everything again: this process writes. Call it before and after a transaction."""
+        self._counts.forget()
+        self._authors.forget()
+
+    async def of_notes(self, file: str) -> dict[str, tuple[Origin, ...]]:
+        """Return the origins of a file's notes, by :func:`.origins.note_key`."""
+        return await self._authors.get(file, lambda: of_notes(self._host, file))
 
     async def of_chat(self, chat: Chat) -> list[Fact]:
         """Return every fact of a chat that has not expired, oldest first."""
@@ -58,6 +71,8 @@ class Facts:
 
     async def find(self, chat: Chat, text: str, half_life_days: float) -> list[Ranking]:
         """Return the facts of ``chat`` that match ``text``, best first."""
+        if await self._has_none(chat):
+            return []
         query = Query.of(terms(_ends_of(text)))
         if not query.terms:
             return []
@@ -79,6 +94,17 @@ class Facts:
         )
         ranked = [query.rank(Fact.of(row), now, half_life_days) for row in rows]
         return sorted(ranked, key=lambda one: (-one.score, -one.fact.created))
+
+    async def _has_none(self, chat: Chat) -> bool:
+        """True if a chat is known to have no facts; False if it has some, or that is not known."""
+
+        async def count() -> int:
+            rows = await self._host.storage.fetch("count_of_chat", **asdict(chat))
+            return int(rows[0]["facts"])
+
+        if changes(self._host.storage) is None:  # counting would be another read in every turn
+            return False
+        return await self._counts.get(chat, count) == 0
 
 
 class Writer:

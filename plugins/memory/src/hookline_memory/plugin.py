@@ -36,7 +36,7 @@ from .facts import Facts
 from .log import Source
 from .notechanges import Full
 from .operations import DESCRIPTION, PARAMETERS, Recall, parse
-from .origins import note_key, of_notes
+from .origins import note_key
 from .places import Places
 from .reading import Reader
 from .recall import Recall as Recaller
@@ -69,7 +69,7 @@ class Memory(Plugin[MemoryConfig]):
         super().__init__(config, host)
         self.places = Places(host.home)
         self.facts = Facts(host)
-        self.changes = Changes(host, config, self.places)
+        self.changes = Changes(host, config, self.places, self.facts)
         self._reader = Reader(config.notes_max_chars)
         self._recall = Recaller(config, self.facts, self._reader)
 
@@ -85,8 +85,7 @@ class Memory(Plugin[MemoryConfig]):
             own = file.name != self.places.everywhere.name
             try:
                 heading = "Notes of this chat" if own else "Notes"
-                authors = await of_notes(self.host, file.name)
-                section = await self._reader.section(ctx, file, heading, authors)
+                section = await self._reader.section(ctx, file, heading, self.facts.of_notes)
             except Complaint as error:
                 ctx.notify(f"{error}.")
                 continue
@@ -131,7 +130,7 @@ class Memory(Plugin[MemoryConfig]):
         chat, shown = Chat.of(ctx.session), set(entries)
         found = [one.origins for one in await self.facts.of_chat(chat) if one.content in shown]
         for file in self.places.seen(chat):
-            notes = await of_notes(self.host, file.name)
+            notes = await self.facts.of_notes(file.name)
             found += [notes.get(note_key(entry), ()) for entry in shown]
         return merge_origins(*found)
 

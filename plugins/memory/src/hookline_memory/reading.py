@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TypeAlias
 
 from hookline_hookspecs import Context, Origin, Refused
+from hookline_warmkit import FileCache, Watch
 
 from .notefile import NoteFile
 from .notes import DELIMITER, Notes, mark_of
 from .origins import author, note_key
 from .wording import Complaint, counted, one_line, used
 
+OriginsOf: TypeAlias = "Callable[[str], Awaitable[Mapping[str, Sequence[Origin]]]]"
+"""The origins of the notes of a file, by its name."""
 REASON = 160
 """Characters shown of the reason why an entry is blocked."""
 LISTED_ENTRIES = 200
@@ -23,6 +27,7 @@ class Reader:
     def __init__(self, limit: int) -> None:
         """``limit``: characters of one file of notes."""
         self._limit = limit
+        self._known: FileCache[NoteFile, Notes] = FileCache()
 
     async def entry(
         self, ctx: Context, number: int, text: str, source: str, kind: str = "note"
@@ -59,17 +64,18 @@ class Reader:
         return "\n".join([f"{error}:" if lines else f"{error}.", *lines])
 
     async def section(
-        self, ctx: Context, file: NoteFile, heading: str, origins: Mapping[str, Sequence[Origin]]
+        self, ctx: Context, file: NoteFile, heading: str, origins_of: OriginsOf
     ) -> str | None:
         """Return a file of notes with its usage, for the prompt; None if there are none.
 
-        An entry that others than the operator taught is followed by who they are, by ``origins``
-        (see :func:`.origins.of_notes`). Entries beyond the limit, in a file that was extended by
-        hand, are left out. Raises ``Unreadable``.
+        An entry that others than the operator taught is followed by who they are, by the origins
+        of the file's notes (see :func:`.origins.of_notes`). Entries beyond the limit, in a file
+        that was extended by hand, are left out. Raises ``Unreadable``.
         """
-        notes = file.read().notes
+        notes = self._notes(file)
         if not notes.entries:
             return None
+        origins = await origins_of(file.name)
         head = f"{heading} [{used(notes.chars, self._limit)}]"
         shown = [
             await self.entry(ctx, number, entry, file.name) + _by(origins.get(note_key(entry), ()))
@@ -79,6 +85,16 @@ class Reader:
         if more:
             shown.append(f"[{counted(more, 'more note')} do not fit; merge or remove some.]")
         return f"{head}\n{DELIMITER.join(shown)}"
+
+    def _notes(self, file: NoteFile) -> Notes:
+        """The notes of a file, read again if it has changed. Raises ``Unreadable``."""
+        known = self._known.get(file)
+        if known is None:
+            watch = Watch()
+            watch.look(file.path)
+            known = file.read().notes
+            self._known.put(file, known, watch)
+        return known
 
     def _fitting(self, notes: Notes) -> Sequence[str]:
         fitting: list[str] = []

@@ -26,6 +26,7 @@ from . import fulltext
 from .connection import BUSY_SECONDS, Connect, SqliteConnection, make_private, prepare
 from .locks import own
 from .migrations import Migrator, due, statements
+from .others import Others
 
 try:
     from . import ranges
@@ -127,9 +128,6 @@ class SqliteStore:
         self._file: tuple[int, int] | None = None  # the one that was opened
         self._gone = False
         self._lock_file: ranges.LockFile | None = None
-        self._version: Any = None
-        self.changes = 0
-        """How often another process was seen to have written, as of the last transaction here."""
 
     async def open(self) -> None:
         """Connect; create what is not there. Raises ``StoreError``."""
@@ -151,6 +149,8 @@ class SqliteStore:
             self._synchronous = ""
             self._reader = stack.enter_context(closing(SqliteConnection(self._path, self._connect)))
             self._reader.execute("PRAGMA query_only = ON")
+            others = Others(self._path, self._writer, self._connect)
+            self._others = stack.enter_context(closing(others))
             # The writing thread hands reads to the reading one, so it has to end first.
             self._reads = stack.enter_context(ThreadPoolExecutor(1, "hookline-reader"))
             self._writes = stack.enter_context(ThreadPoolExecutor(1, "hookline-writer"))
@@ -201,6 +201,11 @@ class SqliteStore:
             run = self._writes.submit(self._migrator.run, self._writer, component, steps)
             await asyncio.wrap_future(run)
 
+    @property
+    def changes(self) -> int:
+        """A number that differs once another process has written, as of now; no thread is asked."""
+        return self._others.count
+
     def session_lock(self, session_id: str, timeout: float) -> AbstractAsyncContextManager[None]:
         """Own a session among all processes, for as long as the context lasts."""
         if self._lock_file is not None:
@@ -243,6 +248,8 @@ class SqliteStore:
             self._writer.rollback()
             for job in jobs:
                 job.error = job.error or StoreError(str(error))
+        if jobs:
+            self._others.ended()
         del self._waiting[: len(jobs)]
         _settle(jobs)
 
@@ -256,11 +263,7 @@ class SqliteStore:
             self._synchronous = synchronous
         self._expect_file()
         execute("BEGIN IMMEDIATE")
-        # The pragma tells of others only: everything of this process is written by this connection.
-        [row] = self._writer.fetch("PRAGMA data_version")
-        if row["data_version"] != self._version:
-            self._version = row["data_version"]
-            self.changes += 1
+        self._others.begun()
         for job in jobs:
             execute("SAVEPOINT work")
             job.run(self._writer)

@@ -208,8 +208,8 @@ class PluginStorage:
 
     @property
     def changes(self) -> int | None:
-        """A number that differs once another process has written into the database, as of this
-        process's last write; None if the store cannot tell."""
+        """A number that differs once another process has written into the database, as of now;
+        None if the store cannot tell."""
         found: int | None = getattr(self._store, "changes", None)
         return found
 

@@ -18,6 +18,7 @@ from hookline_hookspecs import (
     command,
     hookimpl,
 )
+from hookline_warmkit import FileCache, Watch
 
 from .config import UserModelConfig
 from .curating import KIND, Curator
@@ -42,6 +43,7 @@ class UserModel(Plugin[UserModelConfig]):
         super().__init__(config, host)
         self._portraits = Portraits(host, config.versions)
         self._curator = Curator(host, config, self._portraits)
+        self._known: FileCache[Chat, str] = FileCache()
 
     @hookimpl
     def setup(self, host: Host) -> None:
@@ -55,7 +57,7 @@ class UserModel(Plugin[UserModelConfig]):
             return None
         chat = Chat.of(session)
         try:
-            text = await asyncio.to_thread(self._portraits.file(chat).read)
+            text = await self._text(chat)
         except Complaint as error:
             ctx.notify(f"{error}.")
             return None
@@ -70,6 +72,16 @@ class UserModel(Plugin[UserModelConfig]):
         limit = self.config.max_chars
         shown = text if len(text) <= limit else f"{text[:limit]}…"
         return Section("user", f"{HEADING} [{used} of {limit:,} characters]\n{shown}")
+
+    async def _text(self, chat: Chat) -> str:
+        """The portrait on disk, read in a thread if it has changed. Raises ``Complaint``."""
+        known = self._known.get(chat)
+        if known is None:
+            file, watch = self._portraits.file(chat), Watch()
+            watch.look(file.file.path)
+            known = await asyncio.to_thread(file.read)
+            self._known.put(chat, known, watch)
+        return known
 
     @hookimpl
     def register_reviewers(self, register: Callable[[Reviewer], None]) -> None:
