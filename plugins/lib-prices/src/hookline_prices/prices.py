@@ -44,6 +44,7 @@ class Prices:
         self._own = own or {}
         self._sign = sign
         self._read: tuple[int, PriceList | None] = (0, None)
+        self._found: tuple[list[PriceList], dict[str, Price | None]] = ([], {})
 
     @classmethod
     def of(cls, host: Host) -> Prices:
@@ -92,28 +93,25 @@ class Prices:
         A dated name is looked for without its date, and a provider that is in no list (a proxy, a
         company's gateway) by the bare name of the model.
         """
+        lists = self._lists()
+        if [id(one) for one in lists] != [id(one) for one in self._found[0]]:
+            self._found = (lists, {})
+        found = self._found[1]
+        if model not in found:
+            found[model] = self._look_up(model, lists)
+        return found[model]
+
+    def _look_up(self, model: str, lists: list[PriceList]) -> Price | None:
         provider, _, name = model.partition("/")
         plain = _SNAPSHOT.sub("", model)
-        known: list[Mapping[str, Price]] = [self._own, *(one.models for one in self._lists())]
+        known: list[Mapping[str, Price]] = [self._own, *(one.models for one in lists)]
         names = [model, plain, name, _SNAPSHOT.sub("", name)]
         for models, key in ((models, key) for models in known for key in names):
             if key in models:
                 return models[key]
         if any(provider == one.partition("/")[0] for models in known for one in models):
             return None
-        return next(self._elsewhere(name), None)
-
-    def _elsewhere(self, name: str) -> Iterator[Price]:
-        """The prices of a model of this name at other providers; none if they differ."""
-        names = {name.rpartition("/")[2], _SNAPSHOT.sub("", name.rpartition("/")[2])}
-        found = {
-            price.rates: price
-            for one in reversed(self._lists())
-            for model, price in one.models.items()
-            if model.rpartition("/")[2] in names
-        }
-        if len(found) == 1:
-            yield from found.values()
+        return next(_elsewhere(name, lists), None)
 
     def date(self, *models: str) -> str:
         """Return the day that the oldest price of these models is from; without any, the list's.
@@ -148,3 +146,16 @@ class Prices:
         except (OSError, BadPrices, UnicodeDecodeError):
             self._read = (changed, None)
         return self._read[1]
+
+
+def _elsewhere(name: str, lists: list[PriceList]) -> Iterator[Price]:
+    """The prices of a model of this name at other providers; none if they differ."""
+    names = {name.rpartition("/")[2], _SNAPSHOT.sub("", name.rpartition("/")[2])}
+    found = {
+        price.rates: price
+        for one in reversed(lists)
+        for model, price in one.models.items()
+        if model.rpartition("/")[2] in names
+    }
+    if len(found) == 1:
+        yield from found.values()
