@@ -67,7 +67,9 @@ def test_without_a_terminal_it_only_writes(piped: Callable, home: Path) -> None:
 
 
 def test_again_it_changes_nothing(piped: Callable, home: Path) -> None:
-    piped("init")
+    done = piped("init", "--no-input", HOOKLINE_MODEL="nowhere")
+    assert (done.returncode, "HOOKLINE_MODEL: model: found" in done.stdout) == (0, True)
+    assert (home / "config.yaml").exists()
     (home / "config.yaml").write_text("trace: true\n", "utf-8")
     (home / ".env").write_text("OPENAI_API_KEY=mine", "utf-8")
     (home / ".env").chmod(0o644)
@@ -300,7 +302,13 @@ def test_a_config_that_cannot_be_used_is_told_of_and_can_be_replaced(
     assert init.end() == 0
     assert (home / "config.yaml.old").read_text("utf-8") == broken
     assert piped("config", "check").returncode == 0
-    # A wrong value is mended by the answer.
+
+
+@pytest.mark.slow
+def test_a_wrong_value_is_mended_by_the_answer(
+    terminal: Callable, home: Path, server: OpenAIServer
+) -> None:
+    home.mkdir(mode=0o700)
     (home / "config.yaml").write_text("model: nowhere # here\ntrace: true\n", "utf-8")
     init = terminal("init")
     init.wait_for("config.yaml:1: model: found")

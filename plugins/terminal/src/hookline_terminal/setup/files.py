@@ -18,6 +18,11 @@ _NAME = re.compile(r"\s*(?:export\s+)?([A-Za-z_]\w*)\s*=", re.ASCII)
 _BARE = re.compile(r"[\w./:+=@%~,-]+", re.ASCII)
 _SETTING = re.compile(r"#(\w+):")
 _SECONDS = 60
+_OVERLAID = re.compile(
+    r"HOOKLINE_(AUXILIARY_MODEL|FALLBACK_MODELS|MAX_ITERATIONS|MODEL|NETWORK|OPERATOR_MESSAGE|PATHS"
+    r"|PLUGINS|PROVIDERS|SESSION|STORE|TRACE|WORKSPACE)(__|$)"
+)
+"""Variables that lie over config.yaml; what is wrong with them is no fault of its text."""
 OLD = "config.yaml.old"
 """The name under which a config.yaml is kept that cannot be used."""
 
@@ -47,14 +52,15 @@ def config_with(present: Present, settings: Mapping[str, Any]) -> str:
     with trial_home(text) as home:
         for key, value in changes.items():
             _config(home, present, "set", key, json.dumps(value, ensure_ascii=False))
-        if present.text is None:
+        if present.text is None and settings:
             _config(home, present, "check")
         return (home / "config.yaml").read_text("utf-8")
 
 
 def _config(home: Path, present: Present, *words: str) -> None:
+    env = {name: value for name, value in present.env.items() if not _OVERLAID.match(name)}
     try:
-        done = hookline(home, "config", *words, seconds=_SECONDS, env=present.env)
+        done = hookline(home, "config", *words, seconds=_SECONDS, env=env)
     except subprocess.TimeoutExpired:
         raise NotWritable(f"`hookline config` did not end within {_SECONDS} s.") from None
     if done.returncode:
