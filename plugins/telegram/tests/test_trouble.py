@@ -15,7 +15,7 @@ from hookline_hookspecs import Delta, DeltaSink, ModelResponse, WireRequest
 from hookline_telegram import Telegram
 
 from .bot_api import PATIENCE, TOKEN, BotApi
-from .conftest import ANN, BOSS, Gateways, end
+from .conftest import ANN, BOSS, ECHO, Gateways, end
 
 EVERYBODY = {"admins": [f"telegram:{BOSS}"], "allow": ["telegram:*"]}
 MARK = "(may be a repeat)\n"
@@ -82,6 +82,7 @@ def test_a_line_that_breaks_after_a_message_was_sent_gives_a_marked_repeat(
     assert api.texts(ANN) == ["answered", f"{MARK}answered"]
 
 
+ONE_LATER = "steps: [{when: later, text: answered, delay: 300}, {when: hello, text: answered}]\n"
 POINTS = ["after-receive", "after-commit:2", "before-reply", "mid-stream"]
 
 
@@ -91,11 +92,13 @@ POINTS = ["after-receive", "after-commit:2", "before-reply", "mid-stream"]
 def test_a_kill_loses_nothing_and_says_nothing_twice(
     gateways: Gateways, api: BotApi, point: str
 ) -> None:
-    gateways.configure(access=EVERYBODY)
-    for chat in (ANN, BOSS):
-        api.say(chat, "hello")
+    # A reply that is on its way when the process dies is marked when it is sent again.
+    gateways.configure(ONE_LATER if point == "after-send" else ECHO, access=EVERYBODY)
+    for chat, text in ((ANN, "hello"), (BOSS, "later")):
+        api.say(chat, text)
     victim = gateways.spawn("gateway", HOOKLINE_CRASH_AT=point)
     assert victim.wait(timeout=PATIENCE) == -signal.SIGKILL
+    gateways.configure(access=EVERYBODY)
     survivor = gateways.start()
     api.wait(lambda: api.texts(ANN) and api.texts(BOSS) and not api.unconfirmed)
     api.say(ANN, "/whoami")
