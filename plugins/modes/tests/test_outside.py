@@ -8,8 +8,19 @@ from typing import Any
 
 import pytest
 from hookline.testing import Harness, calls
-from hookline_hookspecs import Checkpoints, Context, Effect, Host, Plugin, ToolCall, hookimpl, tool
+from hookline_hookspecs import (
+    Checkpoints,
+    Context,
+    Effect,
+    Host,
+    Modes,
+    Plugin,
+    ToolCall,
+    hookimpl,
+    tool,
+)
 from hookline_modes import SessionModes
+from hookline_sandbox import Found, Method
 
 MakeHarness = Callable[..., Harness]
 
@@ -138,3 +149,16 @@ def test_ask_and_plan_are_as_strict_as_before(harness: MakeHarness, other: Path)
     assert act(h, "write", **arguments).startswith("Denied: ask mode: ")
     h.send("/mode plan")
     assert act(h, "write", **arguments).startswith("Denied: plan mode: ")
+
+
+def test_yolo_answers_for_no_file_outside(
+    harness: MakeHarness, other: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = Found(Method.BUBBLEWRAP, "", "")
+    monkeypatch.setattr("hookline_sandbox.found", lambda: here)
+    h = harness(SessionModes, Hands)
+    h.run(h.runtime.engine.services[Modes].set("test", "yolo"))
+    old = str(other / "old.txt")
+    assert act(h, "write", approve="no", path=old, content="x").startswith("Denied: ")
+    assert (other / "old.txt").read_text() == "old\n"
+    assert act(h, "write", approve="no", path=str(other / "new"), content="x") == "written"
