@@ -144,7 +144,8 @@ def test_an_undecodable_file_is_told_of_with_its_line(process: Line, path: Path)
     path.write_bytes(b"trace: true\nmodel: \xff\n")
     done = process("config", "set", "trace", "false")
     assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr == f"hookline: {path}:2: this is not UTF-8 text; restore the file, or save it as UTF-8.\n"
+    told = f"{path}:2: this is not UTF-8 text; restore the file, or save it as UTF-8."
+    assert done.stderr == f"hookline: {told}\n"
 
 
 def test_a_setting_that_its_plugin_refuses_is_not_written(line: Line, path: Path) -> None:

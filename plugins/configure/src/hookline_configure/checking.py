@@ -28,6 +28,8 @@ def every_problem(core: Configuration, path: Path) -> tuple[list[str], list[str]
     except HooklineError as error:
         problems = str(error).split("\n")
         try:
+            if not path.is_file():  # reading a pipe may never end
+                return problems, []
             rest = _of_plugins(path.read_bytes().decode("utf-8-sig"))
             found, warnings = core.check(rest, plugins=True)
         except (HooklineError, OSError, ValueError):

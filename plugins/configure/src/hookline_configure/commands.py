@@ -102,6 +102,8 @@ class ConfigCommands:
     def edit(self) -> None:
         """Open config.yaml in $VISUAL or $EDITOR, then check it; again while it has errors."""
         path = self._file.path
+        with sentences():
+            self._file.refuse_no_file()
         before = path.read_bytes() if path.is_file() else None
         while True:
             _open_editor(path)

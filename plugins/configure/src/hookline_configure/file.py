@@ -6,6 +6,7 @@ ruamel.yaml is imported where it is used because that is slow.
 from __future__ import annotations
 
 import io
+import os
 import re
 from collections import Counter
 from copy import deepcopy
@@ -15,6 +16,8 @@ from hookline_hookspecs import CommandError, Configuration, HooklineError, Host
 
 from .checking import new_problems, wrong_setting
 
+LARGEST = 1_000_000
+"""Bytes of config.yaml; core reads no larger one."""
 _COMMENT = re.compile(r"(?m)(?:^|\s)(#.*)")
 _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\n]|'')*'")
 _ITEM = re.compile(r" *-( |$)")
@@ -39,12 +42,25 @@ class ConfigFile:
     def text(self) -> str:
         """What is in the file; nothing if there is none."""
         try:
+            if not self._is_switched_off():
+                self.refuse_no_file()
             return self.path.read_bytes().decode("utf-8-sig")
         except FileNotFoundError:
             return ""
         except (OSError, UnicodeDecodeError) as error:
-            self._core.check()  # It says what is wrong, in the words of every command.
+            self._core.effective()  # It says what is wrong, in the words of every command.
             raise CommandError(f"{self.path}: cannot be read: {error}.") from None
+
+    def refuse_no_file(self) -> None:
+        """Raise an error for what is no text file: reading a pipe may never end."""
+        there = os.path.lexists(self.path)
+        if there and not (self.path.is_file() and self.path.stat().st_size <= LARGEST):
+            self._core.effective()  # It says more exactly what is there.
+            raise CommandError(f"{self.path}: this is no text file; move it away.")
+
+    def _is_switched_off(self) -> bool:
+        """Whether the file is a link to ``/dev/null``, which is read as empty."""
+        return self.path.exists() and self.path.samefile(os.devnull)
 
     def set(self, key: str, value: str) -> list[str]:
         """Set a dotted ``key`` to a ``value`` written as YAML; return warnings.
@@ -129,6 +145,7 @@ class ConfigFile:
             problems, warnings = self._core.check(text)
         except HooklineError as error:
             problems, warnings = [], str(error).split("\n")
+        self.refuse_no_file()
         target = self.path.resolve()
         fresh = target.with_name(".config.yaml.new")
         try:

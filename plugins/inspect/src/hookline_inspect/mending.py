@@ -39,7 +39,8 @@ def _permissions(home: Path) -> Iterator[str]:
     if not home.is_dir():
         return
     wanted = {home: PRIVATE_FOLDER}
-    wanted |= {file: PRIVATE_FILE for name in NOBODY_ELSES for file in home.glob(name)}
+    found = (file for name in NOBODY_ELSES for file in home.glob(name))
+    wanted |= {file: PRIVATE_FILE for file in found if file.is_file()}
     for path, mode in wanted.items():
         if path.stat().st_mode & 0o077:
             told = f"{path} can be read by its owner alone now (mode {mode:o})"

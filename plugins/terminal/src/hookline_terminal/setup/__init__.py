@@ -55,6 +55,8 @@ def initialise(host: Host, *, ask: bool = True) -> None:
 
 
 def _initialise(host: Host, ask: bool) -> None:
+    for name in (".env", "config.yaml"):
+        files.refuse_no_file(host.home / name)
     now = present(host.home, host.services[Configuration])
     if not (ask and sys.stdin.isatty() and sys.stdout.isatty()):
         _without_asking(host.home, now)

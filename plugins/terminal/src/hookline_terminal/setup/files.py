@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -111,6 +112,14 @@ def template(name: str) -> str:
 def _quoted(value: str) -> str:
     # Between single quotes nothing is special; the dialogue takes no value that holds one.
     return value if _BARE.fullmatch(value) else f"'{value}'"
+
+
+def refuse_no_file(path: Path) -> None:
+    """Raise ``OSError`` for what is there and no file, nor a link to one: reading a pipe may never
+    end, and what stands at the end of a link must not be replaced unseen."""
+    if os.path.lexists(path) and not path.is_file():
+        told = "this is no text file, nor a link to one; move it away"
+        raise OSError(errno.EINVAL, told, str(path))
 
 
 def read(path: Path) -> str | None:
