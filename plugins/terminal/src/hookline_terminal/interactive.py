@@ -60,6 +60,8 @@ class Interactive:
         """The question that the last turn has ended with, until it is asked."""
         self._stopped: set[str] = set()
         """Messages whose turns were told to stop; a second Ctrl-C is not for them."""
+        self._stops: set[str] = set()
+        """Messages ``/stop`` that Ctrl-C has sent; nobody wrote them."""
         self._tasks: set[asyncio.Task[Any]] = set()
         if hasattr(sys.stdout, "reconfigure"):
             sys.stdout.reconfigure(errors="replace")
@@ -76,6 +78,9 @@ class Interactive:
 
     def show(self, reply: Reply) -> None:
         """Show what of a reply was not streamed; ask what a turn has ended with."""
+        if reply.in_reply_to in self._stops:
+            self._conversation.answered(reply)  # the end of the turn says it
+            return
         question = self._conversation.asked(reply)
         self._feed.show(replace(reply, text="") if question is not None else reply)
         if question is not None:
@@ -172,7 +177,10 @@ class Interactive:
         if not self._conversation.turns - self._stopped:
             return False
         self._stopped |= self._conversation.turns
-        task = asyncio.get_running_loop().create_task(self._conversation.say("/stop"))
+        message_id = uuid.uuid4().hex
+        self._stops.add(message_id)
+        stop = self._conversation.say("/stop", message_id=message_id)
+        task = asyncio.get_running_loop().create_task(stop)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return True
