@@ -77,6 +77,18 @@ def test_what_is_typed_before_it_is_shown_is_no_answer(screen: Callable, script:
     chat.wait_for("Blue it is.")
 
 
+def test_a_question_that_was_left_is_asked_when_the_session_is_resumed(
+    screen: Callable, script: Script, piped: Callable
+) -> None:
+    model = script(STEPS)
+    assert "3. Other" in piped("run", "go", "--session", "asked", "--model", model).stdout
+    chat = screen("chat", "--resume", "asked", "--model", model)
+    chat.wait_for("leaves it.")
+    assert "  3. Other" in chat.lines
+    chat.type("2\r")
+    chat.wait_for("Blue it is.")
+
+
 def test_lines_that_run_on_are_no_answer(screen: Callable, script: Script) -> None:
     chat = screen("chat", "--model", script(STEPS))
     chat.wait_for("›")

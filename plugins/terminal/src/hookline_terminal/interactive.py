@@ -223,10 +223,13 @@ class Interactive:
         """Show what was said last in the session that was gone back to."""
         session, self._conversation.resumed = self._conversation.resumed, None
         if session is not None:
-            from .past import recap
+            from .past import open_question, recap
 
             lines = await recap(self._host, session, window_width())
             self._say("\n".join(lines), DIM)
+            self._open = await open_question(self._host, session)
+            if self._open is not None:
+                self._input.pause()
 
     # Questions
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
-from hookline_hookspecs import CommandError, Host, Message
+from hookline_hookspecs import CommandError, Host, Message, Question
 from hookline_markdown import one_line
 
 CHAT = "default"
@@ -81,6 +83,17 @@ async def session_called(host: Host, prefix: str) -> str:
         )
     several = "".join(f"\n  {one.id}  {one.when}  {one.name[:60]}" for one in found[:CANDIDATES])
     raise CommandError(f"{prefix} is the beginning of {len(found)} sessions:{several}")
+
+
+async def open_question(host: Host, session_id: str) -> Question | None:
+    """Return the question with choices that the session still waits for an answer to."""
+    rows = await host.storage.fetch("open_question", id=session_id)
+    try:
+        stored: Any = json.loads(rows[0]["question"] or "null") if rows else None
+        choices = [one if isinstance(one, str) else one["label"] for one in stored["choices"]]
+        return Question(stored["text"], tuple(choices)) if choices else None
+    except (ValueError, TypeError, KeyError):
+        return None  # there is none, or one that only core can read
 
 
 async def recap(host: Host, session_id: str, columns: int, messages: int = RECALLED) -> list[str]:
