@@ -214,14 +214,36 @@ def test_who_breaks_the_prefix_is_named_once(
 def test_what_a_turn_came_to_is_kept(harness: MakeHarness) -> None:
     h = talk(harness)
     usage = h.send("hello").usage
-    rows = h.run(
-        h.plugin(PromptCache).host.storage.fetch("recent_costs", session_id="test", most=5)
+    h.close()  # what waits is written
+    again = talk(harness, home=h.home)
+    rows = again.run(
+        again.plugin(PromptCache).host.storage.fetch("recent_costs", session_id="test", most=5)
     )
     assert [
         (row["requests"], row["input"], row["cache_read"], row["cache_write"], row["fresh"])
         for row in rows
     ] == [(1, usage.input, usage.cache_read, usage.cache_write, usage.fresh)]
     assert rows[0]["input_cost"] == pytest.approx(usage.input_cost)
+
+
+def test_no_turn_waits_for_a_write(harness: MakeHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hookline_warmkit.later.SECONDS", 1000.0)
+    h = talk(harness)
+    h.send("hello")
+    written: list[object] = []
+    storage = type(h.plugin(PromptCache).host.storage)
+    transact = storage.transact
+
+    async def counted(self: Any, work: Any) -> Any:
+        written.append(work)
+        return await transact(self, work)
+
+    monkeypatch.setattr(storage, "transact", counted)
+    for _ in range(5):
+        h.send("more")
+    assert len(written) <= 1  # the thousand seconds may be over just now, for all that waits
+    h.close()
+    assert written
 
 
 # The OpenAI wire, which has no markers

@@ -21,9 +21,10 @@ class LaterWrites:
     what may be lost: a crash loses what was added in the last ``seconds``.
     """
 
-    def __init__(self, host: Host, seconds: float = SECONDS) -> None:
+    def __init__(self, host: Host, seconds: float | None = None) -> None:
+        """``seconds``: how long a write waits at most; :data:`SECONDS` if None."""
         self._host = host
-        self._seconds = seconds
+        self._seconds = SECONDS if seconds is None else seconds
         self._waiting: list[Callable[[Transaction], object]] = []
         self._timer: asyncio.TimerHandle | None = None
         self._flushing = asyncio.Lock()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, field
 
-from hookline_hookspecs import HooklineError, Session, Storage
+from hookline_hookspecs import HooklineError, Host, Session
+from hookline_warmkit import LaterWrites
 
 from .report import TurnCost
 from .rhythm import RECENT
@@ -44,14 +45,17 @@ class Pace:
 
 
 class Turns:
-    """The table of turns."""
+    """The table of turns. What a turn adds is written within a second, and no turn waits for it;
+    a crash loses what was added since, which costs the choice of a TTL and a line of a report."""
 
-    def __init__(self, storage: Storage) -> None:
-        self._storage = storage
+    def __init__(self, host: Host) -> None:
+        self._storage = host.storage
+        self._later = LaterWrites(host)
         self._forgot = 0.0
 
     async def read(self, session: Session) -> Pace:
         """Return what is stored of a session; an empty record if that cannot be read."""
+        await self.flush()
         try:
             rows = await self._storage.fetch("recent_turns", session_id=session.id, most=RECENT + 1)
             broken = await self._storage.fetch("broken_turns", session_id=session.id)
@@ -61,13 +65,16 @@ class Turns:
         told = {one["plugin"] for row in broken for one in json.loads(row["broken"])}
         return Pace(turns, told)
 
-    async def begin(self, turn_id: str, session: Session, now: float) -> None:
-        """Store that a turn has begun."""
-        await self._storage.execute(
-            "begin_turn", turn_id=turn_id, session_id=session.id, started=now
-        )
+    async def flush(self) -> None:
+        """Write what waits."""
+        await self._later.flush()
 
-    async def end(self, turn_id: str, cost: TurnCost, now: float) -> None:
+    def begin(self, turn_id: str, session: Session, now: float) -> None:
+        """Store that a turn has begun."""
+        row = {"turn_id": turn_id, "session_id": session.id, "started": now}
+        self._later.add(lambda db: db.execute("begin_turn", **row))
+
+    def end(self, turn_id: str, cost: TurnCost, now: float) -> None:
         """Store a turn's totals; delete old ones."""
         usage = cost.usage
         row = {
@@ -81,7 +88,8 @@ class Turns:
             "input_cost": usage.input_cost,
             "broken": json.dumps([asdict(one) for one in cost.breaks]),
         }
-        await self._storage.execute("end_turn", **row)
+        self._later.add(lambda db: db.execute("end_turn", **row))
         if now - self._forgot > FORGET_EVERY:
             self._forgot = now
-            await self._storage.execute("forget_turns", before=now - KEPT_DAYS * 86400)
+            before = now - KEPT_DAYS * 86400
+            self._later.add(lambda db: db.execute("forget_turns", before=before))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -61,17 +60,17 @@ class PromptCache(Plugin[PromptCacheConfig]):
     def setup(self, host: Host) -> None:
         """Begin with nothing known."""
         self._turns: Turns | None = None
-        self._writing: set[asyncio.Task[Any]] = set()
         self._keyless: set[str] | None = None
         try:
-            self._turns = Turns(host.storage)
+            self._turns = Turns(host)
         except HooklineError as error:
             self.log.info("the rhythm of sessions is not kept: %s", error)
 
     @hookimpl
     async def teardown(self, host: Host) -> None:
-        """Await writes under way."""
-        await asyncio.gather(*self._writing, return_exceptions=True)
+        """Write what waits."""
+        if self._turns is not None:
+            await self._turns.flush()
 
     @hookimpl
     async def start_of_turn(self, ctx: Context, turn: Turn) -> None:
@@ -87,13 +86,7 @@ class PromptCache(Plugin[PromptCacheConfig]):
         pace.begin(turn.id, now)
         ctx.stash["ttl"] = rhythm(pace.pauses(), CachePrice())
         if self._turns is not None:
-            self._write(ctx.host, self._turns.begin(turn.id, turn.session, now))
-
-    def _write(self, host: Host, work: Coroutine[Any, Any, None]) -> None:
-        # Not awaited by the turn: the model takes longer.
-        task = host.spawn(work, "note-turn")
-        self._writing.add(task)
-        task.add_done_callback(self._writing.discard)
+            self._turns.begin(turn.id, turn.session, now)
 
     @hookimpl
     def around_model(self, ctx: Context, request: ModelRequest) -> Any:
@@ -197,4 +190,4 @@ class PromptCache(Plugin[PromptCacheConfig]):
             return
         self.log.info("turn %s of session %s: %s", turn.id, turn.session.id, cost.line())
         if self._turns is not None:
-            await self._turns.end(turn.id, cost, ctx.host.now())
+            self._turns.end(turn.id, cost, ctx.host.now())

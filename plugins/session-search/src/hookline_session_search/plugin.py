@@ -28,6 +28,8 @@ from .tokens import query as read_query
 MOST, MOST_AROUND = 20, 5
 """Messages of one answer, and neighbours on each side of one (FEATURES, session-search)."""
 HOUR, DAY = 3600.0, 86400.0
+DELAY = 1.0
+"""Seconds after a turn for which indexing waits for others, out of the next turn's way."""
 
 
 class SessionSearch(Plugin):
@@ -35,6 +37,7 @@ class SessionSearch(Plugin):
 
     _index: Index
     _filling: asyncio.Task[None] | None = None
+    _timer: asyncio.TimerHandle | None = None
 
     @hookimpl
     def setup(self, host: Host) -> None:
@@ -48,10 +51,22 @@ class SessionSearch(Plugin):
         register(Job("sweep", self._sweep, DAY))
 
     @hookimpl
-    async def end_of_turn(self, ctx: Context, turn: Turn) -> None:
-        """Index what was said, then continue with older messages."""
-        if ctx.session.kind == "chat":
-            await self._tidy()
+    def teardown(self, host: Host) -> None:
+        """Stop waiting: a search, or the next process, indexes what is missing."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    @hookimpl
+    def end_of_turn(self, ctx: Context, turn: Turn) -> None:
+        """Index what was said a moment later, with what other turns say until then; a search
+        before that indexes it first."""
+        if ctx.session.kind == "chat" and self._timer is None:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(DELAY, self._index_now)
+
+    def _index_now(self) -> None:
+        self._timer = None
+        self.host.spawn(self._tidy(), "index")
 
     @tool(read_only=True, paged=True, origin="workspace")
     async def session_search(
