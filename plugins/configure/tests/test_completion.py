@@ -250,6 +250,14 @@ def test_the_commands_of_a_plugin_that_is_off_are_not_offered(own: Shop) -> None
     assert own.offers("plugins", "enable", "ins") == ["insights", "inspect"]
 
 
+def test_a_config_that_is_wrong_takes_no_command_away(own: Shop) -> None:
+    (own.home / "config.yaml").write_text("plugins: [\n")
+    assert "doctor" in own.offers("")
+    own.hookline("completion", "bash")
+    assert {"doctor", "config"} <= set(own.offers(""))
+    assert own.offers("config", "get", "session.id") == ["session.idle_hours"]
+
+
 def test_an_answer_imports_next_to_nothing(shop: Shop) -> None:
     """Time goes into imports; a test that measured it would measure the machine."""
     command = [sys.executable, "-I", "-S", "-X", "importtime", answer.__file__]

@@ -78,13 +78,14 @@ def _contents(root: Any, core: Configuration) -> dict[str, Any]:
         values = core.effective()
     points = {point.name: point for point in entry_points(group=GROUP)}
     plugins = {name: _summary(point) for name, point in sorted(points.items())}
-    on = [name for name, value in values.get("plugins", {}).items() if value]
     taken = {point.name for kind in ("providers", "stores", "services")
              for point in entry_points(group=f"hookline.{kind}")}  # fmt: skip
     known = sorted(known_plugins() - set(plugins) - taken)
     data = yaml.load(
         files("hookline").joinpath("config/defaults.yaml").read_text("utf-8"), yaml.CSafeLoader
     )
+    switches = values.get("plugins", dict.fromkeys(data["standard"], True))
+    on = [name for name, value in switches.items() if value]
     owners = {words: plugin for plugin, every in data["commands"].items() for words in every}
     keys = dict(_keys(core.schema()))
     for name in plugins:
