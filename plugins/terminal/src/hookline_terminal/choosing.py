@@ -21,7 +21,7 @@ PAUSE = 1.0
 """The same for somebody who is typing: longer than the pause between two words."""
 CONFIRM = 0.15
 """Seconds after Enter in which a further key shows that it ended a line of text."""
-DENY = "Deny"
+DENY, OTHER = "Deny", "Other"
 _ENTER = frozenset({"c-m", "c-j"})
 _UP, _DOWN = frozenset({"up", "c-p"}), frozenset({"down", "c-n"})
 _ERASE = "c-h"

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from hookline_hookspecs import Attachment, Failure, Host, Inbound, Question, Reply, Session, Turn
 
 from .activity import CHANNEL, is_chat, plugin_view
+from .choosing import OTHER
 from .past import CHAT
-from .question_text import OTHER
 
 if TYPE_CHECKING:
     from .shell_escape import Ran

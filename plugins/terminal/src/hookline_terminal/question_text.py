@@ -15,7 +15,7 @@ from hookline_hookspecs import Question
 from hookline_markdown import fitted, literal
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 
-from .choosing import Chooser, Phase
+from .choosing import OTHER, Chooser, Phase
 
 PLAIN, ASK, DIM = "\x1b[0m", "\x1b[1;33m", "\x1b[2m"
 RED, GREEN, CYAN, RISKY = "\x1b[31m", "\x1b[32m", "\x1b[36m", "\x1b[1;31m"
@@ -26,7 +26,6 @@ BAR = "  │ "
 """Begins each line of a preview."""
 HOW = "A number or ↑ ↓, then Enter. Esc"
 OWN = "A number or ↑ ↓, then Enter; or write your own answer. Esc leaves it."
-OTHER = "Other"
 MOST_KEPT = 100
 """Characters shown of what was typed for the next message."""
 _GREY = "fg:ansibrightblack"
