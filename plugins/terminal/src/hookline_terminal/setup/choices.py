@@ -80,7 +80,8 @@ def ask_address(choice: Choice, present: Present) -> Choice:
     """Ask where the server is; an address without its scheme or ``/v1`` is completed."""
     before = choice.offer.address
     address = completed(dialogue.line("Its address", before, _address_fault))
-    key = choice.key(present)
+    # Another server must not see the key of the one before, unless the person keeps it.
+    key = choice.key(present) if address == before else ""
     if not models_of(choice.offer.name, address, key) and not urlsplit(address).path.strip("/"):
         deeper = f"{address.rstrip('/')}/v1"
         address = deeper if models_of(choice.offer.name, deeper, key) else address
