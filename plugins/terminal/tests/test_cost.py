@@ -36,7 +36,8 @@ def test_the_cost_of_a_session_adds_up_and_is_told_at_the_end(
     chat.wait_until(lambda: cost() > 1.9 * first, "the cost of both turns")
     chat.type("/whoami\r")
     chat.wait_for("in chat default")
-    assert cost() > 1.9 * first, chat.settle()
+    chat.settle()
+    assert cost() > 1.9 * first
     chat.type(f"/model other/{file}\r")
     chat.wait_for(f"Model: other/{file}")
     chat.type("three\r")
