@@ -55,7 +55,12 @@ STOPPING = {
 }
 QUICK = (("config.yaml", "a pipe"), (".env", "a folder"))
 SLOW = [pytest.param(*at, marks=pytest.mark.slow) for at in STOPPING if at not in QUICK]
-NEED_CONFIG = ("run hi", "chat", "sessions list", "memory list", "config get model")
+NEED_CONFIG = ("run hi", "chat", "sessions list", "config get model")
+OTHERS = (
+    *("SOUL.md", "memories/MEMORY.md", "skills/x/SKILL.md", "chats/terminal/default/USER.md"),
+    *("context/a.md", "openai-servers.json", "plugins.lock", "prices.yaml"),
+)
+"""Files that a start can do without."""
 
 
 def state_of(path: Path) -> object:
@@ -93,7 +98,7 @@ def test_a_file_that_stops_a_start_takes_no_command_away(
     for command in NEED_CONFIG:
         done = told(command)
         assert (done.code, str(path) in done.err) == (2, True), (command, done)
-    for command in ("plugins list", "--help", "config path", "config schema"):
+    for command in ("plugins list", "--help"):
         assert told(command).code == 0, command
     check = told("config check")
     assert (check.code, str(path) in check.err) == (2, True), check
@@ -108,3 +113,20 @@ def test_a_file_that_stops_a_start_takes_no_command_away(
         for command in ("config set max_iterations 7", "plugins disable titles", "config edit"):
             done = told(command)
             assert (done.code, str(path) in done.err) == (2, True), (command, done)
+
+
+@pytest.mark.parametrize(
+    "how",
+    ["a pipe", *(pytest.param(how, marks=pytest.mark.slow) for how in ("a folder", "binary"))],
+)
+def test_the_other_files_stop_nothing(talking: Machine, how: str) -> None:
+    paths = [talking.home / name for name in OTHERS] + [talking.workspace / "AGENTS.md"]
+    for path in paths:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (NO_FILE | NO_TEXT)[how](path)
+    was = [state_of(path) for path in paths]
+    done = orderly(talking.run("run", "hi"), "run hi")
+    assert (done.code, done.out) == (0, "hello\n"), done
+    for command in ("doctor --offline", "plugins list", "skills list", "insights"):
+        orderly(talking.run(*command.split()), command)
+    assert [state_of(path) for path in paths] == was

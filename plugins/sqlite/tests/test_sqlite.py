@@ -212,7 +212,13 @@ class Faulty(sqlite3.Connection):
 
 @pytest.mark.parametrize(
     "faults",
-    [{"BEGIN": 1}, {"COMMIT": 1}, {"COMMIT": 1, "ROLLBACK": 1}, {"PRAGMA synchronous": 1}, {"RELEASE": 1}],
+    [
+        {"BEGIN": 1},
+        {"COMMIT": 1},
+        {"COMMIT": 1, "ROLLBACK": 1},
+        {"PRAGMA synchronous": 1},
+        {"RELEASE": 1},
+    ],
     ids=str,
 )
 async def test_a_failing_commit_fails_its_batch_and_nothing_else(
@@ -281,6 +287,16 @@ async def open_at(store_home: Path, **options: Any) -> None:
         await store.open()
     finally:
         await store.close()
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo])
+async def test_what_is_no_file_is_named_and_left_alone(store_home: Path, make: Any) -> None:
+    store_home.mkdir()
+    make(store_home / "hookline.db")
+    mode = (store_home / "hookline.db").stat().st_mode
+    with pytest.raises(StoreError, match=r"hookline\.db is a folder or a pipe, .* Move it away"):
+        await open_at(store_home)
+    assert (store_home / "hookline.db").stat().st_mode == mode
 
 
 async def test_what_is_not_a_database_is_named_and_left_alone(store_home: Path) -> None:

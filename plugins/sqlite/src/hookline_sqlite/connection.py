@@ -98,6 +98,8 @@ class SqliteConnection:
 
 def make_private(path: Path) -> None:
     """Make ``path`` (0600) and its folder (0700), unless they are there. Raises ``StoreError``."""
+    if path.exists() and not path.is_file():
+        raise StoreError(f"{path} is a folder or a pipe, where a database belongs. Move it away.")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.touch(mode=0o600)
