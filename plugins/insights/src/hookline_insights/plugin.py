@@ -57,13 +57,16 @@ class Insights(Plugin[InsightsConfig]):
 
     def _check_prices(self) -> CheckResult:
         path = self.host.home / NAME
+        fix = "correct the file, delete it, or take another: hookline prices update FILE"
+        if path.exists() and not path.is_file():  # reading a pipe may never end
+            told = f"{path} is no file; the packaged prices are used"
+            return CheckResult(False, told, fix)
         try:
             found = read_list(path.read_text(encoding="utf-8"), str(path))
         except FileNotFoundError:
             return CheckResult(True, f"{len(packaged().models)} prices of {packaged().date}")
         except (OSError, UnicodeDecodeError, BadPrices) as error:
             told = str(error).split("\n")[0]
-            fix = "correct the file, delete it, or take another: hookline prices update FILE"
             return CheckResult(False, f"{told}; the packaged prices are used", fix)
         return CheckResult(True, f"{len(found.models)} prices of {found.date} in {path}")
 

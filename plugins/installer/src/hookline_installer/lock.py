@@ -77,6 +77,8 @@ class LockFile:
 
     def read(self) -> tuple[Entry, ...]:
         """The entries, by name. Raises LockDamaged."""
+        if self.path.exists() and not self.path.is_file():  # reading a pipe may never end
+            raise self._damaged("it is no file")
         try:
             data = json.loads(self.path.read_text(encoding="utf-8"))
             newer = isinstance(data, dict) and _is_newer(data.get("version"))

@@ -139,7 +139,9 @@ class Prices:
             return None
         try:
             changed = self._path.stat().st_mtime_ns
-            if changed != self._read[0]:
+            if not self._path.is_file():  # reading a pipe may never end
+                self._read = (changed, None)
+            elif changed != self._read[0]:
                 self._read = (changed, read_list(self._path.read_text("utf-8"), NAME))
         except FileNotFoundError:
             self._read = (0, None)

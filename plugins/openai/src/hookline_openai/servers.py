@@ -75,7 +75,8 @@ class Server:
         if self._file is None:
             return {}
         try:
-            found = json.loads(self._file.read_text("utf-8"))
+            text = self._file.read_text("utf-8") if self._file.is_file() else "{}"
+            found = json.loads(text)
         except (OSError, ValueError, RecursionError):
             return {}
         begin = time.time() - KEPT_DAYS * 86_400
