@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,56 @@ def test_counts_survive_a_restart(harness: Make, diary: Diary, tmp_path: Path) -
         said(h, "hello")
         assert len(h.model.requests) == 1 + number
         h.close()
+
+
+def test_two_processes_count_the_same_session_together(
+    harness: Make, diary: Diary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hookline_warmkit.later.SECONDS", 0.01)
+    kind = diary(turns=5)
+    here, there = (
+        harness(Review, kind, home=tmp_path, model=["ok"] * 3 + [NOTHING]) for _ in range(2)
+    )
+
+    async def stored(h: Any, turns: int) -> None:
+        storage, found = h.plugin(Review).host.storage, 0
+        while found != turns:
+            rows = await storage.fetch("counts", session_id="test")
+            found = sum(json.loads(row["counts"])["of"]["diary"]["turns"] for row in rows)
+
+    for number, h in enumerate((here, there, here, there), 1):
+        said(h, "hello")
+        h.run(stored(h, number))  # a moment later
+    assert len(here.model.requests) == len(there.model.requests) == 2
+    said(here, "hello")
+    assert len(here.model.requests) == 4  # the fifth message, and its review
+
+
+def test_a_turn_that_makes_nothing_due_touches_no_table(
+    harness: Make, diary: Diary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hookline_warmkit.later.SECONDS", 1000.0)
+    h = harness(Review, diary(turns=50), model=["ok"] * 12)
+    said(h, "hello")
+    storage = type(h.plugin(Review).host.storage)
+    used: list[str] = []
+
+    def counted(name: str) -> None:
+        method = getattr(storage, name)
+
+        async def call(self: Any, *args: Any, **options: Any) -> Any:
+            used.append(name)
+            return await method(self, *args, **options)
+
+        monkeypatch.setattr(storage, name, call)
+
+    for name in ("fetch", "execute", "transact"):
+        counted(name)
+    said(h, "more", "more", "more")
+    said(h, "hello", session="another")
+    assert len(used) <= 1  # the thousand seconds may be over just now
+    h.close()
+    assert "transact" in used
 
 
 def test_using_the_tool_begins_the_count_anew(harness: Make, diary: Diary) -> None:

@@ -75,9 +75,16 @@ class Review(Plugin[ReviewConfig]):
     # When
 
     @hookimpl
-    def teardown(self, host: Host) -> None:
-        """Release this process's lock."""
+    async def teardown(self, host: Host) -> None:
+        """Store what was counted, and release this process's lock."""
+        await self._records.flush()
         self._records.process.release()
+
+    @hookimpl
+    def start_of_session(self, ctx: Context, session: Session) -> None:
+        """Begin to count in a new session."""
+        if session.kind == "chat" and not session.resumed:
+            self._records.begin(session.id)
 
     @hookimpl
     async def pre_reply(self, ctx: Context, reply: Reply) -> None:
@@ -95,7 +102,8 @@ class Review(Plugin[ReviewConfig]):
             return
         if not ctx.stash.get("counted"):
             await self._count(ctx, turn)
-        if turn.stop != "budget" and not await self._waits(turn.session.id):
+        due = turn.stop != "budget" and self._records.may_be_due
+        if due and not await self._waits(turn.session.id):
             await self._work_off()
 
     async def _count(self, ctx: Context, turn: Turn) -> None:
@@ -109,7 +117,8 @@ class Review(Plugin[ReviewConfig]):
             counts.model, counts.at = model, now
 
         counts = await self._records.count(turn.session.id, add)
-        if turn.stop != "budget" and not await self._waits(turn.session.id):
+        reached = any(counts.reached(one) for one in reviewers)
+        if reached and turn.stop != "budget" and not await self._waits(turn.session.id):
             due = [one for one in reviewers if await _is_due(one, counts, ctx)]
             if due:
                 await self._records.put(turn.session, reviewers)

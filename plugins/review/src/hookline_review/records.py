@@ -1,24 +1,29 @@
 """Stores the counts of each session, and the reviews that are due until they are done.
 
 A turn is counted before its reply is sent, and a review that becomes due is stored then. So if
-the process ends or is killed right after the reply, the next process runs the review.
+the process ends or is killed right after the reply, the next process runs the review. The counts
+themselves are in memory and stored within a second: a crash loses what was counted since.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from hookline_hookspecs import Host, Reviewer, Session, Transaction
 from hookline_processlock import ProcessLock
+from hookline_warmkit import LaterWrites, changes
 
 from .counts import TRACE_LINES, Counts
 
 TRIES = 2
 """How many times a review is started at most."""
+KEPT = 512
+"""Sessions whose counts are kept in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +65,11 @@ class Records:
         self._host = host
         self._patience = patience
         self._process: ProcessLock | None = None
+        self._later = LaterWrites(host)
+        self._known: OrderedDict[str, tuple[Counts, int | None]] = OrderedDict()
+        self._reading = asyncio.Lock()
+        self._nothing_due: tuple[int, int] | None = None
+        self._puts = 0
 
     @property
     def process(self) -> ProcessLock:
@@ -70,25 +80,51 @@ class Records:
 
     # Counts
 
+    def begin(self, session_id: str) -> None:
+        """Begin the counts of a new session, of which nothing is stored."""
+        self._remember(session_id, Counts(), changes(self._host.storage))
+
     async def counts(self, session_id: str) -> Counts:
-        """Return the counts of a session."""
-        rows = await self._host.storage.fetch("counts", session_id=session_id)
-        return _counts(rows)
+        """Return the counts of a session, read again if another process has written since."""
+        async with self._reading:
+            storage = self._host.storage
+            known, as_of = self._known.get(session_id, (Counts(), None))
+            if as_of is not None and as_of == changes(storage):
+                return known
+            await self._later.flush()
+            as_of = changes(storage)
+            counts = _counts(await storage.fetch("counts", session_id=session_id))
+            self._remember(session_id, counts, as_of)
+            return counts
 
     async def count(self, session_id: str, add: Callable[[Counts], None]) -> Counts:
-        """Change the counts of a session by ``add`` and return them."""
+        """Change the counts of a session by ``add`` and return them; they are stored later."""
 
-        def work(stored: Transaction) -> Counts:
+        def work(stored: Transaction) -> None:
             counts = _counts(stored.fetch("counts", session_id=session_id))
             add(counts)
             _keep(stored, session_id, counts)
-            return counts
 
-        return await self._host.storage.transact(work)
+        counts = await self.counts(session_id)
+        add(counts)
+        self._later.add(work)
+        return counts
+
+    async def flush(self) -> None:
+        """Store what was counted."""
+        await self._later.flush()
+
+    def _remember(self, session_id: str, counts: Counts, as_of: int | None) -> None:
+        self._known[session_id] = counts, as_of
+        self._known.move_to_end(session_id)
+        if len(self._known) > KEPT:
+            self._known.popitem(last=False)
 
     async def forget(self, before: float) -> None:
         """Delete the counts of sessions idle since ``before`` (Unix seconds), and stale lock
         files."""
+        await self.flush()
+        self._known.clear()
         await self._host.storage.execute("delete_old_counts", before=before)
         rows = await self._host.storage.fetch("pending")
         self.process.clean({row["owner"] for row in rows})
@@ -117,7 +153,24 @@ class Records:
             counts.reviewed(names)
             _keep(stored, session.id, counts)
 
-        await self._host.storage.transact(work)
+        await self.flush()
+        self._known.pop(session.id, None)  # what is stored counts now
+        self._puts += 1
+        try:
+            await self._host.storage.transact(work)
+        finally:
+            self._puts += 1
+
+    @property
+    def may_be_due(self) -> bool:
+        """False if no review was due when last looked, and none has been made due since."""
+        return self._nothing_due is None or self._nothing_due != self._as_of
+
+    @property
+    def _as_of(self) -> tuple[int, int] | None:
+        """What differs once this or another process has made a review due; None if unknown."""
+        others = changes(self._host.storage)
+        return None if others is None else (others, self._puts)
 
     async def claim(
         self, waits: Callable[[str], Awaitable[bool]], only: str | None = None
@@ -127,7 +180,11 @@ class Records:
 
         If several processes try at once, one succeeds. A review started too often is dropped.
         """
-        for row in await self._host.storage.fetch("pending"):
+        as_of = self._as_of
+        rows = await self._host.storage.fetch("pending")
+        if not rows:
+            self._nothing_due = as_of
+        for row in rows:
             due = Due.of(row)
             if only not in (None, due.session.id) or not self._is_left(due):
                 continue
