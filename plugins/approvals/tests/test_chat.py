@@ -437,13 +437,33 @@ def test_what_was_sent_before_the_question_was_delivered_allows_nothing(
         on_its_way = time.time()
         await channel.say(typed, user="ann", received=on_its_way)
         shown.set()
-        await channel.replies(1)
-        await channel.say(typed, user="ann", received=on_its_way)
-        await channel.say("/deny", user="ann", received=time.time())
         await channel.replies(2)
+        await channel.say(typed, user="ann", received=on_its_way)
+        await channel.replies(3)
+        await channel.say("/deny", user="ann", received=time.time())
+        await channel.replies(5)
         await h.runtime.finish_background(5)
 
     h.model.steps += ["more"] * 4
     h.run(talk())
     assert one.ran == []
-    assert "Denied." in [reply.text for reply in h.channel.sent]
+    said = [reply.text for reply in h.channel.sent]
+    assert sum(text.startswith("That came before the question") for text in said) == 2
+    assert "Denied." in said
+
+
+def test_a_press_that_core_was_told_of_early_counts(chat: Callable[..., Chat]) -> None:
+    """The platform shows a button before it confirms that the message was sent."""
+    one = chat()
+
+    async def talk() -> None:
+        await one.h.aopen()
+        before = time.time()
+        await one.h.channel.say("go", user="ann")
+        await one.h.channel.replies(1)
+        pressed = {"reply_to": "delivered-1", "kind": "press", "received": before}
+        await one.h.channel.say("Once", user="ann", **pressed)
+        await one.h.channel.replies(3)
+
+    one.h.run(talk())
+    assert one.ran == [True]

@@ -221,7 +221,9 @@ class Approvals(Plugin[ApprovalsConfig]):
         if waiting is None:
             return None
         mine = waiting.written and inbound.user_id == waiting.scope.person
-        mine = mine and waiting.is_read_by(inbound)
+        if mine and not waiting.is_read_by(inbound):
+            is_choice = choice_of(inbound.text.strip(), waiting.question.choices) is not None
+            return Deny(UNREAD) if is_choice else None
         if not (mine or pressed) or inbound.attachments or inbound.text.lstrip().startswith("/"):
             return None
         return replace(inbound, text=f"/approve {inbound.text.strip() or '…'}")
@@ -278,6 +280,7 @@ class Approvals(Plugin[ApprovalsConfig]):
         waiting = self._answering.pop(reply.in_reply_to or "", None)
         if waiting is not None:
             waiting.delivered = waiting.delivered or self.host.now()
+            waiting.messages.update(reply.delivered)
             for id_ in reply.delivered:
                 self._shown[reply.session.channel, reply.session.chat_id, id_] = waiting
             _bound(self._shown)

@@ -19,23 +19,25 @@ class Waiting:
     """A question that waits for its answer.
 
     ``written`` says that it goes into the chat, so that messages answer it; ``delivered`` is when
-    it was there to be read (Unix time in seconds), None before that.
+    it was there to be read (Unix time in seconds), None before that, and ``messages`` are its ids.
     """
 
     scope: Scope
     question: Question
     written: bool = False
     delivered: float | None = None
+    messages: set[str] = field(default_factory=set)
     asked_again: bool = False
     answer: asyncio.Future[str] = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )
 
     def is_read_by(self, inbound: Inbound) -> bool:
-        """False for a message that was on its way before the question was delivered."""
+        """False for a message that was on its way before the question was delivered. What presses
+        a button of it, or quotes it, has seen it."""
         if self.delivered is None:
             return False
-        return not 0 < inbound.received < self.delivered
+        return inbound.reply_to in self.messages or not 0 < inbound.received < self.delivered
 
     def settle(self, choice: str) -> None:
         """Answer it; the first answer counts."""
