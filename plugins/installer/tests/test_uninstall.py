@@ -70,6 +70,7 @@ def test_what_is_gone_already_is_forgotten(with_nothing: Desk) -> None:
     assert "ghost: false" in with_nothing.switched()
 
 
+@pytest.mark.slow
 def test_what_lies_outside_the_environment_is_said_to_stay(with_pip: Desk) -> None:
     """pip calls that a success."""
     elsewhere = with_pip.folder / "elsewhere"
