@@ -59,6 +59,7 @@ class ContextFiles(Plugin[ContextFilesConfig]):
         if session.kind == "agent" or session.parent_id is not None:
             return None
         found = await self._found(ctx, session)
+        ctx.stash.session["project"] = found.project  # for the first turn, which begins now
         for complaint in found.complaints:
             ctx.notify(complaint)
         sections, blocked = await self._identity(ctx, found.soul)
@@ -73,7 +74,9 @@ class ContextFiles(Plugin[ContextFilesConfig]):
         session = turn.session
         if ctx.history or session.kind == "agent" or session.parent_id is not None:
             return None
-        project = (await self._found(ctx, session)).project
+        project = ctx.stash.session.pop("project", None)
+        if project is None:
+            project = (await self._found(ctx, session)).project
         origins = await origins_of(self.host, project) if project else ()
         return ContextBlock("project", origins=origins) if origins else None
 

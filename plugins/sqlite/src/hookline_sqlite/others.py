@@ -8,10 +8,9 @@ too, so the writing thread notes what it says after each of them.
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from pathlib import Path
-
-from hookline_hookspecs.errors import StoreError
 
 from .connection import Connect, SqliteConnection
 
@@ -72,7 +71,6 @@ class Others:
 def _version(connection: SqliteConnection) -> object:
     """What the pragma says; something new if the database cannot be asked now."""
     try:
-        [row] = connection.fetch("PRAGMA data_version")
-    except StoreError:
+        return connection.raw.execute("PRAGMA data_version").fetchone()[0]
+    except sqlite3.Error:
         return object()
-    return row["data_version"]
