@@ -55,7 +55,7 @@ class Machine:
     without: dict[str, str] = field(default_factory=lambda: {"HOOKLINE_PLUGINS__TITLES": "false"})
     """Switches a plugin off that asks the model by itself and takes a step of its script."""
     cold: bool = False
-    """Whether ``run``, too, starts an interpreter of its own and sees how that ends."""
+    """Whether each run has an interpreter of its own, and sees how that starts and ends."""
 
     def run(
         self,
@@ -64,23 +64,14 @@ class Machine:
         stdin: str | bytes | None = None,
     ) -> Finished:
         """Run ``hookline`` with these arguments to its end; without ``stdin`` that is closed."""
-        kind = subprocess.Popen if self.cold else nursery.Popen
-        process = self._started(kind, arguments, env, subprocess.PIPE if stdin else None)
+        process = self.start(*arguments, env=env, stdin=subprocess.PIPE if stdin else None)
         return self.wait(process, stdin)
 
     def start(
         self, *arguments: str | Path, env: Mapping[str, str] | None = None, stdin: int | None = None
     ) -> subprocess.Popen[bytes]:
-        """Start ``hookline``, in an interpreter of its own, and leave it running."""
-        return self._started(subprocess.Popen, arguments, env, stdin)
-
-    def _started(
-        self,
-        kind: type[subprocess.Popen[bytes]],
-        arguments: tuple[str | Path, ...],
-        env: Mapping[str, str] | None,
-        stdin: int | None,
-    ) -> subprocess.Popen[bytes]:
+        """Start ``hookline`` and leave it running."""
+        kind = subprocess.Popen if self.cold else nursery.Popen
         return kind(
             [sys.executable, "-m", "hookline", *map(str, arguments)],
             cwd=self.workspace,

@@ -57,7 +57,10 @@ def test_lint_and_format_are_clean_for_every_name(repositories: Path, words: tup
     assert run(repositories, "ruff", *words, ".")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=pytest.mark.slow) if n else kind for n, kind in enumerate(KINDS)],
+)
 def test_its_tests_pass_as_generated(repositories: Path, kind: str) -> None:
     told = run(repositories / kind / ("w" * 63), "pytest", "-p", "no:cacheprovider")
     assert " passed" in told
