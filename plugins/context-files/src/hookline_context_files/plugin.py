@@ -28,7 +28,7 @@ from .config import ContextFilesConfig
 from .document import Document, Shares
 from .opening import Opener
 from .sharing import share
-from .sources import Finder, chat_folder
+from .sources import Finder
 
 INTRODUCTION = "# Context files\nKept by the person or the project; follow what fits the task."
 KIND = "context"
@@ -51,7 +51,7 @@ class ContextFiles(Plugin[ContextFilesConfig]):
 
     def __init__(self, config: ContextFilesConfig, host: Host) -> None:
         super().__init__(config, host)
-        self._known: FileCache[tuple[Path, Path | None], Found] = FileCache()
+        self._known: FileCache[tuple[Path, str, str], Found] = FileCache()
 
     @hookimpl
     async def system_prompt(self, ctx: Context, session: Session) -> list[Section] | None:
@@ -96,7 +96,7 @@ class ContextFiles(Plugin[ContextFilesConfig]):
 
     async def _found(self, ctx: Context, session: Session) -> Found:
         """Return a session's files, read in a thread unless all are as they were."""
-        key = ctx.paths.workspace, chat_folder(self.host.home, session)
+        key = ctx.paths.workspace, session.channel, session.chat_id
         known = self._known.get(key)
         if known is not None:
             return known
