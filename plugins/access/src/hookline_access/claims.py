@@ -10,7 +10,7 @@ from hookline_hookspecs import Host, Inbound, Transaction
 
 from .codes import CLAIM, digest, new_code, typed
 from .config import AccessConfig
-from .people import WRONG, Person, Role, log, put
+from .people import WRONG, People, Person, Role, log, put
 
 MOST_WRONG_EACH = 5
 """Wrong codes of one person, in this process, while a claim code is good for; what they send after
@@ -31,9 +31,10 @@ class Tries:
 class Claims:
     """Claim codes, in the table ``access_claims``; only their digests are kept."""
 
-    def __init__(self, config: AccessConfig, host: Host) -> None:
+    def __init__(self, config: AccessConfig, host: Host, people: People) -> None:
         self._config = config
         self._host = host
+        self._people = people
         self._tries: OrderedDict[Person, Tries] = OrderedDict()
 
     async def make(self) -> str:
@@ -45,7 +46,7 @@ class Claims:
             tx.execute("prune_claims", now=now)
             tx.execute("add_claim", digest=digest(code), expires=expires)
 
-        await self._host.storage.transact(work)
+        await self._people.transact(work)
         return code
 
     async def take(self, inbound: Inbound) -> bool:
@@ -57,7 +58,7 @@ class Claims:
         now = self._host.now()
         if code is None or self._wrong(person, now) >= MOST_WRONG_EACH:
             return False
-        is_right = await self._host.storage.transact(
+        is_right = await self._people.transact(
             lambda tx: self._take(tx, inbound, digest(code), now)
         )
         if not is_right:

@@ -17,7 +17,7 @@ from hookline_hookspecs import Host, Inbound, Transaction
 
 from .codes import PAIRING, new_code
 from .config import AccessConfig
-from .people import ASKED, Person, Role, log, put
+from .people import ASKED, People, Person, Role, log, put
 
 DAY = 86400.0
 MOST_ROWS = 5000
@@ -52,9 +52,10 @@ class Knock:
 class Door:
     """Pairing codes, in the table ``access_requests``."""
 
-    def __init__(self, config: AccessConfig, host: Host) -> None:
+    def __init__(self, config: AccessConfig, host: Host, people: People) -> None:
         self._config = config
         self._host = host
+        self._people = people
         self._told: OrderedDict[Person, float] = OrderedDict()
 
     async def knock(self, inbound: Inbound) -> Knock:
@@ -63,7 +64,7 @@ class Door:
         A message that is delivered again gets the same code, so that a crash loses nothing.
         """
         now = self._host.now()
-        knock = await self._host.storage.transact(lambda tx: self._knock(tx, inbound, now))
+        knock = await self._people.transact(lambda tx: self._knock(tx, inbound, now))
         if knock.is_full and not self._first_time(Person.of(inbound), now):
             return Knock(None)
         return knock
@@ -136,7 +137,7 @@ class Door:
             log(tx, person, f"let in as {role} by {by}", now)
             return request
 
-        return await self._host.storage.transact(work)
+        return await self._people.transact(work)
 
     async def let_in(self, person: Person, by: str, role: Role = Role.USER) -> bool:
         """Let in a person by name, asked or not; False for one that is blocked."""
@@ -157,7 +158,7 @@ class Door:
             log(tx, person, f"let in as {role} by {by}", now)
             return True
 
-        return await self._host.storage.transact(work)
+        return await self._people.transact(work)
 
     async def waiting(self) -> Sequence[Request]:
         """The requests that can be approved, oldest first."""

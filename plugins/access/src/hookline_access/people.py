@@ -1,17 +1,22 @@
 """People and what they may do: those that config names, and those that pairing let in.
 
-The table is read at every message, because ``hookline pairing`` is another process.
+The table is read again when anybody has written, because ``hookline pairing`` is another process.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any, TypeAlias, TypeVar
 
 from hookline_hookspecs import Host, Inbound, Transaction
+from hookline_warmkit import RowCache
 
 from .config import AccessConfig
 
+T = TypeVar("T")
+Rows: TypeAlias = Sequence[Mapping[str, Any]]
 LOGGED = 1000
 """Entries of the log that are kept."""
 ASKED, WRONG = "asked to be let in", "sent a wrong claim code"
@@ -72,6 +77,7 @@ class People:
         self._config = config
         self._host = host
         self._admins: frozenset[Person] = frozenset()
+        self._rows: RowCache[Person, Rows] = RowCache(host)
 
     async def role(self, person: Person) -> Role:
         """The person's role now; which admins there are is read with it."""
@@ -85,20 +91,29 @@ class People:
         return stored
 
     async def _read(self, person: Person) -> Role:
-        rows = await self._host.storage.fetch(
-            "person_and_admins", channel=person.channel, user_id=person.user_id
-        )
+        rows = await self._rows.get(person, lambda: self._fetch(person))
         found = {Person(row["channel"], row["user_id"]): Role(row["role"]) for row in rows}
         self._admins = frozenset(one for one, role in found.items() if role is Role.ADMIN)
         return found.get(person, Role.UNKNOWN)
 
     async def claimed_by(self, inbound: Inbound) -> bool:
         """True if exactly this message made its sender the first admin."""
-        rows = await self._host.storage.fetch(
-            "person_and_admins", channel=inbound.channel, user_id=inbound.user_id
-        )
+        rows = await self._fetch(Person.of(inbound))
         key = (inbound.channel, inbound.user_id, inbound.message_id)
         return any((row["channel"], row["user_id"], row["message_id"]) == key for row in rows)
+
+    async def _fetch(self, person: Person) -> Rows:
+        return await self._host.storage.fetch(
+            "person_and_admins", channel=person.channel, user_id=person.user_id
+        )
+
+    async def transact(self, work: Callable[[Transaction], T]) -> T:
+        """Run a transaction that may change who somebody is."""
+        self._rows.forget()
+        try:
+            return await self._host.storage.transact(work)
+        finally:
+            self._rows.forget()
 
     def is_admin(self, person: Person) -> bool:
         """True for an admin, as far as was read last."""
@@ -123,7 +138,7 @@ class People:
             tx.execute("drop_request", channel=person.channel, user_id=person.user_id)
             log(tx, person, f"{role} by {by}", now)
 
-        await self._host.storage.transact(work)
+        await self.transact(work)
 
     async def drop(self, person: Person) -> bool:
         """Forget a person, and what they asked for; False if there was nothing."""
@@ -136,7 +151,7 @@ class People:
                 log(tx, person, f"revoked by {TERMINAL}", now)
             return found > 0
 
-        return await self._host.storage.transact(work)
+        return await self.transact(work)
 
 
 def put(
