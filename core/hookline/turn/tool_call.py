@@ -108,8 +108,7 @@ def _with_checked_arguments(tool: Tool, call: ToolCall) -> ToolCall:
 
 async def _allowed_run(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResult:
     """Judge the call, then run it inside the middlewares; a changed call is judged again."""
-    await _judge(ctx, tool, call)
-    approved = _fingerprint(call)
+    approved = await _judge(ctx, tool, call)
 
     async def run(asked: ToolCall) -> ToolResult:
         if asked.name != tool.name:
@@ -133,8 +132,8 @@ def _fingerprint(call: ToolCall) -> str:
     return json.dumps([call.name, call.arguments], sort_keys=True, default=repr)
 
 
-async def _judge(ctx: TurnContext, tool: Tool, call: ToolCall) -> None:
-    """Return if the call may run. Raises ``_Settled`` if it may not or is answered already."""
+async def _judge(ctx: TurnContext, tool: Tool, call: ToolCall) -> str:
+    """The fingerprint of a call that may run. Raises ``_Settled`` if it may not or is answered already."""
     judged, before = replace(call), _fingerprint(call)
     found = await ctx.engine.bus.veto("pre_tool", ctx, judged)
     if _fingerprint(judged) != before:
@@ -149,6 +148,7 @@ async def _judge(ctx: TurnContext, tool: Tool, call: ToolCall) -> None:
         shown = denial.shown or denial.reason
         ctx.notify(f"{tool.name} was refused: {shown}", plugin)
         raise _Settled(call, f"Denied: {denial.reason}", shown=f"Denied: {shown}")
+    return before
 
 
 async def _ask(ctx: TurnContext, call: ToolCall, ask: Ask) -> Deny | None:
