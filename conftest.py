@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import pytest
 from fakes import nursery
 from hookline.testing import fresh
-from hypothesis import is_hypothesis_test, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 MEMORY = Path("/dev/shm")  # noqa: S108
 """Where Linux keeps files in memory."""
@@ -51,13 +51,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.option.markexpr == "slow":
         for item in properties:
             item.add_marker("slow")
-    if config.option.markexpr == "not slow":
-        for test in {getattr(obj, "__func__", obj) for obj in properties.values()}:
-            full = test._hypothesis_internal_use_settings
-            fewer = max(FEWEST, full.max_examples // PART)
-            test._hypothesis_internal_use_settings = settings(
-                full, max_examples=min(fewer, full.max_examples)
-            )
+    for test in {getattr(obj, "__func__", obj) for obj in properties.values()}:
+        full = test._hypothesis_internal_use_settings
+        most = full.max_examples
+        if config.option.markexpr == "not slow":
+            most = min(most, max(FEWEST, most // PART))
+        # How quick a busy machine is says nothing of the code.
+        calm = {*full.suppress_health_check, HealthCheck.too_slow}
+        test._hypothesis_internal_use_settings = settings(
+            full, max_examples=most, deadline=None, suppress_health_check=calm
+        )
 
 
 def pytest_collection_finish() -> None:
