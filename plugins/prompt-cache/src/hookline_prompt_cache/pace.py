@@ -86,7 +86,7 @@ class Turns:
             "cache_write": usage.cache_write,
             "fresh": usage.fresh,
             "input_cost": usage.input_cost,
-            "broken": json.dumps([asdict(one) for one in cost.breaks]),
+            "broken": json.dumps([asdict(one) for one in cost.breaks]) if cost.breaks else "[]",
         }
         self._later.add(lambda db: db.execute("end_turn", **row))
         if now - self._forgot > FORGET_EVERY:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from contextvars import ContextVar
@@ -125,7 +126,7 @@ class PromptCache(Plugin[PromptCacheConfig]):
 
     def _count(self, ctx: Context, response: ModelResponse, sending: _Sending) -> None:
         now = ctx.host.now()
-        ctx.stash.of(TurnCost).add(response, now, Prices.of(ctx.host))
+        ctx.stash.of(TurnCost).add(response, now)
         known = ctx.stash.session
         estimate: Estimate = known.setdefault("estimate", Estimate())
         estimate.counted(sending.model, sending.size, response.usage.input)
@@ -188,6 +189,8 @@ class PromptCache(Plugin[PromptCacheConfig]):
         cost = ctx.stash.of(TurnCost)
         if not cost.requests:
             return
-        self.log.info("turn %s of session %s: %s", turn.id, turn.session.id, cost.line())
+        if self.log.isEnabledFor(logging.INFO):
+            line = cost.line(Prices.of(ctx.host))
+            self.log.info("turn %s of session %s: %s", turn.id, turn.session.id, line)
         if self._turns is not None:
             self._turns.end(turn.id, cost, ctx.host.now())

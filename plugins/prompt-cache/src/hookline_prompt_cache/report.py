@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from hookline_hookspecs import ModelResponse, PrefixBreak, Usage
@@ -12,38 +13,42 @@ from hookline_prices import Prices, formatted
 class TurnCost:
     """The requests of a turn: how many, their tokens, and what broke the prefix.
 
-    ``ended`` is the time of the last answer in Unix seconds, 0 before the first. ``money`` is what
-    they cost and ``saved`` what the cache saved, in dollars; None where a price is unknown.
+    ``ended`` is the time of the last answer in Unix seconds, 0 before the first. ``paid`` are the
+    models that answered, each with its tokens.
     """
 
     requests: int = 0
     usage: Usage = field(default_factory=Usage)
     ended: float = 0.0
     breaks: list[PrefixBreak] = field(default_factory=list)
-    money: float | None = 0.0
-    saved: float | None = 0.0
+    paid: list[tuple[str, Usage]] = field(default_factory=list)
 
-    def add(self, response: ModelResponse, now: float, prices: Prices) -> None:
+    def add(self, response: ModelResponse, now: float) -> None:
         """Count a response that came at ``now``."""
         self.requests += 1
         self.usage = self.usage + response.usage
         self.ended = now
-        paid = prices.cost(response.model, response.usage)
-        saved = prices.saved(response.model, response.usage)
-        self.money = None if self.money is None or paid is None else self.money + paid
-        self.saved = None if self.saved is None or saved is None else self.saved + saved
+        self.paid.append((response.model, response.usage))
         if response.broken is not None:
             self.breaks.append(response.broken)
 
-    def line(self) -> str:
-        """One line for the log."""
+    def line(self, prices: Prices) -> str:
+        """One line for the log, with what it cost and what the cache saved."""
         usage = self.usage
+        money = _sum(prices.cost(model, one) for model, one in self.paid)
+        saved = _sum(prices.saved(model, one) for model, one in self.paid)
         text = (
             f"{self.requests} requests, {usage.input} tokens of input: {usage.cache_read} read, "
             f"{usage.cache_write} written, {usage.fresh} fresh, {usage.output} of output; cost "
-            f"{formatted(self.money)}, saved {formatted(self.saved)}"
+            f"{formatted(money)}, saved {formatted(saved)}"
         )
         return "; ".join([text, *(f"prefix broken: {_place(one)}" for one in self.breaks)])
+
+
+def _sum(amounts: Iterable[float | None]) -> float | None:
+    """The sum; None where a price is unknown."""
+    known = list(amounts)
+    return None if None in known else sum(filter(None, known))
 
 
 def sentence(broken: PrefixBreak) -> str:
