@@ -49,7 +49,7 @@ CALLS = 4
 PLAIN = {"transactions": 3, "reads": 1, "threads": 4, "tasks": 2, "encodings": 7}
 """To the end of everything that follows a reply. The transactions: the message and the beginning of
 the turn; its end; what follows."""
-ITERATION = {"transactions": 1, "threads": 2, "encodings": 9}
+ITERATION = {"transactions": 1, "threads": 2, "encodings": 10}
 """One response with one call of a tool that only reads."""
 NETWORK = {"transactions": 4, "reads": 1, "threads": 5, "tasks": 3, "encodings": 7}
 """As in the terminal, and the message is stored before anything else."""

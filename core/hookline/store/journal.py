@@ -218,7 +218,7 @@ class Journal:
         """Store a call's result, and the ``question`` it leaves open in the session, if any."""
         row = {"turn_id": turn_id, "call_id": result.call.id, "ok": int(result.ok)}
         row |= {"result": result.text, "seconds": result.seconds}
-        row["origins"] = dump(origins_to_json(result.origins)) if result.origins else "[]"
+        row["origins"] = dump(origins_to_json(result.origins))
         statements: list[Statement] = [("finish_step", row)]
         if question is not None:
             statements.append(("set_question", {"id": session_id, "question": question}))
