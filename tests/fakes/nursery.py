@@ -350,6 +350,7 @@ def become(request: dict[str, Any], files: list[int]) -> NoReturn:
     os.environ.clear()
     os.environ.update(request["env"])
     time.tzset()
+    tempfile.tempdir = None  # it was found with the server's environment
     os.chdir(request["folder"])
     _remake_streams()
     paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
