@@ -74,7 +74,7 @@ def load(home: Path, env: Mapping[str, str], flags: Mapping[str, object] = {}, t
             env[name] = env[name].strip()
         if fault := fault_of_secret(env[name], (name,)):
             faults[name, ""] = f"{place}: {name}: {fault}"
-    stopping = [*unread, *(faults[key] for key in faults if key[0] not in _LOCAL or len(key) == 1)]
+    stopping = [*dict.fromkeys(unread), *(faults[key] for key in faults if key[0] not in _LOCAL or len(key) == 1)]
 
     values = {name: value for name, value in document.values.items() if value is not None}
     plugins: Any = values.get("plugins", {})
