@@ -46,12 +46,12 @@ LINGER = 0.2
 TURNS = 5
 """Turns before the one that is counted: it has its title, its files are known."""
 CALLS = 4
-PLAIN = {"transactions": 3, "reads": 1, "threads": 4, "tasks": 2, "encodings": 7}
+PLAIN = {"transactions": 3, "reads": 1, "threads": 4, "tasks": 2, "encodings": 6}
 """To the end of everything that follows a reply. The transactions: the message and the beginning of
 the turn; its end; what follows."""
 ITERATION = {"transactions": 1, "threads": 2, "encodings": 10}
 """One response with one call of a tool that only reads."""
-NETWORK = {"transactions": 4, "reads": 1, "threads": 5, "tasks": 3, "encodings": 7}
+NETWORK = {"transactions": 4, "reads": 1, "threads": 5, "tasks": 3, "encodings": 6}
 """As in the terminal, and the message is stored before anything else."""
 
 

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
-from hookline_hookspecs import Block, ContextBlock, Delta, crash
+from hookline_hookspecs import Block, ContextBlock, Delta
 from hookline_hookspecs.errors import NetworkError, Overloaded, ProviderError
 from hookline_hookspecs.events import Failure, ModelRequest, ModelResponse, Question, ToolResult
 from hookline_hookspecs.messages import Message, TextBlock, ToolCall, ToolResultBlock
@@ -257,7 +257,7 @@ async def _complete(ctx: TurnContext) -> None:
     if outcome.stop != "error":
         reply = await engine.bus.pipeline("pre_reply", ctx, reply)
     outcome.reply, outcome.sent = reply.text, reply
-    crash.point("before-reply")
+    await turn.pass_point("before-reply")
     if outcome.question is not None:
         await set_question(engine.journal, state, outcome.question)
     row = {"id": turn.id, "session_id": state.record.id, "inbox_id": turn.inbox_id, "warm_until": state.warm_until}
