@@ -183,6 +183,7 @@ def test_a_chat_on_a_network_channel_rewinds_its_own_workspace(
     async def work() -> list[str]:
         answers = await talk(channel, ("c", "make it"), ("c", "/rewind"))
         hash_ = answers[1].splitlines()[1].split()[0]
+        desk.harness.answers[:] = ["Once"]
         await channel.say(f"/rewind {hash_}", chat="c")
         return [*answers, (await channel.replies(3))[-1].text]
 
