@@ -38,12 +38,8 @@ def choose_model(loaded: Loaded) -> ModelChoice:
     ready += [n for n in presets if n in sections and (sections[n].api_key or sections[n].base_url)]
     if ready:
         return ModelChoice(ready[0], presets[ready[0]].model)
-    listed = ", ".join(preset.key_env or preset.base_url_env for preset in presets.values())
-    raise NoModel(
-        f"No model is set up yet: run `hookline init`. Or set one of {listed} in the environment or in "
-        f"{loaded.path.parent / '.env'}, or `model: provider/model` in {loaded.path}. "
-        "To look around without a key: `hookline demo`."
-    )
+    key = next(iter(presets.values())).key_env
+    raise NoModel(f"No model is set up yet: run `hookline init` or set a key like {key}; `hookline demo` needs none.")
 
 
 def provider_settings(loaded: Loaded, provider: str) -> tuple[str, ProviderSettings]:

@@ -72,7 +72,7 @@ def _need_model(host: Host) -> None:
     except HooklineError as error:
         if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
             raise CommandError(str(error)) from None
-        _tell(f"hookline: {error}")
+        _tell(_between_words(f"hookline: {error}"))
         try:
             answer = input("Set up now? [Y/n] ").strip().casefold()
         except (EOFError, KeyboardInterrupt):
