@@ -333,6 +333,16 @@ def test_leaving_early_changes_nothing(terminal: Callable, home: Path, keys: str
 
 
 @pytest.mark.usefixtures("nothing_runs")
+def test_an_address_where_nothing_runs_is_told_before_the_model_is_asked_for(
+    terminal: Callable,
+) -> None:
+    init = terminal("init")
+    answer(init, ("7  another server", "7"), ("Its address", "127.0.0.1:9/v1"), ("API_KEY", ""))
+    screen = init.wait_for("The model's name")
+    assert "Nothing answers at http://127.0.0.1:9/v1: is the server running?" in screen
+
+
+@pytest.mark.usefixtures("nothing_runs")
 def test_a_wrong_number_is_asked_again(terminal: Callable) -> None:
     init = terminal("init")
     init.wait_for("Number")

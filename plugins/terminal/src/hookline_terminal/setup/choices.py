@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from . import dialogue
 from .present import Present
-from .servers import Offer, default_model, models_of
+from .servers import Offer, default_model, models_of, nothing_listens
 
 MOST_LISTED = 20
 """Models that are listed with numbers; of more, those that hold what is written."""
@@ -150,7 +150,11 @@ def ask_model(choice: Choice, present: Present) -> Choice:
         dialogue.tell("Asking for its models …")
         listed = models_of(offer.name, offer.address, choice.key(present))
         if not listed:
-            dialogue.tell("It does not say which models it has.")
+            dialogue.explain(
+                f"Nothing answers at {offer.address}: is the server running?"
+                if nothing_listens(offer.address)
+                else "It does not say which models it has."
+            )
     provider, _, now = (present.model or "").partition("/")
     first = choice.model or (now if provider == offer.name else "") or default_model(offer)
     if listed and first not in listed and provider != offer.name:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 import subprocess
 import sys
 import tomllib
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from tempfile import TemporaryDirectory
+from urllib.parse import urlsplit
 
 from hookline_hookspecs import HooklineError, Host
 from hookline_providerkit.servers import HERE_SECONDS, find_local, is_here, models_at
@@ -109,6 +111,19 @@ def models_of(name: str, address: str, key: str) -> tuple[str, ...]:
         headers = {"x-api-key": key, "anthropic-version": ANTHROPIC_VERSION}
         return models_at(address, headers, seconds, "v1/models?limit=1000") or ()
     return models_at(address, {"Authorization": f"Bearer {key or 'none'}"}, seconds) or ()
+
+
+def nothing_listens(address: str) -> bool:
+    """Whether ``address`` is on this machine and takes no connection; others are not tried."""
+    if not is_here(address):
+        return False
+    parts = urlsplit(address)
+    try:
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        socket.create_connection((parts.hostname or "", port), HERE_SECONDS).close()
+    except OSError:
+        return True
+    return False
 
 
 def default_model(offer: Offer) -> str:
