@@ -146,6 +146,17 @@ def test_colours_only_where_they_are_wanted(monkeypatch: pytest.MonkeyPatch) -> 
     assert said() == "words\n"
 
 
+def test_lines_end_between_words_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("COLUMNS", "24")
+    stream = Terminal()
+    Screen(stream).say("  the words of a long line\n\nand one more")
+    assert stream.getvalue() == "  the words of a long\n  line\n\nand one more\n"
+
+
 def test_an_encoding_without_the_letters_does_not_break_it() -> None:
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, encoding="ascii")

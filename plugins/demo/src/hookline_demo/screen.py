@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
+from textwrap import fill
 from typing import Literal, TextIO
 
 Style = Literal["plain", "bold", "dim", "good", "bad", "notice"]
@@ -26,9 +28,26 @@ class Screen:
         self._colours = wanted and stream.isatty()
 
     def say(self, text: str = "", style: Style = "plain") -> None:
-        """Write a line, or several."""
-        self.write(text, style)
+        """Write a line, or several; on a terminal they end between words."""
+        self.write(self._fitted(text) if self._stream.isatty() else text, style)
         self._put("\n")
+
+    def _fitted(self, text: str) -> str:
+        """The text in lines as wide as the terminal, each indented as the one it continues."""
+        width = max(20, shutil.get_terminal_size().columns)
+        lines = [
+            fill(
+                line,
+                width,
+                subsequent_indent=line[: len(line) - len(line.lstrip())],
+                break_long_words=False,
+                break_on_hyphens=False,
+                expand_tabs=False,
+                replace_whitespace=False,
+            )
+            for line in text.split("\n")
+        ]
+        return "\n".join(lines)
 
     def write(self, text: str, style: Style = "plain") -> None:
         """Write text without ending its line."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from ...cost import estimate
 from ...evidence import diff, failing_tests
 from ...hooks import at_work
@@ -63,8 +65,10 @@ def _show_cost(screen: Screen, record: Record) -> None:
 
 
 def _show_next(screen: Screen) -> None:
+    # `uv run` finds the command in an environment that the person's own shell does not search.
+    run = "uv run hookline" if "UV_RUN_RECURSION_DEPTH" in os.environ else "hookline"
     screen.say("Go on:", "bold")
-    screen.say("  set up a real model    hookline init")
+    screen.say(f"  set up a real model    {run} init")
     screen.say("  or with a variable     export ANTHROPIC_API_KEY=...  (or OPENAI_API_KEY)")
-    screen.say('  then                   hookline run "What is in this folder?"')
-    screen.say("  what is installed      hookline plugins list")
+    screen.say(f'  then                   {run} run "What is in this folder?"')
+    screen.say(f"  what is installed      {run} plugins list")
