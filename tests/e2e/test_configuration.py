@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import yaml
+from fakes.terminal import TerminalScreen
 
 from .machine import Machine
 
@@ -250,3 +252,14 @@ def test_help_shows_the_plugins_commands_and_leaves_the_other_plugins_alone(tmp_
     imported = {name.partition(".")[0] for name in lines}
     assert "hookline_memory" in imported
     assert not {"hookline_files", "hookline_shell", "hookline_web"} & imported
+
+
+def test_a_sentence_on_a_terminal_ends_its_lines_between_words(machine: Machine) -> None:
+    argv = [sys.executable, "-m", "hookline", "--home", str(machine.home), "config", "get", "modle"]
+    with TerminalScreen(
+        argv, env={**os.environ, **machine.env}, cwd=machine.home.parent, columns=40
+    ) as screen:
+        assert screen.end() == 2
+        shown = screen.text.split()
+    assert " ".join(shown).startswith("hookline: modle is not in the effective config;")
+    assert {"effective", "config;", "config", "show`", "prints", "all"} <= set(shown)

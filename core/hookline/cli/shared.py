@@ -7,6 +7,8 @@ import gc
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from importlib.metadata import entry_points
+from shutil import get_terminal_size
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from hookline_hookspecs import CommandError, HooklineError
@@ -27,9 +29,12 @@ unshown_config_errors: list[Exception] = []
 
 
 def err(text: str) -> None:
-    """Write a line to stderr, without secrets."""
-    text = redacted(text)
-    sys.stderr.write(text if text.endswith("\n") else text + "\n")
+    """Write a line to stderr, without secrets; on a terminal its lines end between words."""
+    text = redacted(text).rstrip("\n")
+    if sys.stderr.isatty():
+        width = max(20, get_terminal_size().columns)
+        text = "\n".join(fill(line, width, break_long_words=False, break_on_hyphens=False) for line in text.split("\n"))
+    sys.stderr.write(text + "\n")
     sys.stderr.flush()
 
 
