@@ -28,6 +28,10 @@ def test_help_lists_what_plugins_add(machine: Machine, whole: None) -> None:
         assert command in words
     for command in ("hooks", "prompt", "trace", "sessions", "demo", "init"):
         assert command in words
+    first = [words.index(name) for name in ("init", "chat", "run", "sessions", "config", "hooks")]
+    assert first == sorted(first)
+    [group] = [line for line in helped.out.splitlines() if line.startswith("  memory ")]
+    assert {"list,", "log,", "undo"} < set(group.split())
 
 
 def test_plugins_list_and_info(machine: Machine, whole: None) -> None:

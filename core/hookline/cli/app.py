@@ -24,7 +24,7 @@ MENDING = {"config": "configure", "doctor": "inspect", "init": "terminal", "plug
 """Commands that help with a wrong config, which cannot take away the plugins they come from."""
 
 app = typer.Typer(
-    help="A self-hosted agent runtime. Every command takes --home DIR (default ~/.hookline).",
+    help="A self-hosted agent runtime; alone, it opens a chat. Every command takes --home DIR (default ~/.hookline).",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,

@@ -25,6 +25,8 @@ Explain: TypeAlias = "Callable[[set[str]], None] | None"
 """Called with the names that a missing command may have: what is missing, and two words of it."""
 BACKGROUND_SECONDS = 60.0
 """How long to wait for background work after a command."""
+FIRST = ("init", "chat", "run", "sessions", "config", "plugins", "doctor", "demo")
+"""The commands that the help lists before the others."""
 STORE_CLOSED = "host.storage needs a command that is a coroutine: write `async def`, without asyncio.run, and await it"
 
 
@@ -47,13 +49,15 @@ class PluginCommands:
         self._owners: dict[str, str] = {}
         runtime.bus.signals.connect("plugin_failed", _warn)
         runtime.bus.gather("register_cli", lambda plugin: partial(self._add, plugin))
+        root.commands = {n: root.commands[n] for n in sorted(root.commands, key=lambda n: (*FIRST, n).index(n))}
 
     def _add(self, plugin: str, name: str, command: Any, *, help: str = "") -> None:  # noqa: A002
         *groups, last = words = str(name).split()
         parent = self._root
         for depth, word in enumerate(groups, 1):
             if word not in parent.commands:
-                parent.add_command(_empty_group(word), word)
+                group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="")
+                parent.add_command(typer.main.get_group(group), word)
                 self._owners[" ".join(groups[:depth])] = plugin
             parent = parent.commands[word]
             if not hasattr(parent, "commands"):
@@ -61,7 +65,9 @@ class PluginCommands:
         if last in parent.commands:
             owner = self._owners.get(" ".join(words)) or self._owners[" ".join(groups)]
             raise ValueError(f"`hookline {name}` belongs to {owner} already; rename one of them")
+        lists = groups and (parent.help or "") == ", ".join(parent.commands)  # a group of no plugin's own
         parent.add_command(self._runnable(plugin, words, _build(last, command, help)), last)
+        parent.help = ", ".join(parent.commands) if lists else parent.help
         self._owners[" ".join(words)] = plugin
 
     def _runnable(self, plugin: str, words: Sequence[str], command: Any) -> Any:
@@ -83,8 +89,7 @@ class PluginCommands:
         except HooklineError as error:
             stop(f"plugin {plugin}, `hookline {name}`: {error}", FAILED)
         except Exception as error:
-            from_click = type(error).__module__.partition(".")[0] in ("click", "typer")
-            if from_click or self._runtime.engine.strict:
+            if type(error).__module__.partition(".")[0] in ("click", "typer") or self._runtime.engine.strict:
                 raise
             log.error("plugin %s failed in `hookline %s`", plugin, name, exc_info=error)
             hint = "HOOKLINE_STRICT=1 shows the traceback"
@@ -102,8 +107,7 @@ class PluginCommands:
             await runtime.finish_background(BACKGROUND_SECONDS)
             return result
 
-        settings = {"model": options.get("model")}
-        return self._run(plugin, words, lambda: self._set_up(plugin, work, settings))
+        return self._run(plugin, words, lambda: self._set_up(plugin, work, {"model": options.get("model")}))
 
     def _open(self, plugin: str, work: Callable[..., Any], /, **settings: object) -> Any:
         """Implements ``OpenRuntime`` for a plugin."""
@@ -167,8 +171,7 @@ def _missing(error: Any) -> str:
 
 
 def _warn(event: PluginFailure, **_rest: Any) -> None:
-    reason = event.reason.removeprefix("ValueError: ")
-    err(f"hookline: warning: plugin {event.plugin}: {event.hook}: {reason}")
+    err(f"hookline: warning: plugin {event.plugin}: {event.hook}: {event.reason.removeprefix('ValueError: ')}")
 
 
 def _build(name: str, command: Any, help_: str) -> Any:
@@ -182,11 +185,6 @@ def _build(name: str, command: Any, help_: str) -> Any:
     else:
         raise ValueError(f"hookline {name} is {command!r}, which cannot be called")
     return typer.main.get_group(app).commands[name]
-
-
-def _empty_group(name: str) -> Any:
-    app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=f"Commands for {name}.")
-    return typer.main.get_group(app)
 
 
 def _registered(runtime: Runtime, plugin: str, words: Sequence[str]) -> Any:
