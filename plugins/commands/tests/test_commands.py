@@ -87,6 +87,17 @@ def test_help_lists_every_command_under_its_theme(harness: Make) -> None:
     assert "/new (/reset)   End this session and begin a new one." in themes["Conversation"]
 
 
+@pytest.mark.parametrize(
+    ("written", "near"), [("/rerty", "/retry"), ("/Clear", "/new"), ("/stp now", "/stop")]
+)
+def test_a_command_that_is_not_there_names_the_one_that_is_meant(
+    harness: Make, written: str, near: str
+) -> None:
+    h = harness(Commands)
+    name = written.split()[0].casefold()
+    assert h.send(written).text == f"There is no command {name}; did you mean {near}?"
+
+
 def test_help_is_plain_where_letters_differ_in_width() -> None:
     known = [Command("/new", "Begin anew.", lambda _ctx, _args: "", ("/reset",), theme="Talk")]
     assert listed(known, "telegram").split("\n")[:2] == ["Talk", "/new (/reset): Begin anew."]

@@ -23,7 +23,7 @@ from hookline_hookspecs import (
     hookimpl,
 )
 
-from .absent import lacking, told
+from .absent import lacking, mistaken, told
 
 __all__ = ["Commands"]
 
@@ -52,9 +52,10 @@ class Commands(Plugin):
 
     @hookimpl
     def on_message(self, ctx: Context, inbound: Inbound) -> Inbound | None:
-        """Answer a command whose plugin is not on with what is to be done about it."""
-        lacks = lacking(inbound.text.strip(), self._names())
-        return replace(inbound, text=f"/help {lacks}") if lacks else None
+        """Answer a command that is not there: what to do about its plugin, or what was meant."""
+        text, names = inbound.text.strip(), self._names()
+        absent = lacking(text, names) or mistaken(text, names)
+        return replace(inbound, text=f"/help {absent}") if absent else None
 
     def _names(self) -> set[str]:
         commands = self._conversations.commands()

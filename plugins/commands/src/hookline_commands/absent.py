@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from hookline_hookspecs import Host
 from hookline_hookspecs.inspection import Inspection
@@ -39,6 +39,16 @@ def lacking(text: str, known: Iterable[str]) -> str | None:
     """
     name = text.split(None, 1)[0].casefold() if text.startswith("/") else ""
     return name if name in OWNERS and name not in known else None
+
+
+def mistaken(text: str, known: Collection[str]) -> str | None:
+    """Return the command that a message begins with if it is none of ``known`` but means one."""
+    name = text.split(None, 1)[0].casefold() if text.startswith("/") else ""
+    if name in known or not name[1:].isalpha():
+        return None
+    from .listing import meant
+
+    return name if meant(name, known) else None
 
 
 async def told(host: Host, name: str) -> str:

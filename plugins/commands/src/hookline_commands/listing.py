@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from hookline_hookspecs import Command
 
@@ -16,6 +17,10 @@ THEMES = (
     "Help",
 )
 """The order of the standard themes; others follow by name."""
+USUAL = {"/clear": "/new", "/cost": "/usage", "/permissions": "/grants"}
+"""What other programs call a command, and its name here."""
+NEAR = 0.75
+"""How alike two names are of which one may be a slip of the other; 1 is the same."""
 NO_THEME = "Other"
 SCREENS = frozenset({"terminal"})
 """Channels whose letters are equally wide, so that columns can be aligned."""
@@ -40,7 +45,22 @@ def about(commands: Sequence[Command], asked: str) -> str:
     for one in commands:
         if name in (one.name.casefold(), *(alias.casefold() for alias in one.aliases)):
             return _told(one)
-    return f"There is no command {name}; /help shows all of them."
+    near = meant(name, names_of(commands))
+    return f"There is no command {name}; " + (
+        f"did you mean {near}?" if near else "/help shows all of them."
+    )
+
+
+def names_of(commands: Sequence[Command]) -> set[str]:
+    """Every name and alias, in lower case."""
+    return {name.casefold() for one in commands for name in (one.name, *one.aliases)}
+
+
+def meant(name: str, known: Collection[str]) -> str | None:
+    """The command that somebody means who writes ``name``, which is none of those ``known``."""
+    if (usual := USUAL.get(name)) in known:
+        return usual
+    return next(iter(difflib.get_close_matches(name, known, 1, NEAR)), None)
 
 
 def _told(one: Command) -> str:
