@@ -273,6 +273,17 @@ def test_the_beginning_of_an_id_is_enough_unless_it_means_several(
     assert len(data(h, "sessions", action="list")) == 2
 
 
+def test_the_list_of_sessions_fits_the_terminal(
+    harness: Make, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    h = harness(Inspect, model=["a"])
+    h.send("word " * 40, session="20260101-0a1b2c3d")
+    assert max(map(len, run(h, "sessions").splitlines())) > 80
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert max(map(len, run(h, "sessions").splitlines())) == 80
+
+
 def test_a_fresh_home_has_no_session(harness: Make, run: Run) -> None:
     assert run(harness(Inspect), "sessions", action="list") == "No session yet.\n"
 

@@ -70,7 +70,7 @@ class Commands:
 
     async def sessions(
         self,
-        action: Annotated[Action, typer.Argument(metavar="ACTION", help=ACTIONS)],
+        action: Annotated[Action, typer.Argument(metavar="ACTION", help=ACTIONS)] = "list",
         words: Annotated[
             list[str] | None,
             typer.Argument(

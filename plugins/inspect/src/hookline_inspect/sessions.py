@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json as jsonlib
+import shutil
+import sys
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,7 +23,8 @@ LISTED, FOUND = 50, 20
 """How many sessions and messages are shown where nobody says."""
 MARGIN = 20
 """How many times more messages are looked at than shown."""
-NAME_CHARS = 60
+NAME_CHARS, NAME_LEAST = 60, 12
+"""Characters of a title that are listed, and of one where the terminal is narrow."""
 CANDIDATES = 8
 """Sessions that are named where the beginning of an id means several."""
 SHOWN = 160
@@ -62,7 +65,8 @@ async def list_(host: Host, given: Given) -> None:
     if given.json:
         out_json([{field: row[field] for field in FIELDS} for row in rows])
         return
-    cells = [[row["id"], called(row), row["turns"], when(row["updated"])] for row in rows]
+    room = _room(max((len(row["id"]) for row in rows), default=0))
+    cells = [[row["id"], called(row, room), row["turns"], when(row["updated"])] for row in rows]
     out(table(["id", "title", "turns", "last used"], cells) if rows else "No session yet.")
 
 
@@ -152,10 +156,18 @@ async def the_session(host: Host, named: str) -> Mapping[str, Any]:
     return rows[0]
 
 
-def called(row: Mapping[str, Any]) -> str:
+def called(row: Mapping[str, Any], most: int = NAME_CHARS) -> str:
     """A session's title, else the first words that were said in it, on one line."""
     words = " ".join(str(row["title"] or row["first_words"] or "").split())
-    return words if len(words) <= NAME_CHARS else words[: NAME_CHARS - 1] + "…"
+    return words if len(words) <= most else words[: most - 1] + "…"
+
+
+def _room(id_chars: int) -> int:
+    """Characters for a title, so that a line of the list fits the terminal."""
+    if not sys.stdout.isatty():
+        return NAME_CHARS
+    others = id_chars + len("turns") + len("2026-01-01 09:30") + 3 * len("  ")
+    return min(NAME_CHARS, max(NAME_LEAST, shutil.get_terminal_size().columns - others))
 
 
 async def _messages(host: Host, session_id: str) -> list[dict[str, Any]]:
