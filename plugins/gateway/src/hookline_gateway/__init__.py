@@ -86,8 +86,8 @@ class Gateway(Plugin[GatewayConfig]):
         """``hookline gateway`` and ``hookline health``."""
         from .health import health_on
 
-        register("gateway", self.gateway, help="Run every channel that is on until a signal.")
-        told = "Whether the gateway of this home lives: exit code 0 if it does, else 1."
+        register("gateway", self.gateway, help="Serve every channel that is on until stopped.")
+        told = "Whether the gateway runs: exit code 0 if it does, else 1."
         register("health", health_on(self.host.home), help=told)
 
     @hookimpl

@@ -47,7 +47,7 @@ class Insights(Plugin[InsightsConfig]):
 
         help_ = "What was used over the last days: tokens, cost, tools, skills."
         register("insights", Cli(self._reporter).insights, help=help_)
-        help_ = "What models cost, and since when it is known; update takes a list of prices."
+        help_ = "What models cost, and since when; update takes a new list."
         register("prices", PricesCli(self._prices, self.host).prices, help=help_)
 
     @hookimpl

@@ -44,7 +44,7 @@ class PricesCli:
         source: _Source = None,
         json: Annotated[bool, typer.Option("--json", help="JSON, of list.")] = False,
     ) -> None:
-        """What models cost, and since when it is known; update takes a list of prices."""
+        """What models cost, and since when; update takes a new list."""
         if action == "list" and source is None:
             self._list(json)
         elif action == "update" and source is not None:

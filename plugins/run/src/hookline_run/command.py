@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from .turn import Request
 
 
+PROMPT = "What to do; - reads it from stdin."
+MODE = "How freely it acts, for the session: ask, auto, plan or yolo."
+
+
 def _option(told: str, *names: str) -> Any:
     return typer.Option(*names, help=told)
 
@@ -28,19 +32,22 @@ def run_on(host: Host) -> Callable[..., None]:
 
     def run(
         ctx: typer.Context,
-        prompt: Annotated[str, typer.Argument(help="What to do; - reads it from stdin.")],
+        prompt: Annotated[str, typer.Argument(metavar="PROMPT", help=PROMPT)],
         session: Annotated[str | None, _option("Continue or create this session.")] = None,
         model: Annotated[str | None, _option("provider/model for this turn.")] = None,
-        mode: Annotated[str | None, _option("ask, auto, plan or yolo, for the session.")] = None,
+        mode: Annotated[str | None, _option(MODE)] = None,
         yes: Annotated[bool, _option("Grant what is asked, never Deny.", "--yes")] = False,
-        no_input: Annotated[bool, _option("Ask nobody.", "--no-input")] = False,
-        image: Annotated[list[Path] | None, _option("Attach a picture.")] = None,
+        no_input: Annotated[bool, _option("Ask nobody; refuse instead.", "--no-input")] = False,
+        image: Annotated[list[Path] | None, _option("Attach a picture; may be repeated.")] = None,
         system: Annotated[str | None, _option("System text for this turn only.")] = None,
         json: Annotated[bool, _option("Events, one JSON object a line.", "--json")] = False,
         no_wait: Annotated[bool, _option("Leave reviews for later.", "--no-wait")] = False,
         trace: Annotated[bool, _option("Record it for hookline trace.", "--trace")] = False,
     ) -> None:
-        """Run one turn and print the answer."""
+        """Run one turn and print the answer.
+
+        What comes through a pipe goes with the prompt, as in: git diff | hookline run review
+        """
         from .pictures import attachment
         from .turn import Request
 

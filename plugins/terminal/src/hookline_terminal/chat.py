@@ -33,6 +33,7 @@ _GENERATED = re.compile(r"\d{8}-[0-9a-f]{8}")
 USAGE, INTERRUPTED = 2, 130
 """Exit codes (CONTRACT, Command line)."""
 SESSION = "Continue or create this session."
+MODE = "How freely it acts: ask, auto, plan or yolo; Shift-Tab changes it."
 CONTINUE = "Go on with the session last used in this folder."
 RESUME = "Go back to session ID, or choose one from a list."
 RESUMED_ID = "With --resume: the session, or the beginning of its id."
@@ -50,7 +51,7 @@ def chat_on(host: Host) -> Callable[..., None]:
         continue_: Annotated[bool, typer.Option("--continue", "-c", help=CONTINUE)] = False,
         resume: Annotated[bool, typer.Option("--resume", "-r", help=RESUME)] = False,
         model: Annotated[str | None, typer.Option(help="provider/model.")] = None,
-        mode: Annotated[str | None, typer.Option(help="ask, auto, plan or yolo.")] = None,
+        mode: Annotated[str | None, typer.Option(help=MODE)] = None,
     ) -> None:
         """Talk in the terminal."""
         _check_options(session, continue_, resume, resumed)

@@ -12,7 +12,9 @@ import typer
 from hookline_hookspecs import CommandError, Configuration, Host
 
 Shell = Literal["bash", "zsh", "fish"]
-HELP = """Print what completes commands, options, sessions, plugins, keys and models on Tab.
+HELP = """Print what completes command lines in your shell.
+
+Tab then offers commands, options, sessions, plugins, keys and models.
 
 \b
 Install it with the line of your shell, then start a new one:

@@ -87,7 +87,10 @@ def ask_channels(found: list[ChannelPlugin], present: Present) -> dict[str, Answ
     """Let channels be added, or what is set of them be changed; the answers by plugin."""
     wanted: dict[str, Answers] = {}
     if not found:
-        dialogue.tell("No other channel is installed; `hookline plugins install` brings one.")
+        dialogue.explain(
+            "It can be talked to here; a plugin such as telegram brings another channel: "
+            "`hookline plugins enable telegram`."
+        )
         return wanted
     while True:
         options = ["nothing more"]
