@@ -165,11 +165,35 @@ def test_of_several_errors_one_is_mended_after_the_other(process: Line, path: Pa
     assert path.read_text() == "trace: true\n"
 
 
-def test_an_unknown_key_is_written_with_a_warning(line: Line, path: Path) -> None:
-    warning = line("config", "set", "max_iteration", "5").stderr
-    assert warning.startswith("hookline: warning: ")
-    assert "did you mean max_iterations?" in warning
-    assert "max_iteration: 5" in path.read_text()
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("max_iteration", "5", "max_iteration: unknown key; did you mean max_iterations?"),
+        ("modle.x", "5", "modle: unknown key; did you mean model?"),
+        ("frobnicate", "5", "frobnicate: unknown key; `hookline config schema` shows those there"),
+        ("memory", "{on: 1}", "`plugins.memory`"),
+        ("session.idle_hour", "5", "session.idle_hour: unknown key; did you mean session.idle_"),
+        ("session", "{idle_hour: 5}", "session.idle_hour: unknown key; did you mean session.idle_"),
+        ("plugins.memory.notes_max_char", "3000", "did you mean plugins.memory.notes_max_chars?"),
+    ],
+)
+def test_an_unknown_key_is_refused(
+    line: Line, path: Path, key: str, value: str, words: str
+) -> None:
+    done = line("config", "set", key, value)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert words in done.stderr
+    assert path.read_text() == WRITTEN
+
+
+def test_an_unknown_key_that_is_like_no_other_is_written_with_a_warning(
+    line: Line, path: Path
+) -> None:
+    path.write_text("modle: a/b\n")  # what is there already stops nothing
+    done = line("config", "set", "session.zzz", "5")
+    assert (done.exit_code, "session.zzz: unknown key" in done.stderr) == (0, True)
+    assert line("config", "set", "plugins.not-here-yet.room", "5").exit_code == 0
+    assert "zzz: 5" in path.read_text()
 
 
 def test_what_switches_a_plugin_off_is_written_with_a_warning(line: Line, path: Path) -> None:

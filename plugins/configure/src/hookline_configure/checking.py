@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -14,6 +15,7 @@ _TOP_KEY = re.compile(r"[^\s#]")
 _SECTIONS = ("plugins:", "providers:")
 """Sections whose errors keep nothing else from loading."""
 _LINE = re.compile(r"^(.*?):\d+: ")
+_UNKNOWN_KEY = re.compile(r": (?P<key>[^\s:]+): unknown key(?:; did you mean (?P<near>[^\s?]+)\?)?")
 
 
 def every_problem(core: Configuration, path: Path) -> tuple[list[str], list[str]]:
@@ -53,6 +55,30 @@ def _stopping(core: Configuration, text: str) -> list[str]:
     return []
 
 
+def unknown_key(core: Configuration, text: str, key: tuple[str, ...]) -> str | None:
+    """Why ``text`` with a new value at ``key`` must not be written: an unknown key, most likely a
+    misspelt one. None if there is no such key.
+
+    Below the top level a key that is like no other is let through: a newer Hookline may know it.
+    """
+    try:
+        warnings = core.check(text)[1]
+    except HooklineError as error:
+        warnings = str(error).split("\n")
+    dotted = ".".join(key)
+    for found in filter(None, map(_UNKNOWN_KEY.search, warnings)):
+        wrong, near = found["key"], found["near"]
+        if near and (f"{wrong}.".startswith(f"{dotted}.") or wrong == key[0]):
+            section = wrong.rpartition(".")[0]
+            return f"{wrong}: unknown key; did you mean {f'{section}.' * bool(section)}{near}?"
+        if wrong == key[0]:
+            told = f"{wrong}: unknown key; `hookline config schema` shows those there are"
+            if entry_points(group="hookline.plugins", name=wrong):
+                return f"{told}; the plugin's settings are below `plugins.{wrong}`."
+            return f"{told}; a plugin's settings are below `plugins.NAME`."
+    return None
+
+
 def wrong_setting(core: Configuration, text: str, key: tuple[str, ...]) -> str | None:
     """Why the plugin would refuse the setting at ``key`` in ``text``; None where it does not.
 
@@ -64,6 +90,10 @@ def wrong_setting(core: Configuration, text: str, key: tuple[str, ...]) -> str |
         settings = core.effective(text)["plugins"].get(key[1])
         (point,) = entry_points(group="hookline.plugins", name=key[1])
         model: type[BaseModel] = point.load().config_class
+        known = [field.alias or name for name, field in model.model_fields.items()]
+        near = difflib.get_close_matches(key[2], known, 1)
+        if key[2] not in (*known, "enabled") and near:
+            return f"{'.'.join(key)}: unknown key; did you mean plugins.{key[1]}.{near[0]}?"
         model.model_validate(settings if isinstance(settings, dict) else {})
     except ValidationError as error:
         for fault in error.errors(include_url=False, include_context=False, include_input=False):

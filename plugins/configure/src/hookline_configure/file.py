@@ -14,7 +14,7 @@ from typing import Any
 
 from hookline_hookspecs import CommandError, Configuration, HooklineError, Host
 
-from .checking import new_problems, wrong_setting
+from .checking import new_problems, unknown_key, wrong_setting
 
 LARGEST = 1_000_000
 """Bytes of config.yaml; core reads no larger one."""
@@ -80,6 +80,8 @@ class ConfigFile:
         edited = before + self._dumped(tree)
         self._refuse_lost_comments(key, text, edited)
         if (refused := wrong_setting(self._core, edited, parts)) is not None:
+            raise CommandError(refused)
+        if (refused := unknown_key(self._core, edited, parts)) is not None:
             raise CommandError(refused)
         return self._save(text, edited)
 
