@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import sys
 import threading
+from collections.abc import Iterator
 from contextlib import AsyncExitStack
+from types import ModuleType
 
 import pytest
 from hookline_providerkit import Pools
@@ -97,3 +101,46 @@ async def test_what_the_maker_raises_is_raised_each_time() -> None:
     make.fault = None
     async with pools.client() as client:
         assert client is make.made[0]
+
+
+@pytest.fixture
+def thawed() -> Iterator[None]:
+    """What the process has frozen is collected again after the test."""
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("thawed")
+async def test_an_sdk_is_imported_without_the_garbage_collector(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    collecting: list[bool] = []
+
+    class Importing(Factory):
+        def __call__(self) -> Client:
+            collecting.append(gc.isenabled())
+            monkeypatch.setitem(sys.modules, "an_sdk", ModuleType("an_sdk"))
+            return super().__call__()
+
+    frozen = gc.get_freeze_count()
+    async with Pools(Importing()).client():
+        pass
+    assert collecting == [False]
+    assert gc.isenabled()
+    assert gc.get_freeze_count() > frozen
+
+
+async def test_a_client_without_an_import_freezes_nothing() -> None:
+    async with Pools(Factory()).client():  # imports what the first of a process needs
+        pass
+    frozen = gc.get_freeze_count()
+    async with Pools(Factory()).client():
+        pass
+    assert gc.get_freeze_count() == frozen
+
+
+async def test_the_garbage_collector_is_on_again_when_no_client_was_made() -> None:
+    with pytest.raises(ValueError, match="no key"):
+        async with Pools(Factory(ValueError("no key"))).client():
+            pass
+    assert gc.isenabled()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import sys
 import threading
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -69,4 +71,23 @@ class Pools(Generic[ClientT]):
         """Add a pool, unless another request has added one since there were ``known``."""
         with self._making:
             if len(self._pools) == known:
-                self._pools.append(_Pool(self._make()))
+                with _importing():
+                    self._pools.append(_Pool(self._make()))
+
+
+@contextmanager
+def _importing() -> Iterator[None]:
+    """Keep the garbage collector off while an SDK is imported, and from what the import has made.
+
+    An SDK is a hundred thousand objects that stay until the process ends. Looking for garbage among
+    them, during the import and when the process ends, takes half as long as the import.
+    """
+    collecting, modules = gc.isenabled(), len(sys.modules)
+    gc.disable()
+    try:
+        yield
+        if len(sys.modules) > modules:
+            gc.freeze()
+    finally:
+        if collecting:
+            gc.enable()
