@@ -40,6 +40,9 @@ def pytest_configure(config: pytest.Config) -> None:
     # Each contract looks at what an import brings, in an interpreter that begins with next to
     # nothing: a fork of one is as good, and starts at once.
     fresh.subprocess = SimpleNamespace(run=nursery.run_bare)  # type: ignore[attr-defined]
+    # Each start of Hookline reads what is installed and its queries; most tests start it once.
+    nursery.keep_entry_points()
+    nursery.keep_queries()
 
 
 @pytest.hookimpl(tryfirst=True)

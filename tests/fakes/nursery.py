@@ -55,6 +55,8 @@ FIRST_RUNS = (
     "config list",
 )
 """What is run once in a fork, to learn which modules and patterns a run needs beside those."""
+QUERIES: dict[str, Any] = {}
+"""What ``aiosql`` has read from files so far, by file, its state and the reader."""
 READ_AT_IMPORT = ("hookline.clock", "hookline_hookspecs.crash")
 """What reads its environment when it is imported, and is imported again in each process."""
 HOOKLINE = [sys.executable, "-m", "hookline"]
@@ -245,13 +247,14 @@ def _import_everything() -> None:
         for point in entry_points(group=group):
             with contextlib.suppress(Exception):
                 point.load()
-    _keep_entry_points()
+    keep_entry_points()
+    keep_queries()
     _learn()
     inspect.getmodule(serve.__code__)  # lists all modules, as pydantic will for each of its models
 
 
-def _keep_entry_points() -> None:
-    """Read those of what is installed here once; a run reads what its ``PYTHONPATH`` adds."""
+def keep_entry_points() -> None:
+    """Read those of what is installed here once; what a path adds later is read as it is."""
     here = {str(dist._path): dist.entry_points for dist in distributions()}  # type: ignore[attr-defined]
     read: Any = PathDistribution.entry_points
 
@@ -262,8 +265,25 @@ def _keep_entry_points() -> None:
     PathDistribution.entry_points = property(points)  # type: ignore[assignment]
 
 
+def keep_queries() -> None:
+    """Parse each file of queries once, and again when it has changed."""
+    from aiosql.query_loader import QueryLoader
+
+    parse: Any = QueryLoader.load_query_data_from_file
+
+    def load(loader: Any, path: Path, ns_parts: Any = (), encoding: Any = None) -> Any:
+        options = {**vars(loader), "_driver_adapter": type(loader._driver_adapter)}
+        seen = path.stat()
+        key = repr((path, seen.st_mtime_ns, seen.st_size, options, ns_parts, encoding))
+        if key not in QUERIES:
+            QUERIES[key] = parse(loader, path, [*ns_parts], encoding)
+        return [*QUERIES[key]]
+
+    QueryLoader.load_query_data_from_file = load  # type: ignore[method-assign]
+
+
 def _learn() -> None:
-    """Import the modules and compile the patterns that the first runs come to need."""
+    """Import the modules, compile the patterns and parse the queries that the first runs need."""
     re._MAXCACHE = 10_000  # type: ignore[attr-defined]
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as learnt:
         child = os.fork()
@@ -271,7 +291,8 @@ def _learn() -> None:
             _tell_of_first_runs(Path(folder), learnt)
         os.waitpid(child, 0)
         learnt.seek(0)
-        modules, patterns = pickle.load(learnt)
+        modules, patterns, queries = pickle.load(learnt)
+    QUERIES.update(queries)
     for name in modules:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
@@ -280,7 +301,7 @@ def _learn() -> None:
 
 
 def _tell_of_first_runs(folder: Path, learnt: IO[bytes]) -> NoReturn:
-    """Write the names of all modules, and all patterns; does not return."""
+    """Write the names of all modules, all patterns and all queries; does not return."""
     try:
         nowhere = os.open(os.devnull, os.O_RDWR)
         for number in range(STREAMS):
@@ -297,7 +318,7 @@ def _tell_of_first_runs(folder: Path, learnt: IO[bytes]) -> NoReturn:
             with contextlib.suppress(BaseException):
                 runpy.run_module("hookline", run_name="__main__", alter_sys=True)
         patterns = [(pattern, flags) for _, pattern, flags in re._cache]  # type: ignore[attr-defined]
-        pickle.dump(([*sys.modules], patterns), learnt)
+        pickle.dump(([*sys.modules], patterns, QUERIES), learnt)
         learnt.flush()
     finally:
         os._exit(0)
