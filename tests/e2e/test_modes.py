@@ -36,7 +36,7 @@ def test_a_mode_is_kept_with_its_session(machine: Machine) -> None:
     assert text.startswith("Denied: plan mode: ")
     assert told(machine, "touch made", "--session", "s").startswith("Denied: plan mode: ")
     assert told(machine, "touch made", "--session", "s", "--mode", "ask").startswith(
-        "Denied: ask mode: "
+        "Denied: it may change something, so it needs a yes (mode ask)"
     )
     assert not (machine.workspace / "made").exists()
     assert machine.run("run", "go", "--mode", "fast").code == 2

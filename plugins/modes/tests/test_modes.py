@@ -81,7 +81,9 @@ def test_ask_puts_every_change_before_a_person_as_a_diff(harness: MakeHarness) -
     assert h.send("/mode ask").text.startswith("Mode ask: ")
     looked, written, refused = results(h)
     assert (looked, written) == ("a page", "written")
-    assert refused.startswith("Denied: ask mode: unknown may change something; the person did not")
+    assert refused.startswith(
+        "Denied: it may change something, so it needs a yes (mode ask); the person did"
+    )
     assert [question.choices for question in h.questions] == [
         ("Once", "This session", "Always", "Deny")
     ] * 2
@@ -93,7 +95,7 @@ def test_ask_with_nobody_there_denies(harness: MakeHarness) -> None:
         SessionModes, Hands, config={"modes": {"default": "ask"}}, model=[calls("write"), "done"]
     )
     (text,) = results(h, approve="no")
-    assert text.startswith("Denied: ask mode: ")
+    assert text.startswith("Denied: it may change something, so it needs a yes (mode ask)")
     assert "nobody is there to approve it" in text
 
 
@@ -136,13 +138,17 @@ def test_the_words_of_the_choice_are_a_message_outside_of_plan_mode(harness: Mak
     assert h.send("Accept the plan").text == "Which plan?"
 
 
-@pytest.mark.parametrize("mode", ["ask", "plan"])
-def test_a_sub_agent_shares_the_mode_even_as_it_changes(harness: MakeHarness, mode: str) -> None:
+@pytest.mark.parametrize(
+    ("mode", "reason"), [("ask", "it may change something"), ("plan", "plan mode: ")]
+)
+def test_a_sub_agent_shares_the_mode_even_as_it_changes(
+    harness: MakeHarness, mode: str, reason: str
+) -> None:
     model = [calls("hand_over"), calls("write"), "report", "done"]
     h = harness(SessionModes, Hands, Delegating, model=model, answers=["Deny"])
     h.send(f"/mode {mode}")
     (text,) = results(h)
-    assert text.startswith(f"Denied: {mode} mode: ")
+    assert text.startswith(f"Denied: {reason}")
     assert bool(h.questions) == (mode == "ask")
 
 

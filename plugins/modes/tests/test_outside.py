@@ -146,7 +146,9 @@ def test_ask_and_plan_are_as_strict_as_before(harness: MakeHarness, other: Path)
     h.plugin(Saving).held = ("old.txt",)
     arguments = {"path": str(other / "old.txt"), "content": "new"}
     h.send("/mode ask")
-    assert act(h, "write", **arguments).startswith("Denied: ask mode: ")
+    assert act(h, "write", **arguments).startswith(
+        "Denied: it may change something, so it needs a yes (mode ask)"
+    )
     h.send("/mode plan")
     assert act(h, "write", **arguments).startswith("Denied: plan mode: ")
 

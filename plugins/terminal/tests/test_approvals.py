@@ -51,6 +51,22 @@ def test_keys_decide(terminal: Callable, script: Script, keys: str, choice: str,
     chat.wait_for(end)
 
 
+def test_the_choices_say_what_they_cover_and_enter_alone_what_is_missing(
+    terminal: Callable, script: Script
+) -> None:
+    chat = terminal("chat", "--model", script(launch()))
+    chat.wait_for(PROMPT)
+    chat.type("go\r")
+    chat.wait_for("2. This session  exactly this again, until the session ends")
+    chat.wait_for("3. Always        exactly this again, in this folder, from now on")
+    chat.wait_for(KEYS)
+    chat.type("\r")
+    chat.wait_for("Type a number or use the arrows, then Enter.")
+    chat.wait_for(KEYS)
+    chat.type("\x1b")
+    chat.wait_for("It stayed.")
+
+
 def test_the_command_is_shown_to_its_last_character(terminal: Callable, script: Script) -> None:
     target = "".join(f"<{n:04}>" for n in range(2000)) + "THE-END"
     chat = terminal("chat", "--model", script(launch(target)))

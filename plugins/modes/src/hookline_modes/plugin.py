@@ -42,7 +42,7 @@ from .switching import (
     require_sandbox,
 )
 
-ASKED = "ask mode: {0} may change something"
+ASKED = "it may change something, so it needs a yes (mode ask)"
 LASTING = frozenset({"learn", "schedule", "send", "network", "unknown"})
 """Effects that leave the machine or outlive the session, or may."""
 TERMINAL = "terminal"
@@ -148,7 +148,7 @@ class SessionModes(Plugin[ModesConfig]):
         mode = await self._mode(ctx)
         if mode == "plan":
             return telling.denied(call)
-        reason = ASKED.format(call.name) if mode == "ask" else await outside.question(ctx, call)
+        reason = ASKED if mode == "ask" else await outside.question(ctx, call)
         if not reason:
             return None
         from .preview import preview

@@ -62,6 +62,8 @@ class Chooser:
         """When :meth:`wake` is to be called; None if only a key changes anything."""
         self.picked: int | None = None
         """The place of the choice that Enter takes."""
+        self.is_enter_lost = False
+        """Whether Enter was pressed last, and nothing was picked."""
         self.written = ""
         self.is_over = False
         self.answer: str | None = None
@@ -102,6 +104,7 @@ class Chooser:
 
     def press(self, key: str, text: str, now: float) -> None:
         """Take a key: its name as in prompt_toolkit, and the text that it stands for."""
+        self.is_enter_lost = False
         if key == "c-c":
             self.refuse()
         elif self.phase is Phase.WRITING:
@@ -148,7 +151,8 @@ class Chooser:
         elif key == _ERASE:
             self.picked, self._number, self._pressed = None, "", ""
         elif key in _ENTER:
-            self._keep("", "", now)  # nothing is picked; an empty line is no message
+            self._keep("", "", now)  # an empty line is no message
+            self.is_enter_lost = True
         elif edited("", key, text):
             if self.own_words and not self.kept:
                 self.phase, self.written = Phase.WRITING, edited(self._pressed, key, text)

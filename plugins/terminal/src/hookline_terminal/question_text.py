@@ -25,6 +25,14 @@ _MARKED = re.compile("⟦[^⟦⟧]*⟧")
 BAR = "  │ "
 """Begins each line of a preview."""
 HOW = "A number or ↑ ↓, then Enter. Esc"
+LOST = "Type a number or use the arrows, then Enter."
+"""For somebody who pressed Enter before anything was picked."""
+COVERS = {
+    "Once": "only this time",
+    "This session": "exactly this again, until the session ends",
+    "Always": "exactly this again, in this folder, from now on",
+}
+"""What each answer to an approval covers: plugin ``approvals`` grants one call as it is."""
 OWN = "A number or ↑ ↓, then Enter; or write your own answer. Esc leaves it."
 MOST_KEPT = 100
 """Characters shown of what was typed for the next message."""
@@ -76,6 +84,8 @@ def below(chooser: Chooser, choices: Sequence[str], width: int = 80) -> StyleAnd
         hint = [] if chooser.can_deny else [(_GREY, "\nEnter sends it. Esc leaves it.")]
         return [*line, ("[SetCursorPosition]", ""), *hint]
     if chooser.phase is Phase.WAITING:
+        if chooser.is_enter_lost and not kept:
+            return [("bold", f"  {LOST}")]
         why = "\nKept for your next message. To answer, stop typing." if kept else "  …"
         return [*_line(kept), ("[SetCursorPosition]", ""), (_GREY, why)]
     shown: StyleAndTextTuples = []
@@ -88,12 +98,30 @@ def below(chooser: Chooser, choices: Sequence[str], width: int = 80) -> StyleAnd
         style = "reverse bold" if is_picked else "bold"
         shown.append(("bold", "❯ " if is_picked else "  "))
         folded = fitted(literal(choice), width - len(indent)).rstrip().replace("\n", f"\n{indent}")
-        shown += [(style, f"{place + 1:>{digits}}. {folded}"), ("", "\n")]
-    shown.append((_GREY, fitted(_how(chooser), width).rstrip()))
+        shown.append((style, f"{place + 1:>{digits}}. {folded}"))
+        shown += [*_covered(chooser, choice, choices, width), ("", "\n")]
+    style = "bold" if chooser.is_enter_lost else _GREY
+    shown.append((style, fitted(_how(chooser), width).rstrip()))
     return [*shown, ("", "\n"), *_line(kept), (_GREY, " (kept)")] if kept else shown
 
 
+def _covered(
+    chooser: Chooser, choice: str, choices: Sequence[str], width: int
+) -> StyleAndTextTuples:
+    """What a choice covers, beside it; below it where the screen is narrow."""
+    if not chooser.can_deny or "Always" not in choices or choice not in COVERS:
+        return []
+    beside = " " * (max(map(len, COVERS)) - len(choice) + 2)
+    told = COVERS[choice]
+    if len("  1. ") + len(choice) + len(beside) + len(told) < width:
+        return [(_GREY, beside + told)]
+    indent = " " * 5
+    return [(_GREY, f"\n{indent}" + fitted(told, width - 5).rstrip().replace("\n", f"\n{indent}"))]
+
+
 def _how(chooser: Chooser) -> str:
+    if chooser.is_enter_lost:
+        return LOST
     if chooser.own_words:
         return OWN
     return f"{HOW} denies, Tab denies and says why." if chooser.can_deny else f"{HOW} leaves it."
