@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from hookline_hookspecs import (
     tool,
 )
 from hookline_hookspecs.plugin import NoConfig
-from hookline_inspect import Inspect
+from hookline_inspect import Inspect, listing, output, plugin_info
 from pydantic import BaseModel, Field, SecretStr
 
 Make = Callable[..., Any]
@@ -87,8 +88,45 @@ def test_doctor_runs_every_check_and_fails_if_one_does(harness: Make) -> None:
     ]
     assert done.exit_code == 1
     lines = h.cli("doctor").stdout.splitlines()
-    assert "ok   checked: hinted: unset → set it" in lines
+    assert "ok   checked: hinted: unset (optional: set it)" in lines
     assert "FAIL checked: raises: the check failed: list index out of range → see the log" in lines
+    assert "to mend; how stands behind each →." in lines[-1]
+
+
+@pytest.mark.parametrize("command", ["doctor --offline", "plugins list"])
+def test_on_a_terminal_no_line_is_wider_than_it(
+    harness: Make, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    class Wordy(Plugin[NoConfig]):
+        @hookimpl
+        def register_checks(self, register: Callable[[Check], None]) -> None:
+            register(Check("wordy", lambda: CheckResult(True, "word " * 60)))
+
+    for module in (output, plugin_info):
+        monkeypatch.setattr(module, "columns", lambda: 60)
+    lines = harness(Inspect, Wordy).cli(command).stdout.splitlines()
+    assert [line for line in lines if len(line) > 60 and " " in line.strip()] == []
+    assert len(lines) > 5
+
+
+# plugins list
+
+
+def test_plugins_are_listed_with_what_they_do(
+    harness: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = listing.distribution
+
+    def distribution(name: str) -> Any:
+        if name == "hookline-telegram":
+            raise PackageNotFoundError(name)
+        return real(name)
+
+    monkeypatch.setattr(listing, "distribution", distribution)
+    lines = harness(Inspect, Notes).cli("plugins list").stdout.splitlines()
+    (row,) = [line for line in lines if line.startswith("titles ")]
+    assert row.split(maxsplit=2)[1:] == ["off", "names a conversation after the second message."]
+    assert lines[-1] == "Not installed: telegram. `hookline plugins enable NAME` brings one."
 
 
 # hooks

@@ -13,7 +13,7 @@ from hookline_secretfilter import redacted
 
 from .checks import FILES
 from .mending import mend
-from .output import FAILED, out, out_json
+from .output import FAILED, folded, out, out_json
 
 Row = dict[str, Any]
 EDIT = "hookline config edit, or hookline init"
@@ -35,14 +35,26 @@ def show(ctx: typer.Context, host: Host, json: bool, offline: bool, fix: bool) -
     else:
         for row in rows:
             _print(row)
+        _conclude(sum(not row["ok"] for row in rows), fix)
     if not all(row["ok"] for row in rows):
         raise SystemExit(FAILED)
 
 
 def _print(row: Row) -> None:
-    fix = f" → {row['fix']}" if row["fix"] else ""
+    told = f" → {row['fix']}" if not row["ok"] else f" (optional: {row['fix'].rstrip('.')})"
     mark = "ok  " if row["ok"] else "FAIL"
-    out(f"{mark} {row['plugin']}: {row['name']}: {row['detail']}{fix}")
+    line = f"{mark} {row['plugin']}: {row['name']}: {row['detail']}{told if row['fix'] else ''}"
+    out(folded(line, len(mark) + 1))
+
+
+def _conclude(failing: int, fixed: bool) -> None:
+    """The last line: how many checks fail."""
+    if not failing:
+        out("All fine.")
+        return
+    told = "1 thing to mend" if failing == 1 else f"{failing} things to mend"
+    by_itself = "" if fixed else " What is safe to mend by itself: hookline doctor --fix"
+    out(folded(f"{told}; how stands behind each →.{by_itself}"))
 
 
 async def _checked(host: Host, *, offline: bool) -> list[Row]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
+import re
+from importlib.metadata import PackageNotFoundError, distribution, entry_points, metadata
 from typing import Any
 
 from hookline_hookspecs import Host
@@ -10,11 +11,13 @@ from hookline_hookspecs import Host
 from .failures import add_failures
 from .service import inspection
 
+_OWN = re.compile(r"hookline-([a-z0-9-]+)")
+
 
 async def every_plugin(host: Host) -> list[dict[str, Any]]:
     """The plugins that are installed or that config names, those of core in call order.
 
-    Each has ``name dist version kind state reason hooks errors`` and, if core knows it,
+    Each has ``name dist version summary kind state reason hooks errors`` and, if core knows it,
     ``warnings``.
     """
     known = {row["name"]: row for row in await inspection(host).plugins()}
@@ -36,9 +39,32 @@ def installed() -> list[dict[str, Any]]:
     ]
 
 
+def not_installed() -> list[str]:
+    """The names of Hookline's own plugins, those of its extras, that are not installed."""
+    try:
+        needed = metadata("hookline").get_all("Requires-Dist") or []
+    except PackageNotFoundError:
+        return []
+    names = {match[1] for text in needed if (match := _OWN.match(text))}
+    return sorted(name for name in names if not _is_there(f"hookline-{name}"))
+
+
+def _is_there(dist: str) -> bool:
+    try:
+        distribution(dist)
+    except PackageNotFoundError:
+        return False
+    return True
+
+
 def _package(name: str, dist: Any) -> dict[str, Any]:
     meta = dist.metadata if dist else {}  # each look at it parses the file again
-    return {"name": name, "dist": meta.get("Name"), "version": meta.get("Version")}
+    return {
+        "name": name,
+        "dist": meta.get("Name"),
+        "version": meta.get("Version"),
+        "summary": meta.get("Summary"),
+    }
 
 
 def _off() -> dict[str, Any]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import sys
+import textwrap
 from collections.abc import Sequence
 from typing import Any, NoReturn, TextIO
 
@@ -61,6 +63,27 @@ def table(heading: Sequence[Any], rows: Sequence[Sequence[Any]]) -> str:
         for row in texts
     ]
     return "\n".join(lines)
+
+
+def columns() -> int | None:
+    """The width of the terminal that reads along; None where none does."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def folded(text: str, indent: int = 0) -> str:
+    """The text in lines as wide as the terminal, those after the first indented.
+
+    No word is broken. Where no terminal reads along, the text stays on its line.
+    """
+    if (width := columns()) is None:
+        return text
+    return textwrap.fill(
+        text,
+        max(width, indent + 20),
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def tokens(text: str) -> int:

@@ -12,8 +12,8 @@ from typing import Any, NoReturn
 from hookline_hookspecs import HOOKS, CommandError, HooklineError, Host, Inspection
 from hookline_hookspecs.hooks.boot import OpenRuntime
 
-from .listing import every_plugin, installed
-from .output import confirm, out, out_json, stop, table, tell, tokens
+from .listing import every_plugin, installed, not_installed
+from .output import columns, confirm, folded, out, out_json, stop, table, tell, tokens
 from .service import inspection
 from .sessions import when
 
@@ -45,15 +45,29 @@ def show_anyway(start: OpenRuntime, name: str, json: bool) -> None:
 
 
 def _list(every: Iterable[Mapping[str, Any]], json: bool) -> None:
-    rows = [{field: row[field] for field in LISTED} for row in every]
+    rows = list(every)
     if json:
-        out_json(rows)
-    else:
-        cells = [
-            (row["name"], row["state"], row["version"], len(row["hooks"]), row["reason"])
-            for row in rows
-        ]
-        out(table(["name", "state", "version", "hooks", "reason"], cells))
+        out_json([{field: row[field] for field in LISTED} for row in rows])
+        return
+    for line in table(["name", "state", "what"], [_listed(row) for row in rows]).split("\n"):
+        out(_fitted(line))
+    for row in rows:
+        if row["reason"] and row["state"] != "off":
+            out(folded(f"{row['name']}: {row['reason']}", 2))
+    if missing := not_installed():
+        told = f"Not installed: {', '.join(missing)}. `hookline plugins enable NAME` brings one."
+        out(folded(told, 2))
+
+
+def _listed(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Name, state and what the plugin does, in the words of its package."""
+    words = (row["summary"] or "").removeprefix("Hookline plugin: ").split("\n")[0]
+    return row["name"], row["state"], words
+
+
+def _fitted(line: str) -> str:
+    width = columns()
+    return line if width is None or len(line) <= width else f"{line[: width - 1]}…"
 
 
 async def show(host: Host, name: str, json: bool) -> None:
