@@ -6,6 +6,7 @@ import asyncio
 import gc
 import sys
 from collections.abc import Awaitable, Callable, Mapping
+from functools import cache
 from importlib.metadata import entry_points
 from shutil import get_terminal_size
 from textwrap import fill
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 """Exit codes (CONTRACT, Command line)."""
+
+_installed: Callable[..., Any] = cache(entry_points)
+"""Looks through every installed package, so once for each question."""
 
 
 unshown_config_errors: list[Exception] = []
@@ -79,7 +83,7 @@ def own_process(method: str, *arguments: object) -> Any:
     ``admit`` and ``enclose`` end this process if a tool has started it. None if the service is not
     installed; the dists that bring such tools require it.
     """
-    points = entry_points(group="hookline.services", name="process")
+    points = _installed(group="hookline.services", name="process")
     return next((getattr(point.load(), method)(*arguments) for point in points), None)
 
 

@@ -29,7 +29,7 @@ def find_class(name: str) -> Any:
     if not values:
         return None
     if len(values) > 1:
-        dists = sorted({_dist(ep) for ep in entry_points(group=GROUP, name=name)})
+        dists = sorted({ep.dist.name if ep.dist else ep.value for ep in entry_points(group=GROUP, name=name)})
         raise PluginRefused(f"{' and '.join(dists)} both bring a plugin {name}; uninstall one of them")
     start = perf_counter()
     plugin = EntryPoint(name, next(iter(values)), GROUP).load()
@@ -74,7 +74,3 @@ def check_class(found: Any) -> None:
 def hooks_of(plugin: object) -> list[str]:
     """The hooks that a plugin implements, in the order of the table."""
     return [name for name in HOOKS if hasattr(getattr(type(plugin), name, None), "hookline_impl")]
-
-
-def _dist(entry_point: EntryPoint) -> str:
-    return entry_point.dist.name if entry_point.dist is not None else entry_point.value
