@@ -18,8 +18,6 @@ from hookline_hookspecs import (
     hookimpl,
 )
 
-from .clean import clean
-
 FROM_MESSAGE = 2
 """The number of the person's message after which a conversation is named (FEATURES, titles)."""
 TRIES = 2
@@ -69,6 +67,8 @@ class Titles(Plugin):
         except HooklineError as error:
             self.log.info("session %s has no title: %s", ctx.session.id, error)
             return
+        from .clean import clean  # its patterns are compiled when there is a title
+
         title = clean(answer)
         if title is None:
             self.log.info("session %s has no title: %.100r is none", ctx.session.id, answer)
