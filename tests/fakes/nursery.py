@@ -279,7 +279,7 @@ def keep_queries() -> None:
             QUERIES[key] = parse(loader, path, [*ns_parts], encoding)
         return [*QUERIES[key]]
 
-    QueryLoader.load_query_data_from_file = load  # type: ignore[method-assign]
+    QueryLoader.load_query_data_from_file = load  # type: ignore[assignment, method-assign]
 
 
 def _learn() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,13 +17,20 @@ CALLS = {"send", "connect", "disconnect"}
 FILES = sorted((ROOT / "plugins").glob("*/src/**/*.py"))
 
 
+@cache
+def every_node(source: str) -> tuple[ast.AST, ...]:
+    """The syntax tree of a module, itself first."""
+    return tuple(ast.walk(ast.parse(source)))
+
+
 def names_used(source: str) -> Iterator[str]:
     """The names in calls of ``….signals.send|connect|disconnect(NAME, …)``.
 
     NAME is a string, a constant of the module, or comes from a loop over a table; then the keys of
     every table of receivers in the module count.
     """
-    tree = ast.parse(source)
+    tree = every_node(source)[0]
+    assert isinstance(tree, ast.Module)
     constants = {
         target.id: node.value.value
         for node in tree.body
@@ -30,7 +38,7 @@ def names_used(source: str) -> Iterator[str]:
         for target in node.targets
         if isinstance(target, ast.Name)
     }
-    for node in ast.walk(tree):
+    for node in every_node(source):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
             continue
         owner = node.func.value
@@ -46,7 +54,7 @@ def names_used(source: str) -> Iterator[str]:
 def tables(source: str) -> Iterator[str]:
     """The keys of tables of receivers: in a function ``receivers``, or one that calls ``connect``
     in a loop."""
-    for function in ast.walk(ast.parse(source)):
+    for function in every_node(source):
         if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
             continue
         loops = [node for node in ast.walk(function) if isinstance(node, ast.For)]

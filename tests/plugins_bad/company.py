@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hookline.testing import calls
 from hookline_hookspecs import (
     HOOKS,
@@ -168,3 +169,12 @@ def works(h: Any) -> bool:
     h.model.steps[:] = [[calls("look")], "well"]
     outcome = h.send("hello")
     return [r.text for r in outcome.tool_calls] == ["a view"] and outcome.text == "well"
+
+
+def crossed(rows: Iterable[Any], columns: Iterable[Any]) -> list[Any]:
+    """Each row with each column, for ``parametrize``; a third is quick, with all of either."""
+    return [
+        pytest.param(row, column, marks=[pytest.mark.slow] if (up + along) % 3 else [])
+        for up, row in enumerate(rows)
+        for along, column in enumerate(columns)
+    ]

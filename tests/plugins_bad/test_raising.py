@@ -18,6 +18,7 @@ from plugins_bad.company import (
     Visit,
     acting,
     company,
+    crossed,
     ears,
     raising,
     visit,
@@ -160,8 +161,7 @@ def _chained() -> BaseException:
     return error
 
 
-@pytest.mark.parametrize("hook", KINDS)
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize(("fault", "hook"), crossed(FAULTS, KINDS))
 def test_whatever_it_raises(harness: Make, caplog: Any, fault: str, hook: str) -> None:
     h = company(harness, raising(hook, FAULTS[fault]()))
     found = visit(h)

@@ -26,7 +26,7 @@ from hookline_hookspecs import (
 )
 from hookline_hookspecs.plugin import NoConfig
 
-from plugins_bad.company import CALLED, acting, company, ears, visit, works
+from plugins_bad.company import CALLED, acting, company, crossed, ears, visit, works
 from plugins_bad.test_raising import assert_survived
 
 Make = Callable[..., Any]
@@ -71,8 +71,7 @@ TELLING = [h for h in CALLED if HOOKS[h].kind == "observe" or h.startswith("regi
 ASKING = [h for h in CALLED if h not in TELLING]
 
 
-@pytest.mark.parametrize("wrong", WRONG)
-@pytest.mark.parametrize("hook", ASKING)
+@pytest.mark.parametrize(("hook", "wrong"), crossed(ASKING, WRONG))
 def test_the_wrong_type(harness: Make, caplog: Any, hook: str, wrong: str) -> None:
     h = company(harness, acting(hook, WRONG[wrong]))
     found = visit(h)

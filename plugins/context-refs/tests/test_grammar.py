@@ -273,15 +273,11 @@ def test_any_text_is_read(text):
         '@file:"',
         ' @file:"',
         ' @"',
-        " @a:1",
-        "(@file:",
-        "@",
-        " @diff",
-        "@file:a:1",
+        *(
+            pytest.param(piece, marks=pytest.mark.slow)
+            for piece in (" @a:1", "(@file:", "@", " @diff", "@file:a:1", ":1", "[", "\0")
+        ),
         " @file:a:1-",
-        ":1",
-        "[",
-        "\0",
     ],
 )
 def test_very_long_texts_are_read(piece):
