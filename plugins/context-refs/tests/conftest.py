@@ -33,18 +33,21 @@ class Desk:
 
     def __call__(self, text: str) -> SimpleNamespace:
         """``items`` by reference as written, ``warnings`` as the model reads them, ``notices`` as
-        the person does, ``context`` as it is sent, ``message`` what the person said."""
+        the person does, ``told`` the line for the person about what is attached, ``context`` as it
+        is sent, ``message`` what the person said."""
         outcome = self.harness.send(text)
         assert outcome.text == "ok"
         message = self.harness.model.last.messages[-1]
         context = message.context or ""
         block = _BLOCK.search(context)
         body = block[1] if block else ""
+        said = [n.text for n in outcome.notices if n.plugin == "context-refs"]
         lines = _ITEM.sub("", body).split("\n")
         return SimpleNamespace(
             items={html.unescape(n): html.unescape(t) for n, t in _ITEM.findall(body)},
             warnings=[html.unescape(line) for line in lines if line.startswith("Warning: ")],
-            notices=[n.text for n in outcome.notices if n.plugin == "context-refs"],
+            notices=[text for text in said if not text.startswith("Attached: ")],
+            told=[text for text in said if text.startswith("Attached: ")],
             context=context,
             message=message.text,
         )

@@ -53,7 +53,6 @@ def test_what_is_there_is_attached(shelf, reference, expected):
         "mail me@src.com or me@src",
         "@alice, does @property or @app.route matter?",
         "@types/node and @/components/Button.tsx are names",
-        "@src/gone.py:1-2",
         "@SRC/none",
         "@../nothing-there",
     ],
@@ -62,6 +61,12 @@ def test_what_is_not_there_means_nothing(shelf, text):
     turn = shelf(text)
     assert turn.context == ""
     assert turn.notices == []
+
+
+def test_a_file_that_is_not_there_is_told(shelf):
+    turn = shelf("@src/gone.py:1-2 and @alice and @src/app.py?")
+    assert turn.notices == ["There is no file src/gone.py in the workspace."]
+    assert turn.told == ["Attached: src/app.py (3 lines)"]
 
 
 def test_a_file_of_that_name_makes_it_a_reference(desk):

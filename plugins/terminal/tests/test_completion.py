@@ -144,6 +144,19 @@ def test_the_best_comes_first(folder: Path) -> None:
     ]
 
 
+def test_a_file_comes_before_references_and_caches(folder: Path) -> None:
+    git(folder, "init")
+    (folder / ".gitignore").write_text("statistics/\n")
+    for name in ("stats.py", "check_stats.py", "__pycache__/stats.pyc", "statistics/x.txt"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).touch()
+    found = offered(folder, "@sta")
+    assert found[0] == "@stats.py"
+    assert set(found) == {"@stats.py", "@statistics/", "@staged", "@check_stats.py"}
+    assert found.index("@stats.py") < found.index("@staged") < found.index("@check_stats.py")
+    assert offered(folder, "@stats") == ["@stats.py", "@check_stats.py"]
+
+
 def git(folder: Path, *arguments: str) -> None:
     """Run git there."""
     subprocess.run(["git", "-C", str(folder), *arguments], check=True, capture_output=True)

@@ -12,7 +12,7 @@ from hookline_hookspecs import Context, HooklineError, Origin, Refused, merge_or
 from hookline_origins import origins_of
 
 from .changes import load_commits, load_diff, load_staged
-from .decoding import printable
+from .decoding import shortened
 from .found import Found, Sources, Unresolved
 from .grammar import Reference
 from .local import load_file, load_folder
@@ -29,8 +29,6 @@ _LOADS: Mapping[str, Load] = {
 }
 AT_ONCE = 8
 """References that are looked up at the same time."""
-RAW_CHARS = 200
-"""Characters of a reference that a warning repeats."""
 
 
 @dataclass(slots=True)
@@ -40,6 +38,8 @@ class Attached:
 
     items: list[tuple[str, str]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
+    """Each that is attached, with its lines, for the person."""
     origins: tuple[Origin, ...] = ()
 
 
@@ -65,9 +65,10 @@ async def attach(
             text = f"{text}\n{outcome.note}".lstrip("\n") if outcome.note else text
             budget.take(text)
         except HooklineError as reason:
-            attached.warnings.append(f"{_raw(reference)} is not attached: {reason}")
+            attached.warnings.append(f"{shortened(reference.raw)} is not attached: {reason}")
         else:
             attached.items.append((reference.raw, text))
+            attached.told.append(_told(reference, outcome))
             files = await origins_of(ctx.host, outcome.files) if outcome.files else ()
             attached.origins = merge_origins(attached.origins, outcome.origins, files)
             attached.warnings += outcome.warnings
@@ -139,6 +140,8 @@ async def _load(
             return Unresolved(f"an unexpected error came up ({type(error).__name__})")
 
 
-def _raw(reference: Reference) -> str:
-    raw = printable(reference.raw)
-    return raw if len(raw) <= RAW_CHARS else f"{raw[: RAW_CHARS - 1]}…"
+def _told(reference: Reference, found: Found) -> str:
+    name, lines = shortened(reference.raw.removeprefix("@")), len(found.text.splitlines())
+    if not lines:
+        return name  # a picture, or something empty
+    return f"{name} ({lines} line{'' if lines == 1 else 's'})"

@@ -15,6 +15,27 @@ from .grammar import Reference
 LOOKED_AT = 1_000
 """Bare names of one message that are looked up; pasted code may hold any number of decorators."""
 
+_ENDINGS = """
+c cc cfg conf cpp cs css csv go h hpp html ini ipynb java jpeg jpg js json jsx kt lock log lua md
+pdf php pl png py pyi rb rs rst scala sh sql svg swift tex toml ts tsx txt vue xml yaml yml
+"""
+ENDINGS = frozenset(_ENDINGS.split())
+"""How names of files end; ``@app.route`` and ``@alice`` are others' names."""
+
+
+def missing(found: Sequence[Reference], there: Sequence[Reference]) -> list[str]:
+    """The bare names of ``found`` that are none of ``there`` and must be meant as files."""
+    known = {one.raw for one in there}
+    return [
+        one.value
+        for one in found
+        if one.kind == "bare"
+        and one.raw not in known
+        and not one.value.startswith("/")  # as in the imports of some languages
+        and one.value.rpartition(".")[2].casefold() in ENDINGS
+        and "." in one.value
+    ]
+
 
 async def settled(found: Sequence[Reference], paths: Paths, *, operator: bool) -> list[Reference]:
     """Return ``found`` with each bare reference as the file or folder it names, or left out.

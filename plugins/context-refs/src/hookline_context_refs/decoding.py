@@ -15,6 +15,9 @@ MARKS: tuple[tuple[bytes, str], ...] = (
 )
 """Byte order marks; UTF-32's comes first because UTF-16's is its beginning."""
 
+SHOWN_CHARS = 200
+"""Characters of a reference that the person is shown again."""
+
 
 def decode(data: bytes, encoding: str = "utf-8") -> str:
     """The text without byte order mark, every line ending being ``\\n``.
@@ -56,3 +59,9 @@ def printable(name: str) -> str:
     """``name`` on one line and as valid Unicode: file names may be any bytes."""
     valid = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in valid)
+
+
+def shortened(name: str) -> str:
+    """``name`` as the person is shown it: printable, and not without end."""
+    shown = printable(name)
+    return shown if len(shown) <= SHOWN_CHARS else f"{shown[: SHOWN_CHARS - 1]}…"

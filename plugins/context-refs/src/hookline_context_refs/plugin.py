@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 TAG = "attached-context"
 """The element of the turn's context that holds what was attached."""
+TERMINAL = "terminal"
+"""The channel whose person sees a line about what was attached; elsewhere it would be a message."""
+MOST_TOLD = 5
+"""Files that are not there, of one message, that the person is told of."""
 
 
 class ContextRefs(Plugin[ContextRefsConfig]):
@@ -47,7 +51,14 @@ class ContextRefs(Plugin[ContextRefsConfig]):
         text = turn.inbound.text
         if "@" not in text or turn.session.kind != "chat" or turn.inbound.forwarded:
             return None
-        found = await _settled(ctx, references(text))
+        written = references(text)
+        found = await _settled(ctx, written)
+        if ctx.operator and len(found) < len(written):
+            from .bare import missing
+            from .decoding import shortened
+
+            for name in missing(written, found)[:MOST_TOLD]:
+                ctx.notify(f"There is no file {shortened(name)} in the workspace.")
         if not found:
             return None
         from .attaching import attach
@@ -58,6 +69,8 @@ class ContextRefs(Plugin[ContextRefsConfig]):
         attached = await attach(ctx, found, sources, ctx.window())
         for warning in attached.warnings:
             ctx.notify(warning)
+        if attached.told and ctx.channel == TERMINAL:
+            ctx.notify(f"Attached: {', '.join(attached.told)}")
         return _block(attached)
 
 

@@ -79,6 +79,11 @@ def refusal_of(notice: Notice) -> str:
     return tool if found else ""
 
 
+def is_good(notice: Notice) -> bool:
+    """Whether a notice only confirms what the person asked for: what ``@path`` has attached."""
+    return notice.plugin == "context-refs" and notice.text.startswith("Attached: ")
+
+
 def notice_line(notice: Notice) -> str:
     """A notice with the plugin it came from."""
     return f"[{literal(notice.plugin)}] {literal(notice.text)}"

@@ -117,13 +117,25 @@ class ChatCompleter(Completer):
         return await complete(before, typed) if before is not None else ()
 
     def _referred(self, kind: str | None, quote: str, typed: str) -> Iterator[Completion]:
+        wanted = typed.casefold()
+        found = self._files.like(typed, folders_only=kind == "folder")
+        named = [path for path in found if wanted and _name(path).startswith(wanted)]
+        yield from (_path(path, quote, typed) for path in named)
         if kind is None and not quote:
             for name, told in REFERENCES:
                 if name[1:].startswith(typed):
                     yield Completion(name[1:], start_position=-len(typed), display_meta=told)
-        for path in self._files.like(typed, folders_only=kind == "folder"):
-            # A name with a blank needs quotes, which may have to be put before what is typed.
-            text = path if quote or not re.search(r"\s", path) else f'"{path}'
-            closed = f'{text}"' if text.startswith('"') and not path.endswith("/") else text
-            closed = f'{text}"' if quote and not path.endswith("/") else closed
-            yield Completion(closed, start_position=-len(typed), display=path)
+        yield from (_path(path, quote, typed) for path in found if path not in named)
+
+
+def _name(path: str) -> str:
+    """The last part of a path, which may be a folder's, in lower case."""
+    return path.rstrip("/").rpartition("/")[2].casefold()
+
+
+def _path(path: str, quote: str, typed: str) -> Completion:
+    # A name with a blank needs quotes, which may have to be put before what is typed.
+    text = path if quote or not re.search(r"\s", path) else f'"{path}'
+    closed = f'{text}"' if text.startswith('"') and not path.endswith("/") else text
+    closed = f'{text}"' if quote and not path.endswith("/") else closed
+    return Completion(closed, start_position=-len(typed), display=path)

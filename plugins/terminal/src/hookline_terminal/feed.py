@@ -23,7 +23,15 @@ from hookline_hookspecs import (
 from hookline_markdown import as_written, fitted, literal, readable, render, window_width
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 
-from .activity import attachment_line, is_chat, is_followed, lasted, notice_line, refusal_of
+from .activity import (
+    attachment_line,
+    is_chat,
+    is_followed,
+    is_good,
+    lasted,
+    notice_line,
+    refusal_of,
+)
 from .config import TerminalConfig
 from .conversation import Conversation
 from .live import Live
@@ -250,7 +258,9 @@ class Feed:
         if self._config.tool_lines and refusal_of(notice):
             return  # the line of the tool's result says it
         if ctx is None or is_followed(ctx):
-            self.write(_fitted(notice_line(notice)), YELLOW)
+            good = is_good(notice)
+            line = literal(notice.text) if good else notice_line(notice)
+            self.write(_fitted(line), DIM if good else YELLOW)
 
     def _compacted(self, _event: object, ctx: Any = None) -> None:
         if is_chat(ctx):

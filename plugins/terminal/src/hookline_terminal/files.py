@@ -28,7 +28,7 @@ MOST_OFFERED = 50
 MOST_ENTRIES = 2_000
 """Entries of a folder that are looked at."""
 SKIPPED = frozenset({"node_modules", "__pycache__", "venv"})
-"""Folders that are not entered where there is no git; hidden ones neither."""
+"""Folders that are not entered; hidden ones neither where there is no git."""
 
 
 class Files:
@@ -38,6 +38,7 @@ class Files:
         self._paths = paths
         self._names: list[str] = []
         self._folded: list[str] = []
+        self._known: frozenset[str] = frozenset()
         self._next = float("-inf")
         self._lock = threading.Lock()
 
@@ -50,10 +51,14 @@ class Files:
         folder, slash, start = typed.rpartition("/")
         beside = self._beside(folder + slash, start)
         found = [name for name in beside if not folders_only or name.endswith("/")]
-        if len(typed) > 1 and typed[-1] != "/" and not typed.startswith(("/", "~", "..")):
+        if typed and typed[-1] != "/" and not typed.startswith(("/", "~", "..")):
             self._refresh()
-            below = (n for n in self._ranked(typed) if not folders_only or n.endswith("/"))
-            found += islice(below, MOST_OFFERED * 2)
+            last = [name for name in found if name not in self._known]
+            found = [name for name in found if name in self._known]
+            if len(typed) > 1:
+                below = (n for n in self._ranked(typed) if not folders_only or n.endswith("/"))
+                found += islice(below, MOST_OFFERED * 2)
+            found += last  # what git ignores, and caches
         allowed = (name for name in dict.fromkeys(found) if self._paths.judge(name) is None)
         return list(islice(allowed, MOST_OFFERED))
 
@@ -94,10 +99,12 @@ class Files:
         if began < self._next:
             return
         root = Path(self._paths.workspace)
-        names = list(islice(_of_git(root) or self._walked(root), MOST_FILES))
+        listed = (name for name in _of_git(root) if SKIPPED.isdisjoint(name.split("/")))
+        names = list(islice(listed, MOST_FILES)) or list(islice(self._walked(root), MOST_FILES))
         folders = {parent for name in names for parent in _parents(name)}
         self._names = sorted({*names, *folders})
         self._folded = [name.casefold() for name in self._names]
+        self._known = frozenset(self._names)
         took = time.monotonic() - began
         self._next = began + max(FRESH, took * SHARE)
 
