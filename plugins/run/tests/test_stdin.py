@@ -111,6 +111,37 @@ def test_a_file_is_taken_unless_somebody_reads_it(
         assert behind("Review.") == "Review.\n\n```\none\ntwo\n```"
 
 
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [("what is new?\n", (0, "nothing\n")), ("", (2, "")), (None, (2, "")), ("silent", (2, ""))],
+)
+def test_without_a_prompt_a_pipe_is_the_prompt_if_anything_comes(
+    tmp_path: Path, given: str | None, wanted: tuple[int, str]
+) -> None:
+    steps = "steps: [{when: '^what is new\\?$', text: nothing}]\n"
+    (tmp_path / "model.yaml").write_text(steps, "utf-8")
+    command = [sys.executable, "-m", "hookline", "run", "--model", "scripted/model.yaml"]
+    with nursery.Popen(
+        command,
+        cwd=tmp_path,
+        env={**os.environ, "HOOKLINE_HOME": str(tmp_path / "home")},
+        stdin=subprocess.DEVNULL if given is None else subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        if given == "silent":  # as under cron: nobody ever writes, and nobody closes it
+            assert process.stdout is not None
+            assert process.stderr is not None
+            code = process.wait(60)
+            out, told = process.stdout.read(), process.stderr.read()
+        else:
+            out, told = process.communicate(given, 60)
+            code = process.returncode
+    assert (code, out) == wanted
+    assert ("Missing argument 'PROMPT'." in told) == (code == 2)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="the other end is looked for in /proc")
 def test_a_slow_program_of_the_pipeline_is_waited_for(tmp_path: Path) -> None:
     script = "from hookline_run.stdin import behind; print(behind('Review.'))"

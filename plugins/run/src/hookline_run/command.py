@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .turn import Request
 
 
-PROMPT = "What to do; - reads it from stdin."
+PROMPT = "What to do; if it is - or left out, it is read from stdin."
 MODE = "How freely it acts, for the session: ask, auto, plan or yolo."
 
 
@@ -32,7 +32,7 @@ def run_on(host: Host) -> Callable[..., None]:
 
     def run(
         ctx: typer.Context,
-        prompt: Annotated[str, typer.Argument(metavar="PROMPT", help=PROMPT)],
+        prompt: Annotated[str | None, typer.Argument(metavar="PROMPT", help=PROMPT)] = None,
         session: Annotated[str | None, _option("Continue or create this session.")] = None,
         model: Annotated[str | None, _option("provider/model for this turn.")] = None,
         mode: Annotated[str | None, _option(MODE)] = None,
@@ -54,8 +54,10 @@ def run_on(host: Host) -> Callable[..., None]:
         asks_nobody = no_input or not sys.stdin.isatty() or prompt == "-"
         show = _output(host, json, asks=not (asks_nobody or yes))
         try:
+            if (text := _prompt(prompt)) is None:
+                ctx.fail("Missing argument 'PROMPT'.")
             request = Request(
-                text=_prompt(prompt),
+                text=text,
                 mode="yes" if yes else "no" if asks_nobody else "ask",
                 session=_session_id(session),
                 model=model,
@@ -93,11 +95,16 @@ def _in_hookline(ctx: typer.Context, request: Request, show: Output, trace: bool
     return code
 
 
-def _prompt(text: str) -> str:
-    """The prompt, from stdin if it is ``-``, else with what comes through a pipe behind it."""
-    from .stdin import behind
+def _prompt(text: str | None) -> str | None:
+    """The prompt, from stdin if it is ``-``, else with what comes through a pipe behind it.
+
+    Without one, what comes through a pipe is the prompt; None where nothing does.
+    """
+    from .stdin import alone, behind
     from .turn import is_command
 
+    if text is None:
+        return alone().strip() or None
     if text == "-":
         text = sys.stdin.buffer.read().decode("utf-8", "replace")
     elif text.strip() and not is_command(text):

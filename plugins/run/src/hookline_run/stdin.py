@@ -33,20 +33,33 @@ def behind(prompt: str) -> str:
     Raises:
         CommandError: it is not a text.
     """
-    data = _read()
-    if b"\0" in data:
-        raise CommandError("what comes through stdin is not a text; pass a picture with --image")
-    text = data[:LARGEST].decode("utf-8", "replace" if len(data) <= LARGEST else "ignore")
+    text, told = _text()
     if not text.strip():
         return prompt
     fence = max(_TICKS.findall(text), key=len, default="``") + "`"
     end = "\n" if not text.endswith("\n") else ""
-    parts = [f"{prompt}\n\n{fence}\n{text}{end}{fence}"]
-    if len(data) > LARGEST:
-        told = f"Only the first {LARGEST:,} bytes of stdin are above; the rest was left out."
-        sys.stderr.write(f"hookline: {told}\n")
-        parts.append(f"[{told}]")
-    return "\n".join(parts)
+    return f"{prompt}\n\n{fence}\n{text}{end}{fence}{told}"
+
+
+def alone() -> str:
+    """Return what comes through stdin as the prompt itself; nothing if nothing does.
+
+    Raises:
+        CommandError: it is not a text.
+    """
+    return "".join(_text())
+
+
+def _text() -> tuple[str, str]:
+    """What comes through stdin, and a line for the model where it was cut."""
+    data = _read()
+    if b"\0" in data:
+        raise CommandError("what comes through stdin is not a text; pass a picture with --image")
+    if len(data) <= LARGEST:
+        return data.decode("utf-8", "replace"), ""
+    told = f"Only the first {LARGEST:,} bytes of stdin are above; the rest was left out."
+    sys.stderr.write(f"hookline: {told}\n")
+    return data[:LARGEST].decode("utf-8", "ignore"), f"\n[{told}]"
 
 
 def _read() -> bytes:
