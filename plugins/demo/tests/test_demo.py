@@ -157,6 +157,9 @@ def test_the_diff_is_that_of_the_files(told: Shown) -> None:
 def test_the_guard_is_named_with_its_hook(told: Shown) -> None:
     assert re.search(r"^ +shell +pre_tool +asked about 7 tool calls$", told.text, re.MULTILINE)
     assert "7 tool calls, 1 of them refused" in told.text
+    listed = told.text.partition("Hooks by plugin")[2].partition("\n\n")[0].splitlines()
+    assert len(listed) <= 12
+    assert "all: hookline hooks" in listed[-2]
 
 
 def test_the_cost_is_an_estimate_with_a_date(told: Shown) -> None:

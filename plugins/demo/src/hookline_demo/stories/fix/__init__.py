@@ -13,6 +13,8 @@ from ...stage import Stage
 from ...turn import TRUTH, play, tell_failure
 
 PROMPT = "The tests of this project fail. Find the cause and fix it."
+JUDGING, MOST_HOOKS = "pre_tool", 9
+"""The hook whose plugins are listed, as one of them refused the command; and how many of them."""
 
 
 def tell(stage: Stage, screen: Screen) -> bool:
@@ -45,8 +47,12 @@ def _show_changes(stage: Stage, screen: Screen) -> None:
 
 def _show_hooks(stage: Stage, screen: Screen, record: Record) -> None:
     screen.say("Hooks by plugin (who: `hookline hooks`; how often: this run's lines):", "bold")
-    for plugin, hook, times in at_work(stage, record):
+    found = at_work(stage, record)
+    shown = [one for one in found if one.hook == JUDGING][:MOST_HOOKS]
+    for plugin, hook, times in shown:
         screen.say(f"  {plugin:<12} {hook:<16} {times}")
+    if more := len(found) - len(shown):
+        screen.say(f"  and {more} more, at other moments of the turn; all: hookline hooks")
     screen.say(f"  {len(record.results)} tool calls, 1 of them refused")
     screen.say()
 
