@@ -172,13 +172,14 @@ def test_what_will_not_do_is_asked_again_and_what_fails_can_be_changed(
     answer(init, ("Number [2]", ""), ("or name", "1"))
     init.wait_for("refused the key for small (401: No such key)")
     init.wait_for("1  another key")
-    answer(init, ("Number [1]", ""), ("keeps it: set, ends in …-one", KEY))
+    answer(init, ("Number [1]", ""), ("keeps the one ending in …-one", KEY))
     init.wait_for("It answered: ready")
     assert not home.exists()
     answer(init, ("Which channel", ""))
     assert init.end() == 0
     assert KEY not in init.text
     assert "wrong-one" not in init.text
+    assert "Set `providers" not in " ".join(init.text.split())
     assert server.requests[-1].headers["authorization"] == f"Bearer {KEY}"
     assert (home / ".env").read_text("utf-8").endswith(f"MY_SERVER_API_KEY={KEY}\n")
     shown = json.loads(piped("config", "show", "--json").stdout)
@@ -222,7 +223,7 @@ def test_what_is_set_is_the_default_and_a_new_answer_replaces_it(
     init = terminal("init")
     init.wait_for(f"home-server at {server.base_url}")
     answer(init, ("Number [8]", ""), (f"Its address [{server.base_url}]", ""))
-    answer(init, ("HOME_KEY (hidden; Enter keeps it: set, ends in …0000)", KEY))
+    answer(init, ("HOME_KEY (not shown; Enter keeps the one ending in …0000)", KEY))
     answer(init, ("or name [small]", "large"))
     init.wait_for("It answered: ready")
     answer(init, ("Which channel", ""))

@@ -173,7 +173,7 @@ def _secret(
         return ""
     told = "skips it"
     if now:
-        told = f"keeps it: {dialogue.shown(now)}"
+        told = dialogue.keeps(now)
     elif can_make:
         told = "makes one"
     typed = dialogue.secret(f"{plugin.name} {name}, {variable}", told, _fault(plugin, name))

@@ -126,8 +126,8 @@ def ask_key(choice: Choice, present: Present) -> Choice:
     if set_now and os.environ.get(offer.key) == set_now:
         dialogue.tell(f"{offer.key} is {dialogue.shown(set_now)}: the environment has it.")
         return choice
-    told = f"keeps it: {dialogue.shown(set_now)}" if set_now else "skips it"
-    typed = dialogue.secret(f"Its key, {offer.key}", told)
+    told = dialogue.keeps(set_now) if set_now else "skips it"
+    typed = dialogue.secret(f"Paste its key, {offer.key}", told)
     if not typed or typed == set_now:
         return choice
     variables = choice.variables | {offer.key: typed}

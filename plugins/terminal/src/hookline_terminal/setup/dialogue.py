@@ -55,7 +55,7 @@ def line(question: str, default: str, fault: Fault = lambda _text: None) -> str:
 def secret(question: str, empty: str, fault: Fault = lambda _text: None) -> str:
     """A text that is not shown; Enter alone is none, which means ``empty``."""
     while True:
-        text = getpass.getpass(f"{question} (hidden; Enter {empty}): ").strip()
+        text = getpass.getpass(f"{question} (not shown; Enter {empty}): ").strip()
         told = (key_fault(text) or fault(text)) if text else None
         if told is None:
             return text
@@ -73,6 +73,16 @@ def key_fault(text: str) -> str | None:
     return None
 
 
+def keeps(value: str) -> str:
+    """What Enter does where a secret is set."""
+    return f"keeps the one {f'ending in …{value[-4:]}' if _is_told(value) else 'that is set'}"
+
+
+def _is_told(value: str) -> bool:
+    """Whether a secret is so long that its end may be shown."""
+    return len(value) >= SHORTEST_SHOWN
+
+
 def shown(value: str) -> str:
     """How a secret that is set is told of."""
-    return f"set, ends in …{value[-4:]}" if len(value) >= SHORTEST_SHOWN else "set"
+    return f"set, ends in …{value[-4:]}" if _is_told(value) else "set"

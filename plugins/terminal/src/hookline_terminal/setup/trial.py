@@ -52,7 +52,7 @@ def ask_until_it_answers(offers: list[Offer], present: Present) -> Choice:
         if not outcome.kind:
             dialogue.tell(f"It answered: {literal(outcome.answer)}")
             return choice
-        dialogue.explain(literal(outcome.text))
+        dialogue.explain(literal(_told(choice, outcome)))
         for hint in _hints(choice, outcome):
             dialogue.explain(hint)
         mended = _mend(choice, outcome, offers, present)
@@ -96,6 +96,18 @@ def _read(done: subprocess.CompletedProcess[str]) -> Outcome:
     return Outcome(kind=str(error.get("kind") or "config"), text=text)
 
 
+def _told(choice: Choice, outcome: Outcome) -> str:
+    """The sentence of a failure; without what to set where the next question asks for it."""
+    if outcome.kind == "auth" and _takes_key(choice):
+        return outcome.text.rpartition(" Set ")[0] or outcome.text
+    return outcome.text
+
+
+def _takes_key(choice: Choice) -> bool:
+    """Whether a key that is typed here would be used: the environment's goes first."""
+    return bool(choice.offer.key) and not os.environ.get(choice.offer.key)
+
+
 def _hints(choice: Choice, outcome: Outcome) -> list[str]:
     """What can be told of a failure beside its own sentence."""
     if outcome.kind in ("network", "auth") or not choice.offer.address:
@@ -112,7 +124,7 @@ def _mend(choice: Choice, outcome: Outcome, offers: list[Offer], present: Presen
     """The choice as the person changes it; None to keep it as it is."""
     offer = choice.offer
     ways: list[tuple[str, str, Callable[[], Choice | None]]] = []
-    if offer.key and not os.environ.get(offer.key):
+    if _takes_key(choice):
         ways.append(("key", "another key", lambda: ask_key(choice, present)))
     ways.append(("model", "another model", lambda: ask_model(choice, present)))
     if offer.asks_address:
