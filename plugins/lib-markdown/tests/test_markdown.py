@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hookline_markdown import Answer, Blocks, render
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -79,3 +80,18 @@ def test_an_open_line_breaks_at_the_same_places_while_it_grows() -> None:
     assert answer.tail_lines(21, 2) == ["雪" * 10, "だ"]
     answer.grow("x" * 100_000 + "\nlast")
     assert answer.tail_lines(21, 1) == ["last"]
+
+
+@pytest.mark.parametrize(
+    ("said", "lines"),
+    [
+        ("It is in check_stats.py now", ["It is in", "check_stats.py now"]),
+        ("The **mean** is **wro", ["The mean is wro"]),
+        ("2 ** 3, f(**more)", ["2 ** 3, f(**more)"]),
+        ("```\n**kept", ["```", "**kept"]),
+    ],
+)
+def test_an_open_block_is_broken_between_words(said: str, lines: list[str]) -> None:
+    answer = Answer()
+    answer.grow(said)
+    assert answer.tail_lines(20, 5) == lines

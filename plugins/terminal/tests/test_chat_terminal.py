@@ -19,13 +19,13 @@ SLOW = """
 
 
 def test_an_answer_is_rendered_and_shown_once(terminal: Callable, script: Script) -> None:
-    chat = terminal("chat", "--model", script(HELLO))
+    chat = terminal("chat", "--model", script(HELLO.replace("**", "`")))
     chat.wait_for(PROMPT)
     chat.type("hello\r")
     chat.wait_for("Well met.")
     chat.type("\x04")
     assert chat.end() == 0
-    assert "**" not in chat.text.split("› hello")[-1].split("Well met.")[1]
+    assert "`" not in chat.text.split("› hello")[-1].split("Well met.")[1]
     assert chat.text.count("Well met.") == 1
     assert "--session" in chat.new
 
@@ -148,8 +148,8 @@ def test_the_line_stays_usable_and_messages_queue(terminal: Callable, script: Sc
 
 def test_each_answer_stands_once_and_in_order(terminal: Callable, script: Script) -> None:
     numbers = [f"{number:02}" for number in range(12)]
-    # Only while it grows, below what stands for good, is an answer shown with its asterisks.
-    steps = "".join(f'  - {{when: "^say {n}", text: "Number **{n}**."}}\n' for n in numbers)
+    # Only while it grows, below what stands for good, is an answer shown with its backticks.
+    steps = "".join(f'  - {{when: "^say {n}", text: "Number `{n}`."}}\n' for n in numbers)
     chat = terminal("chat", "--model", script(steps))
     chat.wait_for(PROMPT)
     for number in numbers:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from .blocks import Blocks
-from .cells import folded
+from .cells import wrapped
 from .safe_text import readable
 
 _LONGEST = 8_000
 """Characters of one open line that are looked at."""
+_CODE = re.compile(r"\s*(```|~~~)| {4}")
+_BOLD = re.compile(r"(?<!\S)\*\*(?=\S)|(?<=\S)\*\*(?!\w)")
+"""What begins and ends bold words; not the stars of ``2 ** 3`` and ``f(**more)``."""
 
 
 class Answer:
@@ -46,13 +51,15 @@ class Answer:
         return whole[len(said) :] if said and whole.startswith(said) else reply
 
     def tail_lines(self, width: int, most: int) -> list[str]:
-        """The last ``most`` lines of the open block, each of at most ``width`` - 1 columns."""
+        """The last ``most`` lines of the open block, each of at most ``width`` - 1 columns: broken
+        between words and, but for code, without the stars of bold words."""
         # It is asked for at every drawing; of a very long block only the end is looked at, from a
         # place that stays while it grows.
         tail = self._blocks.tail.strip("\n")
         start = tail.rfind("\n", 0, max(0, len(tail) - most * width)) + 1
         start += (len(tail) - start) // _LONGEST * _LONGEST
-        lines = readable(tail[start:].expandtabs(4)).split("\n")
+        shown = readable(tail[start:].expandtabs(4))
+        lines = (shown if _CODE.match(tail) else _BOLD.sub("", shown)).split("\n")
         if lines == [""]:
             return []
-        return [part for line in lines for part in folded(line, width - 1)][-most:]
+        return [part for line in lines for part in wrapped(line, width - 1)][-most:]
