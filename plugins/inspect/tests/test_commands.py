@@ -285,6 +285,14 @@ def test_sessions_says_what_an_action_needs(
     assert "sessions" in sentence
 
 
+def test_sessions_names_the_action_that_is_meant(harness: Make) -> None:
+    h = harness(Inspect)
+    for action, hint in (("lst", "did you mean list?"), ("zzz", "there are list, show, search")):
+        done = h.cli(f"sessions {action}")
+        assert (done.exit_code, done.stdout) == (2, "")
+        assert done.stderr.startswith(f"hookline: there is no `hookline sessions {action}`; {hint}")
+
+
 @pytest.mark.parametrize("action", ["show", "export", "delete"])
 def test_sessions_that_are_not_there(harness: Make, refused: Run, action: str) -> None:
     code, sentence = refused(harness(Inspect), "sessions", action=action, words=["no"], yes=True)

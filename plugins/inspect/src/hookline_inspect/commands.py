@@ -70,7 +70,9 @@ class Commands:
 
     async def sessions(
         self,
-        action: Annotated[Action, typer.Argument(metavar="ACTION", help=ACTIONS)] = "list",
+        action: Annotated[
+            Action, typer.Argument(metavar="ACTION", help=ACTIONS, parser=sessions.action)
+        ] = "list",
         words: Annotated[
             list[str] | None,
             typer.Argument(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json as jsonlib
 import shutil
 import sys
@@ -207,3 +208,12 @@ def _block_text(block: Mapping[str, Any]) -> str:
     if block["type"] == "tool_result":
         return f"← {block['text']}"
     return str(block.get("text") or f"({block['type']})")
+
+
+def action(name: str) -> str:
+    """Return the name of an action; end the command where there is none of that name."""
+    if name not in ACTIONS:
+        near = difflib.get_close_matches(name, ACTIONS, 1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(ACTIONS)}."
+        stop(f"there is no `hookline sessions {name}`; {hint}")
+    return name
