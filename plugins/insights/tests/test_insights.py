@@ -27,7 +27,7 @@ from hookline_hookspecs import (
     hookimpl,
     tool,
 )
-from hookline_insights import Insights
+from hookline_insights import Insights, cli
 from hookline_insights.text import bar
 from hypothesis import given
 from hypothesis import strategies as st
@@ -335,3 +335,15 @@ def test_a_bar_is_as_long_as_its_share(value: float, most: float) -> None:
     assert bool(drawn) == (value > 0)
     if most > 0:
         assert abs(len(drawn) - 20 * value / most) <= 1
+
+
+def test_on_a_terminal_no_line_is_wider_than_it(
+    harness: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    h = harness(Insights, model=[answer(FIRST)])
+    h.send("hello")
+    wide = h.cli("insights").stdout
+    monkeypatch.setattr(cli, "columns", lambda: 60)
+    narrow = h.cli("insights").stdout
+    assert max(map(len, wide.splitlines())) > 60 >= max(map(len, narrow.splitlines()))
+    assert narrow.split() == wide.split()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json as jsonlib
+import shutil
 import sys
+import textwrap
 from dataclasses import asdict
 from typing import Annotated
 
@@ -34,6 +36,25 @@ class Cli:
             sys.stderr.write(f"hookline: --days: {error}\n")
             raise SystemExit(USAGE) from None
         found = await self._reporter.report(wanted, None)
-        shown = jsonlib.dumps(asdict(found)) if json else self._reporter.text(found)
+        shown = jsonlib.dumps(asdict(found)) if json else _folded(self._reporter.text(found))
         encoding = sys.stdout.encoding or "utf-8"
         sys.stdout.write(shown.encode(encoding, "replace").decode(encoding) + "\n")
+
+
+def columns() -> int | None:
+    """The width of the terminal that reads along; None where none does."""
+    return max(shutil.get_terminal_size().columns, 20) if sys.stdout.isatty() else None
+
+
+def _folded(text: str) -> str:
+    """The text without a line that is wider than the terminal; no word is broken."""
+    if (width := columns()) is None:
+        return text
+    return "\n".join(
+        line
+        if len(line) <= width
+        else textwrap.fill(
+            line, width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+        )
+        for line in text.split("\n")
+    )
