@@ -23,8 +23,7 @@ class ModelChoice(NamedTuple):
 
 def split_model(name: str) -> ModelChoice:
     """Split `provider/model` at the first slash. `name` has been validated."""
-    provider, _, model = name.partition("/")
-    return ModelChoice(provider, model)
+    return ModelChoice(*name.partition("/")[::2])
 
 
 def choose_model(loaded: Loaded) -> ModelChoice:
@@ -38,8 +37,9 @@ def choose_model(loaded: Loaded) -> ModelChoice:
     ready += [n for n in presets if n in sections and (sections[n].api_key or sections[n].base_url)]
     if ready:
         return ModelChoice(ready[0], presets[ready[0]].model)
-    key = next(iter(presets.values())).key_env
-    raise NoModel(f"No model is set up yet: run `hookline init` or set a key like {key}; `hookline demo` needs none.")
+    keys = ", ".join([preset.key_env for preset in presets.values() if preset.key_env][:2])
+    told = f"run `hookline init`, or set a key ({keys} …) or `model:` in config.yaml. `hookline demo` needs none."
+    raise NoModel(f"No model is set up yet: {told}")
 
 
 def provider_settings(loaded: Loaded, provider: str) -> tuple[str, ProviderSettings]:
