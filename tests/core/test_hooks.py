@@ -167,7 +167,7 @@ def test_hook_register_commands(harness: Make) -> None:
     h = harness(Late, strict=False)
     assert h.send("/ECHO two words").text == "<two words>"
     assert h.send("/e x").text == "<x>"
-    assert "late\n/echo (/e)" in h.send("/help").text
+    assert "late\n/echo (/e)" in h.send("/help all").text
     assert h.model.requests == []
 
 

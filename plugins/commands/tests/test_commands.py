@@ -74,9 +74,19 @@ def said(h: Any) -> list[str]:
     return [message.text for message in h.model.last.messages]
 
 
+def test_help_shows_the_everyday_commands_on_one_screen(harness: Make) -> None:
+    shown = harness(Commands, Notes).send("/help").text
+    rows = shown.split("\n")
+    assert len(rows) <= 20
+    assert [row.split(" ")[0] for row in rows[:3]] == ["/new", "/resume", "/stop"]
+    assert re.search("^/exit +End the chat.$", shown, re.MULTILINE)
+    assert "/standup" not in shown
+    assert rows[-1] == "/help all shows all 14, /help NAME tells more about one."
+
+
 def test_help_lists_every_command_under_its_theme(harness: Make) -> None:
     h = harness(Commands, Notes)
-    parts = [part.split("\n") for part in h.send("/help").text.split("\n\n")]
+    parts = [part.split("\n") for part in h.send("/help all").text.split("\n\n")]
     themes = {heading: rows for heading, *rows in parts}
     names = [row.split(" ")[0] for rows in themes.values() for row in rows]
     own = "/help /new /stop /model /retry /undo /title /resume /queue /steer /whoami /export /init"
@@ -107,7 +117,9 @@ def test_help_of_one_command_tells_all_of_it(harness: Make) -> None:
     h = harness(Commands, Notes)
     assert h.send("/help SU").text == "/standup (/su)\n\nSay what is up.\n\nThis line is no help."
     assert "It answers while a turn is running." in h.send("/help /stop").text
-    assert h.send("/help nothing").text == "There is no command /nothing; /help shows all of them."
+    assert (
+        h.send("/help nothing").text == "There is no command /nothing; /help all shows all of them."
+    )
 
 
 def test_whoami(harness: Make) -> None:

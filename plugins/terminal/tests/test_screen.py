@@ -96,7 +96,7 @@ def test_what_is_typed_meanwhile_waits_in_sight(open_chat: Open) -> None:
 @pytest.mark.parametrize("columns", [40, pytest.param(160, marks=pytest.mark.slow)])
 def test_help_and_diffs_fit_the_width(open_chat: Open, columns: int) -> None:
     screen = open_chat(columns, NO_COLOR="1")
-    screen.type("/help\r")
+    screen.type("/help all\r")
     screen.wait_for("/help NAME tells more about one.")
     seen = screen.scrollback.split("\n")
     assert "Conversation" in seen

@@ -42,13 +42,15 @@ class Commands(Plugin):
 
     @command("/help", immediate=True, theme="Help", complete=_complete_help)
     async def help(self, ctx: Context, args: str) -> str:
-        """Show the commands, or all about one: /help NAME."""
-        from .listing import about, listed
+        """Show the everyday commands, every one: /help all, or all about one: /help NAME."""
+        from .listing import about, listed, shortly
 
         if lacks := lacking(f"/{args.lstrip('/')}", self._names()):
             return await told(self.host, lacks)
         commands = self._conversations.commands()
-        return about(commands, args) if args else listed(commands, ctx.channel)
+        if args.casefold() == "all":
+            return listed(commands, ctx.channel)
+        return about(commands, args) if args else shortly(commands, ctx.channel)
 
     @hookimpl
     def on_message(self, ctx: Context, inbound: Inbound) -> Inbound | None:

@@ -1,4 +1,4 @@
-"""What ``/help`` says: every command under its theme, or all about one."""
+"""What ``/help`` says: the everyday commands, every one under its theme, or all about one."""
 
 from __future__ import annotations
 
@@ -17,6 +17,15 @@ THEMES = (
     "Help",
 )
 """The order of the standard themes; others follow by name."""
+EVERYDAY = (
+    *("/new", "/resume", "/stop", "/undo", "/rewind", "/compact", "/model", "/mode", "/usage"),
+    *("/memory", "/skills", "/plugins", "/init"),
+)
+"""What ``/help`` shows where all do not fit onto one screen."""
+ROWS = 20
+"""Lines of a list that fits onto a screen of 24 with the line that asked for it."""
+LEAVE = "/exit"
+"""Ends the chat on a terminal, whose own command it is."""
 USUAL = {"/clear": "/new", "/cost": "/usage", "/permissions": "/grants"}
 """What other programs call a command, and its name here."""
 NEAR = 0.75
@@ -24,6 +33,22 @@ NEAR = 0.75
 NO_THEME = "Other"
 SCREENS = frozenset({"terminal"})
 """Channels whose letters are equally wide, so that columns can be aligned."""
+
+
+def shortly(commands: Sequence[Command], channel: str) -> str:
+    """The everyday commands, one a line; all of them where that fits onto a screen."""
+    whole = listed(commands, channel)
+    chosen = [one for name in EVERYDAY for one in commands if one.name == name]
+    if whole.count("\n") < ROWS or not chosen:
+        return whole
+    if channel not in SCREENS:
+        rows = [f"{one.name}: {one.help}" for one in chosen]
+    else:
+        width = max(len(one.name) for one in chosen)
+        rows = [f"{one.name:{width}}  {one.help}" for one in chosen]
+        rows.append(f"{LEAVE:{width}}  End the chat.")
+    more = f"/help all shows all {len(commands)}, /help NAME tells more about one."
+    return "\n".join([*rows, "", more])
 
 
 def listed(commands: Sequence[Command], channel: str) -> str:
@@ -47,7 +72,7 @@ def about(commands: Sequence[Command], asked: str) -> str:
             return _told(one)
     near = meant(name, names_of(commands))
     return f"There is no command {name}; " + (
-        f"did you mean {near}?" if near else "/help shows all of them."
+        f"did you mean {near}?" if near else "/help all shows all of them."
     )
 
 
