@@ -42,7 +42,7 @@ class Commands(Plugin):
 
     @command("/help", immediate=True, theme="Help", complete=_complete_help)
     async def help(self, ctx: Context, args: str) -> str:
-        """Show the everyday commands, every one: /help all, or all about one: /help NAME."""
+        """List the commands; /help all says what each does, /help NAME all about one."""
         from .listing import about, listed, shortly
 
         if lacks := lacking(f"/{args.lstrip('/')}", self._names()):

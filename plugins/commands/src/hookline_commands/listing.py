@@ -1,9 +1,10 @@
-"""What ``/help`` says: the everyday commands, every one under its theme, or all about one."""
+"""What ``/help`` says: the commands by theme, what each of them does, or all about one."""
 
 from __future__ import annotations
 
 import difflib
 import inspect
+import textwrap
 from collections.abc import Collection, Sequence
 
 from hookline_hookspecs import Command
@@ -17,13 +18,10 @@ THEMES = (
     "Help",
 )
 """The order of the standard themes; others follow by name."""
-EVERYDAY = (
-    *("/new", "/resume", "/stop", "/undo", "/rewind", "/compact", "/model", "/mode", "/usage"),
-    *("/memory", "/skills", "/plugins", "/init"),
-)
-"""What ``/help`` shows where all do not fit onto one screen."""
 ROWS = 20
 """Lines of a list that fits onto a screen of 24 with the line that asked for it."""
+COLUMNS = 79
+"""Width of a row of the table."""
 LEAVE = "/exit"
 """Ends the chat on a terminal, whose own command it is."""
 USUAL = {"/clear": "/new", "/cost": "/usage", "/permissions": "/grants"}
@@ -36,26 +34,31 @@ SCREENS = frozenset({"terminal"})
 
 
 def shortly(commands: Sequence[Command], channel: str) -> str:
-    """The everyday commands, one a line; all of them where that fits onto a screen."""
+    """A table of the names by theme, or what each does where all of that fits onto a screen."""
     whole = listed(commands, channel)
-    chosen = [one for name in EVERYDAY for one in commands if one.name == name]
-    if whole.count("\n") < ROWS or not chosen:
+    if channel not in SCREENS or whole.count("\n") < ROWS:
         return whole
-    if channel not in SCREENS:
-        rows = [f"{one.name}: {one.help}" for one in chosen]
-    else:
-        width = max(len(one.name) for one in chosen)
-        rows = [f"{one.name:{width}}  {one.help}" for one in chosen]
-        rows.append(f"{LEAVE:{width}}  End the chat.")
-    more = f"/help all shows all {len(commands)}, /help NAME tells more about one."
-    return "\n".join([*rows, "", more])
+    themes = by_theme(commands)
+    width = max(map(len, themes))
+    rows = []
+    for theme in sorted(themes, key=_place):
+        names = [one.name for one in themes[theme]] + [LEAVE] * (theme == THEMES[0])
+        fill = {"initial_indent": f"{theme:{width}}  ", "subsequent_indent": " " * (width + 2)}
+        rows += textwrap.wrap(" ".join(names), COLUMNS, break_on_hyphens=False, **fill)
+    return "\n".join([*rows, "", "/help NAME tells what one does, /help all what each does."])
+
+
+def by_theme(commands: Sequence[Command]) -> dict[str, list[Command]]:
+    """The commands of each theme, in their order."""
+    themes: dict[str, list[Command]] = {}
+    for one in commands:
+        themes.setdefault(one.theme, []).append(one)
+    return themes
 
 
 def listed(commands: Sequence[Command], channel: str) -> str:
     """One command a line under the heading of its theme."""
-    themes: dict[str, list[Command]] = {}
-    for one in commands:
-        themes.setdefault(one.theme, []).append(one)
+    themes = by_theme(commands)
     width = max((len(_named(one)) for one in commands), default=0)
     parts = []
     for theme in sorted(themes, key=_place):
