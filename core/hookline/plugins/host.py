@@ -118,7 +118,7 @@ class PluginHost:
         self._tasks = BackgroundTasks()
         self.env, self.provider = engine.loaded.env, engine.providers.settings
         self.receive, self.registered = dispatcher.receive, engine.bus.registered
-        self.fork = dispatcher.run_fork
+        self.fork, self.adopt = dispatcher.run_fork, self._tasks.keep
         self.set_title, self.messages = sessions.set_title, sessions.stored_messages
 
     def __getattr__(self, name: str) -> Any:
@@ -181,10 +181,6 @@ class PluginHost:
         task = self._tasks.keep(plugin_task(coro, self._engine.bus.watchdog, work, name=name))
         task.add_done_callback(self._ended)
         return task
-
-    def adopt(self, task: asyncio.Task[Any]) -> None:
-        """A task that the plugin started by itself ends with the plugin too."""
-        self._tasks.keep(task)
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
         if not task.cancelled() and (error := task.exception()) is not None:

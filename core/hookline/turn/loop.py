@@ -249,8 +249,10 @@ async def _end(ctx: TurnContext) -> None:
 async def _complete(ctx: TurnContext) -> None:
     """Complete the history, make the reply, and store it with the end of the turn."""
     engine, turn, state, outcome = ctx.engine, ctx.active_turn, ctx.state, ctx.active_turn.outcome
-    if turn.entries and turn.entries[-1].message.role == "user":
-        await turn.flush()
+    unanswered = bool(turn.entries) and turn.entries[-1].message.role == "user"
+    if unanswered or outcome.error is not None:
+        await turn.flush()  # raises what was lost: a step may be stored although its commit failed
+    if unanswered:
         _append(ctx, Message.assistant(_reply_text(ctx) or "(no answer)"))
     reply = turn.make_reply(state.record, _reply_text(ctx), outcome.question)
     outcome.reply = reply.text
