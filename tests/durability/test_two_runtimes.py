@@ -12,6 +12,7 @@ from hookline.config import PluginEntry, load
 from hookline.runtime import Runtime
 from hookline.testing.channel import FakeChannel
 from hookline.testing.model import ScriptedModel
+from hookline_hookspecs import Inbound
 
 
 @asynccontextmanager
@@ -56,3 +57,19 @@ async def test_each_message_of_a_chat_is_answered_once_and_in_order(tmp_path: Pa
         sent = [reply for channel in (one, other) for reply in channel.sent]
         assert sorted(reply.in_reply_to or "" for reply in sent) == [f"m{n}" for n in range(8)]
         assert not any(reply.repeated for reply in sent)
+
+
+async def test_a_reply_goes_to_the_chat_of_its_session(tmp_path: Path) -> None:
+    async with serving(tmp_path) as channel:
+        runtime = channel._runtime
+        elsewhere = FakeChannel(runtime)
+        elsewhere.name = "elsewhere"
+        runtime.channels.register(elsewhere, "test")
+        await said(channel, "hello")
+        session = channel.sent[0].session.id
+        inbound = Inbound("elsewhere", "other", "user", "m", "from elsewhere", session_id=session)
+        await runtime.dispatcher.receive(inbound)
+        await runtime.finish_background(10)
+        await runtime.recovery.recover()
+        assert [reply.text for reply in await channel.replies(2)] == ["1", "3"]
+        assert elsewhere.sent == []

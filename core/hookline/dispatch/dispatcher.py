@@ -204,9 +204,9 @@ class Dispatcher:
             if state.pending.rerun is None:
                 return await self.close(ctx, inbound, inbox_id, "command", said)
             inbound, state.pending.rerun = state.pending.rerun, None
-        turn = ActiveTurn.begin(state, inbound, inbox_id, mode)
-        if inbox_id in self._outbox.direct:
-            turn.direct, self._outbox.direct[inbox_id] = True, turn.id
+        turn, direct, at = ActiveTurn.begin(state, inbound, inbox_id, mode), self._outbox.direct, state.record
+        if inbox_id in direct and (at.channel, at.chat_id) == (inbound.channel, inbound.chat_id):
+            turn.direct, direct[inbox_id] = True, turn.id
         return await self._run(turn)
 
     async def _run(self, turn: ActiveTurn) -> ActiveTurn:
