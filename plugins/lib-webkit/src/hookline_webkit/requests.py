@@ -1,0 +1,107 @@
+"""What a handler needs of its request, and what it raises to refuse it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+from urllib.parse import parse_qsl
+
+from hookline_hookspecs import HooklineError, Route
+
+IDENTITY = "hookline.identity"
+"""The key of the :class:`Identity` in a request's ASGI scope."""
+
+
+@dataclass(frozen=True, slots=True)
+class SiteRoute(Route):
+    """A route whose ``path`` is counted from the root of the server, not below ``/NAME``.
+
+    Of two routes with the same method and path the second is refused, and both are named.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who sent a request.
+
+    Attributes:
+        channel: ``web``, or ``api`` for a client with a key.
+        name: the person's name on this channel: ``owner`` for ``web:owner``.
+        role: ``operator`` for an admin, else ``person``, who has their own chats only.
+        device: the id of the login or of the key, by which it is revoked.
+    """
+
+    channel: str
+    name: str
+    role: Literal["operator", "person"]
+    device: str
+
+    @property
+    def person(self) -> str:
+        """The person as ``access`` knows them, such as ``web:owner``."""
+        return f"{self.channel}:{self.name}"
+
+    @property
+    def is_operator(self) -> bool:
+        """Whether this is the operator."""
+        return self.role == "operator"
+
+
+class RequestLike(Protocol):
+    """The part of Starlette's ``Request`` that is used here."""
+
+    @property
+    def scope(self) -> Any:
+        """The ASGI scope."""
+
+    def body(self) -> Awaitable[bytes]:
+        """Return the body."""
+
+
+class Problem(HooklineError):
+    """Raised by a handler to refuse a request; shown to who sent it.
+
+    Args:
+        status: the HTTP status, such as 404.
+        code: a short name for programs, such as ``not_found``.
+        message: what is wrong, as a sentence.
+        fix: what to do about it, as a sentence, if there is something.
+        headers: more response headers, such as ``Retry-After``.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        fix: str = "",
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status, self.code, self.message, self.fix = status, code, message, fix
+        self.headers = headers or {}
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the body of the response: ``{"error": {"code", "message", "fix"}}``."""
+        return {"error": {"code": self.code, "message": self.message, "fix": self.fix}}
+
+
+def identity(request: RequestLike) -> Identity:
+    """Return who sent the request. Raises :class:`Problem` (401) if that is nobody known."""
+    found = request.scope.get(IDENTITY)
+    if not isinstance(found, Identity):
+        raise Problem(401, "unauthorized", "You are not logged in.", "Run `hookline web`.")
+    return found
+
+
+async def form(request: RequestLike) -> dict[str, str]:
+    """Return the fields of a form that a browser sent, the last of each name.
+
+    Raises :class:`Problem` (400) if the body is not one.
+    """
+    try:
+        text = (await request.body()).decode("utf-8")
+        return dict(parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=1000))
+    except ValueError:
+        raise Problem(400, "bad_form", "The form could not be read.", "Send it again.") from None

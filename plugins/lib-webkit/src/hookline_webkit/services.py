@@ -1,0 +1,118 @@
+"""The services by which the web plugins find each other and the plugins they show.
+
+Each is found with ``host.services.get(PROTOCOL)``, and is absent where its plugin is off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from .requests import Identity, Problem, RequestLike
+from .views import View
+
+SiteRole = Literal["operator", "person"]
+
+
+@dataclass(frozen=True, slots=True)
+class LoginLink:
+    """A link that logs a browser in once; ``expires`` is Unix time in seconds."""
+
+    url: str
+    code: str
+    expires: float
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A browser that is logged in. Times are Unix times in seconds."""
+
+    id: str
+    person: str
+    role: SiteRole
+    agent: str
+    created: float
+    seen: float
+
+
+@dataclass(frozen=True, slots=True)
+class PageLink:
+    """A page in the navigation, in the order in which they are shown."""
+
+    title: str
+    path: str
+    section: str
+    order: int
+    plugin: str
+
+
+class WebServer(Protocol):
+    """The listener that the web plugins share; offered by ``web-server``."""
+
+    async def acquire(self) -> str:
+        """Start listening, unless it does, and return the base URL; each call needs its
+        :meth:`release`. Raises ``HooklineError`` with a sentence, or ``OSError``."""
+
+    async def release(self) -> None:
+        """Stop listening once nobody needs it any more."""
+
+    async def wait(self) -> None:
+        """Return when the listener has stopped. Raises the error if it failed."""
+
+    def url(self) -> str:
+        """Return ``public_url``, else ``http://<listen>``, without a slash at the end."""
+
+    def pages(self, who: Identity) -> Sequence[PageLink]:
+        """Return the pages that this person may open."""
+
+    async def link(self, person: str, role: SiteRole) -> LoginLink:
+        """Make a login link for ``web:NAME``, good once and for 10 minutes, and let them in."""
+
+    async def devices(self, person: str | None = None) -> Sequence[Device]:
+        """Return the browsers that are logged in, of everybody or of one person."""
+
+    async def revoke(self, *, device: str | None = None, person: str | None = None) -> int:
+        """Log out a device, or all of a person's, at once; return how many there were."""
+
+    def on_revoked(self, callback: Callable[[str], None]) -> None:
+        """Call ``callback(device)`` when a device is logged out, so that its streams end."""
+
+
+class Renderer(Protocol):
+    """Makes HTML of views; offered by ``web-ui``. Without one, pages are sent as JSON."""
+
+    async def page(self, request: RequestLike, view: View) -> Any:
+        """Return the Starlette response that shows a view."""
+
+    async def problem(self, request: RequestLike, problem: Problem) -> Any:
+        """Return the Starlette response that shows a problem to a person."""
+
+
+class Keys(Protocol):
+    """Knows the clients with API keys; added by ``openai-api`` with ``host.services.add``."""
+
+    async def identify(self, token: str) -> Identity | None:
+        """Return whose Bearer token it is, or None."""
+
+
+class People(Protocol):
+    """Who may write, by name; offered by ``access``. A person is written ``CHANNEL:USER``."""
+
+    async def role(self, person: str) -> Literal["admin", "person", "blocked", "unknown"]:
+        """Return what a person may do."""
+
+    async def let_in(self, person: str, *, admin: bool, by: str) -> None:
+        """Let a person in, as an admin if ``admin``. Raises ``HooklineError`` if they are blocked
+        or the name is no person's."""
+
+    async def remove(self, person: str, by: str) -> bool:
+        """Take a person off the list; return False if they were not on it."""
+
+
+class TurnViews(Protocol):
+    """Makes a turn visible; added with ``host.services.add`` by every plugin that has something
+    to show of it."""
+
+    async def turn_view(self, session_id: str, turn_id: str) -> View | None:
+        """Return the hooks, prompt, tools, memory and cost of a stored turn as a view, or None."""
