@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from .requests import Identity, Problem, SiteRoute, form, identity
+from .requests import Identity, Paging, Problem, SiteRoute, address, form, identity, part, query
 from .services import Device, Keys, LoginLink, PageLink, People, Renderer, TurnViews, WebServer
 from .views import (
     Action,
@@ -15,6 +15,7 @@ from .views import (
     Chart,
     Code,
     Diff,
+    Download,
     Field,
     Form,
     Group,
@@ -41,6 +42,7 @@ __all__ = [
     "Code",
     "Device",
     "Diff",
+    "Download",
     "Field",
     "Form",
     "Group",
@@ -51,6 +53,7 @@ __all__ = [
     "Markdown",
     "Moment",
     "PageLink",
+    "Paging",
     "People",
     "Problem",
     "Redirect",
@@ -66,7 +69,10 @@ __all__ = [
     "View",
     "WebServer",
     "When",
+    "address",
     "form",
     "identity",
+    "part",
     "plain",
+    "query",
 ]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
-from urllib.parse import parse_qsl
+from typing import Any, Literal, Protocol, TypeVar
+from urllib.parse import parse_qsl, quote, urlencode
 
 from hookline_hookspecs import HooklineError, Route
 
+from .views import Link
+
+T = TypeVar("T")
 IDENTITY = "hookline.identity"
 """The key of the :class:`Identity` in a request's ASGI scope."""
 
@@ -41,6 +44,11 @@ class Identity:
     def person(self) -> str:
         """The person as ``access`` knows them, such as ``web:owner``."""
         return f"{self.channel}:{self.name}"
+
+    @property
+    def chat(self) -> tuple[str, str]:
+        """The channel and the chat that are this person's own, such as ``("web", "owner")``."""
+        return self.channel, self.name
 
     @property
     def is_operator(self) -> bool:
@@ -93,6 +101,62 @@ def identity(request: RequestLike) -> Identity:
     if not isinstance(found, Identity):
         raise Problem(401, "unauthorized", "You are not logged in.", "Run `hookline web`.")
     return found
+
+
+def query(request: RequestLike) -> dict[str, str]:
+    """Return the parameters behind the ``?`` of the address, the last of each name."""
+    text = bytes(request.scope.get("query_string", b"")).decode("ascii", "replace")
+    try:
+        return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=100))
+    except ValueError:
+        raise Problem(400, "bad_query", "The address could not be read.") from None
+
+
+def part(request: RequestLike, name: str) -> str:
+    """Return the part of the path that the route calls ``{name}``."""
+    return str(request.scope.get("path_params", {}).get(name, ""))
+
+
+def address(*parts: str, **given: str) -> str:
+    """Return ``/PART/PART?NAME=VALUE`` with every part and value quoted, for links and forms."""
+    path = "/" + "/".join(quote(one, safe=":@") for one in parts)
+    return f"{path}?{urlencode(given)}" if given else path
+
+
+@dataclass(frozen=True, slots=True)
+class Paging:
+    """Which rows of a long list a page shows: ``size`` of them, after ``offset``.
+
+    Fetch ``size + 1``, so that :meth:`link` knows whether there are more.
+    """
+
+    offset: int
+    size: int
+    path: str
+    given: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(cls, request: RequestLike, path: str, size: int = 50) -> Paging:
+        """Read ``?from=N``; anything but a whole number is the beginning."""
+        given = query(request)
+        start = given.pop("from", "0")
+        offset = int(start) if start.isascii() and start.isdecimal() and len(start) < 10 else 0
+        return cls(offset, size, path, tuple(given.items()))
+
+    def cut(self, rows: Sequence[T]) -> Sequence[T]:
+        """Return the rows of this page, of a list that holds them all."""
+        return rows[self.offset : self.offset + self.size]
+
+    def link(self, found: int, text: str = "Older") -> Link | None:
+        """Return the link to the next page, or None.
+
+        Args:
+            found: how many rows there are from ``offset`` on, as far as they were looked for.
+        """
+        if found <= self.size:
+            return None
+        more = urlencode([*self.given, ("from", str(self.offset + self.size))])
+        return Link(text, f"{self.path}?{more}")
 
 
 async def form(request: RequestLike) -> dict[str, str]:

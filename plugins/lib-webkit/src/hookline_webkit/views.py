@@ -230,7 +230,8 @@ class View:
     """A page: its title, a line below it, and its parts from top to bottom.
 
     ``crumbs`` lead back to where it belongs. ``refresh`` is after how many seconds the page is
-    worth reading again, 0 for never.
+    worth reading again, 0 for never; ``status`` is the response's, such as 422 for a form that is
+    shown again with its errors.
     """
 
     title: str
@@ -238,6 +239,7 @@ class View:
     subtitle: str = ""
     crumbs: Sequence[Link] = ()
     refresh: float = 0.0
+    status: int = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +250,15 @@ class Redirect:
     path: str
     message: str = ""
     tone: Tone = "good"
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """What a handler returns for a file: it is saved under ``name``, never shown by the browser."""
+
+    name: str
+    body: bytes
+    content_type: str = "application/octet-stream"
 
 
 def plain(value: object) -> Any:

@@ -1,0 +1,112 @@
+"""Opens the pages of a harness's plugins in tests, without a server.
+
+::
+
+    site = Site(harness(Visitors))
+    view = site.get("/visitors/")
+    assert "Ada" in site.text(view)
+
+A route is called as a web server would call it: by its path, for an operator or a person, with the
+fields of a form. Nothing is rendered.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Awaitable, Iterator, Mapping
+from dataclasses import dataclass
+from inspect import isawaitable
+from typing import Any
+from urllib.parse import unquote, urlencode, urlsplit
+
+from hookline_hookspecs import Route
+
+from .requests import IDENTITY, Identity, Problem, SiteRoute
+from .views import View, plain
+
+OPERATOR = Identity("web", "owner", "operator", "device-1")
+"""Who opens a page unless a test says otherwise."""
+PERSON = Identity("web", "mia", "person", "device-2")
+"""Somebody who was let in."""
+
+
+@dataclass(frozen=True, slots=True)
+class FakeRequest:
+    """The part of a Starlette request that a page may use."""
+
+    scope: dict[str, Any]
+    sent: bytes
+
+    async def body(self) -> bytes:
+        """Return what was sent."""
+        return self.sent
+
+
+class Site:
+    """The routes of the plugins of a harness.
+
+    Args:
+        harness: a ``hookline.testing.Harness``.
+    """
+
+    def __init__(self, harness: Any) -> None:
+        self._harness = harness
+
+    def routes(self) -> list[tuple[str, Route]]:
+        """Return every route with its whole path."""
+        found = self._harness.runtime.bus.registered(Route)
+        return [(whole_path(plugin, route), route) for plugin, route in found]
+
+    def get(self, address: str, who: Identity = OPERATOR) -> Any:
+        """Return what a page returns: a view, or a download. Raises ``Problem``."""
+        return self._call("GET", address, b"", who)
+
+    def post(
+        self, address: str, fields: Mapping[str, str] | None = None, who: Identity = OPERATOR
+    ) -> Any:
+        """Send a form; return a ``Redirect``, or a view with errors. Raises ``Problem``."""
+        return self._call("POST", address, urlencode(fields or {}).encode(), who)
+
+    def text(self, view: View) -> str:
+        """Return everything that a view says, for an ``in`` of a test."""
+        return json.dumps(plain(view), ensure_ascii=False)
+
+    def _call(self, method: str, address: str, body: bytes, who: Identity) -> Any:
+        return self._harness.run(self._answer(method, address, body, who))
+
+    async def _answer(self, method: str, address: str, body: bytes, who: Identity) -> Any:
+        await self._harness.aopen()
+        split = urlsplit(address)
+        asked = unquote(split.path)
+        for path, route in self.routes():
+            found = re.fullmatch(pattern(path), asked)
+            if found is None or route.method != method:
+                continue
+            if route.auth == "operator" and not who.is_operator:
+                raise Problem(403, "forbidden", "Only the operator may do this.")
+            scope = {
+                "type": "http",
+                "path": asked,
+                "query_string": split.query.encode(),
+                "path_params": found.groupdict(),
+                IDENTITY: who,
+            }
+            made: Awaitable[Any] | Any = route.handler(FakeRequest(scope, body))
+            return await made if isawaitable(made) else made
+        raise Problem(404, "not_found", f"There is no {method} {asked}.")
+
+
+def whole_path(plugin: str, route: Route) -> str:
+    """Return a route's path from the root of the server."""
+    return route.path if isinstance(route, SiteRoute) else f"/{plugin}{route.path}"
+
+
+def pattern(path: str) -> str:
+    """Return the pattern of a route's path, in which ``{name:path}`` may hold slashes."""
+    return "".join(_pieces(path))
+
+
+def _pieces(path: str) -> Iterator[str]:
+    for text, name, kind in re.findall(r"([^{]+)|\{(\w+)(?::(\w+))?\}", path):
+        yield re.escape(text) if text else f"(?P<{name}>{'.+' if kind == 'path' else '[^/]+'})"

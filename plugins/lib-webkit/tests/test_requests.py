@@ -1,0 +1,89 @@
+"""Addresses, pages of long lists, and the site that tests open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hookline.testing import Harness
+from hookline_hookspecs import Page, Plugin, Route, hookimpl
+from hookline_webkit import (
+    Paging,
+    Problem,
+    Redirect,
+    Row,
+    SiteRoute,
+    Table,
+    View,
+    address,
+    form,
+    identity,
+    part,
+    query,
+)
+from hookline_webkit.requests import RequestLike
+from hookline_webkit.testing import PERSON, FakeRequest, Site
+
+MakeHarness = Callable[..., Harness]
+
+
+def asked(text: str) -> FakeRequest:
+    return FakeRequest({"query_string": text.encode()}, b"")
+
+
+def test_an_address_quotes_what_is_no_part_of_it() -> None:
+    assert address("sessions", "a/b ?") == "/sessions/a%2Fb%20%3F"
+    assert address("sessions", "telegram:1", q="a&b") == "/sessions/telegram:1?q=a%26b"
+
+
+def test_a_long_list_is_shown_in_pages_that_keep_the_search() -> None:
+    first = Paging.of(asked("q=cats+%26+dogs"), "/x", size=2)
+    assert first.cut([1, 2, 3]) == [1, 2]
+    more = first.link(3)
+    assert more is not None
+    assert more.href == "/x?q=cats+%26+dogs&from=2"
+    last = Paging.of(asked(more.href.partition("?")[2]), "/x", size=2)
+    assert (last.cut([1, 2, 3]), last.link(1)) == ([3], None)
+
+
+@pytest.mark.parametrize("text", ["from=-1", "from=x", "from=9999999999999", "from=\u0663", ""])
+def test_a_page_that_is_no_number_is_the_first(text: str) -> None:
+    assert Paging.of(FakeRequest({"query_string": text.encode()}, b""), "/x").offset == 0
+
+
+def test_a_query_of_a_thousand_names_is_refused() -> None:
+    with pytest.raises(Problem) as refused:
+        query(asked("&".join(f"n{number}=1" for number in range(1000))))
+    assert refused.value.status == 400
+
+
+class Guests(Plugin):
+    """A page and a form."""
+
+    names = ("Ada",)
+
+    @hookimpl
+    def register_routes(self, register: Callable[[Route], None]) -> None:
+        register(SiteRoute("GET", "/guests", self.page, auth="person", page=Page("Guests")))
+        register(Route("POST", "/{name}/rename", self.rename))
+
+    async def page(self, request: RequestLike) -> View:
+        return View("Guests", [Table(["Name"], [Row([one]) for one in self.names])])
+
+    async def rename(self, request: RequestLike) -> Redirect:
+        self.names = ((await form(request))["to"],)
+        return Redirect(
+            "/guests", f"{part(request, 'name')} is renamed by {identity(request).name}."
+        )
+
+
+def test_a_test_opens_pages_and_sends_forms_as_a_server_would(harness: MakeHarness) -> None:
+    site = Site(harness(Guests))
+    assert "Ada" in site.text(site.get("/guests"))
+    done = site.post("/guests/Ada%20L./rename", {"to": "Grace & co"})
+    assert done == Redirect("/guests", "Ada L. is renamed by owner.")
+    assert "Grace & co" in site.text(site.get("/guests", PERSON))
+    for wrong, status in (("/guests/a/b/rename", 404), ("/guests/a/rename", 403)):
+        with pytest.raises(Problem) as refused:
+            site.post(wrong, {"to": "x"}, PERSON)
+        assert refused.value.status == status
