@@ -149,7 +149,7 @@ def test_connections_that_send_nothing_keep_nobody_out(serve: Serve, sent: bytes
 def test_a_head_that_does_not_come_ends_the_connection(
     serve: Serve, first: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hookline_webhook.connections.HEAD_SECONDS", 0.2)
+    monkeypatch.setattr("hookline_listener.connections.HEAD_SECONDS", 0.2)
 
     async def talk(client: httpx2.AsyncClient, url: str) -> bytes:
         reader, writer = await asyncio.open_connection("127.0.0.1", httpx2.URL(url).port)

@@ -6,13 +6,15 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Access, Feature, HooklineError, Host, Inbound, Reply
+from hookline_listener import Address, address_of
 
-from .config import Address, WebhookConfig, address_of
+from .config import WebhookConfig
 from .replies import Replies
 
 if TYPE_CHECKING:
+    from hookline_listener.server import Listener
+
     from .body import Delivery
-    from .server import Listener
 
 
 class CannotStart(HooklineError):
@@ -43,14 +45,14 @@ class WebhookChannel:
         fault = self._config.secret_fault()
         if fault is not None:
             raise CannotStart(fault)
-        from .server import Endpoint, Listener
+        from .server import Endpoint, listener
 
         if self._host.services.get(Access) is None:
             self._host.log.warning("no plugin decides who may write; whoever can sign, may")
         endpoint = Endpoint(self._take, self._secret, self._config.max_bytes, self._host.log)
-        listener = Listener(endpoint)
-        self.address = await listener.start(address_of(self._config.listen))
-        self._listener = listener
+        listening = listener(endpoint)
+        self.address = await listening.start(address_of(self._config.listen))
+        self._listener = listening
         self._stopped.clear()
         self._host.log.info("listening on %s:%d", *self.address)
 

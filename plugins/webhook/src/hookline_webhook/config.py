@@ -2,32 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from hookline_listener import address_of
 from pydantic import BaseModel, Field, SecretStr, field_validator
 
 SHORTEST = 16
 """Characters of a secret; a shorter one can be guessed from one signed body."""
-
-
-class Address(NamedTuple):
-    """Where to listen."""
-
-    host: str
-    port: int
-
-
-def address_of(listen: str) -> Address:
-    """``host:port``, an IPv6 host in brackets. Raises ``ValueError`` with a sentence."""
-    host, colon, port = listen.rpartition(":")
-    bracketed = host.startswith("[") and host.endswith("]")
-    host = host[1:-1] if bracketed else host
-    if not colon or not host or (":" in host and not bracketed):
-        raise ValueError("write host:port, such as 127.0.0.1:8765 or [::1]:8765")
-    if not (port.isascii() and port.isdecimal() and int(port) <= 65535):
-        raise ValueError(f"{port!r} is no port; write a number up to 65535")
-    return Address(host, int(port))
 
 
 class WebhookConfig(BaseModel):

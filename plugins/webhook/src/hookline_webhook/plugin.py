@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Callable
 
 from hookline_hookspecs import Access, Channel, Check, CheckResult, Host, Plugin, hookimpl
+from hookline_listener import address_of, is_loopback
 
 from .channel import WebhookChannel
-from .config import WebhookConfig, address_of
+from .config import WebhookConfig
 
 
 class Webhook(Plugin[WebhookConfig]):
@@ -62,7 +62,7 @@ class Webhook(Plugin[WebhookConfig]):
 
     def _address(self) -> CheckResult:
         listen = self.config.listen
-        if _is_loopback(address_of(listen).host):
+        if is_loopback(address_of(listen).host):
             return CheckResult(True, f"{listen} is reached from this machine alone")
         return CheckResult(
             False,
@@ -80,10 +80,3 @@ class Webhook(Plugin[WebhookConfig]):
             "hookline plugins enable access",
             hint=True,
         )
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

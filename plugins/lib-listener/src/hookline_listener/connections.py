@@ -13,7 +13,7 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEAD_SECONDS = 10.0
-"""For the headers of a request, from the connection's first moment or the last answer on."""
+"""For the headers of a request, from the connection's first moment or their first byte on."""
 MOST_WAITING = 256
 """Connections whose request is not whole. One more, and the oldest of them is hung up on: a sender
 that sends at once is never the oldest for long."""
@@ -24,14 +24,17 @@ class Connection(H11Protocol):
     :func:`connections`, holds those of one server."""
 
     _waiting: dict[Connection, None]
+    _most_waiting: int
+    _idle_seconds: float
     _timer: asyncio.TimerHandle | None = None
+    _is_idle = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for a request; of too many that wait the oldest goes."""
         super().connection_made(transport)
         self._waiting[self] = None
-        self._arm()
-        if len(self._waiting) > MOST_WAITING:
+        self._arm(HEAD_SECONDS)
+        if len(self._waiting) > self._most_waiting:
             next(iter(self._waiting))._hang_up()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -39,6 +42,13 @@ class Connection(H11Protocol):
         self._disarm()
         self._waiting.pop(self, None)
         super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Read; who has begun to send has to go on."""
+        if self._is_idle:
+            self._is_idle = False
+            self._arm(HEAD_SECONDS)
+        super().data_received(data)
 
     def handle_events(self) -> None:
         """Read; headers that are whole stop the clock, a request that is whole waits no more."""
@@ -52,12 +62,13 @@ class Connection(H11Protocol):
         """Wait for the next request, if the connection stays."""
         if not self.transport.is_closing():
             self._waiting[self] = None
-            self._arm()
+            self._is_idle = True
+            self._arm(self._idle_seconds)
         super().on_response_complete()
 
-    def _arm(self) -> None:
+    def _arm(self, seconds: float) -> None:
         self._disarm()
-        self._timer = self.loop.call_later(HEAD_SECONDS, self._hang_up)
+        self._timer = self.loop.call_later(seconds, self._hang_up)
 
     def _disarm(self) -> None:
         if self._timer is not None:
@@ -69,8 +80,11 @@ class Connection(H11Protocol):
         self.transport.abort()
 
 
-def connections() -> type[Connection]:
-    """The class of one server's connections."""
-    waiting: dict[Connection, None] = {}
-    members: dict[str, Any] = {"_waiting": waiting}
+def connections(idle_seconds: float, most_waiting: int) -> type[Connection]:
+    """Return the class of one server's connections."""
+    members: dict[str, Any] = {
+        "_waiting": {},
+        "_idle_seconds": idle_seconds,
+        "_most_waiting": most_waiting,
+    }
     return type("ServersConnection", (Connection,), members)
