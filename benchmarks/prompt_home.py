@@ -23,7 +23,7 @@ from hookline_hookspecs import (
 from prompt_workload import FILES, TURNS, skill_text
 from pydantic import BaseModel
 
-MODEL = "anthropic/claude-sonnet-4-5"
+MODELS = {"anthropic": "anthropic/claude-sonnet-4-5", "openai": "openai/gpt-5"}
 SESSION = "priced"
 PADDING = "This stands for what the other plugins say. "
 
@@ -57,15 +57,16 @@ class Bench(Plugin[BenchSettings]):
         return ContextBlock("skills", items=items, item_tag="skill") if items else None
 
 
-def make_home(home: Path, base_url: str, settings: BenchSettings) -> None:
-    """A config with the standard set as it is, and a workspace with a few files."""
-    work = home / "work"
+def make_home(home: Path, base_url: str, settings: BenchSettings, wire: str) -> None:
+    """A config with the standard set as it is, and a workspace with a few files beside it."""
+    work = home.with_name("work")
     work.mkdir(parents=True)
+    home.mkdir()
     for name, text in FILES.items():
         (work / name).write_text(text, encoding="utf-8")
     config: dict[str, Any] = {
-        "model": MODEL,
-        "providers": {"anthropic": {"base_url": base_url, "api_key": "bench"}},
+        "model": MODELS[wire],
+        "providers": {wire: {"base_url": base_url, "api_key": "bench"}},
         "workspace": str(work),
         "plugins": {"bench": settings.model_dump()},
     }
@@ -83,7 +84,7 @@ async def run_turn(runtime: Runtime, number: int) -> None:
     """Turn ``number`` from 0, to its end, background hooks included.
 
     Raises:
-        RuntimeError: it failed; the text is its reply.
+        RuntimeError: it failed, or one of its tools did; the text says how.
     """
     inbound = Inbound(
         "terminal", "default", "bench", f"m{number}", TURNS[number].says, session_id=SESSION
@@ -94,3 +95,6 @@ async def run_turn(runtime: Runtime, number: int) -> None:
     turn = submission.turn
     if turn.stop != "done":
         raise RuntimeError(f"turn {number} ended with {turn.stop}: {turn.reply}")
+    failed = [result.text for result in turn.tool_calls if not result.ok]
+    if failed:
+        raise RuntimeError(f"in turn {number} a tool did not do its work: {failed[0]}")

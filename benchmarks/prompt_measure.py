@@ -7,24 +7,18 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 from hookline import clock
+from prompt_home import BenchSettings, make_home, open_runtime, run_turn
+from prompt_servers import AnthropicSide, Asked, Counted, OpenAISide, Server
+from prompt_workload import TURNS
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "tests"))
-
-from fakes.anthropic_server import AnthropicServer, Recorded, Reply, Use  # noqa: E402
-from fakes.counting_cache import Counted, CountingCache  # noqa: E402
-from prompt_home import BenchSettings, make_home, open_runtime, run_turn  # noqa: E402
-from prompt_workload import TURNS, replies  # noqa: E402
-
 GAP = 400.0
 """Seconds between the messages of a person who takes their time."""
 PADDED = 8000
@@ -33,23 +27,33 @@ PADDED = 8000
 
 @dataclass(frozen=True)
 class Situation:
-    """How the session is held."""
+    """How the session is held; ``wire`` is the provider."""
 
     gap: float = 0.0
     processes: bool = False
     skills: bool = False
+    wire: str = "anthropic"
 
 
 @dataclass(frozen=True)
 class Session:
-    """What a session came to: its requests by turn, and the tokens of its stable tier."""
+    """What a session came to: its requests by turn, and the tokens of its stable tier.
 
-    turns: tuple[tuple[Counted, ...], ...]
+    ``asked`` are all requests of each turn and of what followed it in the background. Everything
+    else here counts only those of the conversation.
+    """
+
+    asked: tuple[tuple[Asked, ...], ...]
     stable: int
 
     @property
+    def turns(self) -> list[list[Counted]]:
+        """The conversation's requests by turn."""
+        return [[one.counted for one in turn if one.purpose == "main"] for turn in self.asked]
+
+    @property
     def requests(self) -> list[Counted]:
-        """All requests in order."""
+        """The conversation's requests in order."""
         return [one for turn in self.turns for one in turn]
 
     @property
@@ -99,26 +103,10 @@ class Session:
         return sum(one.cost for one in later) / sum(one.input for one in later)
 
 
-class Server(AnthropicServer):
-    """The fake with a counting cache, on the clock that Hookline has."""
-
-    def __init__(self) -> None:
-        self._left = iter(replies())
-        super().__init__(self._reply)
-        self.counting = CountingCache()
-        self.cache: Any = self.counting
-        self.offset = 0.0
-
-    def answer(self, *request: Any) -> Any:
-        """As the fake does, at the present time."""
-        self.clock = time.time() + self.offset
-        return super().answer(*request)
-
-    def _reply(self, body: dict[str, Any]) -> Reply:
-        if not body.get("tools"):
-            return Reply("Counting a small service")  # A title or the like, in the background.
-        text, calls = next(self._left)
-        return Reply(text, tools=tuple(Use(name, arguments) for name, arguments in calls))
+SIDES: dict[str, type[AnthropicSide] | type[OpenAISide]] = {
+    "anthropic": AnthropicSide,
+    "openai": OpenAISide,
+}
 
 
 def measure(situation: Situation, stable: int | None) -> Session:
@@ -132,18 +120,18 @@ def measure(situation: Situation, stable: int | None) -> Session:
 
 def _hold(situation: Situation, padding: int, turns: int) -> Session:
     settings = BenchSettings(skills=situation.skills, padding=padding)
-    with tempfile.TemporaryDirectory(prefix="hookline-bench-") as folder, Server() as server:
-        home = Path(folder)
-        make_home(home, server.base_url, settings)
+    with (
+        tempfile.TemporaryDirectory(prefix="hookline-bench-") as folder,
+        SIDES[situation.wire]() as server,
+    ):
+        home = Path(folder) / "home"
+        make_home(home, server.base_url, settings, situation.wire)
         counts = [0]
         hold = _in_processes if situation.processes else _in_one
         for _ in hold(home, situation, server, turns):
-            counts.append(len(server.counting.counted))
-        counted, first = server.counting.counted, server.requests[0]
-        by_turn = tuple(
-            tuple(one for one in counted[begin:end] if one.tools) for begin, end in pairwise(counts)
-        )
-        return Session(by_turn, _stable(first))
+            counts.append(len(server.asked))
+        by_turn = tuple(tuple(server.asked[begin:end]) for begin, end in pairwise(counts))
+        return Session(by_turn, server.stable)
 
 
 def _in_one(home: Path, situation: Situation, server: Server, turns: int) -> Iterator[None]:
@@ -177,10 +165,3 @@ def _clock() -> Iterator[None]:
         yield
     finally:
         clock._offset = before
-
-
-def _stable(request: Recorded) -> int:
-    from fakes.anthropic_server import _encode, all_blocks
-
-    body = {**request.json, "messages": []}
-    return sum(len(_encode(block)) for _, block in all_blocks(body)) // 4

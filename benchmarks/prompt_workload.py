@@ -105,6 +105,34 @@ def skill_text(name: str) -> str:
     return text[: SKILLS[name]]
 
 
+ASIDE = {
+    "title": "You name conversations.",
+    "portrait": "You keep a short portrait of the person",
+    "review": "This is a review of the conversation above",
+    "compaction": "You write the summary that takes the place",
+}
+"""What requests beside the conversation are for, and words that only these hold."""
+LEARNT: Mapping[str, Any] = {"action": "remember", "content": "The service deploys on Fridays."}
+TITLE, PORTRAIT, KEPT, SUMMARY = (
+    "Port and change log of a small service",
+    '{"narrative": "Looks after a small service that counts.\\nAsks and answers in a few words."}',
+    "Kept when it is deployed.",
+    "## Goal\nThe port is 9090.",
+)
+
+
+def purpose(sent: str) -> str:
+    """What a request is for, by its JSON: ``main`` or one of ``ASIDE``."""
+    return next((name for name, words in ASIDE.items() if words in sent), "main")
+
+
+def aside(purpose: str, sent: str) -> tuple[str, Sequence[Call]]:
+    """The answer to a request beside the conversation. A review keeps one fact, then ends."""
+    if purpose == "review":
+        return (KEPT, ()) if LEARNT["content"] in sent else ("", [("memory", LEARNT)])
+    return {"title": TITLE, "portrait": PORTRAIT, "compaction": SUMMARY}[purpose], ()
+
+
 def replies() -> list[tuple[str, Sequence[Call]]]:
     """The model's 25 answers in order: text and calls."""
     found: list[tuple[str, Sequence[Call]]] = []

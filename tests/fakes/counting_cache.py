@@ -1,10 +1,11 @@
-"""A prompt cache that counts as Anthropic's does, and knows what it could have saved at best.
+"""Prompt caches that count as the providers' do.
 
+``CountingCache`` is Anthropic's, and knows what it could have saved at best.
 ``server.cache = CountingCache()`` puts it into an ``AnthropicServer``; ``cache.counted`` then holds
 what each request read and wrote. Where the documentation is silent it assumes the dearer of the
 possibilities: a breakpoint reads what was written at its own place or at most 19 blocks before it,
 a live prefix keeps the lifetime it was written for even where it is marked for an hour later, and
-nothing is written before the place up to which a request has read.
+nothing is written before the place up to which a request has read. ``IdleCache`` is OpenAI's.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .anthropic_server import LIFETIMES, _prefixes
+from .openai_server import CACHE_MINIMUM, CACHE_STEP, CHARS_PER_TOKEN
 
 POSITIONS = 20
 """Places that a breakpoint is looked for at, its own being the first."""
@@ -36,7 +38,6 @@ class Counted:
     long: int
     limit: int
     placed: int
-    tools: bool
 
     @property
     def fresh(self) -> int:
@@ -73,7 +74,6 @@ class CountingCache:
             long=written["1h"],
             limit=self._longest(prefixes, self._hour, now),
             placed=self._longest(prefixes, self._bought, now),
-            tools=bool(body.get("tools")),
         )
         self.counted.append(counted)
         self._remember(prefixes, marks, now)
@@ -132,3 +132,23 @@ class CountingCache:
             digest = prefixes[at][0]
             self._hour[digest] = now + HOUR
             self._bought[digest] = max(self._bought.get(digest, 0.0), now + lifetime)
+
+
+class IdleCache:
+    """Stands in for ``PrefixCache``: it forgets what was not used for five minutes, the least that
+    OpenAI keeps in memory. ``now`` is the time of the request."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self._used: dict[int, float] = {}
+
+    def seen(self, model: str, prompt: str) -> int:
+        """How many tokens of ``prompt`` are in the cache; remembers it."""
+        size = CACHE_STEP * CHARS_PER_TOKEN
+        chain, hits, whole = hash(model), 0, True
+        for start in range(0, len(prompt) - size + 1, size):
+            chain = hash((chain, prompt[start : start + size]))
+            whole = whole and self._used.get(chain, 0.0) > self.now - LIFETIMES["5m"]
+            hits += whole
+            self._used[chain] = self.now
+        return hits * CACHE_STEP if hits * CACHE_STEP >= CACHE_MINIMUM else 0
