@@ -46,7 +46,7 @@ class Client:
         fields = {"name": settings.name, "key": f"{settings.key_env or KEY_ENV} or {name}"}
         self._failures = Failures(fields, self._key)
         self.boundary = Boundary(self._failures, options.limits())
-        self._pools = Pools(self._made)
+        self._pools = Pools(self._made, "anthropic.types")
         most = RETRIES if options.max_retries is None else options.max_retries
         self._retries = Retries(settings.name, most)
 

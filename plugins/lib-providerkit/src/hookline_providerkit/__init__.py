@@ -2,15 +2,17 @@
 
 :class:`Boundary` lets through an answer within :class:`Limits` or an error, and nothing else.
 :class:`Retries` sends a request again and tells a person of the wait. :class:`Pools` opens an SDK's
-clients as they are needed. :class:`Failures` makes an error of ``hookline_hookspecs`` of whatever
-went wrong, with a sentence that names the server and says what to do. No SDK and no HTTP client is
-imported before a request is sent.
+clients as they are needed, :func:`lazily` imports an SDK without the types that nobody asks for.
+:class:`Failures` makes an error of ``hookline_hookspecs`` of whatever went wrong, with a sentence
+that names the server and says what to do. No SDK and no HTTP client is imported before a request is
+sent.
 """
 
 from .boundary import IDENTITY, Boundary
 from .causes import Cause, is_too_long
 from .content import CleanSink, clean, count
 from .failures import Failures, ServerSaid
+from .lazy import lazily
 from .limits import IDLE, TOTAL, Exceeded, Limits
 from .pools import Pools
 from .reading import QUOTED, retry_after, words
@@ -36,6 +38,7 @@ __all__ = [
     "clean",
     "count",
     "is_too_long",
+    "lazily",
     "retry_after",
     "words",
 ]

@@ -11,6 +11,8 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
+from .lazy import lazily
+
 POOLED = 64
 """Requests at a time through one pool: the HTTP client looks at every connection of its pool for
 each request, which with a thousand of them takes longer than the request."""
@@ -40,10 +42,13 @@ class Pools(Generic[ClientT]):
     Args:
         make: makes a client; called on a thread, because importing an SDK takes a second. What it
             raises is raised by :meth:`client`.
+        types: a package of the SDK, such as ``openai.types``, whose modules are imported one at a
+            time when they are needed; most never are.
     """
 
-    def __init__(self, make: Callable[[], ClientT]) -> None:
+    def __init__(self, make: Callable[[], ClientT], types: str = "") -> None:
         self._make = make
+        self._types = types
         self._pools: list[_Pool[ClientT]] = []
         self._making = threading.Lock()
 
@@ -71,7 +76,7 @@ class Pools(Generic[ClientT]):
         """Add a pool, unless another request has added one since there were ``known``."""
         with self._making:
             if len(self._pools) == known:
-                with _importing():
+                with _importing(), lazily(self._types):
                     self._pools.append(_Pool(self._make()))
 
 

@@ -90,7 +90,7 @@ class Asker:
     def _pools_at(self, at: Endpoint) -> Pools[AsyncOpenAI]:
         key = (at.base_url, at.api_key)
         if key not in self._pools:
-            self._pools[key] = Pools(partial(self._client, at))
+            self._pools[key] = Pools(partial(self._client, at), "openai.types")
         return self._pools[key]
 
     def _client(self, at: Endpoint) -> AsyncOpenAI:

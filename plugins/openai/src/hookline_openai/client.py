@@ -55,7 +55,7 @@ class Client:
             SENTENCES,
         )
         self.boundary = Boundary(self._failures, options.limits())
-        self._pools = Pools(self._made)
+        self._pools = Pools(self._made, "openai.types")
         self._retries = Retries(settings.name, options.max_retries)
         self._servers: dict[tuple[str, str], Server] = {}
 
