@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hookline.testing import Harness, ScriptedModel
+from hookline.testing import Harness, ScriptedModel, calls
 from hookline_hookspecs import (
     BadRequest,
     Context,
@@ -21,6 +21,7 @@ from hookline_hookspecs import (
     Session,
     WireRequest,
     hookimpl,
+    tool,
 )
 from hookline_prompt_cache import PromptCache
 
@@ -80,6 +81,36 @@ def test_the_rhythm_outlives_the_process(harness: MakeHarness, wait: Wait) -> No
     again = talk(harness, home=first.home)
     again.send("go on")
     assert ttls(again) == [{"1h"}]
+
+
+def calling(number: int) -> Any:
+    """A model of so many turns, each with a tool call before its answer."""
+    return MarkedModel([one for _ in range(number) for one in (calls("look"), "ok")])
+
+
+class Looks(Plugin[Any]):
+    """Has a tool."""
+
+    @tool(read_only=True)
+    def look(self) -> str:
+        """Look."""
+        return "seen"
+
+
+@pytest.mark.parametrize(
+    ("pauses", "loop"), [((400,) * 5, "1h"), ((4000, 4000, 4000, 2000, 2000), "5m")]
+)
+def test_the_tool_loop_is_kept_for_an_hour_where_the_next_message_will_read_it(
+    harness: MakeHarness, wait: Wait, pauses: tuple[int, ...], loop: str
+) -> None:
+    h = harness(PromptCache, Looks, model=calling(6))
+    h.send("word " * 1200)
+    for pause in pauses:
+        wait(pause)
+        h.send("go on")
+    question, answer = h.model.wires[-2:]
+    assert question.markers[-1].ttl == "1h"
+    assert answer.markers[-1].ttl == loop
 
 
 def test_pauses_that_no_hour_bridges_are_not_paid_for(harness: MakeHarness, wait: Wait) -> None:

@@ -48,8 +48,6 @@ _sending: ContextVar[_Sending | None] = ContextVar("hookline_prompt_cache", defa
 
 
 Send: TypeAlias = Callable[[ModelRequest], Awaitable[ModelResponse]]
-MODES: dict[str, Mode] = {"5m": "5m", "1h": "split"}
-"""The mode for each TTL."""
 KEYLESS = "keyless"
 """The stored value that lists the providers whose servers refused a key."""
 
@@ -75,7 +73,7 @@ class PromptCache(Plugin[PromptCacheConfig]):
 
     @hookimpl
     async def start_of_turn(self, ctx: Context, turn: Turn) -> None:
-        """Record when the turn began and choose its TTL by the session's rhythm."""
+        """Record when the turn began and choose its TTLs by the session's rhythm."""
         if not self.config.enabled:
             return
         known = ctx.stash.session
@@ -85,7 +83,7 @@ class PromptCache(Plugin[PromptCacheConfig]):
         pace: Pace = known["pace"]
         now = ctx.host.now()
         pace.begin(turn.id, now)
-        ctx.stash["ttl"] = rhythm(pace.pauses(), CachePrice())
+        ctx.stash["mode"] = rhythm(pace.pauses(), CachePrice())
         if self._turns is not None:
             self._turns.begin(turn.id, turn.session, now)
 
@@ -153,9 +151,8 @@ class PromptCache(Plugin[PromptCacheConfig]):
         return replace(wire, fields={**wire.fields, FIELD: cache_key(wire, ctx.session)})
 
     def _marked(self, ctx: Context, wire: WireRequest) -> WireRequest:
-        mode: Mode = (
-            MODES[ctx.stash.get("ttl", "5m")] if self.config.ttl == "auto" else (self.config.ttl)
-        )
+        fixed = self.config.ttl
+        mode: Mode = ctx.stash.get("mode", "5m") if fixed == "auto" else fixed
         tokens = self.config.smallest_prefix or smallest_prefix(wire.model)
         estimate: Estimate = ctx.stash.session.setdefault("estimate", Estimate())
         markers = plan(wire, mode, estimate.size(wire.model, tokens))
