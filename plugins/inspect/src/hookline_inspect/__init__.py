@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from hookline_hookspecs import Check, Context, Host, Plugin, Turn, command, hookimpl
+from hookline_hookspecs import Check, Context, Host, Plugin, Route, Turn, command, hookimpl
 from hookline_hookspecs.hooks.boot import RegisterCli
 from pydantic import BaseModel, Field
 
@@ -56,6 +56,13 @@ class Inspect(Plugin[InspectConfig]):
 
         for check in core_checks(self.host):
             register(check)
+
+    @hookimpl
+    def register_routes(self, register: Callable[[Route], None]) -> None:
+        """Register the pages of sessions, prompt, traces, hooks and the doctor."""
+        from .pages import register_all
+
+        register_all(self.host, register)
 
     def _commands(self) -> Commands:
         from .commands import Commands

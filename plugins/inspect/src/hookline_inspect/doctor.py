@@ -27,7 +27,7 @@ def show(ctx: typer.Context, host: Host, json: bool, offline: bool, fix: bool) -
     """
     rows = [_row("mended", "inspect", True, done) for done in (mend(host) if fix else ())]
     try:
-        rows += ctx.obj(partial(_checked, offline=offline))
+        rows += ctx.obj(partial(checked, offline=offline))
     except CommandError as error:
         rows += _without_start(host, error)
     if json:
@@ -57,24 +57,25 @@ def _conclude(failing: int, fixed: bool) -> None:
     out(folded(f"{told}; how stands behind each →.{by_itself}"))
 
 
-async def _checked(host: Host, *, offline: bool) -> list[Row]:
+async def checked(host: Host, *, offline: bool) -> list[Row]:
     """``name plugin ok detail fix`` of each check; one that raises has failed."""
-    rows = [await _run(plugin, check, offline) for plugin, check in host.registered(Check)]
+    rows = [await run_check(plugin, check, offline) for plugin, check in host.registered(Check)]
     if offline:
         return rows
     from .key import try_key
     from .local import found_check, is_model_here
 
     if all(row["ok"] for row in rows if row["name"] == "model"):
-        rows.append(await _run("inspect", Check("key", partial(try_key, host)), offline))
+        rows.append(await run_check("inspect", Check("key", partial(try_key, host)), offline))
         if rows[-1]["ok"] or not is_model_here(host):
             return rows
     if check := await found_check(host):
-        rows.append(await _run("inspect", check, offline))
+        rows.append(await run_check("inspect", check, offline))
     return rows
 
 
-async def _run(plugin: str, check: Check, offline: bool) -> Row:
+async def run_check(plugin: str, check: Check, offline: bool) -> Row:
+    """Run a check; one that raises has failed."""
     try:
         wants = "offline" in inspect.signature(check.run).parameters
         made = check.run(**({"offline": offline} if wants else {}))

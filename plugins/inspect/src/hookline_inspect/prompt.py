@@ -19,7 +19,7 @@ async def show(host: Host, session: str | None, json: bool) -> None:
     stable = await inspection(host).prompt(session)
     if stable is None:
         no_session(session or "")
-    found = _described(stable)
+    found = described(stable)
     if session is not None:
         found["last_break"] = await _last_break(host, session)
     if json:
@@ -44,7 +44,8 @@ async def _last_break(host: Host, session_id: str) -> dict[str, Any] | None:
     return {**jsonlib.loads(rows[0]["broken"]), "at": rows[0]["created"]} if rows else None
 
 
-def _described(stable: StablePrompt) -> dict[str, Any]:
+def described(stable: StablePrompt) -> dict[str, Any]:
+    """Return the prompt with what each part costs, as it is shown."""
     by_plugin = [_cost(plugin, slot, text) for plugin, slot, text in stable.parts]
     by_plugin += [
         _cost(stable.owners.get(tool.name, "(gone)"), f"tool {tool.name}", _schema(tool))

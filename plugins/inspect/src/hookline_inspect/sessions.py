@@ -81,7 +81,7 @@ async def show(host: Host, given: Given) -> None:
         return
     for message in messages:
         for block in message["blocks"]:
-            out(f"[{message['role']}{_from(block)}] {_block_text(block)}")
+            out(f"[{message['role']}{from_others(block)}] {block_text(block)}")
     if told := await cost(host, session["id"]):
         out(f"\n{told}")
 
@@ -175,23 +175,23 @@ async def _messages(host: Host, session_id: str) -> list[dict[str, Any]]:
     """The stored messages, oldest first: ``seq turn role blocks created``."""
     rows = await host.storage.fetch("messages", id=session_id)
     return [
-        {"seq": row["seq"], "turn": row["turn"], **_body(row), "created": row["created"]}
+        {"seq": row["seq"], "turn": row["turn"], **body(row), "created": row["created"]}
         for row in rows
     ]
 
 
-def _body(row: Mapping[str, Any]) -> dict[str, Any]:
+def body(row: Mapping[str, Any]) -> dict[str, Any]:
     """A message's ``role`` and ``blocks``; one that cannot be read is given as it is stored."""
     try:
-        body = jsonlib.loads(row["body"])
-        if [_block_text(block) for block in body["blocks"]] and isinstance(body["role"], str):
-            return dict(body)
+        stored = jsonlib.loads(row["body"])
+        if [block_text(block) for block in stored["blocks"]] and isinstance(stored["role"], str):
+            return dict(stored)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         pass
     return {"role": "unreadable", "blocks": [{"type": "unreadable", "stored": str(row["body"])}]}
 
 
-def _from(block: Mapping[str, Any]) -> str:
+def from_others(block: Mapping[str, Any]) -> str:
     """Where a block came from, unless the operator or the agent itself wrote it."""
     try:
         others = strangers(origins_from_json(block.get("origins")))
@@ -200,7 +200,8 @@ def _from(block: Mapping[str, Any]) -> str:
     return f", from {named(others)}" if others else ""
 
 
-def _block_text(block: Mapping[str, Any]) -> str:
+def block_text(block: Mapping[str, Any]) -> str:
+    """A block of a message as text."""
     if block["type"] == "unreadable":
         return f"this message cannot be read; it is stored as: {block['stored'][:SHOWN]}"
     if block["type"] == "tool_call":

@@ -53,11 +53,16 @@ async def cost(host: Host, session_id: str) -> str:
 
 async def money(host: Host, session_id: str) -> float | None:
     """Return what a session cost, in US dollars; None if the price of a model is unknown."""
-    prices = Prices.of(host)
+    return (await spent_in(host, session_id))[1]
+
+
+async def spent_in(host: Host, session_id: str) -> tuple[Usage, float | None]:
+    """Return the tokens of a session and what they cost, in US dollars; None if unknown."""
+    found = (await _spent(host, session_id, Prices.of(host))).values()
     total: float | None = 0.0
-    for spent in (await _spent(host, session_id, prices)).values():
+    for spent in found:
         total = _plus(total, spent.money)
-    return total
+    return sum((spent.usage for spent in found), Usage()), total
 
 
 async def _spent(host: Host, session_id: str, prices: Prices) -> dict[tuple[str, str], _Spent]:

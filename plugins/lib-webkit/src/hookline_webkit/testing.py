@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from inspect import isawaitable
 from typing import Any
 from urllib.parse import unquote, urlencode, urlsplit
+from uuid import uuid4
 
-from hookline_hookspecs import Route
+from hookline_hookspecs import Inbound, Route
 
 from .requests import IDENTITY, Identity, Problem, SiteRoute
 from .views import View, plain
@@ -71,6 +72,34 @@ class Site:
     def text(self, view: View) -> str:
         """Return everything that a view says, for an ``in`` of a test."""
         return json.dumps(plain(view), ensure_ascii=False)
+
+    def say(self, text: str, who: Identity = PERSON, session: str = "a") -> None:
+        """Send a message as a person writes it in their own chat, and run its turn."""
+        self._harness.run(self._said(text, who, session))
+
+    async def _said(self, text: str, who: Identity, session: str) -> None:
+        runtime = await self._harness.aopen()
+        channel, chat = who.chat
+        inbound = Inbound(channel, chat, who.name, uuid4().hex, text, session_id=session)
+        submission = await runtime.dispatcher.submit(inbound, "ask")
+        await submission.confirm()
+        await runtime.finish_background(30.0)
+
+    def stored(self) -> dict[str, Any]:
+        """Return every row of every table, to compare before and after a page was opened."""
+        found: dict[str, Any] = self._harness.run(self._stored())
+        return found
+
+    async def _stored(self) -> Any:
+        store = (await self._harness.aopen()).engine.store
+
+        def read(db: Any) -> dict[str, Any]:
+            tables = db.fetch("SELECT name FROM sqlite_master WHERE type = 'table'", {})
+            names = sorted(row["name"] for row in tables)
+            every = {name: f'SELECT * FROM "{name}"' for name in names}  # noqa: S608
+            return {name: db.fetch(sql, {}) for name, sql in every.items()}
+
+        return await store.read(read)
 
     def _call(self, method: str, address: str, body: bytes, who: Identity) -> Any:
         return self._harness.run(self._answer(method, address, body, who))

@@ -220,8 +220,25 @@ class Group:
     open: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What somebody said: ``who``, when (Unix time in seconds), and the parts of it."""
+
+    who: str
+    parts: Sequence[Part]
+    at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A conversation to read, from top to bottom."""
+
+    entries: Sequence[Entry]
+
+
 Part: TypeAlias = (
-    "Text | Markdown | Table | Stats | Timeline | Chart | Diff | Form | Actions | Group"
+    "Text | Markdown | Table | Stats | Timeline | Chart | Diff | Form | Actions | Group "
+    "| Transcript"
 )
 
 

@@ -1,0 +1,33 @@
+"""The pages that show what Hookline does: sessions, the prompt, traces, hooks and the doctor.
+
+Imported when a web server asks for routes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hookline_hookspecs import Host, Page, Route
+from hookline_webkit import SiteRoute
+
+from .doctor import DoctorPage
+from .internals import InternalPages
+from .sessions import SessionPages
+
+
+def register_all(host: Host, register: Callable[[Route], None]) -> None:
+    """Register every page and what its forms are sent to."""
+    sessions, doctor, internals = SessionPages(host), DoctorPage(host), InternalPages(host)
+    page = Page("Sessions", order=20)
+    register(SiteRoute("GET", "/sessions", sessions.list, auth="person", page=page))
+    register(SiteRoute("GET", "/sessions/{id:path}", sessions.show, auth="person"))
+    register(Route("GET", "/export", sessions.export, auth="person"))
+    register(Route("POST", "/rename", sessions.rename, auth="person"))
+    register(Route("POST", "/delete", sessions.delete, auth="person"))
+    register(SiteRoute("GET", "/doctor", doctor.show, page=Page("Doctor", order=90)))
+    register(SiteRoute("POST", "/doctor", doctor.show_online))
+    page = Page("Prompt", "Internals", order=10)
+    register(SiteRoute("GET", "/prompt", internals.prompt, page=page))
+    page = Page("Hooks", "Internals", order=20)
+    register(SiteRoute("GET", "/hooks", internals.hooks, page=page))
+    register(SiteRoute("GET", "/trace", internals.trace))

@@ -1,0 +1,228 @@
+"""``/prompt``, ``/hooks`` and ``/trace``: what is sent, who implements what, what happened."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hookline_hookspecs import HOOKS, Host, origins_from_json
+from hookline_origins.kept import named, strangers
+from hookline_webkit import (
+    Action,
+    Actions,
+    Badge,
+    Chart,
+    Code,
+    Group,
+    Link,
+    Markdown,
+    Moment,
+    Paging,
+    Part,
+    Problem,
+    Row,
+    Stat,
+    Stats,
+    Table,
+    Text,
+    Timeline,
+    View,
+    When,
+    address,
+    query,
+)
+from hookline_webkit.requests import RequestLike
+from hookline_webkit.views import Tone
+
+from .. import traces
+from ..prompt import described
+from ..service import inspection
+from ..show_trace import HOW
+from .transcript import fenced
+
+SESSIONS = Link("Sessions", "/sessions")
+CALL = ("model", "purpose", "input", "cache_read", "cache_write", "output")
+TONES: Mapping[str, Tone] = {
+    "deny": "bad",
+    "failed": "bad",
+    "error": "bad",
+    "stopped": "warning",
+    "ask": "warning",
+    "answer": "good",
+}
+"""The colour of a step by its verdict."""
+
+
+class InternalPages:
+    """The pages for those who want to know exactly."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    # The prompt
+
+    async def prompt(self, request: RequestLike) -> View:
+        """``GET /prompt[?session=ID]``: the stable prompt, tokens by tier and plugin."""
+        session = query(request).get("session") or None
+        stable = await inspection(self._host).prompt(session)
+        if stable is None:
+            told = "There is no such session."
+            raise Problem(404, "not_found", told, "Look for it in Sessions.")
+        found = described(stable)
+        sums = found["tokens"]
+        parts: list[Part] = [
+            Stats(
+                [
+                    Stat("System prompt", f"{sums['system']:,}", "tokens, characters / 4"),
+                    Stat("Tools", f"{sums['tools']:,}", "tokens"),
+                    Stat("Together", f"{sums['total']:,}", "tokens, before the first word"),
+                ]
+            ),
+            _by_plugin(found["by_plugin"]),
+            Table(
+                ["Plugin", "Section", "Characters", "Tokens"],
+                [
+                    Row([one["plugin"], one["section"], one["chars"], one["tokens"]])
+                    for one in sorted(found["by_plugin"], key=lambda one: -one["tokens"])
+                ],
+                title="By section",
+                empty="The prompt is empty: no plugin adds to it.",
+            ),
+        ]
+        if session is not None:
+            parts.append(await self._calls(request, session))
+        parts.append(Group("The text", [Markdown(fenced(found["system"]))], open=False))
+        hashes = [Row([name, Code(sha)]) for name, sha in found["sha256"].items()]
+        parts.append(Group("SHA-256", [Table(["Tier", "SHA-256"], hashes)], open=False))
+        told = "What a new session in the terminal sends with every message."
+        if session is None:
+            return View("Prompt", parts, told)
+        crumbs = (SESSIONS, Link(session, address("sessions", session)))
+        return View("Prompt", parts, f"What the session {session} sends.", crumbs)
+
+    async def _calls(self, request: RequestLike, session: str) -> Part:
+        """The calls of a model: what the cache gave, and who broke the prefix."""
+        paging = Paging.of(request, address("prompt"), 50)
+        rows = await self._host.storage.fetch(
+            "page_calls", id=session, limit=paging.size + 1, start=paging.offset
+        )
+        return Table(
+            ["When", "Model", "For", "Tokens in", "From cache", "Into cache", "Out", "Prefix"],
+            [
+                Row([When(one["created"]), *(one[name] for name in CALL), _broken(one["broken"])])
+                for one in rows[: paging.size]
+            ],
+            title="Calls of a model",
+            empty="No model has been called yet.",
+            more=paging.link(len(rows)),
+        )
+
+    # Hooks
+
+    async def hooks(self, request: RequestLike) -> View:
+        """``GET /hooks``: who implements each hook, in the order of the calls."""
+        implemented = inspection(self._host).hooks()
+        rows = [
+            Row(
+                [
+                    Code(spec.name),
+                    spec.kind,
+                    f"{spec.deadline:g} s" if spec.deadline else "none",
+                    ", ".join(implemented[spec.name]) or "nobody",
+                ]
+            )
+            for spec in HOOKS.values()
+        ]
+        columns = ["Hook", "Kind", "Deadline", "Implemented by, in this order"]
+        told = "Who may change a turn, and where. The first is asked first."
+        return View("Hooks", [Table(columns, rows)], told)
+
+    # Traces
+
+    async def trace(self, request: RequestLike) -> View:
+        """``GET /trace[?session=ID][&turn=TURN]``: what happened in a turn, step by step."""
+        given = query(request)
+        session = given.get("session") or await traces.latest_session(self._host)
+        kept = await traces.of_session(self._host, session) if session else []
+        if session is None or not kept:
+            crumbs = (SESSIONS,)
+            return View("Trace", [Text(f"No turn was traced here. To have it, {HOW}.")], "", crumbs)
+        ids = await self._host.storage.fetch("turn_ids", id=session)
+        numbers = {row["turn_id"]: number for number, row in enumerate(ids, 1)}
+        row = next((one for one in kept if one["turn_id"] == given.get("turn")), kept[-1])
+        tree = json.loads(row["tree"])
+        choices = [_turn_link(session, one, row, numbers) for one in kept[-20:]]
+        parts: list[Part] = [
+            Stats(
+                [
+                    Stat("Took", f"{tree['ms']:,.0f} ms"),
+                    Stat("Ended with", str(tree["verdict"] or "done"), tree["reason"] or ""),
+                    Stat("Steps", f"{_steps(tree):,}"),
+                ]
+            ),
+            Actions(choices),
+            Timeline([moment(child) for child in tree["children"]], "What happened"),
+        ]
+        title = f"Turn {numbers[row['turn_id']]}" if row["turn_id"] in numbers else "Turn"
+        return View(title, parts, "", (SESSIONS, Link(session, address("sessions", session))))
+
+
+def moment(tree: traces.Tree) -> Moment:
+    """A step of a trace on the timeline, with what ran inside of it."""
+    verdict = tree["verdict"] or ""
+    name = tree["name"] if tree["type"] in ("hook", "model") else f"{tree['type']} {tree['name']}"
+    title = f"{name.replace('tool_call', 'call of')}{f': {verdict}' if verdict else ''}"
+    details = [tree["reason"] or ""]
+    if (changed := tree["changed"]) is not None:
+        names = ", ".join(changed["fields"])
+        details.append(f"changed {names} (−{changed['removed']} +{changed['added']} characters)")
+    if others := strangers(origins_from_json(tree.get("origins"))):
+        details.append(f"read from {named(others)}")
+    return Moment(
+        title,
+        tree["plugin"],
+        tree.get("at"),
+        tree["ms"],
+        "\n".join(filter(None, details)),
+        TONES.get(verdict, "neutral"),
+        [moment(child) for child in tree["children"]],
+    )
+
+
+def _steps(tree: traces.Tree) -> int:
+    return sum(1 + _steps(child) for child in tree["children"])
+
+
+def _turn_link(
+    session: str, one: Mapping[str, Any], shown: Mapping[str, Any], numbers: Mapping[str, int]
+) -> Action:
+    number = numbers.get(one["turn_id"])
+    path = address("trace", session=session, turn=one["turn_id"])
+    chosen = one["turn_id"] == shown["turn_id"]
+    label = f"Turn {number}" if number else "A turn taken back"
+    return Action(label, path, style="primary" if chosen else "default", get=True)
+
+
+def _by_plugin(costs: Sequence[Mapping[str, Any]]) -> Part:
+    """Tokens of each plugin, its sections and its tools apart."""
+    found: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for one in costs:
+        found[one["plugin"]][one["section"].startswith("tool ")] += one["tokens"]
+    ordered = sorted(found.items(), key=lambda item: -sum(item[1]))
+    names = [name for name, _ in ordered]
+    series = {
+        "system prompt": [float(tokens[0]) for _, tokens in ordered],
+        "tools": [float(tokens[1]) for _, tokens in ordered],
+    }
+    return Chart("Tokens by plugin", names, series, "stacked", "tokens")
+
+
+def _broken(stored: str | None) -> Any:
+    """What broke the prefix before a call."""
+    if not stored:
+        return Badge("kept", "good")
+    found = json.loads(stored)
+    place = f"message {found['message']}" if found["tier"] == "history" else found["tier"]
+    return Badge(f"broken by {found['plugin']} at {place}", "bad")

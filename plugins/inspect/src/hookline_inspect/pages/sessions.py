@@ -1,0 +1,305 @@
+"""``/sessions``: every conversation, what was said in it, and what it cost."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from hookline_hookspecs import Host
+from hookline_prices import Prices
+from hookline_webkit import (
+    Action,
+    Actions,
+    Download,
+    Field,
+    Form,
+    Group,
+    Identity,
+    Link,
+    Paging,
+    Part,
+    Problem,
+    Redirect,
+    Row,
+    Stat,
+    Stats,
+    Table,
+    Text,
+    Transcript,
+    View,
+    When,
+    address,
+    form,
+    identity,
+    part,
+    query,
+)
+from hookline_webkit.requests import RequestLike
+
+from ..service import inspection
+from ..sessions import body, called
+from ..traces import forget_session
+from ..usage import money, spent_in
+from .transcript import entries, markdown
+
+AT_ONCE, MESSAGES = 50, 100
+"""Sessions and messages of one page."""
+MARGIN = 20
+"""How many times more messages are looked at than shown, because the words are judged here."""
+SNIPPET = 200
+"""Characters of a found message."""
+TITLE = 200
+"""Characters of a title (``Host.set_title``)."""
+KINDS = ("chat", "schedule", "agent", "review", "all")
+"""What may be listed: conversations, runs of the schedule, sub-agents, reviews."""
+CRUMBS = (Link("Sessions", "/sessions"),)
+
+
+class SessionPages:
+    """The pages of sessions; a person sees those of their own chat."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    async def list(self, request: RequestLike) -> View:
+        """``GET /sessions[?q=WORDS][&kind=KIND]``"""
+        who, given = identity(request), query(request)
+        words = " ".join(given.get("q", "").split())
+        kind = given.get("kind", "chat")
+        kind = kind if kind in KINDS else "chat"
+        fields = [
+            Field("q", "Words", value=words, help="Found in titles and in what was said."),
+            Field("kind", "Show", "choice", kind, KINDS),
+        ]
+        parts: list[Part] = [Form("/sessions", fields, "Search", get=True)]
+        paging = Paging.of(request, "/sessions", AT_ONCE)
+        rows = await self._host.storage.fetch(
+            "page_sessions",
+            **_own(who),
+            kind="" if kind == "all" else kind,
+            pattern=_pattern(words),
+            limit=paging.size + 1,
+            start=paging.offset,
+        )
+        if words:
+            parts.append(await self._said(who, words))
+        found = [row for row in rows[: paging.size] if _holds(row["title"], words)]
+        parts.append(
+            Table(
+                ["Session", "Where", "Turns", "Tokens", "Cost", "Last used"],
+                [await self._row(row) for row in found],
+                title="Titles with these words" if words else "",
+                empty=_nothing(words, kind),
+                more=paging.link(len(rows)),
+            )
+        )
+        told = "Every conversation on every channel." if who.is_operator else "Your conversations."
+        return View("Sessions", parts, told)
+
+    async def _row(self, row: Mapping[str, Any]) -> Row:
+        spent = await money(self._host, row["id"])
+        told = Prices.of(self._host).formatted(spent) if row["tokens"] else ""
+        where = f"{row['channel']}:{row['chat']}"
+        actions = [Action("Open", address("chat", row["id"]), get=True)] if _is_chat(row) else []
+        actions.append(_deletion(row))
+        cells = [_link(row), where, row["turns"], row["tokens"] or 0, told, When(row["updated"])]
+        return Row(cells, actions)
+
+    async def _said(self, who: Identity, words: str) -> Table:
+        """The messages that hold every word, newest first."""
+        rows = await self._host.storage.fetch(
+            "page_search", **_own(who), pattern=_pattern(words), limit=AT_ONCE * MARGIN
+        )
+        found = [row for row in rows if _holds(row["text"], words)][:AT_ONCE]
+        return Table(
+            ["Said", "By", "In", "When"],
+            [
+                Row(
+                    [
+                        _around(row["text"], words),
+                        row["role"],
+                        Link(
+                            row["title"] or row["session_id"],
+                            address("sessions", row["session_id"], **_page_of(row["seq"])),
+                        ),
+                        When(row["created"]),
+                    ]
+                )
+                for row in found
+            ],
+            title="Messages with these words",
+            empty=f"No message holds all of “{words}”.",
+        )
+
+    async def show(self, request: RequestLike) -> View:
+        """``GET /sessions/ID``"""
+        who = identity(request)
+        row = await self._session(who, part(request, "id"))
+        paging = Paging.of(request, address("sessions", row["id"]), MESSAGES)
+        messages = await self._host.storage.fetch(
+            "page_messages", id=row["id"], limit=paging.size + 1, start=paging.offset
+        )
+        parts: list[Part] = [
+            Stats(await self._stats(row)),
+            Actions(list(_actions(row, who))),
+            *await self._related(row),
+        ]
+        said = [{"seq": one["seq"], **body(one), **_times(one)} for one in messages[: paging.size]]
+        shown = list(entries(said))
+        parts.append(Transcript(shown) if shown else Text("Nothing has been said here yet."))
+        if more := paging.link(len(messages), "Later messages"):
+            parts.append(Actions([Action(more.text, more.href, get=True)]))
+        field = Field("title", "Title", value=row["title"] or "", help="An empty one is none.")
+        id_ = Field("id", kind="hidden", value=row["id"])
+        rename = Form("/inspect/rename", [id_, field], "Rename")
+        parts.append(Group("Rename", [rename], open=False))
+        return View(called(row) or "Session", parts, _about(row), CRUMBS)
+
+    async def _stats(self, row: Mapping[str, Any]) -> Sequence[Stat]:
+        used, spent = await spent_in(self._host, row["id"])
+        cached = f"{used.cache_read:,} read from the cache" if used.input else ""
+        return [
+            Stat("Turns", f"{row['turns']:,}"),
+            Stat("Tokens in", f"{used.input:,}", cached),
+            Stat("Tokens out", f"{used.output:,}"),
+            Stat("Cost", Prices.of(self._host).formatted(spent), row["model"]),
+        ]
+
+    async def _related(self, row: Mapping[str, Any]) -> Sequence[Part]:
+        """The session that this one was made from, and those that were made from it."""
+        related = []
+        if row["parent_id"]:
+            found = await self._host.storage.fetch("page_session", id=row["parent_id"])
+            related += [("made from", one) for one in found]
+        children = await self._host.storage.fetch("page_children", id=row["id"], limit=AT_ONCE)
+        related += [("led to", one) for one in children]
+        rows = [Row([how, _link(one), one["kind"], When(one["updated"])]) for how, one in related]
+        return [Table(["", "Session", "Kind", "Last used"], rows, "Related")] if rows else []
+
+    async def export(self, request: RequestLike) -> Download:
+        """``GET /inspect/export?id=ID&as=jsonl|md``"""
+        given = query(request)
+        row = await self._session(identity(request), given.get("id", ""))
+        stored = await self._host.storage.fetch("messages", id=row["id"])
+        messages = [
+            {"seq": one["seq"], "turn": one["turn"], **body(one), "created": one["created"]}
+            for one in stored
+        ]
+        if given.get("as") == "md":
+            text, kind = markdown(row, messages), "text/markdown; charset=utf-8"
+        elif given.get("as", "jsonl") == "jsonl":
+            lines = [json.dumps(one, ensure_ascii=False, default=str) for one in messages]
+            text, kind = "".join(f"{line}\n" for line in lines), "application/x-ndjson"
+        else:
+            raise Problem(400, "bad_format", "A session is exported as jsonl or as md.")
+        ending = "md" if given.get("as") == "md" else "jsonl"
+        data = text.encode("utf-8", "backslashreplace")
+        return Download(f"{row['id']}.{ending}", data, kind)
+
+    async def rename(self, request: RequestLike) -> Redirect:
+        """``POST /inspect/rename``: ``id title``"""
+        given = await form(request)
+        row = await self._session(identity(request), given.get("id", ""))
+        title = " ".join(given.get("title", "").split())[:TITLE]
+        await self._host.set_title(row["id"], title)
+        told = f"It is called “{title}” now." if title else "It has no title now."
+        return Redirect(address("sessions", row["id"]), told)
+
+    async def delete(self, request: RequestLike) -> Redirect:
+        """``POST /inspect/delete``: ``id``"""
+        given = await form(request)
+        row = await self._session(identity(request), given.get("id", ""))
+        try:
+            async with asyncio.timeout(10):
+                await inspection(self._host).delete_session(row["id"])
+        except TimeoutError:
+            told = "A turn is under way in this session."
+            raise Problem(409, "busy", told, "Stop it first, then delete the session.") from None
+        await forget_session(self._host, row["id"])
+        return Redirect("/sessions", f"“{called(row) or row['id']}” is deleted.")
+
+    async def _session(self, who: Identity, id_: str) -> Mapping[str, Any]:
+        """The session, if it is there and this person's; else a problem that does not say which."""
+        rows = await self._host.storage.fetch("page_session", id=id_)
+        if rows and (who.is_operator or (rows[0]["channel"], rows[0]["chat"]) == who.chat):
+            return rows[0]
+        raise Problem(404, "not_found", "There is no such session.", "Look for it in Sessions.")
+
+
+def _link(row: Mapping[str, Any]) -> Link:
+    return Link(called(row) or row["id"], address("sessions", row["id"]))
+
+
+def _own(who: Identity) -> dict[str, str]:
+    channel, chat = ("", "") if who.is_operator else who.chat
+    return {"channel": channel, "chat_id": chat}
+
+
+def _pattern(words: str) -> str:
+    """The longest word for the database; the others are judged here."""
+    longest = max(words.split(), key=len, default="")
+    masked = longest.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_")
+    return f"%{masked}%" if masked else ""
+
+
+def _holds(text: str | None, words: str) -> bool:
+    folded = (text or "").casefold()
+    return all(word in folded for word in words.casefold().split())
+
+
+def _around(text: str, words: str) -> str:
+    """The part of a message around the first word."""
+    flat = " ".join(text.split())
+    first = words.split()[0].casefold()
+    start = max(0, flat.casefold().find(first) - SNIPPET // 3)
+    cut = flat[start : start + SNIPPET]
+    return f"{'…' * bool(start)}{cut}{'…' * (start + SNIPPET < len(flat))}"
+
+
+def _page_of(seq: int) -> dict[str, str]:
+    """The parameter of the page on which a message stands."""
+    start = max(0, seq) // MESSAGES * MESSAGES
+    return {"from": str(start)} if start else {}
+
+
+def _times(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {"turn": row["turn"], "created": row["created"]}
+
+
+def _nothing(words: str, kind: str) -> str:
+    if words:
+        return f"No title holds all of “{words}”."
+    if kind in ("chat", "all"):
+        return "No session yet. Write something in Chat, or on any other channel."
+    made = {"schedule": "jobs of Schedule", "agent": "sub-agents", "review": "reviews of sessions"}
+    return f"None yet; these are made by {made[kind]}."
+
+
+def _is_chat(row: Mapping[str, Any]) -> bool:
+    return bool(row["kind"] == "chat")
+
+
+def _deletion(row: Mapping[str, Any]) -> Action:
+    name = called(row) or row["id"]
+    sure = f"Delete “{name}” with all that was said in it? This cannot be undone."
+    return Action("Delete", "/inspect/delete", {"id": row["id"]}, sure, "danger")
+
+
+def _actions(row: Mapping[str, Any], who: Identity) -> Iterator[Action]:
+    id_ = row["id"]
+    if _is_chat(row):
+        yield Action("Open in Chat", address("chat", id_), style="primary", get=True)
+    for ending, name in (("md", "Markdown"), ("jsonl", "JSONL")):
+        path = address("inspect", "export", **{"id": id_, "as": ending})
+        yield Action(f"Export as {name}", path, get=True)
+    if who.is_operator:
+        yield Action("Prompt", address("prompt", session=id_), get=True)
+        yield Action("Trace", address("trace", session=id_), get=True)
+    yield _deletion(row)
+
+
+def _about(row: Mapping[str, Any]) -> str:
+    kind = "" if _is_chat(row) else f", {row['kind']}"
+    return f"{row['channel']}:{row['chat']}{kind} · {row['id']}"

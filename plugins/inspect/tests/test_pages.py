@@ -1,0 +1,196 @@
+"""The pages of sessions, prompt, traces, hooks and the doctor."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from hookline.testing import Harness, calls
+from hookline_hookspecs import Check, CheckResult, Plugin, ToolOutput, hookimpl, tool
+from hookline_inspect import Inspect
+from hookline_inspect.pages import doctor
+from hookline_webkit import Download, Problem, Redirect, Table, View
+from hookline_webkit.testing import PERSON, Site
+
+MakeHarness = Callable[..., Harness]
+
+
+class Notes(Plugin):
+    """A tool, and a check that never answers."""
+
+    @tool(read_only=True)
+    async def look(self, name: str) -> ToolOutput:
+        """Look something up."""
+        return ToolOutput(f"nothing about ```{name}```")
+
+    @hookimpl
+    def register_checks(self, register: Callable[[Check], None]) -> None:
+        register(Check("notes", lambda: CheckResult(False, "no notes", "write some")))
+
+
+@pytest.fixture
+def h(harness: MakeHarness) -> Harness:
+    """A session `test` of the operator in which a tool ran, and one of Mia's in the web."""
+    h = harness(
+        Inspect,
+        Notes,
+        model=[calls("look", name="cats"), "There are **cats**.", "Hello Mia."],
+        core={"trace": True},
+    )
+    h.send("What do you know about cats & dogs?")
+    Site(h).say("Mia's secret plan", session="mias")
+    return h
+
+
+@pytest.fixture
+def site(h: Harness) -> Site:
+    return Site(h)
+
+
+def tables(view: View) -> Iterator[Table]:
+    for part in view.parts:
+        if isinstance(part, Table):
+            yield part
+
+
+def test_the_operator_sees_every_session_and_a_person_their_own(site: Site) -> None:
+    every = site.text(site.get("/sessions"))
+    assert "What do you know about cats" in every
+    assert "Mia's secret plan" in every
+    own = site.text(site.get("/sessions", PERSON))
+    assert "Mia's secret plan" in own
+    assert "cats" not in own
+
+
+def test_words_are_found_in_titles_and_messages(site: Site) -> None:
+    found = site.text(site.get("/sessions?q=DOGS+cats"))
+    assert "know about cats & dogs?" in found
+    assert "Mia" not in found
+    assert "cats & dogs" not in site.text(site.get("/sessions?q=dogs", PERSON)).replace(
+        "“dogs”", ""
+    )
+    for odd in ("%25", "_", "%5C", "%27%22", "C%2B%2B", "zzz"):
+        empty = next(tables(site.get(f"/sessions?q={odd}")))
+        assert not empty.rows
+        assert empty.empty.startswith("No message holds")
+
+
+def test_a_session_shows_what_was_said_and_what_it_cost(site: Site) -> None:
+    view = site.get("/sessions/test")
+    text = site.text(view)
+    assert '"type": "markdown", "text": "There are **cats**."' in text
+    assert "Calls look" in text
+    assert "nothing about ```cats```" in text
+    assert "Tokens in" in text
+    assert "/chat/test" in text
+
+
+@pytest.mark.parametrize("address", ["/sessions/test", "/inspect/export?id=test&as=md"])
+def test_what_is_somebody_elses_is_not_there(site: Site, address: str) -> None:
+    for who, path in ((PERSON, address), (None, address.replace("test", "gone"))):
+        with pytest.raises(Problem) as refused:
+            site.get(path, who) if who else site.get(path)
+        assert refused.value.status == 404
+
+
+def test_a_session_is_exported_in_two_forms(site: Site) -> None:
+    lines = site.get("/inspect/export?id=test&as=jsonl")
+    assert isinstance(lines, Download)
+    rows = [json.loads(line) for line in lines.body.decode().splitlines()]
+    assert [row["role"] for row in rows] == ["user", "assistant", "user", "assistant"]
+    page = site.get("/inspect/export?id=test&as=md").body.decode()
+    assert "## You\n\nWhat do you know about cats & dogs?" in page
+    assert "````\n← nothing about ```cats```\n````" in page
+    with pytest.raises(Problem):
+        site.get("/inspect/export?id=test&as=pdf")
+
+
+def test_a_session_is_renamed_and_deleted(h: Harness, site: Site) -> None:
+    done = site.post("/inspect/rename", {"id": "mias", "title": "  A   plan "}, PERSON)
+    assert done == Redirect("/sessions/mias", "It is called “A plan” now.")
+    assert "A plan" in site.text(site.get("/sessions"))
+    for path in ("/inspect/delete", "/inspect/rename"):
+        with pytest.raises(Problem):
+            site.post(path, {"id": "test"}, PERSON)
+    assert site.post("/inspect/delete", {"id": "mias"}, PERSON).path == "/sessions"
+    assert [one.id for one in h.run(h.plugin(Inspect).host.sessions())] == ["test"]
+
+
+def test_ten_thousand_sessions_are_shown_in_pages(h: Harness, site: Site) -> None:
+    columns = "id, channel, chat_id, model, system, tools, workspace, parts, created, updated"
+    many = (
+        f"INSERT INTO sessions ({columns}) "
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000) "
+        "SELECT 'many-' || i, 'web', 'mia', 'm', '', '[]', '', '[]', i, i FROM n"
+    )
+
+    async def write() -> None:
+        await h.runtime.engine.store.write(lambda db: db.execute(many, {}))
+
+    h.run(write())
+    (first,) = tables(site.get("/sessions"))
+    assert len(first.rows) == 50
+    assert first.more is not None
+    (last,) = tables(site.get("/sessions?from=10000"))
+    assert len(last.rows) == 2
+    assert last.more is None
+
+
+def test_the_prompt_page_tells_who_costs_what(site: Site) -> None:
+    new, stored = site.text(site.get("/prompt")), site.text(site.get("/prompt?session=test"))
+    assert "tool look" in new
+    assert "notes" in new
+    assert "From cache" in stored
+    with pytest.raises(Problem):
+        site.get("/prompt?session=gone")
+
+
+def test_a_turn_is_a_timeline(site: Site) -> None:
+    view = site.text(site.get("/trace?session=test"))
+    assert "call of look" in view
+    assert "Look something up" not in view
+    assert "Turn 1" in view
+    assert "trace: true" in site.text(site.get("/trace?session=gone"))
+
+
+def test_the_hooks_are_listed_in_order(site: Site) -> None:
+    (table,) = tables(site.get("/hooks"))
+    found: dict[Any, Any] = {getattr(row.cells[0], "text", ""): row.cells[3] for row in table.rows}
+    assert "inspect" in found["end_of_turn"]
+    assert found["on_voice"] == "nobody"
+
+
+def test_the_doctor_tells_how_to_mend_what_fails(site: Site) -> None:
+    checks = next(tables(site.get("/doctor")))
+    assert "write some" in {row.cells[-1] for row in checks.rows}
+    badges = [getattr(row.cells[0], "text", "") for row in checks.rows]
+    assert badges == sorted(badges)
+    assert {"config", "disk"} <= {row.cells[1] for row in checks.rows}
+
+
+def test_a_check_that_never_answers_has_failed(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def never(*_given: object, **_named: object) -> None:
+        await asyncio.sleep(60)
+
+    monkeypatch.setattr(doctor, "SECONDS", 0.01)
+    monkeypatch.setattr(doctor, "run_check", never)
+    assert "did not answer within" in site.text(site.get("/doctor"))
+
+
+@pytest.mark.parametrize("path", ["/prompt", "/hooks", "/trace", "/doctor"])
+def test_the_internals_are_the_operators(site: Site, path: str) -> None:
+    with pytest.raises(Problem) as refused:
+        site.get(path, PERSON)
+    assert refused.value.status == 403
+
+
+def test_looking_changes_no_byte(site: Site) -> None:
+    paths = ["/sessions", "/sessions?q=cats&kind=all", "/sessions/test", "/prompt", "/doctor"]
+    paths += ["/prompt?session=test", "/hooks", "/trace", "/inspect/export?id=test&as=md"]
+    before = site.stored()
+    for path in paths:
+        site.get(path)
+    assert site.stored() == before
