@@ -22,7 +22,7 @@ from hookline_webkit import (
     query,
 )
 from hookline_webkit.requests import RequestLike
-from hookline_webkit.testing import PERSON, FakeRequest, Site
+from hookline_webkit.testing import OPERATOR, PERSON, FakeRequest, Site
 
 MakeHarness = Callable[..., Harness]
 
@@ -49,6 +49,15 @@ def test_a_long_list_is_shown_in_pages_that_keep_the_search() -> None:
 @pytest.mark.parametrize("text", ["from=-1", "from=x", "from=9999999999999", "from=\u0663", ""])
 def test_a_page_that_is_no_number_is_the_first(text: str) -> None:
     assert Paging.of(FakeRequest({"query_string": text.encode()}, b""), "/x").offset == 0
+
+
+def test_a_person_owns_the_chats_that_carry_their_name() -> None:
+    uuid = "0b0e0c5e-8f5c-4a53-9a36-5a8e7a3f2f10"
+    assert PERSON.owns("web", f"{uuid}:mia")
+    for other in ("mia", f"{uuid}:mia2", f"{uuid}:x:mia", f"{uuid}x:mia", uuid, ""):
+        assert not PERSON.owns("web", other)
+        assert OPERATOR.may_see("web", other)
+    assert not PERSON.owns("telegram", f"{uuid}:mia")
 
 
 def test_a_query_of_a_thousand_names_is_refused() -> None:

@@ -12,6 +12,8 @@ from hookline_hookspecs import HooklineError, Route
 from .views import Link
 
 T = TypeVar("T")
+UUID = 36
+"""Characters of a UUID, with which the id of a chat of the web begins; ``:NAME`` follows."""
 IDENTITY = "hookline.identity"
 """The key of the :class:`Identity` in a request's ASGI scope."""
 
@@ -45,10 +47,14 @@ class Identity:
         """The person as ``access`` knows them, such as ``web:owner``."""
         return f"{self.channel}:{self.name}"
 
-    @property
-    def chat(self) -> tuple[str, str]:
-        """The channel and the chat that are this person's own, such as ``("web", "owner")``."""
-        return self.channel, self.name
+    def owns(self, channel: str, chat_id: str) -> bool:
+        """Return whether this is a chat of this person: its id ends with ``:NAME`` after the UUID
+        that their browser made for it."""
+        return channel == self.channel and chat_id[UUID:] == f":{self.name}"
+
+    def may_see(self, channel: str, chat_id: str) -> bool:
+        """Return whether this person may see a chat: their own, and the operator every one."""
+        return self.is_operator or self.owns(channel, chat_id)
 
     @property
     def is_operator(self) -> bool:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from inspect import isawaitable
 from typing import Any
 from urllib.parse import unquote, urlencode, urlsplit
-from uuid import uuid4
+from uuid import NAMESPACE_URL, uuid4, uuid5
 
 from hookline_hookspecs import Inbound, Route
 
@@ -74,13 +74,13 @@ class Site:
         return json.dumps(plain(view), ensure_ascii=False)
 
     def say(self, text: str, who: Identity = PERSON, session: str = "a") -> None:
-        """Send a message as a person writes it in their own chat, and run its turn."""
+        """Send a message as a person writes it in a chat of their own, and run its turn."""
         self._harness.run(self._said(text, who, session))
 
     async def _said(self, text: str, who: Identity, session: str) -> None:
         runtime = await self._harness.aopen()
-        channel, chat = who.chat
-        inbound = Inbound(channel, chat, who.name, uuid4().hex, text, session_id=session)
+        chat = f"{uuid5(NAMESPACE_URL, session)}:{who.name}"
+        inbound = Inbound(who.channel, chat, who.name, uuid4().hex, text, session_id=session)
         submission = await runtime.dispatcher.submit(inbound, "ask")
         await submission.confirm()
         await runtime.finish_background(30.0)

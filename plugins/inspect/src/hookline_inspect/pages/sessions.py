@@ -36,7 +36,7 @@ from hookline_webkit import (
     part,
     query,
 )
-from hookline_webkit.requests import RequestLike
+from hookline_webkit.requests import UUID, RequestLike
 
 from ..service import inspection
 from ..sessions import body, called
@@ -223,7 +223,7 @@ class SessionPages:
     async def _session(self, who: Identity, id_: str) -> Mapping[str, Any]:
         """The session, if it is there and this person's; else a problem that does not say which."""
         rows = await self._host.storage.fetch("page_session", id=id_)
-        if rows and (who.is_operator or (rows[0]["channel"], rows[0]["chat"]) == who.chat):
+        if rows and who.may_see(rows[0]["channel"], rows[0]["chat"]):
             return rows[0]
         raise Problem(404, "not_found", "There is no such session.", "Look for it in Sessions.")
 
@@ -232,9 +232,10 @@ def _link(row: Mapping[str, Any]) -> Link:
     return Link(called(row) or row["id"], address("sessions", row["id"]))
 
 
-def _own(who: Identity) -> dict[str, str]:
-    channel, chat = ("", "") if who.is_operator else who.chat
-    return {"channel": channel, "chat_id": chat}
+def _own(who: Identity) -> dict[str, Any]:
+    """The chats that somebody may see, for the database; it is as ``Identity.owns`` says."""
+    owner = "" if who.is_operator else f":{who.name}"
+    return {"channel": who.channel, "owner": owner, "tail": UUID + 1}
 
 
 def _pattern(words: str) -> str:
