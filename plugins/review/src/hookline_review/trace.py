@@ -13,10 +13,12 @@ from hookline_hookspecs import ToolResult
 
 _FEW = 6
 """How many arguments a line shows."""
+LEAST_SECONDS = 1.0
+"""How long a call must have taken for its line to say so."""
 
 
 def trace_lines(results: Sequence[ToolResult]) -> list[str]:
-    """Return a line for each call: ``bash(command: text of 34) failed, 1.2 s``."""
+    """Return a line for each call: ``bash(command: 34) failed, 1 s``."""
     return [_line(result) for result in results]
 
 
@@ -25,8 +27,9 @@ def _line(result: ToolResult) -> str:
     shapes = [f"{name}: {shape(value)}" for name, value in arguments[:_FEW]]
     if len(arguments) > _FEW:
         shapes.append(f"{len(arguments) - _FEW} more")
-    outcome = "ok" if result.ok and not _exit_code(result) else "failed"
-    return f"{result.call.name}({', '.join(shapes)}) {outcome}, {result.seconds:.1f} s"
+    outcome = "" if result.ok and not _exit_code(result) else " failed"
+    seconds = f", {result.seconds:.0f} s" if result.seconds >= LEAST_SECONDS else ""
+    return f"{result.call.name}({', '.join(shapes)}){outcome}{seconds}"
 
 
 def _exit_code(result: ToolResult) -> bool:
@@ -36,13 +39,14 @@ def _exit_code(result: ToolResult) -> bool:
 
 
 def shape(value: Any) -> str:
-    """Return the type and size of a value; a short word such as an action is shown as it is."""
+    """Return the type and size of a value: of a text only the size, and a short word such as an
+    action as it is."""
     if isinstance(value, bool) or value is None:
         return str(value).lower()
     if isinstance(value, (int, float)):
         return "number"
     if isinstance(value, str):
-        return value if value.isidentifier() and len(value) <= 16 else f"text of {len(value)}"
+        return value if value.isidentifier() and len(value) <= 16 else str(len(value))
     if isinstance(value, (list, tuple)):
         return f"list of {len(value)}"
     return f"object of {len(value)}" if isinstance(value, dict) else "value"

@@ -217,13 +217,15 @@ def _is_own(block: TextBlock) -> bool:
 
 def _prompt(present: Present, texts: Sequence[str], room: int) -> str:
     narrative = joined(present.portrait.narrative) or "(none yet)"
-    kept = joined(present.portrait.kept) or "(nothing)"
-    said = "\n\n".join(f"<message>\n{text}\n</message>" for text in texts)
-    return (
-        f"Present portrait:\n{narrative}\n\nKept, as it is:\n{kept}\n\n"
-        f"What the person has written since:\n{said}\n\n"
-        f"The narrative may have at most {room} characters."
-    )
+    kept = joined(present.portrait.kept)
+    parts = [
+        f"Present portrait:\n{narrative}",
+        *([f"Kept, as it is:\n{kept}"] if kept else []),
+        "What the person has written since:",
+        "\n".join(f"<message>{text}</message>" for text in texts),
+        f"The narrative may have at most {room} characters.",
+    ]
+    return "\n\n".join(parts)
 
 
 def _shortening(narrative: str, room: int) -> str:
