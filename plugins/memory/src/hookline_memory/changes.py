@@ -7,12 +7,12 @@ in files; then facts and the log, in one transaction. If that fails the files ar
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from hookline_hookspecs import Context, Host, Refused, Transaction
+from hookline_hookspecs import Host, Refused, Transaction
 
 from .config import MemoryConfig
 from .fact import Fact
@@ -33,6 +33,17 @@ SURE = 0.9
 """The confidence of any other fact."""
 
 
+class Learner(Protocol):
+    """Who asks for a change: a turn's context, or a person at a page."""
+
+    @property
+    def operator(self) -> bool:
+        """Whether the global notes may be changed from another chat than the terminal."""
+
+    def learn(self, text: str, source: str, kind: str) -> Awaitable[str]:
+        """Return the text as the gate ``pre_learn`` passed it. Raises ``Refused``."""
+
+
 class Changes:
     """Changes notes and facts, and reverts changes."""
 
@@ -43,7 +54,7 @@ class Changes:
         self._facts = facts
 
     async def make(
-        self, ctx: Context, source: Source, operations: Sequence[Operation]
+        self, ctx: Learner, source: Source, operations: Sequence[Operation]
     ) -> tuple[str, list[Mapping[str, Any]]]:
         """Do all ``operations`` or none; return sentences about them, and the changes.
 
@@ -129,7 +140,7 @@ class Changes:
 
         await self._transact(work, None)
 
-    async def _learn(self, ctx: Context, source: Source, operation: Operation) -> Operation:
+    async def _learn(self, ctx: Learner, source: Source, operation: Operation) -> Operation:
         """Return ``operation`` with its content as ``pre_learn`` allows it."""
         if not operation.content:
             return operation

@@ -11,25 +11,18 @@ from __future__ import annotations
 import json as jsonlib
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any
 
 import typer
-from hookline_chatfiles import Chat, LearnedSource
-from hookline_hookspecs import HooklineError, Host, origins_from_json, origins_to_json
-from hookline_origins.kept import read
+from hookline_hookspecs import HooklineError, origins_from_json
 
-from .changes import Changes
-from .facts import Facts
-from .log import Entry, Source, newest
 from .origins import shown
-from .places import TERMINAL, Places
-from .wording import Complaint, one_line
+from .rows import Rows
+from .wording import one_line
 
 Json = Annotated[bool, typer.Option("--json", help="JSON.")]
-SEARCHED = 100_000
-"""Log entries that are searched for the origin of a note."""
 WIDTH = 160
 """Characters of a text in a line."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -38,11 +31,8 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 class Commands:
     """One method for each command, called by its name."""
 
-    def __init__(self, host: Host, places: Places, facts: Facts, changes: Changes) -> None:
-        self._host = host
-        self._places = places
-        self._facts = facts
-        self._changes = changes
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
 
     async def show(
         self,
@@ -52,9 +42,9 @@ class Commands:
         json: Json = False,
     ) -> None:
         """Every note and fact, and what else was learnt, each with the turn it comes from."""
-        rows = [*await self._notes(), *await self._fact_rows()]
-        for source in self._sources():
-            rows += await source.list()
+        rows, problems = await self._rows.remembered()
+        for problem in problems:
+            sys.stderr.write(f"hookline: {problem}.\n")
         rows = [row for row in rows if chat is None or row["chat"] == chat]
         if json:
             _out_json(rows)
@@ -70,10 +60,7 @@ class Commands:
         json: Json = False,
     ) -> None:
         """What was learnt, changed and forgotten, the newest first; `memory undo` takes it back."""
-        rows = [_entry_row(entry) for entry in await newest(self._host, limit)]
-        for source in self._sources():
-            rows += await source.log(limit)
-        rows = sorted(rows, key=lambda row: row["at"] or 0.0, reverse=True)[:limit]
+        rows = await self._rows.log(limit)
         if json:
             _out_json(rows)
         elif not rows:
@@ -88,102 +75,11 @@ class Commands:
         self, number: Annotated[str, typer.Argument(help="The entry's number in `memory log`.")]
     ) -> None:
         """Take back what an entry of the log did; refused if it has been changed since."""
-        name, _, last = number.rpartition(":")
         try:
-            if not last.isdecimal() or len(last) > 15:
-                raise Complaint(f"{one_line(number, 40)!r} is no number of `hookline memory log`")
-            if not name:
-                source = Source(Chat(TERMINAL, "default"), "", "", "undo")
-                made = await self._changes.undo(int(last), source)
-                _out(f"Undone; `hookline memory undo {made}` takes that back.")
-                return
-            source = next((one for one in self._sources() if one.name == name), None)
-            if source is None:
-                raise Complaint(f"no plugin {name} that is on has a log")
-            _out(await source.undo(int(last)))
+            _out(await self._rows.undo(number))
         except HooklineError as error:
             sys.stderr.write(f"hookline: {error}.\n")
             raise SystemExit(1) from None
-
-    def _sources(self) -> Sequence[LearnedSource]:
-        return self._host.services.all(LearnedSource)
-
-    async def _notes(self) -> list[dict[str, Any]]:
-        """Return a row for each note. Its origin is that of the same text in the log."""
-        entries = await newest(self._host, SEARCHED)
-        known = {
-            (change["file"], change["after"]): entry
-            for entry in reversed(entries)
-            for change in entry.changes
-            if change["kind"] == "note" and change["after"] is not None
-        }
-        rows = []
-        for file, chat in self._places.all():
-            try:
-                notes = file.read().notes
-            except Complaint as error:
-                sys.stderr.write(f"hookline: {error}.\n")
-                continue
-            for text in notes.entries:
-                entry = known.get((file.name, text))
-                row = {"kind": "note", "chat": _name(chat), "text": text, "file": file.name}
-                rows.append({**row, **(_where(entry) if entry else _BY_HAND)})
-        return rows
-
-    async def _fact_rows(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "kind": "fact",
-                "chat": _name(Chat(row["channel"], row["chat_id"])),
-                "text": row["content"],
-                "id": row["id"],
-                "category": row["category"],
-                "confidence": row["confidence"],
-                "expires": row["expires_at"],
-                "at": row["created"],
-                "session": row["session_id"],
-                "turn": row["turn"],
-                "turn_id": row["turn_id"],
-                "origins": origins_to_json(read(row["origins"])),
-            }
-            for row in await self._facts.all()
-        ]
-
-
-_BY_HAND: Mapping[str, Any] = {
-    "at": None,
-    "session": "",
-    "turn": None,
-    "turn_id": "",
-    "origins": [],
-}
-
-
-def _name(chat: Chat | None) -> str:
-    """Return the chat as it is written in config; empty for the global notes."""
-    return "" if chat is None else f"{chat.channel}:{chat.chat_id}"
-
-
-def _where(entry: Entry) -> dict[str, Any]:
-    turn = {"turn": entry.turn, "turn_id": entry.turn_id}
-    origins = {"origins": origins_to_json(entry.origins)}
-    return {"at": entry.at, "session": entry.session_id, **turn, **origins}
-
-
-def _entry_row(entry: Entry) -> dict[str, Any]:
-    row = {"number": str(entry.number), "chat": _name(entry.chat), **_where(entry)}
-    changes = [_told(change) for change in entry.changes]
-    undo = {"undoes": entry.undoes, "undone_by": entry.undone_by}
-    return row | {"origin": entry.origin, "changes": changes, **undo}
-
-
-def _told(change: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a change with its texts before and after."""
-    if change["kind"] == "note":
-        return dict(change)
-    texts = {side: change[side] and change[side]["content"] for side in ("before", "after")}
-    number = (change["before"] or change["after"])["id"]
-    return {"kind": "fact", "op": change["op"], "id": number, **texts}
 
 
 def _trace(row: Mapping[str, Any]) -> str:

@@ -18,6 +18,7 @@ from hookline_hookspecs import (
     Origin,
     Plugin,
     Reviewer,
+    Route,
     Section,
     Session,
     Tool,
@@ -44,6 +45,7 @@ from .wording import Complaint
 
 if TYPE_CHECKING:
     from .cli import Commands
+    from .rows import Rows
     from .slash import Slash
 
 EVERY = 3600.0
@@ -172,7 +174,19 @@ class Memory(Plugin[MemoryConfig]):
     def _commands(self) -> Commands:
         from .cli import Commands
 
-        return Commands(self.host, self.places, self.facts, self.changes)
+        return Commands(self._rows())
+
+    def _rows(self) -> Rows:
+        from .rows import Rows
+
+        return Rows(self.host, self.places, self.facts, self.changes)
+
+    @hookimpl
+    def register_routes(self, register: Callable[[Route], None]) -> None:
+        """Register the page of the memory."""
+        from .pages import MemoryPages
+
+        MemoryPages(self.host, self._rows(), self.changes).register(register)
 
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:

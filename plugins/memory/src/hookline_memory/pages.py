@@ -1,0 +1,394 @@
+"""``/memory``: what is remembered and from where, the log of it, and taking it back.
+
+Imported when a web server asks for routes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hookline_chatfiles import Chat
+from hookline_hookspecs import Host, Origin, Page, Route, origins_from_json
+from hookline_webkit import (
+    Action,
+    Actions,
+    Badge,
+    Field,
+    Form,
+    Group,
+    Identity,
+    Link,
+    Paging,
+    Part,
+    Problem,
+    Redirect,
+    Row,
+    SiteRoute,
+    Stat,
+    Stats,
+    Table,
+    Text,
+    View,
+    When,
+    address,
+    form,
+    identity,
+    query,
+)
+from hookline_webkit.requests import RequestLike
+
+from .changes import Changes
+from .facts import CATEGORIES
+from .log import Source
+from .operations import LONGEST, Operation
+from .origins import author
+from .places import TERMINAL
+from .rows import Rows
+from .wording import Complaint, one_line
+
+AT_ONCE = 50
+"""Facts and log entries of one page."""
+LOGGED = 10_000
+"""Log entries that can be paged through."""
+EVERY_CHAT = "every chat"
+"""The chat of the global notes."""
+KINDS = ("note", "fact")
+
+
+@dataclass(frozen=True, slots=True)
+class AtPage:
+    """A person at the page: what they write passes the same gate as what a turn learns."""
+
+    host: Host
+    origins: tuple[Origin, ...]
+    operator: bool = False
+
+    async def learn(self, text: str, source: str, kind: str) -> str:
+        """Return the text as ``pre_learn`` passed it. Raises ``Refused``."""
+        return await self.host.learn(text, source, kind, origins=self.origins)
+
+
+class MemoryPages:
+    """The pages of the memory; a person sees that of their own chats."""
+
+    def __init__(self, host: Host, rows: Rows, changes: Changes) -> None:
+        self._host = host
+        self._rows = rows
+        self._changes = changes
+
+    def register(self, register: Callable[[Route], None]) -> None:
+        """Register the pages, and what their forms are sent to."""
+        page = Page("Memory", order=50)
+        register(SiteRoute("GET", "/memory", self.show, auth="person", page=page))
+        register(SiteRoute("GET", "/memory/log", self.log, auth="person"))
+        register(SiteRoute("POST", "/memory/add", self.add))
+        register(SiteRoute("POST", "/memory/forget", self.forget, auth="person"))
+        register(SiteRoute("POST", "/memory/undo", self.undo, auth="person"))
+
+    async def show(self, request: RequestLike) -> View:
+        """``GET /memory[?q=WORDS]``"""
+        return await self._view(request, [])
+
+    async def _view(self, request: RequestLike, fields: Sequence[Field]) -> View:
+        who, words = identity(request), " ".join(query(request).get("q", "").split())
+        rows, problems = await self._rows.remembered()
+        rows = [row for row in rows if _visible(who, row["chat"])]
+        chats = sorted({row["chat"] for row in rows if row["chat"]})
+        rows = [row for row in rows if _holds(row["text"], words)]
+        notes, facts = _of(rows, "note"), list(reversed(_of(rows, "fact")))
+        others = [row for row in rows if row["kind"] not in KINDS]
+        parts: list[Part] = [
+            *(Text(f"{problem}.", "warning") for problem in problems if who.is_operator),
+            Stats(
+                [
+                    Stat("Notes", f"{len(notes):,}", "in the prompt of every session"),
+                    Stat("Facts", f"{len(facts):,}", "recalled when they fit"),
+                    Stat("Portraits", f"{len(others):,}", "of the people in a chat"),
+                ]
+            ),
+            Actions([Action("Log of changes", "/memory/log", get=True)]),
+            Form("/memory", [Field("q", "Words", value=words)], "Search", get=True),
+            _notes(notes, words),
+            self._facts(request, facts, words),
+            _portraits(others),
+        ]
+        if who.is_operator:
+            given = fields or _fields({}, [EVERY_CHAT, *chats, f"{TERMINAL}:default"])
+            title = "Add something"
+            adding = Form("/memory/add", given, "Remember")
+            parts.append(Group(title, [adding], open=bool(fields)))
+        told = "What is remembered, and from where." if who.is_operator else "What is known here."
+        return View("Memory", parts, told, status=422 if fields else 200)
+
+    def _facts(self, request: RequestLike, facts: Sequence[Mapping[str, Any]], words: str) -> Table:
+        paging = Paging.of(request, "/memory", AT_ONCE)
+        nothing = "No fact yet: they are learnt while you talk, or added below."
+        return Table(
+            ["Fact", "Kind", "Sure", "Chat", "From", "Learnt"],
+            [
+                Row(
+                    [
+                        row["text"],
+                        Badge(row["category"]),
+                        f"{round(100 * row['confidence'])} %",
+                        row["chat"],
+                        _from(row),
+                        _when(row["at"]),
+                    ],
+                    [_forgetting("fact", row, f"#{row['id']}")],
+                )
+                for row in paging.cut(facts)
+            ],
+            title="Facts",
+            empty=f"No fact holds all of “{words}”." if words else nothing,
+            more=paging.link(len(facts) - paging.offset),
+        )
+
+    async def add(self, request: RequestLike) -> Redirect | View:
+        """``POST /memory/add``: ``kind text chat category days``"""
+        given, who = await form(request), identity(request)
+        kind = given.get("kind", "note")
+        chat = _chat(given.get("chat", ""))
+        errors: dict[str, str] = {}
+        if kind not in KINDS:
+            errors["kind"] = "Choose note or fact."
+        if chat is None and kind == "fact":
+            errors["chat"] = "A fact belongs to one chat; choose which."
+        ttl = _seconds(given.get("days", ""), errors)
+        if not given.get("text", "").strip():
+            errors["text"] = "Write what is to be remembered."
+        told = ""
+        if not errors:
+            asked = Operation(
+                "add" if kind == "note" else "remember",
+                given["text"],
+                category=given.get("category", "knowledge"),
+                ttl=None if kind == "note" else ttl,
+            )
+            try:
+                told = await self._make(who, chat or Chat(TERMINAL, "default"), asked)
+            except Complaint as error:
+                errors["text"] = _sentence(error)
+        if errors:
+            known = [given.get("chat", EVERY_CHAT)]
+            rows, _ = await self._rows.remembered()
+            chats = [EVERY_CHAT, *sorted({row["chat"] for row in rows if row["chat"]}), *known]
+            return await self._view(request, _fields(given, chats, errors))
+        return Redirect("/memory", told)
+
+    async def forget(self, request: RequestLike) -> Redirect:
+        """``POST /memory/forget``: ``kind chat what``, what being ``#ID`` or a note's text"""
+        given, who = await form(request), identity(request)
+        chat, kind = _chat(given.get("chat", "")), given.get("kind", "")
+        if not _visible(who, given.get("chat", "")) or kind not in KINDS:
+            raise Problem(404, "not_found", "There is nothing like that here.")
+        action = "remove" if kind == "note" else "forget"
+        asked = Operation(action, old_text=given.get("what", ""))
+        try:
+            told = await self._make(who, chat or Chat(TERMINAL, "default"), asked)
+        except Complaint as error:
+            return Redirect("/memory", _sentence(error), "bad")
+        return Redirect("/memory", f"{told} The log can bring it back.")
+
+    async def _make(self, who: Identity, chat: Chat, asked: Operation) -> str:
+        origins = () if who.is_operator else (Origin("person", who.person),)
+        source = Source(chat, "", "", "page", origins)
+        told, _ = await self._changes.make(AtPage(self._host, origins), source, [asked])
+        return told
+
+    async def log(self, request: RequestLike) -> View:
+        """``GET /memory/log``"""
+        who = identity(request)
+        paging = Paging.of(request, "/memory/log", AT_ONCE)
+        rows = [row for row in await self._rows.log(LOGGED) if _visible(who, row["chat"])]
+        table = Table(
+            ["When", "What", "Chat", "From"],
+            [
+                Row(
+                    [_when(row["at"]), _changed(row), row["chat"], _from(row)],
+                    [] if row["undone_by"] else [_undoing(row)],
+                    _texts(row),
+                )
+                for row in paging.cut(rows)
+            ],
+            empty="Nothing was learnt yet.",
+            more=paging.link(len(rows) - paging.offset),
+        )
+        crumbs = (Link("Memory", "/memory"),)
+        told = "Everything that was learnt, changed and forgotten, newest first."
+        return View("Log of the memory", [table], told, crumbs)
+
+    async def undo(self, request: RequestLike) -> Redirect:
+        """``POST /memory/undo``: ``number``"""
+        number, who = (await form(request)).get("number", ""), identity(request)
+        if not who.is_operator:
+            rows = await self._rows.log(LOGGED)
+            if not any(row["number"] == number and _visible(who, row["chat"]) for row in rows):
+                raise Problem(404, "not_found", "There is no such entry.")
+        try:
+            await self._rows.undo(number)
+        except Complaint as error:
+            return Redirect("/memory/log", _sentence(error), "bad")
+        return Redirect("/memory/log", "Undone. The newest entry takes that back.")
+
+
+def _visible(who: Identity, chat: str) -> bool:
+    """Whether somebody may see what belongs to a chat, written ``CHANNEL:ID``; the global notes
+    are the operator's."""
+    channel, _, chat_id = chat.partition(":")
+    return who.may_see(channel, chat_id)
+
+
+def _chat(label: str) -> Chat | None:
+    channel, _, chat_id = label.partition(":")
+    return Chat(channel, chat_id) if channel and chat_id else None
+
+
+def _of(rows: Sequence[Mapping[str, Any]], kind: str) -> list[Mapping[str, Any]]:
+    return [row for row in rows if row["kind"] == kind]
+
+
+def _holds(text: str, words: str) -> bool:
+    return all(word in text.casefold() for word in words.casefold().split())
+
+
+def _notes(notes: Sequence[Mapping[str, Any]], words: str) -> Table:
+    nothing = "No note yet: they are learnt while you talk, or added below."
+    return Table(
+        ["Note", "Chat", "From", "Learnt"],
+        [
+            Row(
+                [row["text"], row["chat"] or EVERY_CHAT, _from(row), _when(row["at"])],
+                [_forgetting("note", row, row["text"])],
+            )
+            for row in notes
+        ],
+        title="Notes",
+        empty=f"No note holds all of “{words}”." if words else nothing,
+    )
+
+
+def _portraits(rows: Sequence[Mapping[str, Any]]) -> Table:
+    return Table(
+        ["Of", "What is known", "Since"],
+        [
+            Row([Link(row["chat"], address(row["kind"], chat=row["chat"])), row["text"]])
+            if row["at"] is None
+            else Row(
+                [
+                    Link(row["chat"], address(row["kind"], chat=row["chat"])),
+                    one_line(row["text"], 300),
+                    When(row["at"]),
+                ]
+            )
+            for row in rows
+        ],
+        title="Portraits",
+        empty="Nobody is known yet: a portrait is drawn after some messages in a chat.",
+    )
+
+
+def _from(row: Mapping[str, Any]) -> str | Link:
+    """Who or what it came from; a link to the session where that is known."""
+    others = author(origins_from_json(row.get("origins")))
+    if not row["session"]:
+        return others or ("a page" if row["at"] else "by hand")
+    turn = f"turn {row['turn']}" if row["turn"] else "session"
+    text = f"{turn}, {others}" if others else turn
+    return Link(text, address("sessions", row["session"]))
+
+
+def _when(at: float | None) -> When | None:
+    return None if at is None else When(at)
+
+
+def _forgetting(kind: str, row: Mapping[str, Any], what: str) -> Action:
+    fields = {"kind": kind, "chat": row["chat"], "what": what}
+    sure = f"Forget “{one_line(row['text'], 80)}”?"
+    return Action("Forget", "/memory/forget", fields, sure, "danger")
+
+
+def _undoing(row: Mapping[str, Any]) -> Action:
+    return Action("Undo", "/memory/undo", {"number": str(row["number"])})
+
+
+def _changed(row: Mapping[str, Any]) -> str:
+    """The changes of an entry in a line."""
+    told = [
+        f"{change['kind']} {change['op']}: "
+        + one_line(str(change["after"] or change["before"] or ""), 120)
+        for change in row["changes"]
+    ]
+    return "; ".join(told) + (" (undone)" if row["undone_by"] else "")
+
+
+def _texts(row: Mapping[str, Any]) -> str:
+    """The texts of an entry before and after, where there were both or they are long."""
+    lines = []
+    for change in row["changes"]:
+        before, after = change["before"], change["after"]
+        if (before and after) or len(str(before or after or "")) > 120:
+            lines += [f"- {before}"] if before else []
+            lines += [f"+ {after}"] if after else []
+    return "\n".join(lines)
+
+
+def _seconds(days: str, errors: dict[str, str]) -> float | None:
+    if not days.strip():
+        return None
+    try:
+        number = float(days)
+    except ValueError:
+        number = 0.0
+    if not 0 < number <= LONGEST:
+        errors["days"] = f"Write a number of days from above 0 to {LONGEST:,}, or nothing."
+        return None
+    return number * 86_400
+
+
+def _fields(
+    given: Mapping[str, str], chats: Sequence[str], errors: Mapping[str, str] | None = None
+) -> list[Field]:
+    wrong = errors or {}
+    help_ = "A note is in the prompt of every session; a fact is recalled when it fits."
+    kept = "Days after which a fact is forgotten; empty for never."
+    names = list(dict.fromkeys(chats))
+    chosen = given.get("chat", EVERY_CHAT)
+    category = given.get("category", "knowledge")
+    return [
+        Field(
+            "text", "What", "long", given.get("text", ""), required=True, error=_at(wrong, "text")
+        ),
+        Field(
+            "kind",
+            "As a",
+            "choice",
+            given.get("kind", "note"),
+            KINDS,
+            help_,
+            error=_at(wrong, "kind"),
+        ),
+        Field("chat", "For", "choice", chosen, names, error=_at(wrong, "chat")),
+        Field("category", "Kind of fact", "choice", category, CATEGORIES),
+        Field(
+            "days",
+            "Forget after",
+            "number",
+            given.get("days", ""),
+            (),
+            kept,
+            error=_at(wrong, "days"),
+        ),
+    ]
+
+
+def _at(errors: Mapping[str, str], name: str) -> str:
+    return errors.get(name, "")
+
+
+def _sentence(error: Complaint) -> str:
+    text = str(error)
+    shown = "".join(f"\n{one_line(entry)}" for entry in error.entries)
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?")) else ".") + shown

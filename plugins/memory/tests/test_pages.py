@@ -1,0 +1,148 @@
+"""The page of the memory: what it shows to whom, and what its forms change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hookline_memory import Memory
+from hookline_webkit import Problem, Redirect, Table, View
+from hookline_webkit.testing import PERSON, Site
+
+
+@pytest.fixture
+def site(mind: Any) -> Site:
+    """Notes and a fact of the operator's, and a fact of Mia's chat."""
+    mind.text("add", content="The office is in Bern")
+    mind.text("remember", content="The cat is old", category="profile")
+    from hookline.testing import calls
+
+    mind.harness.model.steps += [
+        [calls("memory", action="remember", content="Mia likes jazz")],
+        "Noted.",
+    ]
+    site = Site(mind.harness)
+    site.say("I like jazz", session="mias")
+    return site
+
+
+def table(view: View, title: str) -> Table:
+    return next(one for one in view.parts if isinstance(one, Table) and one.title == title)
+
+
+def _is_loss(what: str) -> bool:
+    return "forget" in what or "remove" in what
+
+
+def first(view: View, title: str) -> list[Any]:
+    return [row.cells[0] for row in table(view, title).rows]
+
+
+def test_the_operator_sees_all_and_a_person_their_own(site: Site) -> None:
+    view = site.get("/memory")
+    assert first(view, "Notes") == ["The office is in Bern"]
+    assert first(view, "Facts") == ["Mia likes jazz", "The cat is old"]
+    own = site.get("/memory", PERSON)
+    assert (first(own, "Notes"), first(own, "Facts")) == ([], ["Mia likes jazz"])
+    assert "Add something" not in site.text(own)
+    assert "jazz" in site.text(site.get("/memory/log", PERSON))
+    assert "Bern" not in site.text(site.get("/memory/log", PERSON))
+
+
+def test_words_are_looked_for(site: Site) -> None:
+    view = site.get("/memory?q=CAT+old")
+    assert first(view, "Facts") == ["The cat is old"]
+    assert table(view, "Notes").empty == "No note holds all of “CAT old”."
+
+
+def test_a_note_and_a_fact_are_forgotten_and_brought_back(site: Site, mind: Any) -> None:
+    for title in ("Notes", "Facts"):
+        action = table(site.get("/memory"), title).rows[-1].actions[0]
+        done = site.post(action.path, dict(action.fields))
+        assert done.tone == "good", done
+    assert not mind.entries()
+    assert first(site.get("/memory"), "Facts") == ["Mia likes jazz"]
+    for _ in range(2):
+        rows = site.get("/memory/log").parts[0].rows
+        undo = next(row.actions[0] for row in rows if row.actions and _is_loss(row.cells[1]))
+        assert site.post(undo.path, dict(undo.fields)).tone == "good"
+    assert mind.entries() == ["The office is in Bern"]
+    assert first(site.get("/memory"), "Facts") == ["Mia likes jazz", "The cat is old"]
+
+
+def test_what_is_changed_meanwhile_is_not_undone(site: Site, mind: Any) -> None:
+    rows = site.get("/memory/log").parts[0].rows
+    undo = next(row.actions[0] for row in rows if "Bern" in row.cells[1])
+    mind.text("replace", old_text="Bern", content="The office is in Basel")
+    done = site.post(undo.path, dict(undo.fields))
+    assert done.tone == "bad"
+    assert mind.entries() == ["The office is in Basel"]
+    assert site.post("/memory/undo", {"number": "x"}).tone == "bad"
+
+
+def test_what_is_added_passes_the_gate(site: Site, mind: Any) -> None:
+    done = site.post("/memory/add", {"kind": "note", "text": "The key is SECRETabc", "chat": ""})
+    assert isinstance(done, Redirect)
+    assert mind.entries()[-1] == "The key is [REDACTED:token]"
+    fact = {"kind": "fact", "text": "Tea at five", "chat": "terminal:default", "days": "2"}
+    assert isinstance(site.post("/memory/add", fact), Redirect)
+    assert "Tea at five" in first(site.get("/memory"), "Facts")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({"text": "EVIL words", "kind": "note"}, "text"),
+        ({"text": "  ", "kind": "note"}, "text"),
+        ({"text": "x" * 3000, "kind": "note"}, "text"),
+        ({"text": "a", "kind": "fact", "chat": "every chat"}, "chat"),
+        ({"text": "a", "kind": "fact", "chat": "terminal:default", "days": "-1"}, "days"),
+        ({"text": "a", "kind": "wish"}, "kind"),
+    ],
+)
+def test_a_wrong_form_comes_back_with_a_sentence(
+    site: Site, mind: Any, wrong: dict[str, str], field: str
+) -> None:
+    view = site.post("/memory/add", wrong)
+    assert isinstance(view, View)
+    assert view.status == 422
+    (form,) = view.parts[-1].parts
+    said = {one.name: one for one in form.fields}
+    assert said[field].error
+    assert said["text"].value == wrong["text"]
+    assert mind.entries() == ["The office is in Bern"]
+
+
+def test_a_person_cannot_touch_what_is_not_theirs(site: Site, mind: Any) -> None:
+    for path, fields in (
+        ("/memory/forget", {"kind": "note", "chat": "", "what": "The office is in Bern"}),
+        ("/memory/forget", {"kind": "fact", "chat": "terminal:default", "what": "#1"}),
+        ("/memory/undo", {"number": "1"}),
+        ("/memory/add", {"kind": "note", "text": "mine"}),
+    ):
+        with pytest.raises(Problem):
+            site.post(path, fields, PERSON)
+    own = table(site.get("/memory", PERSON), "Facts").rows[0].actions[0]
+    assert site.post(own.path, dict(own.fields), PERSON).tone == "good"
+    assert first(site.get("/memory"), "Facts") == ["The cat is old"]
+
+
+def test_many_facts_are_shown_in_pages_and_looking_changes_nothing(site: Site, mind: Any) -> None:
+    mind.harness.plugin(Memory)
+    many = [{"action": "remember", "content": f"Number {n} is {n * n}"} for n in range(50)]
+    mind.text("batch", operations=many)
+    before = site.stored()
+    page = table(site.get("/memory"), "Facts")
+    assert len(page.rows) == 50
+    assert page.more is not None
+    assert len(table(site.get(page.more.href), "Facts").rows) == 2
+    for path in ("/memory/log", "/memory?q=x"):
+        site.get(path)
+    assert site.stored() == before
+
+
+def test_a_file_that_cannot_be_read_is_told(site: Site, mind: Any) -> None:
+    path: Path = mind.notes
+    path.write_bytes(b"\xff\xfe\xff")
+    assert "is not UTF-8" in site.text(site.get("/memory"))
