@@ -116,7 +116,7 @@ LEARNT: Mapping[str, Any] = {"action": "remember", "content": "The service deplo
 TITLE, PORTRAIT, KEPT, SUMMARY = (
     "Port and change log of a small service",
     '{"narrative": "Looks after a small service that counts.\\nAsks and answers in a few words."}',
-    "Kept when it is deployed.",
+    "Done: when it is deployed.",
     "## Goal\nThe port is 9090.",
 )
 
@@ -127,9 +127,9 @@ def purpose(sent: str) -> str:
 
 
 def aside(purpose: str, sent: str) -> tuple[str, Sequence[Call]]:
-    """The answer to a request beside the conversation. A review keeps one fact, then ends."""
+    """The answer to a request beside the conversation. A review keeps one fact, and says so."""
     if purpose == "review":
-        return (KEPT, ()) if LEARNT["content"] in sent else ("", [("memory", LEARNT)])
+        return KEPT, () if LEARNT["content"] in sent else [("memory", LEARNT)]
     return {"title": TITLE, "portrait": PORTRAIT, "compaction": SUMMARY}[purpose], ()
 
 

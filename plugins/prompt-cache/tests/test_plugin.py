@@ -204,6 +204,16 @@ def test_a_question_beside_the_turn_is_not_kept(harness: MakeHarness) -> None:
     assert ttls(h) == [set(), {"5m"}]
 
 
+def test_a_copy_of_a_session_reads_it_and_writes_only_once_it_goes_on(harness: MakeHarness) -> None:
+    h = talk(harness, Looks, model=MarkedModel(["ok", calls("look"), "nothing"]))
+    h.send("go on")
+    h.run(h.plugin(Looks).host.fork("test", "What was that?"))
+    turn, first, second = h.model.wires
+    assert first.fragments[: len(turn.fragments)] == turn.fragments
+    assert first.markers[-1] == turn.markers[-1]  # where the session's own request has ended
+    assert second.markers[-1].fragment == len(second.fragments) - 1
+
+
 def test_markers_that_a_plugin_has_set_stay(harness: MakeHarness) -> None:
     class Marks(Plugin[Any]):
         @hookimpl(tryfirst=True)

@@ -212,6 +212,26 @@ def test_a_model_that_never_stops_is_asked_no_more_than_it_may_call(
     assert len(h.model.requests) == 1 + most + 2
 
 
+@pytest.mark.parametrize(
+    ("said_beside", "line", "asked"),
+    [("Done: a line.", "x", 2), ("Kept a line.", "x", 3), ("Done: a line.", None, 3)],
+    ids=["said to be the last", "not said", "failed"],
+)
+def test_last_calls_that_work_end_a_review_without_another_request(
+    harness: Make, diary: Diary, said_beside: str, line: str | None, asked: int
+) -> None:
+    last = [said_beside, calls("note", **({"line": line} if line else {}))]
+    kind = diary(turns=1)
+    h = harness(Review, kind, model=["one", last, NOTHING])
+    said(h, "hello")
+    assert len(h.model.requests) == asked
+    assert h.plugin(kind).lines == ([line] if line else [])
+    h.model.steps[:] = ["two", NOTHING]
+    said(h, "again")  # what was due is done: only the new turn is looked at
+    assert len(h.model.requests) == asked + 2
+    assert [m.text for m in h.model.requests[-1].messages[:-1]] == ["hello", "one", "again", "two"]
+
+
 def test_one_copy_serves_every_reviewer_with_something_new(harness: Make, diary: Diary) -> None:
     class Herbarium(Plugin):
         """A second reviewer, which is not due by itself."""

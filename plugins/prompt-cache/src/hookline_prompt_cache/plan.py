@@ -32,18 +32,21 @@ Mode: TypeAlias = Literal["5m", "1h", "split"]
 """``split``: an hour up to the newest message of a person, five minutes for what follows."""
 
 
-def plan(wire: WireRequest, mode: Mode, smallest: float) -> tuple[Marker, ...]:
+def plan(
+    wire: WireRequest, mode: Mode, smallest: float, *, last: bool = False
+) -> tuple[Marker, ...]:
     """The markers of ``wire``: those it has, and up to four in all.
 
     ``smallest`` is the size in bytes from which a prefix is cached. Markers for an hour come before
-    those for five minutes, the given ones included.
+    those for five minutes, the given ones included. The end of a request that is probably the
+    ``last`` of its session is not marked.
     """
     layout = Layout(wire)
     given = _given(layout, wire)
     room = MOST - len(given)
     hour_until = _hour_until(layout, wire, mode)
     chosen: dict[Place, Ttl] = {}
-    for place in _wanted(layout, wire, mode):
+    for place in _wanted(layout, wire, mode, last):
         if len(chosen) >= room:
             break
         if place in chosen or place in given or layout.size(place) < smallest:
@@ -60,17 +63,18 @@ def takes_markers(wire: WireRequest) -> bool:
     return Layout(wire).takes_markers
 
 
-def _wanted(layout: Layout, wire: WireRequest, mode: Mode) -> Iterable[Place]:
+def _wanted(layout: Layout, wire: WireRequest, mode: Mode, last: bool) -> Iterable[Place]:
     """Yield the places worth a breakpoint, in order of priority."""
     stable = layout.before(MESSAGES)
     if "tool_choice" in wire.fields:
         # Only the turn's last request has it. It changes how messages are cached, so that nothing
         # is found there, and nothing that it wrote would be found again.
         return [stable] if stable else []
+    newest = None if last else layout.before(layout.end)
     ends = [layout.before(part) for part in islice(layout.request_ends(), 2)]
-    last, older = (*ends, None, None)[:2]
+    previous, older = (*ends, None, None)[:2]
     anchor = None if mode == "5m" or _of_this_call(wire) else _anchor(layout)
-    found = (layout.before(layout.end), anchor, last, stable, older)
+    found = (newest, anchor, previous, stable, older)
     return [place for place in found if place is not None]
 
 

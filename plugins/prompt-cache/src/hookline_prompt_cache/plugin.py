@@ -155,7 +155,8 @@ class PromptCache(Plugin[PromptCacheConfig]):
         mode: Mode = ctx.stash.get("mode", "5m") if fixed == "auto" else fixed
         tokens = self.config.smallest_prefix or smallest_prefix(wire.model)
         estimate: Estimate = ctx.stash.session.setdefault("estimate", Estimate())
-        markers = plan(wire, mode, estimate.size(wire.model, tokens))
+        smallest = estimate.size(wire.model, tokens)
+        markers = plan(wire, mode, smallest, last=_is_probably_last(ctx))
         long = any(marker.ttl == "1h" for marker in markers)
         return replace(wire, markers=markers, ttl=LONG if long else SHORT)
 
@@ -191,3 +192,15 @@ class PromptCache(Plugin[PromptCacheConfig]):
             self.log.info("turn %s of session %s: %s", turn.id, turn.session.id, line)
         if self._turns is not None:
             self._turns.end(turn.id, cost, ctx.host.now())
+
+
+def _is_probably_last(ctx: Context) -> bool:
+    """Return whether this is the first request of a copy of a session, such as a review.
+
+    Most of them are answered with nothing to save, or with all calls at once. Writing what such a
+    request adds pays only if more than one in five is followed by another.
+    """
+    session = ctx.session
+    if session.parent_id is None or session.resumed or ctx.stash.of(TurnCost).requests:
+        return False
+    return any(message.role == "assistant" for message in ctx.history)

@@ -12,6 +12,7 @@ import asyncio
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from hookline_hookspecs import (
     Context,
@@ -20,11 +21,14 @@ from hookline_hookspecs import (
     Host,
     Inspection,
     Job,
+    ModelRequest,
+    ModelResponse,
     Modes,
     Plugin,
     Reply,
     Reviewer,
     Session,
+    TextBlock,
     ToolCall,
     Turn,
     hookimpl,
@@ -32,7 +36,7 @@ from hookline_hookspecs import (
 from pydantic import BaseModel, Field
 
 from .counts import Counts
-from .prompt import PROPOSED, calls_of, prompt, tools_of
+from .prompt import PROPOSED, calls_of, last_words, prompt, tools_of
 from .records import Due, Records
 from .trace import trace_lines
 
@@ -253,6 +257,18 @@ class Review(Plugin[ReviewConfig]):
             )
         running.left -= 1
         return None
+
+    @hookimpl(tryfirst=True)
+    def around_model(self, ctx: Context, request: ModelRequest) -> Any:
+        """End a review with its last calls, without asking the model what else there is."""
+        said = last_words(request.messages) if ctx.session.kind == KIND else ""
+        if not said:
+            return None
+
+        async def end(_request: ModelRequest, _next: object) -> ModelResponse:
+            return ModelResponse((TextBlock(said),), "end", model=request.model)
+
+        return end
 
     # What is kept
 

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from hookline_hookspecs import Reviewer
+from hookline_hookspecs import Message, Reviewer, ToolResultBlock
 
+DONE = "Done:"
+"""How a model begins what it says beside its last calls."""
 PROPOSED = (
     "This conversation has read from outside. A call whose answer says that it is kept as a "
     "proposal for the operator has done all that can be done: count it as kept, and do not make it "
@@ -40,3 +42,13 @@ def prompt(reviewers: Sequence[Reviewer], trace: Sequence[str]) -> str:
         instructions="\n\n".join(parts),
         trace="\n".join(trace) or "No tool was used.",
     )
+
+
+def last_words(messages: Sequence[Message]) -> str:
+    """Return what a review said beside its last calls, if it said so and all of them worked."""
+    if len(messages) < 2:
+        return ""
+    results = [block for block in messages[-1].blocks if isinstance(block, ToolResultBlock)]
+    said = messages[-2].text.strip()
+    over = results and all(result.ok for result in results) and said.startswith(DONE)
+    return said if over else ""
