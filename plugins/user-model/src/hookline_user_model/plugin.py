@@ -13,6 +13,7 @@ from hookline_hookspecs import (
     Plugin,
     Refused,
     Reviewer,
+    Route,
     Section,
     Session,
     command,
@@ -96,4 +97,11 @@ class UserModel(Plugin[UserModelConfig]):
     def _slash(self) -> Slash:
         from .slash import Slash
 
-        return Slash(self.host, self._portraits, self.config)
+        return Slash(self._portraits, self.config)
+
+    @hookimpl
+    def register_routes(self, register: Callable[[Route], None]) -> None:
+        """Register the page of the portraits."""
+        from .pages import PortraitPages
+
+        PortraitPages(self.host, self._portraits, self.config).register(register)

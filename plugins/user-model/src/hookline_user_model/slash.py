@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 
-from hookline_chatfiles import Chat, storable
-from hookline_hookspecs import Context, Host, Origin, Refused
+from hookline_chatfiles import Chat
+from hookline_hookspecs import Context, Origin, Refused
 
 from .config import UserModelConfig
 from .curating import KIND
-from .portrait import PIN, joined, lines, pin
+from .upkeep import Upkeep
 from .userfile import Complaint
-from .versions import Portraits, Present, Source, Version
+from .versions import Portraits, Source, Version
 
 HELP = (
     "/user shows it · /user pin TEXT keeps a line for good · /user unpin TEXT · /user clear · "
     "/user history · /user restore N"
 )
-PINNED_SHARE = 0.5
-"""The share of the characters that pinned lines may take."""
 SHOWN = 80
 """Characters shown of a version."""
 
@@ -27,8 +25,8 @@ SHOWN = 80
 class Slash:
     """The command's answers."""
 
-    def __init__(self, host: Host, portraits: Portraits, config: UserModelConfig) -> None:
-        self._host = host
+    def __init__(self, portraits: Portraits, config: UserModelConfig) -> None:
+        self._upkeep = Upkeep(portraits, config.max_chars)
         self._portraits = portraits
         self._config = config
 
@@ -66,50 +64,16 @@ class Slash:
         forwarded = ctx.turn.inbound.forwarded
         # The person's own words, whatever else the session has read.
         origins = (Origin("outside", f"forwarded from {forwarded}"),) if forwarded else ()
-        flat = " ".join(text.split())
-        line = pin(storable(await ctx.learn(flat, where, KIND, origins=origins)))
-        room = int(self._config.max_chars * PINNED_SHARE)
-
-        def make(present: Present, _past: Sequence[Version]) -> str:
-            if line in present.portrait.pinned:
-                return present.text
-            pinned = [*present.portrait.pinned, line]
-            if len(joined(pinned)) > room:
-                raise Complaint(
-                    f"pinned lines may have {room:,} characters in all; unpin one, or say it in "
-                    f"fewer words"
-                )
-            rest = [one for one in lines(present.text) if one not in present.portrait.pinned]
-            return joined([*pinned, *rest])
-
-        await self._portraits.change(Chat.of(ctx.session), source, make)
-        return f"Pinned: {line.removeprefix(PIN)}"
+        learnt = await ctx.learn(" ".join(text.split()), where, KIND, origins=origins)
+        return f"Pinned: {await self._upkeep.pin(Chat.of(ctx.session), source, learnt)}"
 
     async def _unpin(self, ctx: Context, text: str) -> str:
-        wanted = " ".join(text.split()).casefold()
-        removed: list[str] = []
-
-        def make(present: Present, _past: Sequence[Version]) -> str:
-            found = [one for one in present.portrait.pinned if wanted and wanted in one.casefold()]
-            if len(found) != 1:
-                raise Complaint(f"{len(found)} pinned lines hold that; give the words of one")
-            removed[:] = found
-            return joined([one for one in lines(present.text) if one != found[0]])
-
-        source = Source.command(ctx, "unpin")
-        await self._portraits.change(Chat.of(ctx.session), source, make)
-        return f"Unpinned: {removed[0].removeprefix(PIN)}"
+        chat, source = Chat.of(ctx.session), Source.command(ctx, "unpin")
+        return f"Unpinned: {await self._upkeep.unpin(chat, source, text)}"
 
     async def _clear(self, ctx: Context, _rest: str) -> str:
         chat, source = Chat.of(ctx.session), Source.command(ctx, "clear")
-        before: list[str] = []
-
-        def make(present: Present, _past: Sequence[Version]) -> str:
-            before.append(present.text)
-            return ""
-
-        await self._portraits.change(chat, source, make)
-        if not before[0]:
+        if not await self._upkeep.clear(chat, source):
             return "Nothing was known of you in this chat."
         return (
             "Cleared, pinned lines too. /user history shows what was there; restore brings it back."
@@ -124,19 +88,9 @@ class Slash:
     async def _restore(self, ctx: Context, number: str) -> str:
         if not number.isdecimal() or len(number) > 9:
             return "Say which: /user restore N, with a number of /user history"
-        wanted = int(number)
-
-        def make(_present: Present, past: Sequence[Version]) -> str:
-            found = next((one for one in past if one.version == wanted), None)
-            if found is None:
-                raise Complaint(
-                    f"there is no version {wanted}; /user history shows those there are"
-                )
-            return found.text
-
-        source = Source.command(ctx, "restore")
-        await self._portraits.change(Chat.of(ctx.session), source, make)
-        return f"Version {wanted} is back."
+        chat, source = Chat.of(ctx.session), Source.command(ctx, "restore")
+        await self._upkeep.restore(chat, source, int(number))
+        return f"Version {int(number)} is back."
 
 
 def _line(version: Version) -> str:

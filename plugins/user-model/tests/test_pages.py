@@ -1,0 +1,99 @@
+"""The page of the portraits: versions, pins, and whose they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hookline_webkit import Problem, Redirect, Table, View
+from hookline_webkit.testing import PERSON, Site
+
+MINE = {"chat": "terminal:default"}
+
+
+@pytest.fixture
+def site(person: Any) -> Site:
+    person.learn("Ana is a nurse.")
+    person.learn("Ana is a surgeon.")
+    return Site(person.harness)
+
+
+def page(site: Site) -> View:
+    view: View = site.get("/user-model?chat=terminal:default")
+    return view
+
+
+def test_portraits_are_listed_and_one_is_shown_with_its_versions(site: Site) -> None:
+    assert "Ana is a surgeon." in site.text(site.get("/user-model"))
+    view = page(site)
+    versions = next(one for one in view.parts if isinstance(one, Table) and one.title)
+    assert [row.cells[0] for row in versions.rows] == [2, 1]
+    assert "drawn from the conversation" in site.text(view)
+    assert '"before": "Ana is a nurse.", "after": "Ana is a surgeon."' in site.text(view)
+
+
+def test_a_version_is_restored_and_all_is_cleared(site: Site, person: Any) -> None:
+    done = site.post("/user-model/restore", {**MINE, "version": "1"})
+    assert done == Redirect("/user-model?chat=terminal%3Adefault", "Version 1 is back.")
+    assert person.text == "Ana is a nurse."
+    assert site.post("/user-model/clear", MINE).message == "Cleared."
+    assert person.text == ""
+    assert "Nothing is known here yet" in site.text(page(site))
+    assert site.post("/user-model/restore", {**MINE, "version": "99"}).tone == "bad"
+    with pytest.raises(Problem):
+        site.post("/user-model/restore", {**MINE, "version": "x"})
+
+
+def test_a_line_is_pinned_through_the_gate_and_unpinned(site: Site, person: Any) -> None:
+    done = site.post("/user-model/pin", {**MINE, "text": "call me  SECRETive"})
+    assert isinstance(done, Redirect)
+    assert person.text.startswith("- (pinned) call me [REDACTED:token]")
+    lines = next(one for one in page(site).parts if isinstance(one, Table))
+    action = lines.rows[0].actions[0]
+    assert site.post(action.path, dict(action.fields)).tone == "good"
+    assert person.text == "Ana is a surgeon."
+    assert site.post(action.path, dict(action.fields)).tone == "bad"
+
+
+@pytest.mark.parametrize("text", ["EVIL", "", "x" * 2000])
+def test_what_cannot_be_pinned_comes_back_with_a_sentence(
+    site: Site, person: Any, text: str
+) -> None:
+    view = site.post("/user-model/pin", {**MINE, "text": text})
+    assert isinstance(view, View)
+    assert view.status == 422
+    assert f'"value": "{text}"' in site.text(view)
+    assert person.text == "Ana is a surgeon."
+
+
+def test_a_person_sees_their_own_alone(site: Site, person: Any) -> None:
+    person.harness.model.steps.append("Hello.")
+    site.say("hello", session="mias")
+    chat = f"web:{person.harness.run(_web_chat(person))}"
+    assert site.post("/user-model/pin", {"chat": chat, "text": "I am Mia"}, PERSON)
+    own = site.text(site.get("/user-model", PERSON))
+    assert "I am Mia" in own
+    assert "Ana" not in own
+    for label in ("terminal:default", "web:x", "", "terminal:"):
+        with pytest.raises(Problem) as refused:
+            site.post("/user-model/clear", {"chat": label}, PERSON)
+        assert refused.value.status == 404
+    with pytest.raises(Problem):
+        site.get("/user-model?chat=terminal:default", PERSON)
+
+
+async def _web_chat(person: Any) -> str:
+    from hookline_user_model import UserModel
+
+    (found,) = await person.harness.plugin(UserModel).host.sessions(channel="web")
+    return str(found.chat_id)
+
+
+def test_looking_changes_nothing_and_a_broken_file_is_told(site: Site, person: Any) -> None:
+    before = site.stored()
+    page(site)
+    site.get("/user-model")
+    assert site.stored() == before
+    person.write(b"\xff")
+    assert "is not UTF-8" in site.text(page(site))
+    assert "is not UTF-8" in site.text(site.get("/user-model"))
