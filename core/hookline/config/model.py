@@ -39,26 +39,27 @@ def _host(text: str) -> str:
 
 
 _ADDRESS = _text(r"(https?://.*)?", "an address that starts with http:// or https://")
-_MODEL = _text(r"\s*[^\s/][^/]*/.*\S.*", "provider/model, such as anthropic/claude-sonnet-4-5")
-_STORE = _text(r"[a-z][\w-]*(\+\w+)?(://.*)?", "sqlite or an address: postgresql://user@host/name")
-ModelName = Annotated[str, _MODEL]
+ModelName = Annotated[str, _text(r"\s*[^\s/][^/]*/.*\S.*", "provider/model, such as anthropic/claude-sonnet-4-5")]
 Host = Annotated[str, AfterValidator(_host)]
 Folder = Annotated[str, _text(r".*\S.*", "a folder; `.` is the current one")]
-Store = Annotated[str, _STORE]
+Store = Annotated[str, _text(r"[a-z][\w-]*(\+\w+)?(://.*)?", "sqlite or an address: postgresql://user@host/name")]
 Duration = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
+def _key(default: Any, description: str, **rules: Any) -> Any:
+    """A key's default and description; docstrings would have to be read from the source at each start."""
+    return Field(default=default, description=description, **rules)
+
+
 class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, hide_input_in_errors=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
 
 
 class SessionConfig(_Section):
     """When a session ends, and the next message begins a new one."""
 
-    idle_hours: Duration = 24
-    """Hours of silence that end a session."""
-    max_days: Duration = 30
-    """Days that end a session in any case."""
+    idle_hours: Duration = _key(24, "Hours of silence that end a session.")
+    max_days: Duration = _key(30, "Days that end a session in any case.")
 
 
 class ProviderConfig(_Section):
@@ -66,68 +67,47 @@ class ProviderConfig(_Section):
 
     model_config = ConfigDict(extra="allow")
 
-    driver: str | None = None
-    """What speaks to it; null = the preset's, or openai for a provider with an address."""
-    base_url: Annotated[str, _ADDRESS] | None = None
-    """Its address; null = the preset's."""
-    api_key: SecretStr | None = None
-    """Null = the preset's variable."""
-    headers: dict[str, str] = {}
-    """HTTP headers sent with each request."""
+    driver: str | None = _key(None, "What speaks to it; null = the preset's, or openai for a provider with an address.")
+    base_url: Annotated[str, _ADDRESS] | None = _key(None, "Its address; null = the preset's.")
+    api_key: SecretStr | None = _key(None, "Null = the preset's variable.")
+    headers: dict[str, str] = _key({}, "HTTP headers sent with each request.")
 
 
 class NetworkConfig(_Section):
     """What the guarded HTTP client may reach."""
 
-    block_private: bool = True
-    """Refuse addresses that are not public."""
-    allow_hosts: list[Host] = []
-    """Exempt from block_private: host, *.host, IP or CIDR, each with or without a port."""
-    block_hosts: list[Host] = []
-    """Always refused, whatever is allowed."""
+    block_private: bool = _key(True, "Refuse addresses that are not public.")
+    allow_hosts: list[Host] = _key([], "Exempt from block_private: host, *.host, IP or CIDR, with or without a port.")
+    block_hosts: list[Host] = _key([], "Always refused, whatever is allowed.")
 
 
 class PathsConfig(_Section):
     """What the guarded file access may reach."""
 
-    allowed_roots: list[Folder] = []
-    """Folders beside the workspace."""
+    allowed_roots: list[Folder] = _key([], "Folders beside the workspace.")
 
 
 class Config(_Section):
     """The core's config. For the settings of plugins see `PluginEntry`."""
 
-    model: ModelName | None = None
-    """provider/model; null = the first preset whose key or base-URL variable is set."""
-    auxiliary_model: ModelName | None = None
-    """provider/model for titles, summaries and the like; null = model."""
-    fallback_models: list[ModelName] = []
-    """provider/model names that the plugin `fallback` tries, in order."""
-    operator_message: str | None = None
-    """Text for the stable prompt."""
-    workspace: Folder = "."
-    """Where `chat` and `run` work."""
-    store: Store = "sqlite"
-    """Where sessions are: sqlite, postgresql://…"""
-    max_iterations: Annotated[int, Field(ge=1)] = 90
-    """Model calls in one turn at most."""
-    session: SessionConfig = SessionConfig()
-    """How long a session lives."""
-    trace: bool = False
-    """Record what every hook did."""
-    providers: dict[str, ProviderConfig] = {}
-    """Providers of models by name: settings laid over a preset, or new ones."""
-    network: NetworkConfig = NetworkConfig()
-    """What HTTP may reach."""
-    paths: PathsConfig = PathsConfig()
-    """What file access may reach."""
+    model: ModelName | None = _key(None, "provider/model; null = first preset whose key or base-URL variable is set.")
+    auxiliary_model: ModelName | None = _key(None, "provider/model for titles, summaries and the like; null = model.")
+    fallback_models: list[ModelName] = _key([], "provider/model names that the plugin `fallback` tries, in order.")
+    operator_message: str | None = _key(None, "Text for the stable prompt.")
+    workspace: Folder = _key(".", "Where `chat` and `run` work.")
+    store: Store = _key("sqlite", "Where sessions are: sqlite, postgresql://…")
+    max_iterations: int = _key(90, "Model calls in one turn at most.", ge=1)
+    session: SessionConfig = _key(SessionConfig(), "How long a session lives.")
+    trace: bool = _key(False, "Record what every hook did.")
+    providers: dict[str, ProviderConfig] = _key({}, "Providers by name: settings laid over a preset, or new ones.")
+    network: NetworkConfig = _key(NetworkConfig(), "What HTTP may reach.")
+    paths: PathsConfig = _key(PathsConfig(), "What file access may reach.")
 
 
 class ConfigFile(Config):
     """All of config.yaml: the core's config and the plugins' section."""
 
-    plugins: dict[str, bool | dict[str, Any] | None] = {}
-    """Plugins by name: true, false, or a mapping of settings (on)."""
+    plugins: dict[str, bool | dict[str, Any] | None] = _key({}, "By name: true, false, or a mapping of settings (on).")
 
 
 class PresetModel(_Section):
