@@ -140,7 +140,7 @@ class People:
 
         await self.transact(work)
 
-    async def drop(self, person: Person) -> bool:
+    async def drop(self, person: Person, by: str = TERMINAL) -> bool:
         """Forget a person, and what they asked for; False if there was nothing."""
         now = self._host.now()
         key = {"channel": person.channel, "user_id": person.user_id}
@@ -148,7 +148,7 @@ class People:
         def work(tx: Transaction) -> bool:
             found = tx.execute("drop_person", **key) + tx.execute("drop_request", **key)
             if found:
-                log(tx, person, f"revoked by {TERMINAL}", now)
+                log(tx, person, f"revoked by {by}", now)
             return found > 0
 
         return await self.transact(work)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import hookline_webkit as webkit
 from hookline_hookspecs import (
     Access,
     Check,
@@ -31,6 +32,7 @@ from .chats import Chat, Chats
 from .claims import Claims
 from .codes import PAIRING, typed
 from .config import EVERYBODY, AccessConfig
+from .directory import Directory
 from .door import Door, Request
 from .notices import Notices
 from .people import TERMINAL, People, Person, Role
@@ -85,6 +87,7 @@ class AccessControl(Plugin[AccessConfig]):
         for fault in self.config.faults:
             self.log.warning("%s", fault)
         host.services.provide(Access, self)
+        host.services.provide(webkit.People, Directory(self._people, self._door))
         host.services.add(GatewayWork, self)
         host.signals.connect("settled", self._settled)
 

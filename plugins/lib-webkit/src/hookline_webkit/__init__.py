@@ -6,14 +6,26 @@
 
 from __future__ import annotations
 
+from .assets import Assets
 from .requests import Identity, Paging, Problem, SiteRoute, address, form, identity, part, query
-from .services import Device, Keys, LoginLink, PageLink, People, Renderer, TurnViews, WebServer
+from .services import (
+    Change,
+    Device,
+    Keys,
+    LoginLink,
+    PageLink,
+    People,
+    Renderer,
+    TurnViews,
+    WebServer,
+)
 from .views import (
     Action,
     Actions,
     Badge,
     Chart,
     Code,
+    Content,
     Diff,
     Download,
     Entry,
@@ -40,9 +52,12 @@ from .views import (
 __all__ = [
     "Action",
     "Actions",
+    "Assets",
     "Badge",
+    "Change",
     "Chart",
     "Code",
+    "Content",
     "Device",
     "Diff",
     "Download",

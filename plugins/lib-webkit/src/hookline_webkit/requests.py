@@ -16,14 +16,21 @@ UUID = 36
 """Characters of a UUID, with which the id of a chat of the web begins; ``:NAME`` follows."""
 IDENTITY = "hookline.identity"
 """The key of the :class:`Identity` in a request's ASGI scope."""
+FLASH = "hookline.flash"
+"""The key of what is to be shown once, in a page's ASGI scope: the :class:`~.views.Redirect` that
+led here, or None."""
 
 
 @dataclass(frozen=True, slots=True)
 class SiteRoute(Route):
     """A route whose ``path`` is counted from the root of the server, not below ``/NAME``.
 
-    Of two routes with the same method and path the second is refused, and both are named.
+    Of two routes with the same method and path the second is refused, and both are named. ``rate``
+    is how many requests of one person it takes in a minute; 0 is 120 with an API key, else no
+    limit.
     """
+
+    rate: int = 0
 
 
 @dataclass(frozen=True, slots=True)

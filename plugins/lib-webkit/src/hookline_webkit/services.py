@@ -37,6 +37,18 @@ class Device:
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """What somebody did, as it was noted: the request, such as ``POST /skills/x/archive``, or
+    ``logged in``, and the status it was answered with. ``at`` is Unix time in seconds."""
+
+    at: float
+    person: str
+    device: str
+    what: str
+    status: int
+
+
+@dataclass(frozen=True, slots=True)
 class PageLink:
     """A page in the navigation, in the order in which they are shown."""
 
@@ -66,8 +78,10 @@ class WebServer(Protocol):
     def pages(self, who: Identity) -> Sequence[PageLink]:
         """Return the pages that this person may open."""
 
-    async def link(self, person: str, role: SiteRole) -> LoginLink:
-        """Make a login link for ``web:NAME``, good once and for 10 minutes, and let them in."""
+    async def link(self, person: str, role: SiteRole, by: str = "terminal") -> LoginLink:
+        """Make a login link for ``web:NAME``, good once and for 10 minutes; whoever opens it is let
+        in. ``person`` is the NAME alone, ``by`` who invites them. Raises ``HooklineError`` if the
+        name is no person's, or they are blocked."""
 
     async def devices(self, person: str | None = None) -> Sequence[Device]:
         """Return the browsers that are logged in, of everybody or of one person."""
@@ -76,7 +90,10 @@ class WebServer(Protocol):
         """Log out a device, or all of a person's, at once; return how many there were."""
 
     def on_revoked(self, callback: Callable[[str], None]) -> None:
-        """Call ``callback(device)`` when a device is logged out, so that its streams end."""
+        """Call ``callback(device)`` when a device is logged out; its requests end, too."""
+
+    async def changes(self, limit: int = 100) -> Sequence[Change]:
+        """Return what operators changed and who came in, the newest first; kept for 90 days."""
 
 
 class Renderer(Protocol):

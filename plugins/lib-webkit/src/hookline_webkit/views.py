@@ -278,6 +278,16 @@ class Download:
     content_type: str = "application/octet-stream"
 
 
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a handler returns for a body of its own: bytes, their type, and more headers."""
+
+    body: bytes
+    content_type: str
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
 def plain(value: object) -> Any:
     """Return a view, or a part of one, as JSON values; each object has its class as ``type``."""
     if is_dataclass(value) and not isinstance(value, type):

@@ -1,0 +1,69 @@
+"""The service ``People``: who may write, by name, for plugins that let people in by other ways than
+pairing."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from hookline_hookspecs import HooklineError
+
+from .config import EVERYBODY
+from .door import Door
+from .people import TERMINAL, People, Person, Role
+from .wording import on_one_line
+
+NAMES: dict[Role, Literal["admin", "person", "blocked", "unknown"]] = {
+    Role.ADMIN: "admin",
+    Role.USER: "person",
+    Role.BLOCKED: "blocked",
+    Role.UNKNOWN: "unknown",
+}
+
+
+class Directory:
+    """People by name, as ``CHANNEL:USER`` (protocol ``People`` of ``hookline_webkit``).
+
+    Args:
+        people: who is who.
+        door: lets people in.
+    """
+
+    def __init__(self, people: People, door: Door) -> None:
+        self._people = people
+        self._door = door
+
+    async def role(self, person: str) -> Literal["admin", "person", "blocked", "unknown"]:
+        """Return what a person may do; nobody knows a name that is none."""
+        who = _person(person)
+        return NAMES[await self._people.role(who)] if who is not None else "unknown"
+
+    async def let_in(self, person: str, *, admin: bool, by: str) -> None:
+        """Let a person in, as an admin if ``admin``; an admin stays one.
+
+        Raises ``HooklineError`` if they are blocked, or the name is no person's.
+        """
+        who = _person(person)
+        if who is None:
+            raise HooklineError(f"{on_one_line(person)} is no person; write CHANNEL:USER")
+        known = await self._people.role(who)
+        if known is Role.ADMIN or (known is Role.USER and not admin):
+            return
+        role = Role.ADMIN if admin else Role.USER
+        if not await self._door.let_in(who, by, role):
+            raise HooklineError(
+                f"{on_one_line(person)} is blocked; `hookline pairing revoke "
+                f"{on_one_line(person)}` takes that back"
+            )
+
+    async def remove(self, person: str, by: str) -> bool:
+        """Take a person off the list; False if they were not on it. Who config.yaml names stays."""
+        who = _person(person)
+        return who is not None and await self._people.drop(who, by)
+
+
+def _person(text: str) -> Person | None:
+    """A person who can be let in, or None."""
+    who = Person.parse(text)
+    if who is None or not who.can_be_known or who.channel == TERMINAL or who.user_id == EVERYBODY:
+        return None
+    return who

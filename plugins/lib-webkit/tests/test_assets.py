@@ -1,0 +1,63 @@
+"""Files of pages: found by name, compressed, kept by browsers."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hookline_webkit import Assets, Content, Problem
+from hookline_webkit.testing import FakeRequest
+
+SCRIPT = "export const answer = 42;\n" * 100
+
+
+@pytest.fixture
+def assets(tmp_path: Path) -> Assets:
+    (tmp_path / "a.js").write_text(SCRIPT)
+    (tmp_path / "a.woff2").write_bytes(b"font" * 1000)
+    (tmp_path / "folder").mkdir()
+    return Assets(tmp_path, "/x/assets")
+
+
+def asked(assets: Assets, name: str, query: str = "", **headers: str) -> Content:
+    sent = [(key.replace("_", "-").encode(), value.encode()) for key, value in headers.items()]
+    scope: dict[str, Any] = {
+        "path_params": {"name": name},
+        "query_string": query.encode(),
+        "headers": sent,
+    }
+    return assets(FakeRequest(scope, b""))
+
+
+def test_the_address_of_a_file_changes_with_it_and_is_kept_for_good(assets: Assets) -> None:
+    path, _, query = assets.url("a.js").partition("?")
+    assert path == "/x/assets/a.js"
+    newest, old = asked(assets, "a.js", query), asked(assets, "a.js", "v=old")
+    assert newest.body == old.body == SCRIPT.encode()
+    assert newest.content_type == "text/javascript; charset=utf-8"
+    assert "immutable" in newest.headers["Cache-Control"]
+    assert old.headers["Cache-Control"] == "no-cache"
+
+
+def test_a_text_is_sent_compressed_to_who_takes_that(assets: Assets) -> None:
+    found = asked(assets, "a.js", accept_encoding="br, gzip")
+    assert found.headers["Content-Encoding"] == "gzip"
+    assert gzip.decompress(found.body) == SCRIPT.encode()
+    font = asked(assets, "a.woff2", accept_encoding="gzip")
+    assert "Content-Encoding" not in font.headers
+    assert font.content_type == "font/woff2"
+
+
+def test_what_the_browser_has_is_not_sent_again(assets: Assets) -> None:
+    tag = asked(assets, "a.js").headers["ETag"]
+    found = asked(assets, "a.js", if_none_match=tag)
+    assert (found.status, found.body) == (304, b"")
+
+
+@pytest.mark.parametrize("name", ["folder", "b.js", "../a.js", "", ".", ".."])
+def test_there_is_nothing_else(assets: Assets, name: str) -> None:
+    with pytest.raises(Problem) as caught:
+        asked(assets, name)
+    assert caught.value.status == 404

@@ -1,0 +1,98 @@
+"""What a handler returns, as an HTTP response; and problems, as programs and people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from string import ascii_letters, digits
+from typing import Any
+from urllib.parse import quote
+
+from hookline_webkit import Content, Download, Problem, Redirect, Renderer, View, plain
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+
+PROGRAMS = ("/api/", "/v1/")
+"""Below these, everything is JSON."""
+_IN_NAMES = frozenset(ascii_letters + digits + "._-")
+
+
+def wants_page(scope: Mapping[str, Any]) -> bool:
+    """Return whether a person reads the answer, in a browser."""
+    if scope["path"].startswith(PROGRAMS):
+        return False
+    accept = b",".join(value for name, value in scope["headers"] if name == b"accept")
+    return b"text/html" in accept
+
+
+async def answer(request: Request, returned: Any, renderer: Renderer | None) -> Response:
+    """Return what a handler returned as a response. Raises ``TypeError`` for what is none."""
+    if isinstance(returned, Response):
+        return returned
+    if isinstance(returned, View):
+        if renderer is not None and wants_page(request.scope):
+            page: Response = await renderer.page(request, returned)
+            return page
+        return JSONResponse(plain(returned), returned.status)
+    if isinstance(returned, Redirect):
+        if wants_page(request.scope):
+            return Response(status_code=303, headers={"Location": local(returned.path)})
+        return JSONResponse(plain(returned))
+    if isinstance(returned, Download):
+        return download(returned)
+    if isinstance(returned, Content):
+        headers = {**returned.headers, "Content-Type": returned.content_type}
+        return Response(returned.body, returned.status, headers)
+    if isinstance(returned, str):
+        return PlainTextResponse(returned)
+    if returned is None:
+        return Response(status_code=204)
+    if isinstance(returned, dict | list):
+        return JSONResponse(returned)
+    if callable(returned):  # another framework's response: an ASGI application
+        return returned  # type: ignore[no-any-return]
+    raise TypeError(f"a handler returned {type(returned).__name__}, which is no response")
+
+
+def local(path: str) -> str:
+    """Return a path of this server, whatever was given: never another server's address."""
+    is_local = path.startswith("/") and not path.startswith(("//", "/\\"))
+    sound = is_local and all(32 < ord(one) < 127 for one in path) and "\\" not in path
+    return path if sound else quote(path, safe="/?=&%#+,;:@!~*'()") if is_local else "/"
+
+
+def download(given: Download) -> Response:
+    """Return a file that a browser keeps and never opens."""
+    ascii_name = "".join(one if one in _IN_NAMES else "_" for one in given.name)
+    name = f"attachment; filename=\"{ascii_name}\"; filename*=UTF-8''{quote(given.name, safe='')}"
+    headers = {"Content-Disposition": name, "Content-Type": given.content_type}
+    return Response(given.body, headers=headers)
+
+
+async def refusal(request: Request, problem: Problem, renderer: Renderer | None) -> Response:
+    """Return a problem as JSON for a program, as a page for a person."""
+    if not wants_page(request.scope):
+        return JSONResponse(problem.as_json(), problem.status, problem.headers)
+    if problem.status == 401 and request.method in ("GET", "HEAD"):
+        asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        where = "/login" if asked == "/" else f"/login?next={quote(asked, safe='/')}"
+        return Response(status_code=303, headers={"Location": where, **problem.headers})
+    response = None
+    if renderer is not None:
+        response = await renderer.problem(request, problem)
+    if response is None:
+        response = HTMLResponse(_page(problem), problem.status)
+    response.status_code = problem.status
+    response.headers.update(problem.headers)
+    return response
+
+
+def _page(problem: Problem) -> str:
+    """A page for where no plugin makes any."""
+    fix = f"<p>{escape(problem.fix)}</p>" if problem.fix else ""
+    return (
+        '<!doctype html><html lang="en"><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width"><meta name="color-scheme" '
+        'content="light dark"><title>Hookline</title>'
+        f"<h1>{problem.status}</h1><p>{escape(problem.message)}</p>{fix}"
+    )

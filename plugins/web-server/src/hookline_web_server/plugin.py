@@ -1,0 +1,46 @@
+"""The plugin: offers the service, brings its own routes and the command ``hookline web``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from hookline_hookspecs import GatewayWork, Host, Plugin, Route, hookimpl
+from hookline_webkit import WebServer
+
+from .config import WebServerConfig
+from .service import SharedServer
+
+
+class WebServerPlugin(Plugin[WebServerConfig]):
+    """One HTTP listener for all plugins."""
+
+    needs_no_channel = False
+
+    def __init__(self, config: WebServerConfig, host: Host) -> None:
+        super().__init__(config, host)
+        self.shared = SharedServer(config, host)
+
+    @hookimpl
+    def setup(self, host: Host) -> None:
+        """Offer the service; nothing is listened on before somebody needs it."""
+        host.services.provide(WebServer, self.shared)
+        host.services.add(GatewayWork, self)
+
+    @hookimpl
+    async def teardown(self, host: Host) -> None:
+        """Listen no more."""
+        await self.shared.aclose()
+
+    @hookimpl
+    def register_routes(self, register: Callable[[Route], None]) -> None:
+        """Login, logout, health and metrics."""
+        for route in self.shared.routes():
+            register(route)
+
+    async def gateway_up(self, channels: Sequence[str]) -> None:
+        """Be ready."""
+        self.shared.become(is_up=True)
+
+    async def gateway_stopping(self) -> None:
+        """Be ready no more."""
+        self.shared.become(is_up=False)

@@ -1,0 +1,65 @@
+"""A plugin's page over real HTTP: what its handler returns, and who gets it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fakes.web import WEB, listening, web_plugins
+from hookline.testing import Harness
+from hookline_hookspecs import Page, Plugin, Route, hookimpl
+from hookline_webkit import Download, Redirect, Row, Table, View, identity
+
+PAGE = {"Accept": "text/html"}
+
+
+class Visitors(Plugin):
+    """One page, as the README of the library shows it."""
+
+    @hookimpl
+    def register_routes(self, register: Callable[[Route], None]) -> None:
+        register(Route("GET", "/", self.page, auth="person", page=Page("Visitors")))
+        register(Route("POST", "/", self.change, auth="person"))
+        register(Route("GET", "/file", self.file, auth="operator"))
+        register(Route("GET", "/of/{name}", lambda request: request.path_params, auth="person"))
+
+    async def page(self, request: Any) -> View:
+        return View("Visitors", [Table(["Name"], [Row([identity(request).name])])])
+
+    async def change(self, request: Any) -> Redirect:
+        return Redirect("/visitors", "Done.")
+
+    async def file(self, request: Any) -> Download:
+        return Download('so "called".txt', b"text", "text/plain")
+
+
+def test_a_page_is_for_who_is_logged_in(harness: Callable[..., Harness]) -> None:
+    h = harness(Visitors, *web_plugins(), config=WEB)
+
+    async def story() -> None:
+        async with (
+            listening(h) as site,
+            site.client() as owner,
+            site.client("mia", "person") as mia,
+            site.client(None) as nobody,
+        ):
+            for client, name in ((owner, "owner"), (mia, "mia")):
+                found = await client.get("/visitors")
+                assert found.json()["parts"][0]["rows"][0]["cells"] == [name]
+            asked = await nobody.get("/visitors?x=1", headers=PAGE)
+            assert (asked.status_code, asked.headers["location"]) == (
+                303,
+                "/login?next=/visitors%3Fx%3D1",
+            )
+            assert (await nobody.get("/visitors")).json()["error"]["code"] == "unauthorized"
+            assert (await mia.get("/visitors/file")).status_code == 403
+            file = await owner.get("/visitors/file")
+            assert file.headers["content-disposition"] == (
+                "attachment; filename=\"so__called_.txt\"; filename*=UTF-8''so%20%22called%22.txt"
+            )
+            slash = await owner.get("/visitors/of/a%2Fb")
+            assert slash.json() == {"name": "a/b"}
+            done = await owner.post("/visitors", headers=PAGE)
+            assert (done.status_code, done.headers["location"]) == (303, "/visitors")
+
+    h.run(story())
