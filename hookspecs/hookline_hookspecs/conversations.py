@@ -10,8 +10,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from .events import Inbound, Question, Turn
+from .events import Inbound, Question, Session, Turn
 from .host import Context
+from .messages import Message
 from .parts import Command
 
 
@@ -59,6 +60,10 @@ class Conversations(Protocol):
 
     async def end(self, ctx: Context) -> None:
         """End the session; the next message of its chat starts a new one."""
+
+    async def begin(self, record: Session, messages: Sequence[Message]) -> bool:
+        """Store a new session with an id of the caller's that begins with ``messages``, said
+        elsewhere before; return False if there is a session of that id, which stays as it is."""
 
     async def reopen(self, session_id: str) -> None:
         """Make a stored session the current one of its chat again."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from hookline_hookspecs import (
     Compacted,
     Context,
     ContextBlock,
+    Conversations,
     Message,
     ModelRequest,
     Plugin,
@@ -226,3 +228,17 @@ def test_tool_results_of_the_running_turn_may_be_rewritten(harness: Make) -> Non
         m.blocks[0].text for m in h.model.last.messages if isinstance(m.blocks[0], ToolResultBlock)
     ]
     assert results == ["(pruned)", "seen"]
+
+
+def test_a_session_begins_with_what_was_said_elsewhere(harness: Make) -> None:
+    h = harness(model=["blue, you said"])
+    conversations: Conversations = h.runtime.dispatcher
+    record = Session("moved", "terminal", "default", None, time.time())
+    said = [Message.user("my colour is blue"), Message.assistant("noted")]
+    assert h.run(conversations.begin(record, said))
+    assert not h.run(conversations.begin(record, [Message.user("another past")]))
+    assert h.send("which colour?", session="moved").text == "blue, you said"
+    sent = [message.text for message in h.model.requests[0].messages]
+    assert sent == ["my colour is blue", "noted", "which colour?"]
+    stored = h.run(h.runtime.sessions.stored_messages("moved"))
+    assert [one.text for one in stored] == [*sent, "blue, you said"]

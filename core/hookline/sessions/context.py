@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from hookline_hookspecs.errors import Refused
 from hookline_hookspecs.events import Deny, Excerpt, Inbound, Lesson, Notice, Question, Rewrite, Session, Turn
-from hookline_hookspecs.host import Access, Host, Paths, Stash
+from hookline_hookspecs.host import Access, Paths, Stash
 from hookline_hookspecs.messages import Message, ToolCall
 from hookline_hookspecs.origins import Effect, Origin
 from hookline_hookspecs.tools import Tool
@@ -135,11 +135,11 @@ class PluginContext:
     channel = property(attrgetter("base.state.record.channel"), doc="The channel's name.")
     operator = property(attrgetter("base.operator"), doc="True for the terminal and admins.")
     tool = property(attrgetter("base.tool"), doc="The tool of the call at hand, in tool hooks.")
-
-    @property
-    def turn(self) -> Turn:
-        """The turn so far."""
-        return self.base.turn()
+    turn = property(lambda self: self.base.turn(), doc="The turn so far.")
+    host = property(lambda self: self.base.engine.hosts[self._plugin], doc="The plugin's host.")
+    log = property(lambda self: logging.getLogger(f"hookline.plugin.{self._plugin}"), doc="The plugin's log.")
+    interactive = property(lambda self: self.approval == "ask", doc="True if a person can be asked in this turn.")
+    history = property(lambda self: self.base.state.messages(), doc="The session's messages as they are sent.")
 
     @property
     def stash(self) -> Stash:
@@ -153,24 +153,9 @@ class PluginContext:
         return found
 
     @property
-    def host(self) -> Host:
-        """The plugin's host."""
-        return self.base.engine.hosts[self._plugin]
-
-    @property
-    def log(self) -> logging.Logger:
-        """The plugin's log."""
-        return logging.getLogger(f"hookline.plugin.{self._plugin}")
-
-    @property
     def model(self) -> str:
         """The turn's ``provider/model``, or the session's."""
         return self.base.model or self.base.engine.providers.default_model()
-
-    @property
-    def history(self) -> tuple[Message, ...]:
-        """The session's messages as they are sent."""
-        return self.base.state.messages()
 
     async def rewrite(self, changes: Sequence[Rewrite]) -> tuple[Message, ...]:
         """Replace parts of the history for good."""
@@ -188,11 +173,6 @@ class PluginContext:
         if tool is not None and tool.effects is not None:
             return tuple(tool.effects(self.base.of(tool.plugin), call))
         return () if tool is not None and tool.read_only else (Effect("unknown"),)
-
-    @property
-    def interactive(self) -> bool:
-        """True if a person can be asked in this turn."""
-        return self.approval == "ask"
 
     @property
     def approval(self) -> str:

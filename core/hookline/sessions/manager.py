@@ -239,7 +239,18 @@ class Sessions:
         """Store a new session now; a turn does it with its first message."""
         creating, state.pending.creating = state.pending.creating, None
         if creating is not None:
-            await self._engine.journal.create_session(creating)
+            await self._engine.journal.create_session(creating, [(e.seq, e.message) for e in state.history])
+
+    async def begin(self, record: Session, messages: Sequence[Message]) -> bool:
+        """Store a new session that begins with ``messages``; False if there is one of its id."""
+        async with self.own(record.id):
+            if await self._engine.journal.session(record.id) is not None:
+                return False
+            state = await self.create(record)
+            for message in messages:
+                state.append("", message)
+            await self.store(state)
+            return True
 
     async def end(self, state: SessionState, successor: str | None = None) -> None:
         """End a session: the next message of its chat begins a new one."""

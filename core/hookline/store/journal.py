@@ -112,9 +112,9 @@ class Journal:
         row |= {"model": model, "workspace": workspace, "summary": summary}
         return "insert_session", {**row, **_stable(stable)}
 
-    def create_session(self, creating: Statement) -> Awaitable[int]:
-        """Store a session before its first turn."""
-        return self._all([creating])
+    def create_session(self, creating: Statement, history: Iterable[tuple[int, Message]]) -> Awaitable[int]:
+        """Store a session before its first turn, with numbered messages that belong to no turn."""
+        return self._all([creating, *(_message(creating[1]["id"], "", seq, message) for seq, message in history)])
 
     async def session(self, session_id: str) -> Mapping[str, Any] | None:
         """The stored row of a session."""

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from itertools import groupby
 from time import perf_counter
@@ -223,9 +223,7 @@ def _plain(tool: Tool, arguments: dict[str, Any]) -> Any:
 
 def _result(call: ToolCall, value: object) -> ToolResult:
     if isinstance(value, ToolOutput):
-        value = ToolResult(
-            call, value.text, value.ok, value.notes, value.data, value.images, origins=value.origins, shown=value.shown
-        )
+        value = ToolResult(call, **{field.name: getattr(value, field.name) for field in fields(value)})
     if isinstance(value, ToolResult):
         value = replace(value, call=call)
         if (wrong := wrong_field(value)) is not None:
