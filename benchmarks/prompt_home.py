@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -59,11 +60,8 @@ class Bench(Plugin[BenchSettings]):
 
 def make_home(home: Path, base_url: str, settings: BenchSettings, wire: str) -> None:
     """A config with the standard set as it is, and a workspace with a few files beside it."""
-    work = home.with_name("work")
-    work.mkdir(parents=True)
     home.mkdir()
-    for name, text in FILES.items():
-        (work / name).write_text(text, encoding="utf-8")
+    work = make_work(home)
     config: dict[str, Any] = {
         "model": MODELS[wire],
         "providers": {wire: {"base_url": base_url, "api_key": "bench"}},
@@ -73,6 +71,16 @@ def make_home(home: Path, base_url: str, settings: BenchSettings, wire: str) -> 
     (home / "config.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
 
 
+def make_work(home: Path) -> Path:
+    """The workspace beside ``home`` as it is before the session."""
+    work = home.with_name("work")
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir()
+    for name, text in FILES.items():
+        (work / name).write_text(text, encoding="utf-8")
+    return work
+
+
 @asynccontextmanager
 async def open_runtime(home: Path) -> AsyncIterator[Runtime]:
     """A running Hookline on ``home``."""
@@ -80,15 +88,14 @@ async def open_runtime(home: Path) -> AsyncIterator[Runtime]:
         yield runtime
 
 
-async def run_turn(runtime: Runtime, number: int) -> None:
-    """Turn ``number`` from 0, to its end, background hooks included.
+async def run_turn(runtime: Runtime, number: int, session: str = SESSION) -> None:
+    """Turn ``number`` from 0 of a session, to its end, background hooks included.
 
     Raises:
         RuntimeError: it failed, or one of its tools did; the text says how.
     """
-    inbound = Inbound(
-        "terminal", "default", "bench", f"m{number}", TURNS[number].says, session_id=SESSION
-    )
+    message, says = f"{session}-{number}", TURNS[number].says
+    inbound = Inbound("terminal", "default", "bench", message, says, session_id=session)
     submission = await runtime.dispatcher.submit(inbound, "yes")
     await submission.confirm()
     await runtime.finish_background(30.0)

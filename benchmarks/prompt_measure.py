@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from hookline import clock
-from prompt_home import BenchSettings, make_home, open_runtime, run_turn
+from prompt_home import SESSION, BenchSettings, make_home, make_work, open_runtime, run_turn
 from prompt_servers import AnthropicSide, Asked, Counted, OpenAISide, Server
 from prompt_workload import TURNS
 
@@ -27,12 +27,14 @@ PADDED = 8000
 
 @dataclass(frozen=True)
 class Situation:
-    """How the session is held; ``wire`` is the provider."""
+    """How the session is held; ``wire`` is the provider, ``earlier`` holds it twice in a process
+    and counts the second."""
 
     gap: float = 0.0
     processes: bool = False
     skills: bool = False
     wire: str = "anthropic"
+    earlier: bool = False
 
 
 @dataclass(frozen=True)
@@ -139,11 +141,15 @@ def _in_one(home: Path, situation: Situation, server: Server, turns: int) -> Ite
         context = open_runtime(home)
         runtime = runner.run(context.__aenter__())
         try:
-            for number in range(turns):
-                runner.run(run_turn(runtime, number))
-                yield
-                server.offset += situation.gap
-                clock._offset = server.offset
+            for session in ("earlier", SESSION)[not situation.earlier :]:
+                server.begin()
+                make_work(home)
+                for number in range(turns):
+                    runner.run(run_turn(runtime, number, session))
+                    if session == SESSION:
+                        yield
+                    server.offset += situation.gap
+                    clock._offset = server.offset
         finally:
             runner.run(context.__aexit__(None, None, None))
 

@@ -32,6 +32,9 @@ class Server(Protocol):
     asked: list[Asked]
     offset: float
 
+    def begin(self) -> None:
+        """Begin a session: its answers are given from the first on, and its requests counted."""
+
     @property
     def base_url(self) -> str:
         """Where Hookline finds it."""
@@ -79,6 +82,11 @@ class AnthropicSide(anthropic_server.AnthropicServer):
         self.clock = time.time() + self.offset
         return super().answer(*request)
 
+    def begin(self) -> None:
+        """Begin a session."""
+        self._answers = Script()
+        self.asked.clear()
+
     @property
     def stable(self) -> int:
         """Tokens of system prompt and tools."""
@@ -101,6 +109,11 @@ class OpenAISide(openai_server.OpenAIServer):
         self.offset = 0.0
         self._cache: Any = IdleCache()
         self._answers = Script()
+
+    def begin(self) -> None:
+        """Begin a session."""
+        self._answers = Script()
+        self.asked.clear()
 
     @property
     def stable(self) -> int:

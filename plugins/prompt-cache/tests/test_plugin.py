@@ -14,6 +14,7 @@ from hookline_hookspecs import (
     Context,
     ContextBlock,
     Fragment,
+    Inbound,
     Marker,
     ModelRequest,
     Plugin,
@@ -81,6 +82,39 @@ def test_the_rhythm_outlives_the_process(harness: MakeHarness, wait: Wait) -> No
     again = talk(harness, home=first.home)
     again.send("go on")
     assert ttls(again) == [{"1h"}]
+
+
+def test_a_new_session_begins_with_the_rhythm_of_the_chats_last_one(
+    harness: MakeHarness, wait: Wait
+) -> None:
+    h = talk(harness)
+    for session, pauses in (("slow", (400, 400, 400)), ("next", (0, 0, 0)), ("last", (0,))):
+        for pause in pauses:
+            h.send("go on", session=session)
+            wait(pause)
+
+    async def elsewhere() -> None:
+        asked = Inbound("terminal", "another", "user", "m1", "hello", session_id="elsewhere")
+        await (await h.runtime.dispatcher.submit(asked, "no")).confirm()
+
+    h.send("go on", session="slow")
+    h.run(elsewhere())
+    slow, following = [{"5m"}, {"1h"}, {"1h"}], [{"1h"}, {"1h"}, {"5m"}]
+    last, resumed, another_chat = {"5m"}, {"1h"}, {"5m"}
+    assert ttls(h) == [*slow, *following, last, resumed, another_chat]
+
+
+@pytest.mark.parametrize("turns", [1, 2])
+def test_sessions_that_end_at_once_are_not_kept_for_an_hour(
+    harness: MakeHarness, wait: Wait, turns: int
+) -> None:
+    h = talk(harness)
+    for number in range(4):
+        for _ in range(turns):
+            h.send("go on", session=str(number))
+            wait(10)
+        wait(400)
+    assert ttls(h) == [{"5m"}] * 4 * turns
 
 
 def calling(number: int) -> Any:

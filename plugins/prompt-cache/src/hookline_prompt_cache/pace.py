@@ -1,9 +1,15 @@
-"""Stores when a session's turns began and ended, and which plugins' breaks were reported."""
+"""Keeps when a session's turns began and ended, and which plugins' breaks were reported.
+
+What is stored is that of each session; how a chat's last session went is in memory alone.
+"""
 
 from __future__ import annotations
 
 import json
+from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from math import inf
 
 from hookline_hookspecs import HooklineError, Host, Session
 from hookline_warmkit import LaterWrites
@@ -17,18 +23,28 @@ FORGET_EVERY = 3600.0
 """Seconds between two deletions of old turns."""
 
 
+OWN = 2
+"""Pauses of a session from which the chat's earlier ones no longer count."""
+CHATS = 512
+"""Chats whose last session is remembered."""
+
+
 @dataclass
 class Pace:
     """One session. ``turns`` are ``[turn id, started, ended]``, oldest first, in Unix seconds;
-    ``told`` are the plugins whose breaks were reported to the person."""
+    ``told`` are the plugins whose breaks were reported to the person; ``before`` are the pauses of
+    the chat's earlier sessions, infinite where one of them ended."""
 
     turns: list[tuple[str, float, float]] = field(default_factory=list)
     told: set[str] = field(default_factory=set)
+    before: Sequence[float] = ()
 
     def pauses(self) -> list[float]:
-        """Return the seconds from each turn's last answer to the beginning of the next."""
+        """Return the seconds from each turn's last answer to the beginning of the next, after
+        those of earlier sessions while there are few."""
         pairs = zip(self.turns, self.turns[1:], strict=False)
-        return [begun[1] - before[2] for before, begun in pairs]
+        own = [begun[1] - ended[2] for ended, begun in pairs]
+        return own if len(own) >= OWN else [*self.before, *own]
 
     def begin(self, turn_id: str, now: float) -> None:
         """Record the beginning of a turn; a resumed one has begun already."""
@@ -42,6 +58,25 @@ class Pace:
             (known, started, now if known == turn_id else ended)
             for known, started, ended in self.turns
         ]
+
+
+class Chats:
+    """How each chat's last session went, in this process."""
+
+    def __init__(self) -> None:
+        self._last: OrderedDict[tuple[str, str], Pace] = OrderedDict()
+
+    def begin(self, session: Session, pace: Pace) -> None:
+        """Remember a session, and tell a new one how the last one went; of people's alone."""
+        if session.kind != "chat" or session.parent_id is not None:
+            return
+        chat = session.channel, session.chat_id
+        last = self._last.pop(chat, None)
+        if last is not None and not session.resumed:
+            pace.before = [*last.pauses(), inf][-RECENT:]
+        self._last[chat] = pace
+        if len(self._last) > CHATS:
+            self._last.popitem(last=False)
 
 
 class Turns:

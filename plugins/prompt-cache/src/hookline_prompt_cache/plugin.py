@@ -27,7 +27,7 @@ from hookline_prices import Prices
 from .cache_key import FIELD, cache_key, refuses_key
 from .config import PromptCacheConfig
 from .estimate import Estimate
-from .pace import Pace, Turns
+from .pace import Chats, Pace, Turns
 from .plan import Mode, plan, takes_markers
 from .providers import smallest_prefix, takes_cache_key
 from .report import TurnCost, sentence
@@ -59,6 +59,7 @@ class PromptCache(Plugin[PromptCacheConfig]):
     def setup(self, host: Host) -> None:
         """Begin with nothing known."""
         self._turns: Turns | None = None
+        self._chats = Chats()
         self._keyless: set[str] | None = None
         try:
             self._turns = Turns(host)
@@ -80,6 +81,7 @@ class PromptCache(Plugin[PromptCacheConfig]):
         if "pace" not in known:
             turns = self._turns if turn.session.resumed else None
             known["pace"] = await turns.read(turn.session) if turns is not None else Pace()
+            self._chats.begin(turn.session, known["pace"])
         pace: Pace = known["pace"]
         now = ctx.host.now()
         pace.begin(turn.id, now)
