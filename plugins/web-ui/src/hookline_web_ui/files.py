@@ -1,0 +1,200 @@
+"""Files that people send and get: by id, never by path."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from uuid import NAMESPACE_URL, uuid5
+
+from hookline_channelkit.inbound import Media, TooLarge
+from hookline_hookspecs import Attachment, Audio, Host, Reply
+from hookline_webkit import Identity, Problem
+
+from .owning import CHANNEL, is_uuid, may_see, owner
+
+MOST_BYTES = 25_000_000
+"""Bytes of a file that is taken."""
+MOST_FILES = 20
+"""Files of one message."""
+UNUSED = 86400.0
+"""Seconds after which a file that no message came with is deleted."""
+MOST_PLACED = 4096
+Row = Mapping[str, Any]
+
+
+class Files:
+    """The table ``web_ui_files``, and the folder ``media/web``."""
+
+    def __init__(self, host: Host) -> None:
+        self._host, self._storage = host, host.storage
+        self._media = Media(host, CHANNEL, MOST_BYTES)
+        self._known: dict[str, dict[str, Any]] = {}
+        """Files of messages that are on their way, by path."""
+
+    async def put(
+        self,
+        who: Identity,
+        id_: str,
+        data: AsyncIterable[bytes],
+        name: str,
+        voice: bool,
+        duration: float,
+    ) -> tuple[dict[str, Any], bool]:
+        """Keep a file, and return it with whether it was there already.
+
+        Raises :class:`Problem` (404, 409, 413, 507).
+        """
+        if not is_uuid(id_):
+            raise Problem(404, "not_found", "A file's id is a UUID in lower case.")
+        found = await self._storage.fetch("file", id=id_)
+        if found:
+            return as_json(self._mine(who, found[0])), True
+        try:
+            saved: Attachment | Audio
+            if voice:
+                saved = await self._media.audio(data, duration)
+            else:
+                saved = await self._media.attachment(data, name)
+        except TooLarge as error:
+            raise Problem(413, "too_large", str(error), "Send a smaller file.") from None
+        except OSError as error:
+            told = f"The file cannot be stored: {error.strerror or error}."
+            raise Problem(507, "not_stored", told) from None
+        row = await self._row(id_, who.name, saved, "in", None, None)
+        row["name"] = row["name"] or name
+        await self._storage.execute("put_file", **row)
+        return as_json(row), False
+
+    def _mine(self, who: Identity, row: Row) -> Row:
+        if row["owner"] != who.name:
+            raise Problem(409, "taken", "A file has this id already.", "Send it with a new UUID.")
+        return row
+
+    async def _row(
+        self,
+        id_: str,
+        name: str,
+        item: Attachment | Audio,
+        side: str,
+        session_id: str | None,
+        turn_id: str | None,
+    ) -> dict[str, Any]:
+        audio = isinstance(item, Audio) or item.mime.startswith("audio/")
+        kind = "audio" if audio else "image" if item.mime.startswith("image/") else "file"
+        size = item.size if isinstance(item, Attachment) else await _size(item.path)
+        return {
+            "id": id_,
+            "owner": name,
+            "session_id": session_id,
+            "turn_id": turn_id,
+            "side": side,
+            "name": item.name if isinstance(item, Attachment) else item.path.name,
+            "mime": item.mime,
+            "size": size,
+            "caption": getattr(item, "caption", ""),
+            "kind": kind if isinstance(item, Attachment) else "voice",
+            "duration": item.duration if isinstance(item, Audio) else 0.0,
+            "path": str(item.path),
+            "created": self._host.now(),
+        }
+
+    async def attached(self, who: Identity, ids: Sequence[str]) -> tuple[Attachment | Audio, ...]:
+        """Return the files of a message that is about to be stored.
+
+        Raises :class:`Problem` (404) if one of them is not this person's.
+        """
+        items: list[Attachment | Audio] = []
+        for id_ in ids:
+            found = await self._storage.fetch("file", id=id_) if is_uuid(id_) else []
+            if not found or found[0]["owner"] != who.name or found[0]["side"] != "in":
+                raise Problem(404, "no_file", f"There is no file {id_}.", "Upload it again.")
+            row = found[0]
+            if row["kind"] == "voice":
+                items.append(Audio(Path(row["path"]), row["mime"], row["duration"]))
+            else:
+                items.append(Attachment(Path(row["path"]), row["mime"], row["name"], row["size"]))
+            self._known[row["path"]] = dict(row)
+            while len(self._known) > MOST_PLACED:
+                del self._known[next(iter(self._known))]
+        return tuple(items)
+
+    def began(
+        self, items: Sequence[Attachment | Audio], session_id: str, turn_id: str
+    ) -> list[dict[str, Any]]:
+        """Return the files of a message whose turn begins, and note which turn that is."""
+        if not items:
+            return []
+        known = [row for item in items if (row := self._known.get(str(item.path))) is not None]
+        paths = [str(item.path) for item in items]
+        self._host.spawn(self._place(paths, session_id, turn_id), "place files")
+        return [as_json(row) for row in known]
+
+    async def _place(self, paths: Sequence[str], session_id: str, turn_id: str) -> None:
+        for path in paths:
+            for row in await self._storage.fetch("file_at", path=path):
+                await self._storage.execute(
+                    "place_file", id=row["id"], session_id=session_id, turn_id=turn_id
+                )
+
+    async def of_reply(self, reply: Reply, session_id: str, turn_id: str) -> list[dict[str, Any]]:
+        """Keep the attachments of a reply, so that they can be downloaded; return them."""
+        name = owner((reply.session.channel, reply.session.chat_id)) or ""
+        made = []
+        for number, item in enumerate(reply.attachments):
+            id_ = str(uuid5(NAMESPACE_URL, f"hookline:{reply.id}:{number}"))
+            row = await self._row(id_, name, item, "out", session_id, turn_id)
+            await self._storage.execute("put_file", **row)
+            made.append(as_json(row))
+        return made
+
+    async def by_turn(self, session_id: str) -> dict[tuple[str, str], list[dict[str, Any]]]:
+        """Return the files of a session by turn and side."""
+        found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        for row in await self._storage.fetch("files_of", session_id=session_id):
+            found.setdefault((row["turn_id"], row["side"]), []).append(as_json(row))
+        return found
+
+    async def get(self, who: Identity, id_: str) -> tuple[Path, dict[str, Any]]:
+        """Return where a file is, if the person may have it. Raises :class:`Problem` (404, 410)."""
+        found = await self._storage.fetch("file", id=id_) if is_uuid(id_) else []
+        if not found or not _may_have(who, found[0]):
+            raise Problem(404, "not_found", "There is no such file.")
+        path = Path(found[0]["path"])
+        if not await asyncio.to_thread(path.is_file):
+            raise Problem(410, "gone", "The file is not there any more.")
+        return path, as_json(found[0])
+
+    async def forget(self, session_id: str) -> None:
+        """Forget the files of a session, and delete those that came with its messages."""
+        for row in await self._storage.fetch("files_of", session_id=session_id):
+            if row["side"] == "in":
+                await asyncio.to_thread(Path(row["path"]).unlink, missing_ok=True)
+        await self._storage.execute("forget_files", session_id=session_id)
+
+    async def prune(self) -> None:
+        """Delete files that no message came with."""
+        before = self._host.now() - UNUSED
+        for row in await self._storage.fetch("unused_files", before=before):
+            await asyncio.to_thread(Path(row["path"]).unlink, missing_ok=True)
+            await self._storage.execute("forget_file", id=row["id"])
+
+
+def as_json(row: Row) -> dict[str, Any]:
+    """Return a file as a page has it."""
+    names = ("id", "name", "mime", "size", "caption", "kind", "duration")
+    return {name: row[name] for name in names}
+
+
+def _may_have(who: Identity, row: Row) -> bool:
+    if who.channel == CHANNEL and row["owner"] == who.name:
+        return True
+    return row["channel"] is not None and may_see(who, (row["channel"], row["chat_id"]))
+
+
+async def _size(path: Path) -> int:
+    try:
+        return (await asyncio.to_thread(path.stat)).st_size
+    except OSError:
+        return 0

@@ -1,0 +1,272 @@
+"""What happens in sessions, kept for a while and told to every stream that may hear it.
+
+An event is encoded once. A stream holds no queue: it remembers how far it has read, and reads on
+from the rings when it is woken, so that a thousand of them cost little and a slow one nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import OrderedDict, deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from secrets import token_hex
+from typing import Any
+
+from hookline_webkit import Identity
+
+from .owning import Chat, may_see
+
+MOST_EVENTS, MOST_BYTES = 4096, 4_000_000
+"""What the ring of one session holds."""
+MOST_RINGS = 256
+"""Sessions whose events are kept, beside those that somebody watches."""
+MOST_WIDE = 1024
+"""Events for those who do not watch the session."""
+BEHIND = 256
+"""Events that a stream may be behind; one that is further behind begins again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An encoded event. ``data`` is for ``to``, who may answer it, and ``others`` for the rest;
+    without ``others``, ``data`` is for everybody."""
+
+    n: int
+    session: str
+    chat: Chat
+    data: bytes
+    others: bytes | None = None
+    to: str = ""
+
+    def for_(self, who: Identity) -> bytes:
+        """Return the bytes that this person is sent."""
+        return self.data if self.others is None or who.person == self.to else self.others
+
+
+@dataclass(slots=True)
+class Ring:
+    """The newest events of one session. ``lost`` is the number of the newest one that is gone."""
+
+    events: deque[Event] = field(default_factory=deque)
+    size: int = 0
+    lost: int = 0
+
+    def add(self, event: Event) -> None:
+        """Add an event, and drop what is too much."""
+        self.events.append(event)
+        self.size += len(event.data)
+        while len(self.events) > MOST_EVENTS or (self.size > MOST_BYTES and len(self.events) > 1):
+            gone = self.events.popleft()
+            self.size -= len(gone.data)
+            self.lost = gone.n
+
+    def after(self, n: int, most: int) -> list[Event] | None:
+        """Return the events after ``n``; None if some are gone or there are more than ``most``."""
+        if n < self.lost:
+            return None
+        found: list[Event] = []
+        for event in reversed(self.events):
+            if event.n <= n:
+                break
+            if len(found) == most:
+                return None
+            found.append(event)
+        found.reverse()
+        return found
+
+
+@dataclass(slots=True, eq=False)
+class Stream:
+    """One reader. ``starts`` are the numbers after which it begins, by session; None for a session
+    of which it knows nothing that is of use."""
+
+    who: Identity
+    starts: dict[str, int | None]
+    at: int
+    ended: bool = False
+    _waiting: asyncio.Future[None] | None = None
+
+    def wake(self) -> None:
+        """Have it read on."""
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)
+
+    async def wait(self, seconds: float) -> None:
+        """Wait until there is something to read, at most ``seconds``."""
+        loop = asyncio.get_running_loop()
+        self._waiting = waiting = loop.create_future()
+        timer = loop.call_later(seconds, self.wake)
+        try:
+            await waiting
+        finally:
+            timer.cancel()
+            self._waiting = None
+
+
+class Hub:
+    """The events of this process.
+
+    Args:
+        boot: what its cursors begin with; another process has another one.
+    """
+
+    def __init__(self, boot: str = "") -> None:
+        self.boot = boot or token_hex(4)
+        self.n = 0
+        self._rings: OrderedDict[str, Ring] = OrderedDict()
+        self._forgotten = 0
+        """The number of the newest event of a ring that was dropped."""
+        self._wide: deque[Event] = deque(maxlen=MOST_WIDE)
+        self._streams: dict[str, set[Stream]] = {}
+        self._all: set[Stream] = set()
+        self.closed = False
+
+    @property
+    def cursor(self) -> str:
+        """Where the events stand now."""
+        return f"{self.boot}.{self.n}"
+
+    def number(self, cursor: str) -> int | None:
+        """Return the number of a cursor of this process, or None."""
+        boot, _, number = cursor.rpartition(".")
+        if boot != self.boot or not (number.isascii() and number.isdecimal()):
+            return None
+        return min(int(number[:18]), self.n)
+
+    # Telling
+
+    def publish(
+        self,
+        session: str,
+        chat: Chat,
+        fields: Mapping[str, Any],
+        *,
+        wide: bool = False,
+        others: Mapping[str, Any] | None = None,
+        to: str = "",
+    ) -> None:
+        """Tell an event. ``wide``: also those who may see the session but do not watch it; where
+        ``others`` are given, ``fields`` are for the person ``to`` alone."""
+        self.n += 1
+        own = self.encoded(fields)
+        rest = self.encoded(others) if others is not None else None
+        event = Event(self.n, session, chat, own, rest, to)
+        ring = self._rings.get(session)
+        if ring is None:
+            ring = self._rings[session] = Ring(lost=self._forgotten)
+            self._bound()
+        else:
+            self._rings.move_to_end(session)
+        ring.add(event)
+        if wide:
+            self._wide.append(event)
+        for stream in self._all if wide else self._streams.get(session, ()):
+            stream.wake()
+
+    def encoded(self, fields: Mapping[str, Any]) -> bytes:
+        """Return an event as it is sent, under the newest number."""
+        text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"), default=str)
+        return f"id: {self.cursor}\ndata: {text}\n\n".encode("utf-8", "backslashreplace")
+
+    def _bound(self) -> None:
+        if len(self._rings) <= MOST_RINGS:
+            return
+        for session in list(self._rings):
+            if session not in self._streams:
+                ring = self._rings.pop(session)
+                if ring.events:
+                    self._forgotten = max(self._forgotten, ring.events[-1].n)
+                if len(self._rings) <= MOST_RINGS:
+                    return
+
+    # Listening
+
+    def listen(self, who: Identity, starts: dict[str, int | None], since: int) -> Stream:
+        """Begin a stream of these sessions, which the person may see; of others it is told what
+        came after ``since``."""
+        stream = Stream(who, starts, since)
+        self._all.add(stream)
+        for session in starts:
+            self._streams.setdefault(session, set()).add(stream)
+        return stream
+
+    def leave(self, stream: Stream) -> None:
+        """End a stream."""
+        self._all.discard(stream)
+        for session in stream.starts:
+            watching = self._streams.get(session)
+            if watching is not None:
+                watching.discard(stream)
+                if not watching:
+                    del self._streams[session]
+
+    def end(self, device: str | None = None) -> None:
+        """End the streams of a device, or all."""
+        for stream in list(self._all):
+            if device is None or stream.who.device == device:
+                stream.ended = True
+                stream.wake()
+
+    def begin(self, stream: Stream) -> bytes:
+        """Return what a stream is sent first: what it has missed, or that it has to begin again."""
+        found: list[Event] = []
+        again: list[str] = []
+        for session, start in stream.starts.items():
+            ring = self._rings.get(session)
+            missed: list[Event] | None
+            if start is None:
+                missed = None
+            elif ring is not None:
+                missed = ring.after(start, MOST_EVENTS)
+            else:
+                missed = [] if start >= self._forgotten else None
+            if missed is None:
+                again.append(session)
+            else:
+                found += missed
+        found += self._elsewhere(stream)
+        stream.at = self.n
+        return self._joined(stream, found, again)
+
+    def read(self, stream: Stream) -> bytes:
+        """Return the events that are new to a stream; empty if there are none."""
+        if stream.at == self.n:
+            return b""
+        found: list[Event] = []
+        again: list[str] = []
+        for session in stream.starts:
+            ring = self._rings.get(session)
+            if ring is None:
+                continue
+            new = ring.after(stream.at, BEHIND)
+            if new is None:
+                again.append(session)
+            else:
+                found += new
+        found += self._elsewhere(stream)
+        stream.at = self.n
+        return self._joined(stream, found, again)
+
+    def _elsewhere(self, stream: Stream) -> list[Event]:
+        """What is new in sessions that the stream does not follow."""
+        found = []
+        for event in reversed(self._wide):
+            if event.n <= stream.at:
+                break
+            if event.session not in stream.starts and may_see(stream.who, event.chat):
+                found.append(event)
+        return found
+
+    def _joined(self, stream: Stream, found: list[Event], again: list[str]) -> bytes:
+        if len(found) > 1:
+            found.sort(key=lambda event: event.n)
+        parts = [event.for_(stream.who) for event in found]
+        parts += [self.resync(session) for session in again]
+        return b"".join(parts)
+
+    def resync(self, session: str | None) -> bytes:
+        """Return the event that has a page get a snapshot."""
+        told = {"type": "resync", "session": session, "turn": None, "cursor": self.cursor}
+        return self.encoded(told)

@@ -1,0 +1,177 @@
+"""What the signals of a turn mean to a page."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hookline_hookspecs import (
+    Audio,
+    Context,
+    Delta,
+    Failure,
+    Host,
+    Inbound,
+    ModelRequest,
+    ModelResponse,
+    Notice,
+    PluginFailure,
+    Session,
+    ToolResult,
+    Turn,
+)
+from hookline_prices import Prices
+
+from .live import Live, LiveTurn
+from .owning import CHANNEL, Chat
+
+ROOTS = 1024
+"""Sub-agents' sessions whose root is remembered."""
+
+
+def chat(session: Session) -> Chat:
+    """Return the chat of a session."""
+    return session.channel, session.chat_id
+
+
+class Listener:
+    """Turns signals into events.
+
+    Args:
+        host: the plugin's host.
+        live: takes the events.
+        began: called as ``began(turn)`` when a turn begins, and returns the files of its message.
+    """
+
+    def __init__(
+        self, host: Host, live: Live, began: Callable[[Turn], list[dict[str, Any]]]
+    ) -> None:
+        self._host, self._live, self._began = host, live, began
+        self._prices = Prices.of(host)
+        self._roots: OrderedDict[str, str] = OrderedDict()
+        self._failures: set[PluginFailure] = set()
+
+    def connect(self) -> None:
+        """Listen until the plugin is torn down."""
+        receivers: Mapping[str, Callable[..., Any]] = {
+            "start_of_turn": self._start,
+            "pre_model": self._asked,
+            "delta": self._delta,
+            "post_model": self._answered,
+            "post_tool": self._result,
+            "notice": self._notice,
+            "plugin_failed": self._failed,
+            "on_error": self._error,
+            "settled": self._settled,
+        }
+        for name, receiver in receivers.items():
+            self._host.signals.connect(name, receiver)
+
+    def root(self, session: Session) -> str:
+        """Return the session that a person sees: of a sub-agent the one that it works for."""
+        if session.kind == "chat":
+            return session.id
+        return self._roots.get(session.id, session.id)
+
+    def _of(self, ctx: Context | None) -> LiveTurn | None:
+        return self._live.turn(ctx.session.id) if ctx is not None else None
+
+    def _start(self, turn: Turn, ctx: Context) -> None:
+        session, inbound = turn.session, turn.inbound
+        if session.kind != "chat" and session.parent_id:
+            self._roots[session.id] = self._roots.get(session.parent_id, session.parent_id)
+            while len(self._roots) > ROOTS:
+                self._roots.popitem(last=False)
+        here = chat(session)
+        part = sum(message.role == "assistant" for message in turn.messages)
+        made = self._live.begin(session.id, here, turn.id, inbound.message_id, part)
+        self._tell_user(made, inbound, inbound.text, self._began(turn))
+        self._live.unqueued(session.id, here, inbound.message_id)
+        made.seen_user = not any(isinstance(one, Audio) for one in inbound.attachments)
+
+    def _tell_user(
+        self, turn: LiveTurn, inbound: Inbound, text: str, files: list[dict[str, Any]]
+    ) -> None:
+        fields: dict[str, Any] = {"message_id": inbound.message_id, "text": text, "seq": None}
+        fields |= {"files": files, "command": False, "steer": False}
+        self._live.tell(turn.session, turn.chat, "user", turn.id, fields=fields)
+
+    def _asked(self, request: ModelRequest, ctx: Context) -> None:
+        turn = self._of(ctx)
+        if turn is None or request.purpose != "turn":
+            return
+        self._live.step(turn, "model")
+        if not turn.seen_user:  # what was said is known by now
+            turn.seen_user = True
+            now = ctx.turn
+            if now.messages:
+                self._tell_user(turn, now.inbound, now.messages[0].text, self._began(now))
+
+    def _delta(self, event: Delta, ctx: Context) -> None:
+        turn = self._of(ctx)
+        if turn is None:
+            return
+        if event.kind == "text":
+            self._live.add(turn, event.text)
+        elif event.kind == "restart":
+            self._live.restart(turn)
+        elif event.kind == "thinking":
+            self._live.step(turn, "thinking")
+        else:
+            self._live.step(turn, "waiting", event.text)
+
+    def _answered(self, response: ModelResponse, ctx: Context) -> None:
+        turn = self._of(ctx)
+        if turn is None:
+            return
+        cost = self._prices.cost(response.model, response.usage)
+        turn.cost = None if cost is None or turn.cost is None else turn.cost + cost
+        self._live.whole(turn, response.text)
+        for call in response.message.tool_calls:
+            told = {"id": call.id, "name": call.name, "arguments": call.arguments}
+            self._live.called(turn, told)
+        if response.message.tool_calls:
+            self._live.step(turn, "tool")
+
+    def _result(self, result: ToolResult, ctx: Context) -> None:
+        turn = self._of(ctx)
+        if turn is None:
+            return
+        data = result.data if isinstance(result.data, Mapping) else {}
+        diff = data.get("diff")
+        told = {
+            "id": result.call.id,
+            "name": result.call.name,
+            "ok": result.ok,
+            "text": result.shown or result.text,
+            "seconds": round(result.seconds, 3),
+            "diff": diff if isinstance(diff, str) else None,
+        }
+        self._live.returned(turn, told)
+
+    def _notice(self, event: Notice, ctx: Context | None) -> None:
+        if ctx is None or not ctx.session.id:
+            return
+        turn = self._of(ctx)
+        session, here = self.root(ctx.session), chat(ctx.session)
+        fields = {"plugin": event.plugin, "text": event.text}
+        self._live.tell(session, here, "notice", turn.id if turn else None, fields=fields)
+
+    def _failed(self, event: PluginFailure, ctx: Context | None) -> None:
+        if event.off or event in self._failures or len(self._failures) > ROOTS:
+            return
+        self._failures.add(event)
+        text = f"This plugin failed in {event.hook}: {event.reason}"
+        self._notice(Notice(event.plugin, text), ctx)
+
+    def _error(self, event: Failure, ctx: Context) -> None:
+        turn = self._of(ctx)
+        if turn is not None:
+            fields = {"kind": event.kind, "text": event.text}
+            self._live.tell(turn.session, turn.chat, "error", turn.id, fields=fields)
+
+    def _settled(self, inbound: Inbound, ctx: Context | None = None) -> None:
+        if inbound.channel == CHANNEL and inbound.session_id:
+            here = (inbound.channel, inbound.chat_id)
+            self._live.unqueued(inbound.session_id, here, inbound.message_id)

@@ -1,0 +1,264 @@
+"""Turns under way, as they are told to pages and given to those that come later.
+
+Pieces of text that come fast are told together: the first at once, what follows within
+:data:`PAUSE`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .hub import Hub
+from .owning import Chat
+
+PAUSE = 0.015
+"""Seconds at least between two events of one text."""
+MOST_TEXT = 20_000
+"""Characters of a tool's result that an event holds."""
+MOST_WAITING = 200
+"""Messages of one session that wait, as far as they are told."""
+
+
+@dataclass(slots=True)
+class Text:
+    """The text of a response under way: what was told of it, and what is about to be."""
+
+    told: list[str] = field(default_factory=list)
+    fresh: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class LiveTurn:
+    """A turn under way; ``part`` counts its responses, ``attempt`` only ever rises."""
+
+    id: str
+    session: str
+    chat: Chat
+    attempt: int
+    part: int
+    message_id: str
+    started: float
+    text: Text = field(default_factory=Text)
+    step: str = "model"
+    tools: dict[str, dict[str, Any]] = field(default_factory=dict)
+    timer: asyncio.TimerHandle | None = None
+    last: float = 0.0
+    cost: float | None = 0.0
+    seen_user: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as a snapshot has it."""
+        told = self.text.told
+        parts = [{"part": self.part, "n": len(told), "text": "".join(told)}] if told else []
+        return {
+            "id": self.id,
+            "attempt": self.attempt,
+            "message_id": self.message_id,
+            "started": self.started,
+            "part": self.part,
+            "parts": parts,
+            "tools": list(self.tools.values()),
+            "step": self.step,
+        }
+
+
+class Live:
+    """The turns under way in this process, and the messages that wait for theirs.
+
+    Args:
+        hub: where events are told.
+        now: Unix time in seconds.
+    """
+
+    def __init__(self, hub: Hub, now: Callable[[], float]) -> None:
+        self.hub = hub
+        self._now = now
+        self.attempt = 0
+        """The number of the first attempt; that of a later process is higher."""
+        self._turns: dict[str, LiveTurn] = {}
+        self._waiting: dict[str, OrderedDict[str, dict[str, Any]]] = {}
+
+    # Events
+
+    def tell(
+        self,
+        session: str,
+        chat: Chat,
+        kind: str,
+        turn: str | None = None,
+        *,
+        fields: Mapping[str, Any],
+        wide: bool = False,
+    ) -> None:
+        """Tell an event of a session, after the text that came before it."""
+        running = self._turns.get(session)
+        if running is not None:
+            self._flush(running)
+        head = {"type": kind, "session": session, "turn": turn, "ts": self._now()}
+        self.hub.publish(session, chat, {**head, **fields}, wide=wide)
+
+    def tell_question(
+        self, session: str, chat: Chat, turn: str | None, question: Mapping[str, Any], to: str
+    ) -> None:
+        """Tell a question; the person ``to`` may answer it."""
+        running = self._turns.get(session)
+        if running is not None:
+            self._flush(running)
+        head = {"type": "question", "session": session, "turn": turn, "ts": self._now(), **question}
+        mine, others = {**head, "may_answer": True}, {**head, "may_answer": False}
+        self.hub.publish(session, chat, mine, wide=True, others=others, to=to)
+
+    def _tell(self, turn: LiveTurn, kind: str, **fields: Any) -> None:
+        self.tell(turn.session, turn.chat, kind, turn.id, fields=fields)
+
+    # Messages that wait
+
+    def queued(self, session: str, chat: Chat, item: dict[str, Any]) -> None:
+        """A message was stored and waits for its turn."""
+        waiting = self._waiting.setdefault(session, OrderedDict())
+        waiting[item["message_id"]] = item
+        while len(waiting) > MOST_WAITING:
+            waiting.popitem(last=False)
+        self._tell_queue(session, chat)
+
+    def unqueued(self, session: str, chat: Chat, message_id: str) -> None:
+        """A message waits no more."""
+        waiting = self._waiting.get(session)
+        if waiting is None or waiting.pop(message_id, None) is None:
+            return
+        if not waiting:
+            del self._waiting[session]
+        self._tell_queue(session, chat)
+
+    def _tell_queue(self, session: str, chat: Chat) -> None:
+        waiting = list(self._waiting.get(session, {}).values())
+        self.tell(session, chat, "queue", fields={"queue": waiting})
+        if session not in self._turns:
+            self._tell_state(session, chat)
+
+    def _tell_state(self, session: str, chat: Chat) -> None:
+        running = self._turns.get(session)
+        turn = running.id if running is not None else None
+        self.tell(session, chat, "state", turn, fields={"state": self.state(session)}, wide=True)
+
+    def state(self, session: str) -> str:
+        """Return ``idle``, ``queued`` or ``running``."""
+        if session in self._turns:
+            return "running"
+        return "queued" if session in self._waiting else "idle"
+
+    # Turns
+
+    def turn(self, session: str) -> LiveTurn | None:
+        """Return the turn under way."""
+        return self._turns.get(session)
+
+    def snapshot(self, session: str) -> dict[str, Any] | None:
+        """Return the turn under way as JSON, with all that was told of it so far."""
+        running = self._turns.get(session)
+        if running is None:
+            return None
+        self._flush(running)
+        return running.as_json()
+
+    def begin(self, session: str, chat: Chat, turn: str, message_id: str, part: int) -> LiveTurn:
+        """A turn begins, or goes on with its response number ``part``."""
+        before = self._turns.get(session)
+        if before is not None:
+            self._drop(before)
+        attempt = self.attempt
+        if before is not None and before.id == turn:
+            attempt = before.attempt + 1
+        made = LiveTurn(turn, session, chat, attempt, part, message_id, self._now())
+        self._turns[session] = made
+        self._tell_state(session, chat)
+        self._tell(made, "start", attempt=attempt, part=part)
+        return made
+
+    def end(self, turn: LiveTurn) -> None:
+        """A turn is over."""
+        if self._turns.get(turn.session) is turn:
+            self._drop(turn)
+            del self._turns[turn.session]
+            self._tell_state(turn.session, turn.chat)
+
+    def _drop(self, turn: LiveTurn) -> None:
+        self._flush(turn)
+        if turn.timer is not None:
+            turn.timer.cancel()
+            turn.timer = None
+
+    def step(self, turn: LiveTurn, step: str, text: str = "") -> None:
+        """Something else is done now."""
+        if turn.step != step or text:
+            turn.step = step
+            self._tell(turn, "step", attempt=turn.attempt, part=turn.part, step=step, text=text)
+
+    # Text
+
+    def add(self, turn: LiveTurn, text: str) -> None:
+        """A piece of the response came."""
+        self.step(turn, "answering")
+        turn.text.fresh.append(text)
+        if turn.timer is not None:
+            return
+        loop = asyncio.get_running_loop()
+        wait = turn.last + PAUSE - loop.time()
+        if wait <= 0:
+            self._flush(turn)
+        else:
+            turn.timer = loop.call_later(wait, self._flush, turn)
+
+    def _flush(self, turn: LiveTurn) -> None:
+        if turn.timer is not None:
+            turn.timer.cancel()
+            turn.timer = None
+        fresh = turn.text.fresh
+        if not fresh:
+            return
+        text = fresh[0] if len(fresh) == 1 else "".join(fresh)
+        fresh.clear()
+        turn.last = asyncio.get_running_loop().time()
+        n = len(turn.text.told)
+        turn.text.told.append(text)
+        fields = {"attempt": turn.attempt, "part": turn.part, "n": n, "text": text}
+        head = {"type": "delta", "session": turn.session, "turn": turn.id, "ts": self._now()}
+        self.hub.publish(turn.session, turn.chat, {**head, **fields})
+
+    def restart(self, turn: LiveTurn) -> None:
+        """The response broke off and is asked for again: what was told of it does not count."""
+        turn.text.fresh.clear()
+        self._flush(turn)
+        turn.text = Text()
+        turn.attempt += 1
+        turn.step = "model"
+        self._tell(turn, "start", attempt=turn.attempt, part=turn.part)
+
+    def whole(self, turn: LiveTurn, text: str) -> None:
+        """A response is whole, and stored."""
+        self._flush(turn)
+        exact = "".join(turn.text.told) == text
+        shown = None if exact else text
+        self._tell(turn, "part", attempt=turn.attempt, part=turn.part, text=shown)
+        turn.part += 1
+        turn.text = Text()
+
+    # Tools
+
+    def called(self, turn: LiveTurn, call: Mapping[str, Any]) -> None:
+        """The model calls a tool."""
+        turn.tools[call["id"]] = {**call, "ok": None, "text": "", "seconds": None, "diff": None}
+        self._tell(turn, "tool_call", **call)
+
+    def returned(self, turn: LiveTurn, result: dict[str, Any]) -> None:
+        """A call has its result."""
+        text = result["text"]
+        if len(text) > MOST_TEXT:
+            result["text"] = f"{text[:MOST_TEXT]}\n[… {len(text) - MOST_TEXT:,} characters more]"
+        if (known := turn.tools.get(result["id"])) is not None:
+            known.update(result)
+        self._tell(turn, "tool_result", **result)

@@ -1,0 +1,186 @@
+"""The parts of the page's server, put together."""
+
+from __future__ import annotations
+
+from secrets import token_hex
+from typing import Any
+
+from hookline_hookspecs import Context, Host, Inspection, Question, Reply, Turn
+from hookline_webkit import Identity, Problem, WebServer
+
+from .channel import WebChannel
+from .files import Files
+from .hub import Hub
+from .listening import Listener, chat
+from .live import Live
+from .owning import CHANNEL, Chat, is_mine
+from .questions import Questions
+from .reading import Reader
+from .sending import Sender
+
+USAGE = ("input", "cache_read", "cache_write", "output", "reasoning")
+BOOTS = "boots"
+"""The key under which starts are counted, so that a later attempt has a higher number."""
+
+
+class Pages:
+    """All that the routes, the hooks and the channel share."""
+
+    def __init__(self, host: Host) -> None:
+        self.host = host
+        self.hub = Hub()
+        self.live = Live(self.hub, host.now)
+        self.files = Files(host)
+        self.questions = Questions(host, self.live)
+        self.reader = Reader(host, self.live, self.files, self.questions)
+        self.sender = Sender(host, self.live, self.reader, self.files, self.questions)
+        self.listener = Listener(host, self.live, self._began)
+        self.channel = WebChannel(host, self.hub, self.send, self.started)
+        self.has_voice = False
+        """Whether a plugin turns voice messages into text."""
+        self._titles: dict[str, str | None] = {}
+
+    async def started(self) -> None:
+        """The channel starts: count it, find what waits, and have streams end with their login."""
+        boots = int(await self.host.storage.kv.get(BOOTS, 0)) + 1
+        await self.host.storage.kv.set(BOOTS, boots)
+        self.hub.boot = f"{boots:x}{token_hex(3)}"
+        self.live.attempt = boots * 1000
+        for item in await self.reader.queue(None):
+            session, here = str(item.pop("session") or ""), (CHANNEL, item.pop("chat"))
+            if session:
+                self.live.queued(session, here, item)
+        server = self.host.services.get(WebServer)
+        if server is not None:
+            server.on_revoked(self.hub.end)
+        plugins = await self.host.services[Inspection].plugins()
+        self.has_voice = any(
+            "on_voice" in one["hooks"] for one in plugins if one.get("state") == "on"
+        )
+
+    # Turns
+
+    def _began(self, turn: Turn) -> list[dict[str, Any]]:
+        self.questions.turn_began(turn.session)
+        return self.files.began(turn.inbound.attachments, turn.session.id, turn.id)
+
+    async def ask(self, ctx: Context, question: Question) -> str | None:
+        """Put an approval to the person whose chat it is."""
+        if ctx.session.channel != CHANNEL or question.kind != "approval" or not ctx.interactive:
+            return None
+        return await self.questions.ask(ctx, question, self.listener.root(ctx.session))
+
+    async def ended(self, turn: Turn) -> None:
+        """A turn is over and its reply has left: tell all that is stored of it."""
+        live = self.live.turn(turn.session.id)
+        if live is None or live.id != turn.id:
+            return
+        here = chat(turn.session)
+        messages = await self.reader.turn(turn.session.id, turn.id)
+        usage: dict[str, Any] = {name: getattr(turn.usage, name) for name in USAGE}
+        usage["cost"] = live.cost
+        self.live.tell(
+            turn.session.id,
+            here,
+            "result",
+            turn.id,
+            fields={
+                "text": turn.reply,
+                "usage": usage,
+                "tool_calls": len(turn.tool_calls),
+                "stop": turn.stop,
+                "message_id": turn.inbound.message_id,
+                "attempt": live.attempt,
+                "messages": messages,
+            },
+        )
+        self.live.end(live)
+        if turn.session.kind == "chat":
+            await self.tell_session(turn.session.id)
+
+    async def tell_title(self, session_id: str, here: Chat) -> None:
+        """Tell a session's title, if it has become another one."""
+        title = await self.reader.title(session_id)
+        if title and self._titles.get(session_id) != title:
+            self._titles[session_id] = title
+            while len(self._titles) > 1024:
+                del self._titles[next(iter(self._titles))]
+            self.live.tell(session_id, here, "title", fields={"title": title}, wide=True)
+
+    async def tell_session(self, session_id: str) -> None:
+        """Tell how a session stands, in every list."""
+        rows = await self.host.storage.fetch("session", id=session_id)
+        if not rows:
+            return
+        here = (rows[0]["channel"], rows[0]["chat_id"])
+        nobody = Identity(CHANNEL, "", "person", "")
+        told = self.reader.as_json(nobody, rows[0])
+        del told["mine"]
+        self.live.tell(session_id, here, "session", fields={"row": told}, wide=True)
+
+    # Replies
+
+    async def send(self, reply: Reply) -> str:
+        """Tell a reply. That of a turn is told when the turn is over; here go its files, its
+        question, and what is no turn's: answers to commands, refusals, notices."""
+        here = chat(reply.session)
+        session = reply.session.id or await self.reader.current(here[1])
+        turn = reply.id.removesuffix("-reply")
+        found = await self.host.storage.fetch("turn", id=turn) if turn != reply.id else []
+        own = turn if found else None
+        if own is None:
+            if not reply.session.id and not reply.choices:
+                notice = {"plugin": "core", "text": reply.text}
+                self.live.tell(session, here, "notice", fields=notice)
+                return reply.id
+            self._tell_aside(reply, session, here)
+        if reply.attachments:
+            files = await self.files.of_reply(reply, session, own or reply.id)
+            told = {"files": files, "reply": reply.id}
+            self.live.tell(session, here, "files", own, fields=told)
+        if reply.choices:
+            self.questions.shown(reply, session)
+        if own is None:
+            await self.tell_title(session, here)
+            await self.tell_session(session)
+        return reply.id
+
+    def _tell_aside(self, reply: Reply, session: str, here: Chat) -> None:
+        usage: dict[str, Any] = dict.fromkeys(USAGE, 0)
+        told = {
+            "id": reply.id,
+            "text": reply.text,
+            "usage": usage | {"cost": None},
+            "tool_calls": 0,
+            "stop": "command",
+            "message_id": reply.in_reply_to,
+            "attempt": 0,
+            "messages": [],
+        }
+        self.live.tell(session, here, "result", fields=told)
+
+    # Sessions
+
+    async def rename(self, who: Identity, session_id: str, title: str) -> None:
+        """Give a session another title. Raises :class:`Problem` (404, 403)."""
+        row = await self._theirs(who, session_id)
+        await self.host.set_title(session_id, title)
+        await self.tell_title(session_id, (row["channel"], row["chat_id"]))
+
+    async def delete(self, who: Identity, session_id: str) -> None:
+        """Delete a session with its files. Raises :class:`Problem` (404, 403, 409)."""
+        row = await self._theirs(who, session_id)
+        if self.live.state(session_id) != "idle":
+            told = "A turn of this session is under way."
+            raise Problem(409, "running", told, "Stop it first.")
+        await self.host.services[Inspection].delete_session(session_id)
+        await self.files.forget(session_id)
+        here = (row["channel"], row["chat_id"])
+        gone = {"row": None, "deleted": True}
+        self.live.tell(session_id, here, "session", fields=gone, wide=True)
+
+    async def _theirs(self, who: Identity, session_id: str) -> Any:
+        row = await self.reader.row(who, session_id)
+        if not who.is_operator and not is_mine(who, (row["channel"], row["chat_id"])):
+            raise Problem(403, "forbidden", "Only whose chat it is may change it.")
+        return row

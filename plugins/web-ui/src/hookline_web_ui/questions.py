@@ -1,0 +1,197 @@
+"""Questions that are open on the page: who may answer, and who was first."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+from hookline_hookspecs import Access, Choice, Context, Host, Question, Reply, Session
+from hookline_webkit import Identity, Problem
+
+from .live import Live
+from .owning import CHANNEL, Chat, is_mine, owner
+
+MOST = 2048
+"""Questions that are remembered once they are over."""
+LONGEST = 290.0
+"""Seconds that an approval is open at most; then it is a refusal."""
+
+
+@dataclass(slots=True, eq=False)
+class Open:
+    """A question that waits. ``answer`` is set where a call waits for it in this process."""
+
+    id: str
+    session: str
+    chat: Chat
+    told: dict[str, Any]
+    choices: Sequence[Choice]
+    answer: asyncio.Future[str] | None = None
+    until: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """How a question ended: who chose what; nobody if it ended otherwise."""
+
+    chat: Chat
+    by: str
+    choice: str
+
+
+class Questions:
+    """The open questions of this process, by id.
+
+    An approval is answered here, by whose chat it is: ``access`` has let pass only what that person
+    may answer. Other questions are messages with choices, and a choice is a press on them.
+    """
+
+    def __init__(self, host: Host, live: Live) -> None:
+        self._host, self._live = host, live
+        self._open: OrderedDict[str, Open] = OrderedDict()
+        self._over: OrderedDict[str, Over] = OrderedDict()
+
+    # Asking
+
+    async def ask(self, ctx: Context, question: Question, session: str) -> str | None:
+        """Show an approval and return the choice; None if this is not for the page to ask."""
+        chat = (ctx.session.channel, ctx.session.chat_id)
+        name = owner(chat)
+        if name is None or self._live.hub.closed or not await self._may_approve(name):
+            return None
+        now = self._host.now()
+        tool = question.call.name if question.call is not None else ""
+        made = self._made(uuid4().hex, session, chat, question, now + LONGEST)
+        made.told |= {"preview": question.preview, "reason": question.reason, "tool": tool}
+        made.answer = asyncio.get_running_loop().create_future()
+        self._show(made, ctx.turn.id)
+        try:
+            async with asyncio.timeout(LONGEST):
+                return await made.answer
+        except TimeoutError:
+            return None
+        finally:
+            self._end(made, "", "")
+
+    async def _may_approve(self, name: str) -> bool:
+        access = self._host.services.get(Access)
+        may = getattr(access, "may_approve", None)
+        return may is None or bool(await may(CHANNEL, name))
+
+    def shown(self, reply: Reply, session: str) -> None:
+        """A message with choices was delivered: it is open until one is chosen."""
+        chat = (reply.session.channel, reply.session.chat_id)
+        asked = Question(reply.text, reply.choices)
+        fleeting = not reply.session.id
+        until = self._host.now() + LONGEST if fleeting else 0.0
+        made = self._made(reply.id, session, chat, asked, until)
+        if fleeting:
+            made.told["kind"] = "approval"
+        self._show(made, None)
+
+    def _made(self, id_: str, session: str, chat: Chat, asked: Question, until: float) -> Open:
+        buttons = [one if isinstance(one, Choice) else Choice(one) for one in asked.choices]
+        told = _told(id_, asked.kind, asked.text, buttons, until or None)
+        return Open(id_, session, chat, told, buttons, until=until)
+
+    def _show(self, made: Open, turn: str | None) -> None:
+        self._open[made.id] = made
+        while len(self._open) > MOST:
+            self._open.popitem(last=False)
+        to = f"{CHANNEL}:{owner(made.chat)}"
+        self._live.tell_question(made.session, made.chat, turn, made.told, to)
+
+    def _end(self, made: Open, by: str, choice: str) -> None:
+        if self._open.pop(made.id, None) is None:
+            return
+        self._over[made.id] = Over(made.chat, by, choice)
+        while len(self._over) > MOST:
+            self._over.popitem(last=False)
+        fields = {"question": made.id, "choice": choice or None, "by": by or None}
+        self._live.tell(made.session, made.chat, "answered", wide=True, fields=fields)
+
+    # Looking
+
+    def find(self, id_: str) -> Open | None:
+        """Return an open question."""
+        made = self._open.get(id_)
+        if made is not None and made.until and made.until < self._host.now():
+            self._end(made, "", "")
+            return None
+        return made
+
+    def of(self, session: str, who: Identity) -> list[dict[str, Any]]:
+        """Return the open questions of a session, the oldest first, as this person gets them."""
+        found = [made for made in list(self._open.values()) if made.session == session]
+        return [
+            {**made.told, "session": session, "may_answer": is_mine(who, made.chat)}
+            for made in found
+            if self.find(made.id) is not None
+        ]
+
+    def is_open(self, session: str) -> bool:
+        """Return whether a question of a session waits."""
+        return any(made.session == session for made in self._open.values())
+
+    # Answering
+
+    def answer(self, who: Identity, made: Open, choice: str) -> str:
+        """Take an answer and return the label that was chosen.
+
+        Raises :class:`Problem` (403, 400) if it is not theirs, or no choice.
+        """
+        if not is_mine(who, made.chat):
+            raise Problem(403, "not_asked", "Only the person who was asked may answer.")
+        button = next((one for one in made.choices if choice in (one.id, one.label)), None)
+        if button is None:
+            named = ", ".join(one.label for one in made.choices)
+            raise Problem(
+                400, "no_choice", f"{choice!r} is none of the choices.", f"Send one of: {named}."
+            )
+        if made.answer is not None and not made.answer.done():
+            made.answer.set_result(button.label)
+        self._end(made, who.person, button.label)
+        return button.label
+
+    def is_over(self, who: Identity, id_: str) -> Problem:
+        """Return what is told of a question that is not open any more."""
+        over = self._over.get(id_)
+        if over is None or not is_mine(who, over.chat):
+            return Problem(404, "not_found", "There is no such question, or it is over.")
+        if not over.by:
+            return Problem(409, "answered", "Its time is over, or it was answered elsewhere.")
+        return Problem(409, "answered", f"{over.by} answered first: {over.choice}.")
+
+    def turn_began(self, session: Session) -> None:
+        """A turn begins: what was said answers the question that the last one ended with."""
+        for made in list(self._open.values()):
+            if made.session == session.id and made.answer is None and not made.until:
+                self._end(made, "", "")
+
+
+def of_session(row: Mapping[str, Any], turn: str, who: Identity) -> dict[str, Any]:
+    """Return the question that a session's last turn ended with, from the store."""
+    chat = (row["channel"], row["chat_id"])
+    try:
+        stored = json.loads(row["question"])
+        choices = [
+            Choice(**one) if isinstance(one, dict) else Choice(one) for one in stored["choices"]
+        ]
+        text = str(stored["text"])
+    except (ValueError, LookupError, TypeError):
+        text, choices = "(The question cannot be read.)", []
+    told = _told(f"{turn}-reply", "clarify", text, choices, None)
+    return {**told, "session": row["id"], "may_answer": is_mine(who, chat)}
+
+
+def _told(
+    id_: str, kind: str, text: str, buttons: Sequence[Choice], until: float | None
+) -> dict[str, Any]:
+    choices = [{"id": one.id, "label": one.label, "style": one.style} for one in buttons]
+    told = {"id": id_, "kind": kind, "text": text, "choices": choices, "expires": until}
+    return told | {"preview": "", "reason": "", "tool": ""}

@@ -1,0 +1,331 @@
+"""What is stored of sessions, as a page gets it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from hookline_hookspecs import Host
+from hookline_webkit import Identity
+
+from .files import Files
+from .live import Live
+from .owning import CHANNEL, chat_of, is_mine, is_uuid, may_see, visible
+from .questions import Questions, of_session
+
+KEPT = 7 * 86400.0
+"""Seconds for which core keeps commands and their answers."""
+MARGIN = 200
+"""Messages before a page that are looked through for the beginning of a turn."""
+Row = Mapping[str, Any]
+
+
+class Reader:
+    """Reads sessions for people; nothing here changes anything."""
+
+    def __init__(self, host: Host, live: Live, files: Files, questions: Questions) -> None:
+        self._storage, self._now = host.storage, host.now
+        self._live, self._files, self._questions = live, files, questions
+
+    # Sessions
+
+    async def row(self, who: Identity, session_id: str) -> Row:
+        """Return a session's row, if the person may see it. Raises ``Problem`` (404).
+
+        A chat that has begun and is not stored yet has a row, too.
+        """
+        rows = await self._storage.fetch("session", id=session_id)
+        if rows:
+            return visible(who, rows[0])
+        return visible(who, await self._unstored(who, session_id))
+
+    async def _unstored(self, who: Identity, session_id: str) -> Row | None:
+        if not is_uuid(session_id):
+            return None
+        waiting = await self._storage.fetch("waiting_for", id=session_id)
+        channel, chat_id = chat_of(session_id, who.name)
+        if waiting:
+            channel, chat_id = waiting[0]["channel"], waiting[0]["chat_id"]
+        elif not await self._asides(chat_id, 0.0):
+            return None
+        now = self._now()
+        empty = dict.fromkeys(("title", "ended", "successor", "parent_id", "question"))
+        row = {"id": session_id, "channel": channel, "chat_id": chat_id, "kind": "chat"}
+        return {
+            **empty,
+            **row,
+            "model": "",
+            "created": now,
+            "updated": now,
+            "turns": 0,
+            "first_words": "",
+        }
+
+    def as_json(self, who: Identity, row: Row) -> dict[str, Any]:
+        """Return a session as a page has it."""
+        words = " ".join(str(row["first_words"] or "").split())
+        is_open = bool(row["question"]) or self._questions.is_open(row["id"])
+        made = {
+            "id": row["id"],
+            "channel": row["channel"],
+            "chat": row["chat_id"],
+            "kind": row["kind"],
+            "title": row["title"],
+            "first_words": words[:160],
+            "model": row["model"],
+            "created": row["created"],
+            "updated": row["updated"],
+            "turns": row["turns"],
+            "ended": row["ended"],
+            "successor": row["successor"],
+            "parent": row["parent_id"],
+            "mine": is_mine(who, (row["channel"], row["chat_id"])),
+            "state": self._live.state(row["id"]),
+            "question": is_open,
+        }
+        if "found" in row:
+            made["found"] = _around(row["found"] or "", "")
+        return made
+
+    async def sessions(self, who: Identity, asked: Mapping[str, str]) -> dict[str, Any]:
+        """Return a page of the sessions that the person may see."""
+        limit = number(asked.get("limit"), 50, 200)
+        words = " ".join(asked.get("q", "").split())
+        params: dict[str, Any] = {
+            "mine": None if who.is_operator else f":{who.name}",
+            "channel": asked.get("channel") or None,
+            "kind": asked.get("kind") or "chat",
+            "before": decimal(asked.get("before")),
+            "limit": limit,
+        }
+        if params["kind"] == "all":
+            params["kind"] = None
+        if not words:
+            rows = await self._storage.fetch("sessions", **params)
+        else:
+            masked = words.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_")
+            rows = await self._storage.fetch("found", pattern=f"%{masked}%", **params)
+        made = [self.as_json(who, row) for row in rows]
+        for one, row in zip(made, rows, strict=True):
+            if words:
+                one["found"] = _around(row["found"] or "", words)
+        following = rows[-1]["updated"] if len(rows) == limit else None
+        return {"sessions": made, "next": following}
+
+    # One session
+
+    async def snapshot(
+        self, who: Identity, session_id: str, asked: Mapping[str, str]
+    ) -> dict[str, Any]:
+        """Return the end of a session, or what comes ``before`` a sequence, and what goes on in it.
+
+        The cursor is taken first: what happens while the database is read is told again.
+        """
+        live = self._live.snapshot(session_id)
+        cursor = self._live.hub.cursor
+        row = await self.row(who, session_id)
+        before, tail = decimal(asked.get("before")), number(asked.get("tail"), 50, 1000)
+        messages, more, since = await self._page(session_id, before, tail)
+        chat_id = row["chat_id"] if row["channel"] == CHANNEL else ""
+        asides = await self._asides(chat_id, since) if chat_id and before is None else []
+        questions = self._questions.of(session_id, who)
+        if row["question"] and not questions:
+            last = messages[-1]["turn"] if messages else ""
+            questions = [of_session(row, last, who)]
+        if live is not None:
+            live["question"] = questions[0] if questions else None
+        return {
+            "cursor": cursor,
+            "session": self.as_json(who, row),
+            "messages": messages,
+            "more": more,
+            "turn": live,
+            "queue": await self.queue(chat_id) if chat_id else [],
+            "question": questions[0] if questions else None,
+            "asides": asides,
+        }
+
+    async def _page(
+        self, session_id: str, before: float | None, tail: int
+    ) -> tuple[list[dict[str, Any]], bool, float]:
+        """The messages of a page, which begins with a turn; whether there are more; and since when
+        commands belong to it."""
+        limit = tail + MARGIN
+        params: dict[str, Any] = {"id": session_id, "before": before}
+        outline = await self._storage.fetch("outline", **params, limit=limit)
+        if not outline:
+            return [], False, 0.0
+        cut = min(tail, len(outline)) - 1
+        while cut + 1 < len(outline) and outline[cut + 1]["turn_id"] == outline[cut]["turn_id"]:
+            cut += 1
+        more = cut + 1 < len(outline) or len(outline) == limit
+        rows = await self._storage.fetch("messages", **params, first=outline[cut]["seq"])
+        messages = await self.messages(session_id, rows)
+        return messages, more, rows[0]["created"] if more and rows else 0.0
+
+    async def turn(self, session_id: str, turn: str) -> list[dict[str, Any]]:
+        """Return what is stored of a turn."""
+        rows = await self._storage.fetch("turn_messages", id=session_id, turn=turn)
+        return await self.messages(session_id, rows)
+
+    async def messages(self, session_id: str, rows: Sequence[Row]) -> list[dict[str, Any]]:
+        """Return stored messages as JSON, with what belongs to them."""
+        if not rows:
+            return []
+        found = await self._storage.fetch("turn", id=rows[0]["turn_id"])
+        params: dict[str, Any] = {"id": session_id, "number": found[0]["number"] if found else 0}
+        turns = {row["id"]: row for row in await self._storage.fetch("turns", **params)}
+        steps = {
+            (s["turn_id"], s["call_id"]): s for s in await self._storage.fetch("steps", **params)
+        }
+        files = await self._files.by_turn(session_id)
+        made: list[dict[str, Any]] = []
+        parts: dict[str, int] = {}
+        for row in rows:
+            turn = row["turn_id"]
+            body = _body(row)
+            blocks = [_block(block, turn, steps) for block in body.get("blocks", ())]
+            one = {
+                "seq": row["seq"],
+                "turn": turn,
+                "role": _speaker(row["role"], blocks),
+                "created": row["created"],
+                "blocks": blocks,
+            }
+            if one["role"] == "assistant":
+                one["part"] = parts.get(turn, 0)
+                parts[turn] = one["part"] + 1
+                one["files"] = []
+            elif one["role"] == "user" and not any(m["turn"] == turn for m in made[-1:]):
+                known = turns.get(turn)
+                one["message_id"] = known["message_id"] if known else None
+                one["files"] = files.get((turn, "in"), [])
+            made.append(one)
+        for turn in parts:
+            last = next(one for one in reversed(made) if one["turn"] == turn and "part" in one)
+            last["files"] = files.get((turn, "out"), [])
+            last["stop"] = turns[turn]["stop"] if turn in turns else ""
+        return made
+
+    async def queue(self, chat_id: str | None) -> list[dict[str, Any]]:
+        """Return the messages of a chat that wait for their turn; of all chats without one."""
+        rows = await self._storage.fetch("waiting", chat_id=chat_id)
+        return [item for row in rows if (item := _waiting(row)) is not None]
+
+    async def _asides(self, chat_id: str, since: float) -> list[dict[str, Any]]:
+        since = max(since, self._now() - KEPT)
+        made = []
+        for row in await self._storage.fetch("asides", chat_id=chat_id, since=since):
+            body = json.loads(row["body"])
+            answers = body.get("in_reply_to") or ""
+            asked = await self._storage.fetch("inbound", message_id=answers) if answers else []
+            command = str(json.loads(asked[0]["body"]).get("text", "")) if asked else ""
+            is_open = self._questions.find(row["id"]) is not None
+            made.append(
+                {
+                    "id": row["id"],
+                    "message_id": answers,
+                    "command": command,
+                    "text": str(body.get("text", "")),
+                    "at": row["created"],
+                    "stop": "command" if command.startswith("/") else "denied",
+                    "question": row["id"] if is_open else None,
+                }
+            )
+        return made
+
+    async def title(self, session_id: str) -> str | None:
+        """Return a session's title."""
+        rows = await self._storage.fetch("title", id=session_id)
+        title: str | None = rows[0]["title"] if rows else None
+        return title
+
+    async def current(self, chat_id: str) -> str:
+        """Return the session of a chat of the page that its messages go to."""
+        rows = await self._storage.fetch("active", channel=CHANNEL, chat_id=chat_id)
+        return str(rows[0]["id"]) if rows else chat_id[:36]
+
+    def sees(self, who: Identity, row: Row) -> bool:
+        """Return whether the person may see a session."""
+        return may_see(who, (row["channel"], row["chat_id"]))
+
+
+def number(text: str | None, default: int, most: int) -> int:
+    """Return a count that a page asks for, within its bounds."""
+    if text is None or not (text.isascii() and text.isdecimal()):
+        return default
+    return max(1, min(int(text[:9]), most))
+
+
+def decimal(text: str | None) -> float | None:
+    """Return a number that a page asks for, or None."""
+    try:
+        return float(text) if text else None
+    except ValueError:
+        return None
+
+
+def _around(text: str, words: str, chars: int = 80) -> str:
+    """The text around the first place of ``words``, on one line."""
+    at = max(0, text.casefold().find(words.casefold()))
+    start, stop = max(0, at - chars), at + len(words) + chars
+    shown = " ".join(text[start:stop].split())
+    return f"{'…' if start else ''}{shown}{'…' if stop < len(text) else ''}"
+
+
+def _body(row: Row) -> Mapping[str, Any]:
+    try:
+        body = json.loads(row["body"])
+        if isinstance(body["blocks"], list):
+            found: Mapping[str, Any] = body
+            return found
+    except (ValueError, LookupError, TypeError, RecursionError):
+        pass
+    lost = {"type": "text", "text": "(This message cannot be read; it is kept as it is stored.)"}
+    return {"role": row["role"], "blocks": [lost]}
+
+
+def _speaker(role: str, blocks: Iterable[Mapping[str, Any]]) -> str:
+    if role == "assistant":
+        return role
+    return "tool" if any(block["type"] == "tool_result" for block in blocks) else "user"
+
+
+def _block(block: Any, turn: str, steps: Mapping[tuple[str, str], Row]) -> dict[str, Any]:
+    """A block as a page has it: without data of pictures and signatures."""
+    kind = block.get("type") if isinstance(block, Mapping) else None
+    match kind:
+        case "text" | "thinking":
+            return {"type": kind, "text": str(block.get("text", ""))}
+        case "image":
+            return {"type": "image", "mime": str(block.get("mime", "")), "file": None}
+        case "tool_call":
+            return {
+                "type": "tool_call",
+                "id": block.get("id"),
+                "name": block.get("name"),
+                "arguments": block.get("arguments", {}),
+            }
+        case "tool_result":
+            call = str(block.get("call_id", ""))
+            step = steps.get((turn, call))
+            return {
+                "type": "tool_result",
+                "id": call,
+                "ok": bool(block.get("ok", True)),
+                "text": str(block.get("text", "")),
+                "seconds": step["seconds"] if step else None,
+            }
+    return {"type": "text", "text": f"({kind})"}
+
+
+def _waiting(row: Row) -> dict[str, Any] | None:
+    try:
+        body = json.loads(row["body"])
+        files = [str(one.get("name") or "voice") for one in body.get("attachments", ())]
+        text = str(body.get("text", ""))
+    except (ValueError, AttributeError):
+        return None
+    item = {"message_id": row["message_id"], "text": text, "files": files, "at": row["received"]}
+    return item | {"session": row["session_id"], "chat": row["chat_id"]}

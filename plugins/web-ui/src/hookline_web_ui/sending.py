@@ -1,0 +1,206 @@
+"""What people send: messages, the stop of a turn, and answers to questions."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Mapping
+from dataclasses import replace
+from time import monotonic
+from typing import Any
+from uuid import uuid4
+
+from hookline_hookspecs import Conversations, Host, Inbound
+from hookline_webkit import Identity, Problem
+
+from .files import MOST_FILES, Files
+from .live import Live
+from .owning import CHANNEL, Chat, chat_of, is_mine, is_uuid
+from .questions import Questions, of_session
+from .reading import Reader
+
+LONGEST = 400_000
+"""Characters of a message."""
+EACH_MINUTE = 60
+"""Messages that a person may send within a minute."""
+MODES = ("send", "queue", "steer")
+KNOWN = 4096
+"""New chats that are remembered until they are stored."""
+
+
+class Sender:
+    """Gives core what people send."""
+
+    def __init__(
+        self, host: Host, live: Live, reader: Reader, files: Files, questions: Questions
+    ) -> None:
+        self._host, self._live, self._reader = host, live, reader
+        self._files, self._questions = files, questions
+        self._new: OrderedDict[str, str] = OrderedDict()
+        """Whose chats have begun here, by session."""
+        self._sent: dict[str, deque[float]] = {}
+
+    async def message(
+        self, who: Identity, session_id: str, body: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Take a message, stored durably when this returns. Raises :class:`Problem`."""
+        message_id, text, mode = (
+            body.get("message_id"),
+            body.get("text", ""),
+            body.get("mode", "send"),
+        )
+        ids = body.get("files") or []
+        if not is_uuid(message_id):
+            raise _bad("message_id is missing, or is no UUID in lower case.")
+        if not isinstance(text, str) or not isinstance(ids, list) or mode not in MODES:
+            raise _bad("text is a string, files a list of ids, and mode send, queue or steer.")
+        if len(text) > LONGEST or len(ids) > MOST_FILES:
+            told = f"A message has at most {LONGEST:,} characters and {MOST_FILES} files."
+            raise Problem(413, "too_large", told, "Send it as a file, or in parts.")
+        if not text.strip() and not ids:
+            raise _bad("The message is empty.")
+        self._limit(who)
+        chat = await self._chat(who, session_id)
+        attachments = await self._files.attached(who, [str(one) for one in ids])
+        is_command = text.lstrip().startswith("/") and not attachments
+        steers = mode == "steer" and self._live.turn(session_id) is not None and not attachments
+        said = f"/steer {text}" if steers and not is_command else text
+        inbound = self._inbound(who, chat, session_id, str(message_id), said)
+        known = not await self._host.receive(replace(inbound, attachments=attachments))
+        if not known:
+            names = [getattr(one, "name", "voice") for one in attachments]
+            self._told(inbound, text, names, is_command, steers and not is_command)
+        return {"known": known, "session": session_id}
+
+    def _told(
+        self, inbound: Inbound, text: str, files: list[str], command: bool, steer: bool
+    ) -> None:
+        session, chat = str(inbound.session_id), (inbound.channel, inbound.chat_id)
+        if command or steer:
+            fields: dict[str, Any] = {"message_id": inbound.message_id, "text": text, "files": []}
+            fields |= {"seq": None, "command": command, "steer": steer}
+            self._live.tell(session, chat, "user", fields=fields)
+            return
+        turn = self._live.turn(session)
+        if turn is not None and turn.message_id == inbound.message_id:
+            return  # it has begun already
+        item = {
+            "message_id": inbound.message_id,
+            "text": text,
+            "files": files,
+            "at": inbound.received,
+        }
+        self._live.queued(session, chat, item)
+
+    def _inbound(
+        self, who: Identity, chat: Chat, session_id: str, message_id: str, text: str, **more: Any
+    ) -> Inbound:
+        return Inbound(
+            chat[0],
+            chat[1],
+            who.name,
+            message_id,
+            text,
+            received=self._host.now(),
+            session_id=session_id,
+            private=True,
+            sender=who.name,
+            **more,
+        )
+
+    async def _chat(self, who: Identity, session_id: str) -> Chat:
+        """The chat that a message goes to: a stored one of theirs, or a new one."""
+        begun = self._new.get(session_id)
+        if begun is not None and begun != who.name:
+            raise Problem(404, "not_found", "There is no such chat.")
+        try:
+            row = await self._reader.row(who, session_id)
+        except Problem:
+            if who.channel != CHANNEL or not is_uuid(session_id) or await self._exists(session_id):
+                raise
+            self._new[session_id] = who.name
+            while len(self._new) > KNOWN:
+                self._new.popitem(last=False)
+            return chat_of(session_id, who.name)
+        chat = (row["channel"], row["chat_id"])
+        if not is_mine(who, chat) or row["kind"] != "chat":
+            told = "This session is not yours to write in."
+            raise Problem(409, "read_only", told, "Branch it, to continue in a chat of your own.")
+        if row["ended"] is not None:
+            fix = "Go on in the session that followed it, or begin a new chat."
+            raise Problem(409, "ended", "This session has ended.", fix)
+        return chat
+
+    async def _exists(self, session_id: str) -> bool:
+        return bool(await self._host.storage.fetch("title", id=session_id))
+
+    def _limit(self, who: Identity) -> None:
+        now, sent = monotonic(), self._sent.setdefault(who.person, deque())
+        while sent and sent[0] < now - 60:
+            sent.popleft()
+        if len(sent) >= EACH_MINUTE:
+            wait = {"Retry-After": str(int(61 - (now - sent[0])))}
+            told = f"That were {EACH_MINUTE} messages within a minute."
+            raise Problem(429, "too_many", told, "Wait a little, and send it again.", wait)
+        sent.append(now)
+
+    async def stop(self, who: Identity, session_id: str) -> bool:
+        """Stop the turn under way; return False if there is none. Raises :class:`Problem`."""
+        row = await self._reader.row(who, session_id)
+        chat = (row["channel"], row["chat_id"])
+        if not is_mine(who, chat) and not who.is_operator:
+            raise Problem(403, "forbidden", "Only whose chat it is may stop it.")
+        inbound = Inbound(*chat, who.name, uuid4().hex, "/stop", session_id=session_id)
+        conversations = self._host.services[Conversations]
+        if await conversations.stop(inbound):
+            return True
+        return await conversations.stop(Inbound(*chat, who.name, uuid4().hex, "/stop"))
+
+    async def answer(self, who: Identity, session_id: str, body: Mapping[str, Any]) -> None:
+        """Take the answer to a question. Raises :class:`Problem` (404, 403, 400, 409)."""
+        id_, choice = body.get("question"), body.get("choice")
+        if not isinstance(id_, str) or not isinstance(choice, str):
+            raise _bad("Send the question's id, and the choice.")
+        row = await self._reader.row(who, session_id)
+        made = self._questions.find(id_)
+        if made is not None and made.session != session_id:
+            raise Problem(404, "not_found", "There is no such question in this chat.")
+        if made is None:
+            await self._answer_stored(who, row, id_, choice)
+            return
+        self._limit(who)
+        waits = made.answer is not None
+        label = self._questions.answer(who, made, choice)
+        if not waits:
+            await self._press(who, made.chat, session_id, id_, label)
+
+    async def _answer_stored(
+        self, who: Identity, row: Mapping[str, Any], id_: str, choice: str
+    ) -> None:
+        """Answer a question from before this process began."""
+        turn = id_.removesuffix("-reply")
+        stored = of_session(row, turn, who) if row["question"] and turn != id_ else None
+        found = await self._host.storage.fetch("turn", id=turn) if stored else []
+        if stored is None or not found or found[0]["session_id"] != row["id"]:
+            raise self._questions.is_over(who, id_)
+        if not stored["may_answer"]:
+            raise Problem(403, "not_asked", "Only the person who was asked may answer.")
+        labels = {
+            key: one["label"] for one in stored["choices"] for key in (one["label"], one["id"])
+        }
+        if choice not in labels:
+            raise Problem(400, "no_choice", f"{choice!r} is none of the choices.")
+        chat = (row["channel"], row["chat_id"])
+        await self._press(who, chat, row["id"], id_, labels[choice])
+
+    async def _press(
+        self, who: Identity, chat: Chat, session_id: str, id_: str, label: str
+    ) -> None:
+        """A press of a button; a second one of the same question is the same message."""
+        more: dict[str, Any] = {"kind": "press", "target": id_, "reply_to": id_}
+        inbound = self._inbound(who, chat, session_id, f"press-{id_}", label, **more)
+        if not await self._host.receive(inbound):
+            raise Problem(409, "answered", "The question has been answered.")
+
+
+def _bad(message: str) -> Problem:
+    return Problem(400, "bad_request", message)

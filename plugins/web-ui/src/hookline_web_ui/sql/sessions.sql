@@ -1,0 +1,93 @@
+-- What core keeps of sessions, read from its tables.
+
+-- name: session
+SELECT s.id, s.channel, s.chat_id, s.kind, s.title, s.model, s.created, s.updated, s.turns, s.ended,
+       s.successor, s.parent_id, s.question,
+       (SELECT m.text FROM messages m WHERE m.session_id = s.id AND m.role = 'user' AND m.text <> ''
+        ORDER BY m.seq LIMIT 1) AS first_words
+FROM sessions s WHERE s.id = :id;
+
+-- Those of one person, or all; mine is the end of a chat's id, after its UUID.
+-- name: sessions
+SELECT s.id, s.channel, s.chat_id, s.kind, s.title, s.model, s.created, s.updated, s.turns, s.ended,
+       s.successor, s.parent_id, s.question,
+       (SELECT m.text FROM messages m WHERE m.session_id = s.id AND m.role = 'user' AND m.text <> ''
+        ORDER BY m.seq LIMIT 1) AS first_words
+FROM sessions s
+WHERE (:mine IS NULL OR (s.channel = 'web' AND substr(s.chat_id, 37) = :mine))
+  AND (:channel IS NULL OR s.channel = :channel) AND (:kind IS NULL OR s.kind = :kind)
+  AND (:before IS NULL OR s.updated < :before)
+ORDER BY s.updated DESC, s.created DESC LIMIT :limit;
+
+-- The pattern is one of LIKE, masked with a backslash.
+-- name: found
+SELECT s.id, s.channel, s.chat_id, s.kind, s.title, s.model, s.created, s.updated, s.turns, s.ended,
+       s.successor, s.parent_id, s.question,
+       (SELECT m.text FROM messages m WHERE m.session_id = s.id AND m.role = 'user' AND m.text <> ''
+        ORDER BY m.seq LIMIT 1) AS first_words,
+       (SELECT m.text FROM messages m WHERE m.session_id = s.id AND m.text LIKE :pattern ESCAPE '\'
+        ORDER BY m.seq DESC LIMIT 1) AS found
+FROM sessions s
+WHERE (:mine IS NULL OR (s.channel = 'web' AND substr(s.chat_id, 37) = :mine))
+  AND (:channel IS NULL OR s.channel = :channel) AND (:kind IS NULL OR s.kind = :kind)
+  AND (:before IS NULL OR s.updated < :before)
+  AND (s.title LIKE :pattern ESCAPE '\'
+       OR EXISTS (SELECT 1 FROM messages m
+                  WHERE m.session_id = s.id AND m.text LIKE :pattern ESCAPE '\'))
+ORDER BY s.updated DESC, s.created DESC LIMIT :limit;
+
+-- name: active
+SELECT id FROM sessions
+WHERE channel = :channel AND chat_id = :chat_id AND kind = 'chat' AND ended IS NULL
+ORDER BY updated DESC LIMIT 1;
+
+-- name: title
+SELECT title FROM sessions WHERE id = :id;
+
+-- The newest messages without their bodies, to choose where a page begins.
+-- name: outline
+SELECT seq, turn_id, role FROM messages
+WHERE session_id = :id AND (:before IS NULL OR seq < :before) ORDER BY seq DESC LIMIT :limit;
+
+-- name: messages
+SELECT seq, turn_id, role, body, created FROM messages
+WHERE session_id = :id AND seq >= :first AND (:before IS NULL OR seq < :before) ORDER BY seq;
+
+-- name: turn_messages
+SELECT seq, turn_id, role, body, created FROM messages
+WHERE session_id = :id AND turn_id = :turn ORDER BY seq;
+
+-- name: said
+SELECT seq, turn_id AS turn, role, body, created FROM messages WHERE session_id = :id ORDER BY seq;
+
+-- name: steps
+SELECT s.turn_id, s.call_id, s.state, s.ok, s.seconds FROM steps s JOIN turns t ON t.id = s.turn_id
+WHERE t.session_id = :id AND t.number >= :number;
+
+-- name: turns
+SELECT t.id, t.number, t.stop, t.started, t.ended, i.message_id
+FROM turns t LEFT JOIN inbox i ON i.id = t.inbox_id
+WHERE t.session_id = :id AND t.number >= :number;
+
+-- name: turn
+SELECT id, session_id, number, state FROM turns WHERE id = :id;
+
+-- Messages of a chat that no turn has begun with.
+-- name: waiting
+SELECT message_id, session_id, chat_id, channel, body, received FROM inbox
+WHERE state <> 'done' AND state <> 'taken' AND channel = 'web'
+  AND (:chat_id IS NULL OR chat_id = :chat_id)
+ORDER BY received, id;
+
+-- name: waiting_for
+SELECT channel, chat_id FROM inbox
+WHERE state <> 'done' AND state <> 'taken' AND channel = 'web' AND session_id = :id LIMIT 1;
+
+-- Commands and what they were answered.
+-- name: asides
+SELECT o.id, o.body, o.created, o.turn_id, o.state FROM outbox o
+WHERE o.channel = 'web' AND o.chat_id = :chat_id AND o.turn_id IS NULL AND o.created >= :since
+ORDER BY o.created, o.id LIMIT 200;
+
+-- name: inbound
+SELECT body FROM inbox WHERE channel = 'web' AND message_id = :message_id;
