@@ -19,6 +19,7 @@ from hookline_hookspecs import (
     Plugin,
     Refused,
     Reviewer,
+    Route,
     Section,
     Session,
     ToolCall,
@@ -169,6 +170,13 @@ class Skills(Plugin[SkillsConfig]):
         from .commands import register_all
 
         register_all(self.parts, register)
+
+    @hookimpl
+    def register_routes(self, register: Callable[[Route], None]) -> None:
+        """Register the pages of the skills."""
+        from .pages import SkillPages
+
+        SkillPages(self.parts).register(register)
 
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:

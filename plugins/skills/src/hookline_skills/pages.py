@@ -1,0 +1,283 @@
+"""``/skills``: every skill, its text, versions and what each changed, and ways back.
+
+Imported when a web server asks for routes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from hookline_hookspecs import HooklineError, Page, Route
+from hookline_webkit import (
+    Action,
+    Actions,
+    Badge,
+    Diff,
+    Field,
+    Form,
+    Group,
+    Link,
+    Markdown,
+    Paging,
+    Part,
+    Problem,
+    Redirect,
+    Row,
+    SiteRoute,
+    Stat,
+    Stats,
+    Table,
+    Text,
+    View,
+    When,
+    address,
+    form,
+    part,
+    query,
+)
+from hookline_webkit.requests import RequestLike
+from hookline_webkit.views import Cell, Tone
+
+from .frontmatter import BadFrontMatter, split
+from .history import Version
+from .keeping import put_away, restore
+from .overview import details, overview
+from .parts import Parts
+from .upkeep import NotThere, archived
+from .validation import validate
+
+AT_ONCE = 50
+CRUMBS = (Link("Skills", "/skills"),)
+TONES: Mapping[str, Tone] = {"agent": "good", "installed": "neutral", "hand-written": "neutral"}
+
+
+class SkillPages:
+    """The pages of the skills, for the operator."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    def register(self, register: Callable[[Route], None]) -> None:
+        """Register the pages, and what their forms are sent to."""
+        register(SiteRoute("GET", "/skills", self.list, page=Page("Skills", order=60)))
+        register(SiteRoute("GET", "/skills/{name}", self.show))
+        for name, handler in (
+            ("pin", self.pin),
+            ("unpin", self.unpin),
+            ("archive", self.archive),
+            ("restore", self.restore),
+        ):
+            register(SiteRoute("POST", f"/skills/{{name}}/{name}", handler))
+        register(Route("POST", "/install", self.install))
+
+    async def list(self, request: RequestLike) -> View:
+        """``GET /skills[?q=WORDS]``"""
+        return await self._list(request)
+
+    async def _list(self, request: RequestLike, source: Field | None = None) -> View:
+        words = " ".join(query(request).get("q", "").split())
+        every = await overview(self._parts)
+        rows = [row for row in every if _holds(row, words)]
+        paging = Paging.of(request, "/skills", AT_ONCE)
+        nothing = (
+            "No skill yet: the agent writes one when a task was worth it, or install one below."
+        )
+        parts: list[Part] = [
+            Form("/skills", [Field("q", "Words", value=words)], "Search", get=True),
+            Table(
+                ["Skill", "What it does", "By", "State", "Used", "Last used"],
+                [_row(row) for row in paging.cut(rows)],
+                empty=f"No skill holds all of “{words}”." if words else nothing,
+                more=paging.link(len(rows) - paging.offset, "More"),
+            ),
+        ]
+        if left_out := self._parts.library.left_out():
+            unusable = [Row([name, reason]) for name, reason in left_out.items()]
+            parts.append(Table(["Folder", "Why it is left out"], unusable, "Cannot be used"))
+        help_ = "A folder, an archive, or an https address; of git, a branch or tag follows #."
+        field = source or Field("source", "From", help=help_, required=True)
+        replacing = Field("replace", "Replace a skill of this name", "switch")
+        install = Form("/skills/install", [field, replacing], "Install")
+        parts.append(Group("Install a skill", [install], open=source is not None))
+        told = "Procedures that worked before. Those that fit a message go along with it."
+        return View("Skills", parts, told, status=422 if source else 200)
+
+    async def show(self, request: RequestLike) -> View:
+        """``GET /skills/NAME[?version=N]``"""
+        name, given = part(request, "name"), query(request).get("version", "")
+        number = int(given) if given.isdecimal() and len(given) < 9 else None
+        try:
+            found = await details(self._parts, name, number)
+        except (NotThere, KeyError) as error:
+            if number is None and name in archived(self._parts.root):
+                return await self._archived(name)
+            fix = "Look for it in Skills."
+            raise Problem(404, "not_found", _sentence(error), fix) from None
+        versions = await self._parts.history.versions(name)
+        parts: list[Part] = [
+            Stats(
+                [
+                    Stat("By", found["origin"], found["source"]),
+                    Stat("Used", f"{found['uses']:,}×"),
+                    Stat("Versions", f"{len(versions):,}"),
+                ]
+            )
+        ]
+        if number is None:
+            parts += [Actions(_actions(found)), *await self._verdict(name, found)]
+        else:
+            fields = {"version": str(number)}
+            sure = f"Bring version {number} of {name} back? What is there now becomes a version."
+            label, path = f"Restore version {number}", _path(name, "restore")
+            back = Action(label, path, fields, sure, "primary")
+            now = Action("What is there now", address("skills", name), get=True)
+            parts += [Actions([back, now]), *await self._changes(versions, number)]
+        parts += _text(found)
+        parts.append(_versions(name, versions))
+        title = name if number is None else f"{name}, version {number}"
+        return View(title, parts, found["description"], CRUMBS)
+
+    async def _archived(self, name: str) -> View:
+        """The page of a skill that was put away."""
+        back = Action("Restore", _path(name, "restore"), style="primary")
+        versions = await self._parts.history.versions(name.partition("@")[0])
+        told = "It is archived: kept, but neither listed nor used."
+        return View(name, [Text(told), Actions([back]), _versions(name, versions)], "", CRUMBS)
+
+    async def _verdict(self, name: str, found: Mapping[str, Any]) -> Sequence[Part]:
+        verdict = await asyncio.to_thread(validate, self._parts.root / name)
+        told: list[Part] = [Text(error, "bad") for error in verdict.errors]
+        told += [Text(one, "warning") for one in (*verdict.warnings, *found["problems"])]
+        told += [Text(f"Since it was installed, {one}.", "warning") for one in found["changes"]]
+        return told or [Text("Valid by the rules of agentskills.io.", "good")]
+
+    async def _changes(self, versions: Sequence[Version], number: int) -> Sequence[Part]:
+        """What a version changed, file by file."""
+        place = next(n for n, one in enumerate(versions) if one.number == number)
+        after = await self._parts.history.files(versions[place])
+        before = await self._parts.history.files(versions[place - 1]) if place else {}
+        changed = [path for path in {**before, **after} if before.get(path) != after.get(path)]
+        diffs = [Diff(_decoded(before, path), _decoded(after, path), path) for path in changed]
+        return diffs or [Text("This version changed no file.")]
+
+    async def pin(self, request: RequestLike) -> Redirect:
+        """``POST /skills/NAME/pin``"""
+        skill = self._parts.library.find(part(request, "name"))
+        if skill is None:
+            raise Problem(404, "not_found", "There is no such skill.")
+        await self._parts.records.pin(skill.name)
+        return Redirect(address("skills", skill.name), f"{skill.name} stays as it is.")
+
+    async def unpin(self, request: RequestLike) -> Redirect:
+        """``POST /skills/NAME/unpin``"""
+        name = part(request, "name")
+        await self._parts.records.unpin(name)
+        return Redirect(address("skills", name), f"{name} may be changed and archived again.")
+
+    async def archive(self, request: RequestLike) -> Redirect:
+        """``POST /skills/NAME/archive``"""
+        name = part(request, "name")
+        try:
+            await put_away(self._parts, name)
+        except (NotThere, OSError) as error:
+            return Redirect("/skills", _sentence(error), "bad")
+        return Redirect("/skills", f"{name} is archived; Restore brings it back.")
+
+    async def restore(self, request: RequestLike) -> Redirect:
+        """``POST /skills/NAME/restore``: ``version``, if one is wanted"""
+        name, given = part(request, "name"), (await form(request)).get("version", "")
+        if given and not (given.isdecimal() and len(given) < 9):
+            raise Problem(400, "bad_version", "A version is a number.")
+        try:
+            told = await restore(self._parts, name, int(given) if given else None)
+        except (NotThere, KeyError, OSError) as error:
+            return Redirect("/skills", _sentence(error), "bad")
+        return Redirect(address("skills", name.partition("@")[0]), told)
+
+    async def install(self, request: RequestLike) -> Redirect | View:
+        """``POST /skills/install``: ``source replace``"""
+        from .installing import Installer, Wish
+
+        given, parts = await form(request), self._parts
+        source, replacing = given.get("source", "").strip(), given.get("replace") == "true"
+        try:
+            if not source:
+                raise HooklineError("write where the skill is")
+            await asyncio.to_thread(parts.library.root.mkdir, 0o700, True, True)
+            installer = Installer(parts.host, parts.library, parts.history, parts.editor)
+            names = await installer.install(Wish(source, (), replacing, False))
+        except (HooklineError, LookupError, OSError) as error:
+            field = Field("source", "From", value=source, required=True, error=_sentence(error))
+            return await self._list(request, field)
+        return Redirect("/skills", f"Installed: {', '.join(names)}.")
+
+
+def _row(row: Mapping[str, Any]) -> Row:
+    name = row["name"]
+    states = [one for one in ("pinned", "archived") if row[one]]
+    states += ["changed"] if row["changes"] else []
+    states += ["see inside"] if row["problems"] else []
+    state = (
+        Badge(", ".join(states), "warning" if row["problems"] else "neutral") if states else None
+    )
+    last = When(row["last_used"]) if row["last_used"] else None
+    by = Badge(row["origin"], TONES.get(row["origin"], "neutral")) if row["origin"] else None
+    cells: list[Cell] = [Link(name, address("skills", name)), row["description"], by, state]
+    return Row([*cells, row["uses"], last], _actions(row))
+
+
+def _actions(row: Mapping[str, Any]) -> list[Action]:
+    name = row["name"]
+    if row["archived"]:
+        return [Action("Restore", _path(name, "restore"))]
+    pinned = "unpin" if row["pinned"] else "pin"
+    sure = f"Archive {name}? It is kept, and Restore brings it back."
+    return [
+        Action(pinned.capitalize(), _path(name, pinned)),
+        Action("Archive", _path(name, "archive"), confirm=sure),
+    ]
+
+
+def _path(name: str, what: str) -> str:
+    return address("skills", name, what)
+
+
+def _holds(row: Mapping[str, Any], words: str) -> bool:
+    text = f"{row['name']} {row['description']}".casefold()
+    return all(word in text for word in words.casefold().split())
+
+
+def _text(found: Mapping[str, Any]) -> Sequence[Part]:
+    """The skill's text as it reads, its fields folded, and the names of its files."""
+    try:
+        front, body = split(found["text"])
+    except BadFrontMatter:
+        front, body = "", found["text"]
+    parts: list[Part] = [Group("Text", [Markdown(body)])]
+    if front:
+        parts.append(Group("Fields", [Markdown(f"````\n{front}\n````")], open=False))
+    if found["files"]:
+        parts.append(Table(["File"], [Row([path]) for path in found["files"]], "Files"))
+    return parts
+
+
+def _versions(name: str, versions: Sequence[Version]) -> Table:
+    rows = []
+    for one in reversed(versions):
+        link = Link(str(one.number), address("skills", name, version=str(one.number)))
+        session = Link("session", address("sessions", one.session_id)) if one.session_id else None
+        rows.append(Row([link, When(one.at), one.action, one.author, session, len(one.files)]))
+    columns = ["Version", "When", "What", "By", "From", "Files"]
+    empty = "No version is kept: nobody has changed it through Hookline."
+    return Table(columns, rows, "Versions", empty)
+
+
+def _decoded(files: Mapping[str, bytes], path: str) -> str:
+    return files.get(path, b"").decode("utf-8", "replace")
+
+
+def _sentence(error: Exception) -> str:
+    text = str(error.args[0] if isinstance(error, KeyError) and error.args else error)
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?")) else ".")
