@@ -647,7 +647,7 @@ def _opened(block: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]
 class _Tcp(socketserver.ThreadingTCPServer):
     daemon_threads = False
     allow_reuse_address = True
-    request_queue_size = 64
+    request_queue_size = 512
     owner: AnthropicServer
 
     def __init__(self, *args: Any) -> None:

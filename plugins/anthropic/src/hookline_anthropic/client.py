@@ -17,6 +17,7 @@ from hookline_providerkit import (
     Failures,
     Pools,
     Retries,
+    read_events,
 )
 
 from .answer import StreamReader
@@ -34,8 +35,8 @@ KEY_ENV = "ANTHROPIC_API_KEY"
 class Client:
     """Sends bodies to ``/v1/messages`` and gives back messages as plain data.
 
-    The SDK parses every event into typed objects unless it is asked for ``object``; plain data
-    costs a fraction of that and cannot fail on an event that is newer than the SDK.
+    The SDK sends a request, and its answer is read here: plain data costs a fraction of the SDK's
+    typed objects and cannot fail on an event that is newer than the SDK.
     """
 
     def __init__(self, settings: ProviderSettings, options: Options) -> None:
@@ -75,8 +76,7 @@ class Client:
                 # Some servers pay no heed to ``stream`` and answer with the whole message.
                 text = (await stream.response.aread()).decode("utf-8", "replace")
                 return self._checked(_parsed(text), text, model)
-            async for event in stream:
-                reader.feed(event)
+            await read_events(stream.response, reader.feed)
         if not reader.begun:
             raise self._failures.failure(Cause.BROKEN, model=model)
         return reader.message()

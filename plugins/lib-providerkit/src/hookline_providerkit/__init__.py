@@ -11,6 +11,7 @@ sent.
 from .boundary import IDENTITY, Boundary
 from .causes import Cause, is_too_long
 from .content import CleanSink, clean, count
+from .events import read_events
 from .failures import Failures, ServerSaid
 from .lazy import lazily
 from .limits import IDLE, TOTAL, Exceeded, Limits
@@ -39,6 +40,7 @@ __all__ = [
     "count",
     "is_too_long",
     "lazily",
+    "read_events",
     "retry_after",
     "words",
 ]

@@ -87,7 +87,7 @@ class CleanSink:
         if delta.kind == "text":
             self._said.append(text)
         if text:
-            self._show(replace(delta, text=text))
+            self._show(delta if text == delta.text else replace(delta, text=text))
 
     def _show(self, delta: Delta) -> None:
         if self._sink is None:

@@ -7,15 +7,17 @@ reads from the client.
 from __future__ import annotations
 
 import asyncio
+import types
 import zlib
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .limits import Exceeded, Limits, Stalled
 
 if TYPE_CHECKING:
     import httpx2
 
+T = TypeVar("T")
 _PIECE = 65_536
 """Bytes that are unpacked at a time."""
 _PACKED = {"gzip": 16 + zlib.MAX_WBITS, "x-gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}
@@ -43,9 +45,16 @@ def response_hook(limits: Limits) -> Callable[[httpx2.Response], Coroutine[Any, 
                     return
 
         async def _next(self, chunks: AsyncIterator[bytes]) -> bytes | None:
+            # Most chunks are there already: the time is limited only where one is waited for.
+            step = anext(chunks, None).__await__()
+            try:
+                waiting_for = next(step)
+            except StopIteration as stop:
+                chunk: bytes | None = stop.value
+                return chunk
             try:
                 async with asyncio.timeout_at(self._pieces.last + limits.idle):
-                    return await anext(chunks, None)
+                    return await _finished(step, waiting_for)
             except TimeoutError:
                 raise Stalled(f"nothing came for {limits.idle:g} s") from None
 
@@ -59,6 +68,22 @@ def response_hook(limits: Limits) -> Callable[[httpx2.Response], Coroutine[Any, 
         response.stream = Bounded(response.stream, pieces)
 
     return hook
+
+
+@types.coroutine
+def _finished(step: Generator[Any, Any, T], waiting_for: Any) -> Generator[Any, Any, T]:
+    """What ``step`` returns, which waits for ``waiting_for`` now."""
+    while True:
+        resume: Callable[[Any], Any] = step.send
+        try:
+            given = yield waiting_for
+        except BaseException as error:
+            resume, given = step.throw, error
+        try:
+            waiting_for = resume(given)
+        except StopIteration as stop:
+            found: T = stop.value
+            return found
 
 
 class _Pieces:
@@ -85,24 +110,20 @@ class _Pieces:
         elif packing != "identity":
             raise Exceeded(f"its answer is packed as {packing[:40]!r}, which was not asked for")
 
-    def take(self, chunk: bytes) -> Iterator[bytes]:
+    def take(self, chunk: bytes) -> Iterable[bytes]:
         """The pieces of a chunk, unpacked. Raises ``Exceeded``."""
-        for piece in self._unpacked(chunk):
-            self._count(piece)
-            yield piece
-            if self.full:
-                return
-        if not self._streamed:
-            self.last = asyncio.get_running_loop().time()
+        if self._unpack is not None:
+            return self._unpacked(chunk)
+        self._count(chunk)
+        return (chunk,)
 
     def _unpacked(self, chunk: bytes) -> Iterator[bytes]:
-        if self._unpack is None:
-            yield chunk
-            return
         try:
-            while chunk:
-                yield self._unpack.decompress(chunk, _PIECE)
+            while chunk and not self.full:
+                piece = self._unpack.decompress(chunk, _PIECE)
                 chunk = self._unpack.unconsumed_tail
+                self._count(piece)
+                yield piece
         except zlib.error as error:
             raise Exceeded(f"its answer cannot be unpacked ({error})") from None
 
@@ -114,11 +135,13 @@ class _Pieces:
             self.full = True
         if self._streamed:
             self._measure(piece)
+        else:
+            self.last = asyncio.get_running_loop().time()
 
     def _measure(self, piece: bytes) -> None:
         """Hold the event that has not ended yet to its limit."""
         joined = self._tail + piece
-        end = max(joined.rfind(mark) + len(mark) if mark in joined else 0 for mark in _ENDS)
+        end = max([at + len(mark) for mark in _ENDS if (at := joined.rfind(mark)) >= 0], default=0)
         if end:
             self.last = asyncio.get_running_loop().time()
             self._open = len(joined) - end

@@ -1,7 +1,7 @@
 """The official SDK's client: imported and made when the first request is sent.
 
-Bodies go through its low-level ``post``, which sends the bytes as they are and streams like the
-typed methods, without transforming the history each time. What the server refuses by name is left
+Bodies go through its low-level ``post``, which sends the bytes as they are, without transforming
+the history each time; what comes is read as plain data. What the server refuses by name is left
 out and remembered (:mod:`.servers`); ``Retries`` waits and tells.
 """
 
@@ -23,6 +23,7 @@ from hookline_providerkit import (
     Pools,
     Retries,
     ServerSaid,
+    read_events,
 )
 
 from .dialects import Answer, Dialect
@@ -135,7 +136,6 @@ class Client:
 async def _stream(sdk: AsyncOpenAI, path: str, body: bytes, options: Any) -> AsyncStream[Any]:
     from openai import AsyncStream
 
-    # Typed as object, the SDK hands out plain dicts and builds no model for each chunk.
     return await sdk.post(
         path,
         content=body,
@@ -162,8 +162,7 @@ async def _fed(response: AsyncStream[Any] | httpx2.Response, answer: Answer) -> 
         kind = stream.response.headers.get("content-type", "")
         if "json" in kind or "html" in kind:
             return _read(await stream.response.aread(), answer)
-        async for chunk in stream:
-            answer.add(chunk)
+        await read_events(stream.response, answer.add)
     return None
 
 
