@@ -20,8 +20,8 @@ from .shared import USAGE, err, own_process, quiet_logging, unshown_config_error
 if TYPE_CHECKING:
     from hookline.config import Loaded
 
-MENDING = {"config": "configure", "doctor": "inspect", "init": "terminal", "plugins": "configure inspect installer"}
-"""Commands that help with a wrong config, which cannot take away the plugins they come from."""
+ALWAYS = {"config", "doctor", "init", "plugins", "web"}
+"""Commands that are there whatever the config says: they help with a wrong one, or say what is off."""
 
 app = typer.Typer(
     help="A self-hosted agent runtime; alone, it opens a chat. Every command takes --home DIR (default ~/.hookline).",
@@ -104,7 +104,7 @@ def _with_plugins(words: Sequence[str]) -> tuple[Any, Explain]:
         if owner not in ({"configure"}, {"terminal"}):  # these report the error themselves, or correct it
             unshown_config_errors.append(error)
         loaded = load(Path(__file__).parent, {})  # the defaults: this folder has no config or .env
-    for name in MENDING.get(words[0] if words else "", "").split():
+    for name in sorted(owner) if ALWAYS.intersection(words[:1]) else ():
         loaded.plugins[name] = PluginEntry(name, standard=True)
     logging.getLogger("hookline").addHandler(logging.NullHandler())
     with suppress(OSError):  # a command that opens the home reports the error

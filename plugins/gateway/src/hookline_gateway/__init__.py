@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Context, Deny, Host, Inbound, Plugin, Reply, Turn, hookimpl
+from hookline_webkit import GatewayCommand
 from pydantic import BaseModel, Field
 
 from .authors import is_command, named
@@ -49,6 +50,7 @@ class Gateway(Plugin[GatewayConfig]):
     @hookimpl
     def setup(self, host: Host) -> None:
         """Hear what is shown to people, and which messages are done with."""
+        host.services.provide(GatewayCommand, self)
         host.signals.connect("reply_sent", self._reply_sent)
         host.signals.connect("settled", self._settled)
 

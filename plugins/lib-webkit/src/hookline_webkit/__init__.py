@@ -11,6 +11,7 @@ from .requests import Identity, Paging, Problem, SiteRoute, address, form, ident
 from .services import (
     Change,
     Device,
+    GatewayCommand,
     Keys,
     LoginLink,
     PageLink,
@@ -64,6 +65,7 @@ __all__ = [
     "Entry",
     "Field",
     "Form",
+    "GatewayCommand",
     "Group",
     "Identity",
     "Keys",

@@ -86,7 +86,7 @@ class Assets:
         return sorted(self._files)
 
     def __call__(self, request: RequestLike) -> Content:
-        """Answer a request with a file, or with 304 where the browser has it. Raises ``Problem``."""
+        """Answer a request with a file, or 304 where the browser has it. Raises ``Problem``."""
         asset = self._files.get(part(request, "name"))
         if asset is None:
             raise Problem(404, "not_found", "There is no such file.")

@@ -78,10 +78,13 @@ class WebServer(Protocol):
     def pages(self, who: Identity) -> Sequence[PageLink]:
         """Return the pages that this person may open."""
 
-    async def link(self, person: str, role: SiteRole, by: str = "terminal") -> LoginLink:
+    async def link(
+        self, person: str, role: SiteRole, by: str = "terminal", *, url: str | None = None
+    ) -> LoginLink:
         """Make a login link for ``web:NAME``, good once and for 10 minutes; whoever opens it is let
-        in. ``person`` is the NAME alone, ``by`` who invites them. Raises ``HooklineError`` if the
-        name is no person's, or they are blocked."""
+        in. ``person`` is the NAME alone, ``by`` who invites them, and ``url`` the server's if it
+        is another process's. Raises ``HooklineError`` if the name is no person's, or they are
+        blocked."""
 
     async def devices(self, person: str | None = None) -> Sequence[Device]:
         """Return the browsers that are logged in, of everybody or of one person."""
@@ -94,6 +97,13 @@ class WebServer(Protocol):
 
     async def changes(self, limit: int = 100) -> Sequence[Change]:
         """Return what operators changed and who came in, the newest first; kept for 90 days."""
+
+
+class GatewayCommand(Protocol):
+    """``hookline gateway``; offered by the plugin ``gateway``."""
+
+    async def gateway(self) -> None:
+        """Run every channel that is on until SIGTERM or SIGINT; ends with ``SystemExit``."""
 
 
 class Renderer(Protocol):

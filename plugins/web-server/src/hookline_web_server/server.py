@@ -22,6 +22,7 @@ from .login import LoginPages
 from .logins import Logins
 from .metrics import Metrics
 from .rules import Sender
+from .running import LISTENING
 from .site import SENDER, Site
 
 IDLE_SECONDS = 75.0
@@ -29,8 +30,6 @@ IDLE_SECONDS = 75.0
 MOST_CONNECTIONS = 2 * (MOST_STREAMS + MOST_OTHERS)
 LONGEST_HEAD = 32_768
 """Bytes of a request's headers."""
-LISTENING = "listening"
-"""The value in the plugin's storage that tells other processes where the server is."""
 
 
 class Server:
@@ -78,10 +77,21 @@ class Server:
             date_header=True,
             **self._tls(),
         )
-        address = await self._listener.start(self._config.address)
+        try:
+            address = await self._listener.start(self._config.address)
+        except OSError as error:
+            fix = f"listen: {self._config.address.host}:PORT"
+            raise HooklineError(
+                f"{error}; stop what listens there, or set plugins: {{web-server: {{{fix}}}}}"
+            ) from None
         self.port = address.port
         self._watching = self._host.spawn(self.site.under_way.watch(), "watch streams")
-        where = {"instance": self._instance, "url": self.url(), "port": self.port}
+        where = {
+            "instance": self._instance,
+            "url": self.url(),
+            "address": str(address),
+            "tls": self._config.tls is not None,
+        }
         await self._host.storage.kv.set(LISTENING, where)
         self._host.log.info("listening on %s", address)
 

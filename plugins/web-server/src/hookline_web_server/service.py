@@ -116,9 +116,11 @@ class SharedServer:
         ]
         return sorted(links, key=lambda one: (one.section, one.order, one.title))
 
-    async def link(self, person: str, role: SiteRole, by: str = "terminal") -> LoginLink:
+    async def link(
+        self, person: str, role: SiteRole, by: str = "terminal", *, url: str | None = None
+    ) -> LoginLink:
         """Make a login link for ``web:NAME``. Raises ``HooklineError``."""
-        return await self.logins.link(self.url(), person, role, by)
+        return await self.logins.link(url or self.url(), person, role, by)
 
     async def devices(self, person: str | None = None) -> Sequence[Device]:
         """Return the browsers that are logged in; ``person`` is ``web:NAME`` or NAME."""
