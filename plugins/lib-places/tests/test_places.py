@@ -1,12 +1,15 @@
 """The lists as data, and what of a changed file runs."""
 
 import json
+import re
+from itertools import product
 from pathlib import Path
 
 import hookline_places
 import pytest
 import yaml
 from hookline_places import caution, changed, credentials, later
+from hookline_places.spelling import globs, matches
 
 DATA = Path(hookline_places.__file__).parent / "data"
 TABLES = {
@@ -78,3 +81,14 @@ def test_other_files_run_whole():
     assert changed("Makefile", "a", "b") == (later("Makefile"), False)
     assert changed("src/app.py", "a", "b") == (None, False)
     assert changed("node_modules/x/package.json", "{}", "{}")[0].name == "node_modules"
+
+
+@pytest.mark.parametrize(
+    "glob", ["", "*", "a", "a*", "*a", "a*a", "a*b*", "?a", "*?", "a.*", "[a]"]
+)
+def test_a_glob_holds_what_its_regular_expression_holds(glob: str) -> None:
+    pattern = re.compile(globs([glob]))
+    for length in range(5):
+        for letters in product("ab.[]\n", repeat=length):
+            name = "".join(letters)
+            assert matches(glob, name) == bool(pattern.fullmatch(name)), name

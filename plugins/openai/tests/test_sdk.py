@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 
-
 SDK = """
 import sys
 from hookline_providerkit import lazily

@@ -156,7 +156,7 @@ def command_in(host: Host, text: str) -> Command | None:
 def rules() -> Mapping[str, str]:
     """The rule of each command that has one."""
     text = files(__package__).joinpath("commands.yaml").read_text("utf-8")
-    table = yaml.safe_load(text)
+    table = yaml.load(text, Loader=yaml.CSafeLoader)
     return {_name(name): rule for rule in RULES for name in table[rule]}
 
 

@@ -77,7 +77,7 @@ class Excluded:
 @functools.cache
 def _data() -> dict[str, Any]:
     text = Path(__file__).with_name("excluded.yaml").read_text(encoding="utf-8")
-    loaded: dict[str, Any] = yaml.safe_load(text)
+    loaded: dict[str, Any] = yaml.load(text, Loader=yaml.CSafeLoader)
     return loaded
 
 

@@ -61,6 +61,8 @@ class Jobs(Plugin[JobsConfig]):
     async def run_due(self) -> None:
         """Run every job that is due, concurrently. A failure does not affect the others."""
         jobs = self.host.registered(Job)
+        if not self._begun:
+            await self._read()
         await asyncio.gather(*[self._run_if_due(plugin, job) for plugin, job in jobs])
         following = [self._begun.get(f"{name}/{job.name}", 0.0) + job.every for name, job in jobs]
         self._quiet = (self.host.now(), min(following, default=0.0))
@@ -94,9 +96,17 @@ class Jobs(Plugin[JobsConfig]):
             if await self.host.storage.execute("claim", name=name, now=now, due=due):
                 self._begun[name] = now
                 return True
-            rows = await self.host.storage.fetch("runs")
         except HooklineError as error:
             self.log.warning("job %s is not run: %s", name, error)
             return False
-        self._begun = {row["name"]: row["begun"] for row in rows}
+        await self._read()  # another process has started it
         return False
+
+    async def _read(self) -> None:
+        """Read when each job was last started, by whatever process."""
+        try:
+            rows = await self.host.storage.fetch("runs")
+        except HooklineError as error:
+            self.log.warning("when jobs were last run cannot be read: %s", error)
+            return
+        self._begun = {row["name"]: row["begun"] for row in rows}

@@ -69,3 +69,19 @@ def globs(patterns: Sequence[str]) -> str:
     """One regular expression for globs whose ``*`` and ``?`` stay within a component."""
     bodies = (re.escape(p).replace(r"\*", "[^/]*").replace(r"\?", "[^/]") for p in patterns)
     return "(?:" + "|".join(bodies) + ")"
+
+
+def matches(glob: str, name: str) -> bool:
+    """Whether a glob holds a component. Only globs of several wildcards are compiled."""
+    before, star, after = glob.partition("*")
+    if "?" in glob or "*" in after:
+        return _compiled(glob).fullmatch(name) is not None
+    if not star:
+        return name == glob
+    fits = len(name) >= len(before) + len(after) and "/" not in name
+    return fits and name.startswith(before) and name.endswith(after)
+
+
+@functools.cache
+def _compiled(glob: str) -> re.Pattern[str]:
+    return re.compile(globs([glob]))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .spelling import components, forms, globs, short_name, without_copy_ending
+from .spelling import components, forms, globs, matches, short_name, without_copy_ending
 
 REMEMBERED = 16_384
 """Components whose analysis a table keeps."""
@@ -28,9 +28,9 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """The components that have to follow the first one, and what it is then."""
+    """Globs of the components that have to follow the first one, and what it is then."""
 
-    rest: tuple[re.Pattern[str], ...]
+    rest: tuple[str, ...]
     what: str
 
 
@@ -44,15 +44,13 @@ class Table:
         self._copies = copies
         self._exceptions = frozenset(data.get("exceptions", ()))
         self._literal: dict[str, list[_Run]] = {}
-        self._wild: list[tuple[re.Pattern[str], _Run]] = []
-        short: dict[str, str] = {}
+        self._wild: list[tuple[str, _Run]] = []
+        self._short: dict[str, str] = {}
         for group in data["groups"]:
             for path in group["paths"]:
                 self._add(path, group["what"])
                 if "/" not in path and (stem := short_name(path)):
-                    short.setdefault(stem, group["what"])
-        stems = globs(sorted(short, key=len, reverse=True))
-        self._short = (re.compile(f"({stems})" + r"~[0-9]+(?:\.[^.]{0,3})?"), short)
+                    self._short.setdefault(stem, group["what"])
         self._of = functools.lru_cache(REMEMBERED)(self._analyse)
 
     def find(self, path: str) -> Known | None:
@@ -70,9 +68,9 @@ class Table:
 
     def _add(self, path: str, what: str) -> None:
         first, *others = path.split("/")
-        run = _Run(tuple(re.compile(globs([name])) for name in others), what)
+        run = _Run(tuple(others), what)
         if "*" in first or "?" in first:
-            self._wild.append((re.compile(globs([first])), run))
+            self._wild.append((first, run))
         else:
             self._literal.setdefault(first, []).append(run)
 
@@ -81,13 +79,18 @@ class Table:
         if part in ("", ".", "..") or part in self._exceptions:
             return ()
         found: list[_Run] = []
-        pattern, short = self._short
         for form in self._forms(part):
             found += self._literal.get(form, ())
-            found += (run for wild, run in self._wild if wild.fullmatch(form))
-            if match := pattern.fullmatch(form):
-                found.append(_Run((), short[match[1]]))
+            found += (run for wild, run in self._wild if matches(wild, form))
+            if "~" in form and (match := self._short_form.fullmatch(form)):
+                found.append(_Run((), self._short[match[1]]))
         return tuple(sorted(set(found), key=lambda run: len(run.rest)))
+
+    @functools.cached_property
+    def _short_form(self) -> re.Pattern[str]:
+        """An 8.3 alias of one of the names; its first group is how the alias begins."""
+        stems = globs(sorted(self._short, key=len, reverse=True))
+        return re.compile(f"({stems})" + r"~[0-9]+(?:\.[^.]{0,3})?")
 
     def _forms(self, part: str) -> Iterable[str]:
         names = forms(part)
@@ -100,6 +103,6 @@ def _follows(run: _Run, parts: Sequence[str]) -> bool:
     if len(parts) < len(run.rest):
         return False
     return all(
-        any(pattern.fullmatch(form) for form in {*forms(part), without_copy_ending(part)})
-        for pattern, part in zip(run.rest, parts, strict=False)
+        any(matches(glob, form) for form in {*forms(part), without_copy_ending(part)})
+        for glob, part in zip(run.rest, parts, strict=False)
     )

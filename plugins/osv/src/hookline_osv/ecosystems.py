@@ -79,7 +79,7 @@ def find(text: str) -> Ecosystem:
 def _known() -> dict[str, Ecosystem]:
     """Every ecosystem by its name and its aliases, in lower case."""
     text = Path(__file__).with_name("ecosystems.yaml").read_text(encoding="utf-8")
-    data: Mapping[str, Mapping[str, Any]] = yaml.safe_load(text)
+    data: Mapping[str, Mapping[str, Any]] = yaml.load(text, Loader=yaml.CSafeLoader)
     found: dict[str, Ecosystem] = {}
     for key, row in data.items():
         one = Ecosystem(

@@ -52,7 +52,9 @@ def luhn(number: str) -> bool:
 @cache
 def _issuers() -> Sequence[tuple[str, str, frozenset[int]]]:
     """Rows of first prefix, last prefix and lengths."""
-    rows = yaml.safe_load((files(__package__) / "issuers.yaml").read_text("utf-8"))
+    rows = yaml.load(
+        (files(__package__) / "issuers.yaml").read_text("utf-8"), Loader=yaml.CSafeLoader
+    )
     return [
         (str(first), str(last), frozenset(row["lengths"]))
         for row in rows

@@ -144,5 +144,7 @@ def _curl(text: str) -> Iterator[Span]:
 
 @cache
 def _schemes() -> frozenset[str]:
-    data = yaml.safe_load((files(__package__) / "headers.yaml").read_text("utf-8"))
+    data = yaml.load(
+        (files(__package__) / "headers.yaml").read_text("utf-8"), Loader=yaml.CSafeLoader
+    )
     return frozenset(data["schemes"].split())

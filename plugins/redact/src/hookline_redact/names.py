@@ -55,7 +55,9 @@ class _Lists:
 
 @cache
 def _lists() -> _Lists:
-    data = yaml.safe_load((files(__package__) / "names.yaml").read_text("utf-8"))
+    data = yaml.load(
+        (files(__package__) / "names.yaml").read_text("utf-8"), Loader=yaml.CSafeLoader
+    )
     keys, tokens, secrets = (
         frozenset(data[f"public_{what}"].split()) for what in ("keys", "tokens", "secrets")
     )

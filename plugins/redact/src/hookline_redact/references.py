@@ -34,5 +34,7 @@ def is_reference(value: str) -> bool:
 
 @cache
 def _nothing() -> frozenset[str]:
-    data = yaml.safe_load((files(__package__) / "references.yaml").read_text("utf-8"))
+    data = yaml.load(
+        (files(__package__) / "references.yaml").read_text("utf-8"), Loader=yaml.CSafeLoader
+    )
     return frozenset(data["nothing"].split())

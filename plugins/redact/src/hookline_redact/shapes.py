@@ -100,7 +100,9 @@ def _joined(text: str, start: int, lead: str) -> bool:
 @cache
 def shapes() -> tuple[Shape, ...]:
     """The table."""
-    rows = yaml.safe_load((files(__package__) / "shapes.yaml").read_text("utf-8"))
+    rows = yaml.load(
+        (files(__package__) / "shapes.yaml").read_text("utf-8"), Loader=yaml.CSafeLoader
+    )
     return tuple(Shape.of(row) for row in rows)
 
 

@@ -47,7 +47,9 @@ class Words:
 
 @cache
 def _lists() -> dict[str, tuple[frozenset[str], tuple[str, ...]]]:
-    data = yaml.safe_load((files(__package__) / "words.yaml").read_text("utf-8"))
+    data = yaml.load(
+        (files(__package__) / "words.yaml").read_text("utf-8"), Loader=yaml.CSafeLoader
+    )
     return {
         name: (frozenset(" ".join(lines).split()), tuple(data[f"{name}_anywhere"]))
         for name, lines in data.items()

@@ -14,7 +14,7 @@ def default_patterns() -> list[str]:
     import yaml
 
     text = files(__package__).joinpath("judge", "data", "patterns.yaml").read_text("utf-8")
-    return list(yaml.safe_load(text))
+    return list(yaml.load(text, Loader=yaml.CSafeLoader))
 
 
 class LimitsConfig(BaseModel):

@@ -49,7 +49,9 @@ def _is_apology(reply: str) -> bool:
 @cache
 def _apologies() -> re.Pattern[str]:
     text = (Path(__file__).parent / "apologies.yaml").read_text("utf-8")
-    phrases = [phrase for line in yaml.safe_load(text).values() for phrase in line]
+    phrases = [
+        phrase for line in yaml.load(text, Loader=yaml.CSafeLoader).values() for phrase in line
+    ]
     dense = [re.escape(p) for p in phrases if not p.isascii() and not p[0].isascii()]
     spaced = [re.escape(p) for p in phrases]
     return re.compile(rf"(?<!\w)(?:{'|'.join(spaced)})(?!\w)|{'|'.join(dense)}")

@@ -17,7 +17,7 @@ LONGEST = 64
 @cache
 def _data() -> dict[str, Any]:
     text = (Path(__file__).parent / "names.yaml").read_text("utf-8")
-    found: dict[str, Any] = yaml.safe_load(text)
+    found: dict[str, Any] = yaml.load(text, Loader=yaml.CSafeLoader)
     return found
 
 

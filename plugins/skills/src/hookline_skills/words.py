@@ -37,7 +37,7 @@ def stop_words() -> frozenset[str]:
     """Words that say nothing about a task, of all languages together, as :func:`words` makes
     them; stop words of a dense script are pairs of characters."""
     text = (Path(__file__).parent / "stopwords.yaml").read_text("utf-8")
-    found: dict[str, str] = yaml.safe_load(text)
+    found: dict[str, str] = yaml.load(text, Loader=yaml.CSafeLoader)
     plain = {_plain(word) for line in found.values() for word in line.split()}
     return frozenset(plain)
 

@@ -85,7 +85,9 @@ def _put(db: Connection, plugin: str, key: str, value: str) -> None:
 
 def _record(db: Connection, plugin: str, objects: Mapping[str, str]) -> None:
     """Note what ``plugin`` has made, beside what it had made before."""
-    _put(db, TABLES, plugin, json.dumps(_get(db, TABLES, plugin, {}) | objects))
+    before = _get(db, TABLES, plugin, {})
+    if before | objects != before:
+        _put(db, TABLES, plugin, json.dumps(before | objects))
 
 
 class _KeyValue:

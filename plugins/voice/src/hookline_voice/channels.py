@@ -30,4 +30,7 @@ def native_form(channel: str, own: Mapping[str, NativeForm]) -> NativeForm:
 @cache
 def _table() -> dict[str, NativeForm]:
     text = (resources.files(__package__) / "channels.yaml").read_text(encoding="utf-8")
-    return {name: NativeForm.model_validate(form) for name, form in yaml.safe_load(text).items()}
+    return {
+        name: NativeForm.model_validate(form)
+        for name, form in yaml.load(text, Loader=yaml.CSafeLoader).items()
+    }

@@ -28,7 +28,7 @@ class Rules:
 def rules() -> Rules:
     """The rules."""
     text = Path(__file__).with_name("rules.yaml").read_text(encoding="utf-8")
-    data: dict[str, Any] = yaml.safe_load(text)
+    data: dict[str, Any] = yaml.load(text, Loader=yaml.CSafeLoader)
     return Rules(
         work=tuple(tuple(folder.split("/")) for folder in data["work"]),
         own=Table(data["own"], copies=True),
