@@ -11,6 +11,7 @@ from hookline_hookspecs import (
     Context,
     Host,
     Plugin,
+    Route,
     ToolError,
     ToolOutput,
     command,
@@ -49,6 +50,13 @@ class Insights(Plugin[InsightsConfig]):
         register("insights", Cli(self._reporter).insights, help=help_)
         help_ = "What models cost, and since when; update takes a new list."
         register("prices", PricesCli(self._prices, self.host).prices, help=help_)
+
+    @hookimpl
+    def register_routes(self, register: Callable[[Route], None]) -> None:
+        """Register the page of the usage."""
+        from .pages import InsightsPage
+
+        InsightsPage(self.host, self._prices, self._reporter).register(register)
 
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:

@@ -19,6 +19,7 @@ from .services import (
     Renderer,
     TurnViews,
     WebServer,
+    prepare,
 )
 from .views import (
     Action,
@@ -97,5 +98,6 @@ __all__ = [
     "identity",
     "part",
     "plain",
+    "prepare",
     "query",
 ]

@@ -5,13 +5,19 @@ Each is found with ``host.services.get(PROTOCOL)``, and is absent where its plug
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
+
+from hookline_hookspecs import HooklineError, Host
 
 from .requests import Identity, Problem, RequestLike
 from .views import View
 
+TABLES = "tables of the pages"
+"""The name of the work of :func:`prepare`."""
 SiteRole = Literal["operator", "person"]
 
 
@@ -143,3 +149,20 @@ class TurnViews(Protocol):
 
     async def turn_view(self, session_id: str, turn_id: str) -> View | None:
         """Return the hooks, prompt, tools, memory and cost of a stored turn as a view, or None."""
+
+
+def prepare(host: Host, query: str, **params: Any) -> None:
+    """Have the plugin's tables made in the background, so that a page that only looks never makes
+    them. Call it in ``register_routes``; it does nothing where no event loop runs.
+
+    Args:
+        query: the name of any query of the plugin, with its ``params``.
+    """
+
+    async def read() -> None:
+        with suppress(HooklineError):  # whoever opens the page is told
+            await host.storage.fetch(query, **params)
+
+    with suppress(RuntimeError):
+        asyncio.get_running_loop()
+        host.spawn(read(), TABLES)

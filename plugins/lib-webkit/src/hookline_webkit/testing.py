@@ -12,6 +12,7 @@ fields of a form. Nothing is rendered.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Awaitable, Iterator, Mapping
@@ -24,6 +25,7 @@ from uuid import NAMESPACE_URL, uuid4, uuid5
 from hookline_hookspecs import Inbound, Route
 
 from .requests import IDENTITY, Identity, Problem, SiteRoute
+from .services import TABLES
 from .views import View, plain
 
 OPERATOR = Identity("web", "owner", "operator", "device-1")
@@ -53,11 +55,21 @@ class Site:
 
     def __init__(self, harness: Any) -> None:
         self._harness = harness
+        self._routes: list[tuple[str, Route]] | None = None
 
     def routes(self) -> list[tuple[str, Route]]:
         """Return every route with its whole path."""
-        found = self._harness.runtime.bus.registered(Route)
-        return [(whole_path(plugin, route), route) for plugin, route in found]
+        found: list[tuple[str, Route]] = self._harness.run(self._registered())
+        return found
+
+    async def _registered(self) -> list[tuple[str, Route]]:
+        if self._routes is None:
+            runtime = await self._harness.aopen()
+            found = runtime.bus.registered(Route)
+            self._routes = [(whole_path(plugin, route), route) for plugin, route in found]
+            making = [one for one in asyncio.all_tasks() if TABLES in one.get_name()]
+            await asyncio.gather(*making)
+        return self._routes
 
     def get(self, address: str, who: Identity = OPERATOR) -> Any:
         """Return what a page returns: a view, or a download. Raises ``Problem``."""
@@ -91,6 +103,7 @@ class Site:
         return found
 
     async def _stored(self) -> Any:
+        await self._registered()
         store = (await self._harness.aopen()).engine.store
 
         def read(db: Any) -> dict[str, Any]:
@@ -105,10 +118,9 @@ class Site:
         return self._harness.run(self._answer(method, address, body, who))
 
     async def _answer(self, method: str, address: str, body: bytes, who: Identity) -> Any:
-        await self._harness.aopen()
         split = urlsplit(address)
         asked = unquote(split.path)
-        for path, route in self.routes():
+        for path, route in await self._registered():
             found = re.fullmatch(pattern(path), asked)
             if found is None or route.method != method:
                 continue

@@ -35,6 +35,7 @@ from hookline_webkit import (
     address,
     form,
     identity,
+    prepare,
     query,
 )
 from hookline_webkit.requests import RequestLike
@@ -80,6 +81,7 @@ class MemoryPages:
 
     def register(self, register: Callable[[Route], None]) -> None:
         """Register the pages, and what their forms are sent to."""
+        prepare(self._host, "entry", number=0)
         page = Page("Memory", order=50)
         register(SiteRoute("GET", "/memory", self.show, auth="person", page=page))
         register(SiteRoute("GET", "/memory/log", self.log, auth="person"))

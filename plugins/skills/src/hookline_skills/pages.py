@@ -35,6 +35,7 @@ from hookline_webkit import (
     address,
     form,
     part,
+    prepare,
     query,
 )
 from hookline_webkit.requests import RequestLike
@@ -61,6 +62,7 @@ class SkillPages:
 
     def register(self, register: Callable[[Route], None]) -> None:
         """Register the pages, and what their forms are sent to."""
+        prepare(self._parts.host, "pins")
         register(SiteRoute("GET", "/skills", self.list, page=Page("Skills", order=60)))
         register(SiteRoute("GET", "/skills/{name}", self.show))
         for name, handler in (

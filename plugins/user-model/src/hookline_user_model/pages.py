@@ -33,6 +33,7 @@ from hookline_webkit import (
     address,
     form,
     identity,
+    prepare,
     query,
 )
 from hookline_webkit.requests import RequestLike
@@ -71,6 +72,7 @@ class PortraitPages:
 
     def register(self, register: Callable[[Route], None]) -> None:
         """Register the page, and what its forms are sent to."""
+        prepare(self._host, "version_by_id", id=0)
         register(SiteRoute("GET", PATH, self.show, auth="person"))
         for name, handler in (
             ("pin", self.pin),

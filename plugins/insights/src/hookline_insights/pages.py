@@ -1,0 +1,175 @@
+"""``/insights``: what was used over the last days, as figures and charts.
+
+Imported when a web server asks for routes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime
+from typing import Any
+
+from hookline_hookspecs import Host, Page, Route, Usage
+from hookline_prices import FREE, Prices
+from hookline_webkit import (
+    Action,
+    Actions,
+    Chart,
+    Part,
+    Problem,
+    Row,
+    SiteRoute,
+    Stat,
+    Stats,
+    Table,
+    Text,
+    View,
+    address,
+    prepare,
+    query,
+)
+from hookline_webkit.requests import RequestLike
+
+from .report import QUARTER, TOKENS, BadDays, Report, read_days
+from .reporter import Reporter
+
+WINDOWS = {1: "Today", 7: "7 days", 30: "30 days"}
+MODEL = ("model", "requests", "fresh", "cache_read", "cache_write", "output")
+MOST = 100
+"""Rows of a table."""
+
+
+class InsightsPage:
+    """The page of the usage, for the operator."""
+
+    def __init__(self, host: Host, prices: Prices, reporter: Reporter) -> None:
+        self._host = host
+        self._prices = prices
+        self._reporter = reporter
+
+    def register(self, register: Callable[[Route], None]) -> None:
+        """Register the page."""
+        prepare(self._host, "kinds", since=0.0)
+        register(SiteRoute("GET", "/insights", self.show, page=Page("Insights", order=40)))
+
+    async def show(self, request: RequestLike) -> View:
+        """``GET /insights[?days=N]``"""
+        try:
+            days = read_days(query(request).get("days", ""))
+        except BadDays as error:
+            raise Problem(400, "bad_days", f"{error}.") from None
+        found = await self._reporter.report(days, None)
+        choices = [
+            Action(
+                label,
+                address("insights", days=str(number)),
+                style="primary" if number == days else "default",
+                get=True,
+            )
+            for number, label in WINDOWS.items()
+        ]
+        parts: list[Part] = [Actions(choices)]
+        if not found.totals["requests"] and not found.turns:
+            told = "Nothing was asked of a model in this time. Write something in Chat."
+            parts.append(Text(told))
+        else:
+            parts += [self._figures(found), *await self._charts(found), *self._tables(found)]
+        since = datetime.fromtimestamp(found.since)
+        return View("Insights", parts, f"All chats, since {since:%Y-%m-%d}.")
+
+    def _figures(self, found: Report) -> Part:
+        sums, money = found.totals, self._prices.formatted
+        saved = sums["saved"] or 0.0
+        cache = f"the cache saved {money(saved)}" if round(saved, 4) > 0 else ""
+        share = 100 * sums["cache_read"] / sums["input"] if sums["input"] else 0.0
+        turns = sum(sum(ends.values()) for ends in found.turns.values())
+        items = [
+            Stat("Cost", money(sums["money"]), cache),
+            Stat("Requests", f"{sums['requests']:,}", f"in {turns:,} turns"),
+            Stat("Tokens in", f"{sums['input']:,}", f"{share:.0f} % read from the cache"),
+            Stat("Tokens out", f"{sums['output']:,}"),
+        ]
+        return Stats(items)
+
+    async def _charts(self, found: Report) -> Sequence[Part]:
+        """By local day: tokens by kind, and money."""
+        labels = list(found.by_day)
+        kinds = await self._host.storage.fetch("kinds", since=found.since)
+        series: dict[str, list[float]] = {
+            name: [0.0] * len(labels)
+            for name in ("fresh", "read from the cache", "written to the cache", "output")
+        }
+        places = {day: place for place, day in enumerate(labels)}
+        for row in kinds:
+            place = places.get(_day(row["quarter"]))
+            if place is None:
+                continue
+            fresh = row["input"] - row["cache_read"] - row["cache_write"]
+            values = (fresh, row["cache_read"], row["cache_write"], row["output"])
+            for name, value in zip(series, values, strict=True):
+                series[name][place] += value
+        spent = [0.0] * len(labels)
+        for row in await self._host.storage.fetch("money", since=found.since):
+            usage = Usage(**{name: row[name] for name in TOKENS})
+            cost = self._prices.cost(row["model"], usage, row["thousands"] * 1000 + 1)
+            if (place := places.get(_day(row["quarter"]))) is not None:
+                spent[place] += cost or 0.0
+        names = [_short(day) for day in labels]
+        charts: list[Part] = [Chart("Tokens by day", names, series, "stacked", "tokens")]
+        if any(spent):
+            rounded = {"cost": [round(one, 4) for one in spent]}
+            charts.append(Chart("Money by day", names, rounded, "bar", "US dollars"))
+        return charts
+
+    def _tables(self, found: Report) -> Sequence[Part]:
+        models = [
+            Row([*(one[name] for name in MODEL), self._cost(one)]) for one in found.models[:MOST]
+        ]
+        columns = ["Model", "Requests", "Fresh", "From cache", "Into cache", "Out", "Cost"]
+        tools = [
+            Row([one["name"], one["calls"], one["failed"], _share(one["failed"], one["calls"])])
+            for one in found.tools[:MOST]
+        ]
+        skills = [
+            Row([one["name"], one["uses"]]) for one in found.learnt.get("skills_used", ())[:MOST]
+        ]
+        turns = [
+            Row([kind, stop, number])
+            for kind, ends in found.turns.items()
+            for stop, number in ends.items()
+        ]
+        places = [Row([one["channel"], one["sessions"], one["turns"]]) for one in found.channels]
+        dated = f"Prices of {found.prices_date}." if found.prices_date else ""
+        return [
+            Table(columns, models, "Models", "No model was called."),
+            *([Text(dated)] if dated else []),
+            Table(["Tool", "Calls", "Failed", "Rate"], tools, "Tools", "No tool was called."),
+            Table(["Skill", "Uses"], skills, "Skills used", "No skill was used."),
+            Table(["Turns of", "Ended with", "Turns"], turns, "Turns"),
+            Table(["Channel", "Sessions", "Turns"], places, "Channels"),
+            *_learnt(found.learnt),
+        ]
+
+    def _cost(self, one: Mapping[str, Any]) -> str:
+        return FREE if one["free"] else self._prices.formatted(one["money"])
+
+
+def _learnt(learnt: Mapping[str, Any]) -> Sequence[Part]:
+    rows = [Row([f"skills: {what}", n]) for what, n in learnt.get("skills_changed", {}).items()]
+    if "memory_changes" in learnt:
+        rows.append(Row(["changes of the memory", learnt["memory_changes"]]))
+    return [Table(["Learnt", "Times"], rows, "Learnt")] if rows else []
+
+
+def _share(failed: int, calls: int) -> str:
+    return f"{100 * failed / calls:.0f} %" if calls else ""
+
+
+def _day(quarter: int) -> str:
+    return datetime.fromtimestamp(quarter * QUARTER).date().isoformat()
+
+
+def _short(day: str) -> str:
+    """A day as the chart names it: ``3 Nov``."""
+    found = date.fromisoformat(day)
+    return f"{found.day} {found:%b}"

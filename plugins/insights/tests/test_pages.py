@@ -1,0 +1,72 @@
+"""The page of the usage: figures, charts by day, and who sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hookline.testing import Harness
+from hookline_hookspecs import ModelResponse, TextBlock, Usage
+from hookline_insights import Insights
+from hookline_webkit import Chart, Problem, View
+from hookline_webkit.testing import PERSON, Site
+
+Make = Callable[..., Harness]
+PRICES = {"test/model": {"input": 1.0, "output": 10.0, "cache_read": 0.1}}
+
+
+def answer(usage: Usage) -> ModelResponse:
+    return ModelResponse((TextBlock("ok"),), "end", usage)
+
+
+def charts(view: View) -> list[Chart]:
+    return [one for one in view.parts if isinstance(one, Chart)]
+
+
+@pytest.fixture
+def site(harness: Make, clock: Callable[[float], None]) -> Site:
+    """A turn eight days ago, and one today."""
+    used = [Usage(input=2000, output=10), Usage(input=1000, cache_read=600, output=50)]
+    h = harness(Insights, config={"prices": PRICES}, model=[answer(one) for one in used])
+    clock(-8)
+    h.send("one")
+    clock(0)
+    h.send("two", session="b")
+    return Site(h)
+
+
+def test_tokens_and_money_are_drawn_by_day(site: Site) -> None:
+    tokens, money = charts(site.get("/insights"))
+    assert len(tokens.labels) == 7
+    assert tokens.labels[-1] == "4 Mar"
+    assert {name: values[-1] for name, values in tokens.series.items()} == {
+        "fresh": 400,
+        "read from the cache": 600,
+        "written to the cache": 0,
+        "output": 50,
+    }
+    assert money.series["cost"][-1] == pytest.approx(0.001, abs=1e-4)
+    assert sum(money.series["cost"][:-1]) == 0
+    month, _ = charts(site.get("/insights?days=30"))
+    assert (len(month.labels), sum(month.series["fresh"])) == (30, 2400)
+    text = site.text(site.get("/insights?days=1"))
+    assert "60 % read from the cache" in text
+    assert "test/model" in text
+
+
+def test_nothing_used_says_what_would_make_content(harness: Make) -> None:
+    site = Site(harness(Insights))
+    assert "Nothing was asked of a model" in site.text(site.get("/insights"))
+    for wrong in ("0", "x", "-1", "99999"):
+        with pytest.raises(Problem) as refused:
+            site.get(f"/insights?days={wrong}")
+        assert refused.value.status == 400
+
+
+def test_the_page_is_the_operators_and_writes_nothing(site: Site) -> None:
+    with pytest.raises(Problem) as refused:
+        site.get("/insights", PERSON)
+    assert refused.value.status == 403
+    before = site.stored()
+    site.get("/insights?days=30")
+    assert site.stored() == before
