@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 MOST_JSON = 4_000_000
 """Bytes of a body that is JSON: the longest message, with every character escaped."""
+EACH_MINUTE = 60
+"""Requests of each kind that a person may send in a minute, of those that have something done."""
 LONGEST_TITLE = 200
 SAFE = {"X-Content-Type-Options": "nosniff", "Cache-Control": "private, no-store"}
 
@@ -57,7 +59,8 @@ class Api:
             ("GET", "/api/files/{id}", self.file),
         ):
             most = MOST_JSON if handler == self.message else 100_000
-            register(SiteRoute(method, path, handler, auth="person", max_bytes=most))
+            rate = EACH_MINUTE if method == "POST" else 0
+            register(SiteRoute(method, path, handler, "person", max_bytes=most, rate=rate))
         upload = self.upload
         register(SiteRoute("PUT", "/api/files/{id}", upload, auth="person", max_bytes=MOST_BYTES))
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import replace
-from time import monotonic
 from typing import Any
 from uuid import uuid4
 
@@ -20,8 +19,6 @@ from .reading import Reader
 
 LONGEST = 400_000
 """Characters of a message."""
-EACH_MINUTE = 60
-"""Messages that a person may send within a minute."""
 MODES = ("send", "queue", "steer")
 KNOWN = 4096
 """New chats that are remembered until they are stored."""
@@ -37,7 +34,6 @@ class Sender:
         self._files, self._questions = files, questions
         self._new: OrderedDict[str, str] = OrderedDict()
         """Whose chats have begun here, by session."""
-        self._sent: dict[str, deque[float]] = {}
 
     async def message(
         self, who: Identity, session_id: str, body: Mapping[str, Any]
@@ -58,7 +54,6 @@ class Sender:
             raise Problem(413, "too_large", told, "Send it as a file, or in parts.")
         if not text.strip() and not ids:
             raise _bad("The message is empty.")
-        self._limit(who)
         chat = await self._chat(who, session_id)
         attachments = await self._files.attached(who, [str(one) for one in ids])
         is_command = text.lstrip().startswith("/") and not attachments
@@ -133,16 +128,6 @@ class Sender:
     async def _exists(self, session_id: str) -> bool:
         return bool(await self._host.storage.fetch("title", id=session_id))
 
-    def _limit(self, who: Identity) -> None:
-        now, sent = monotonic(), self._sent.setdefault(who.person, deque())
-        while sent and sent[0] < now - 60:
-            sent.popleft()
-        if len(sent) >= EACH_MINUTE:
-            wait = {"Retry-After": str(int(61 - (now - sent[0])))}
-            told = f"That were {EACH_MINUTE} messages within a minute."
-            raise Problem(429, "too_many", told, "Wait a little, and send it again.", wait)
-        sent.append(now)
-
     async def stop(self, who: Identity, session_id: str) -> bool:
         """Stop the turn under way; return False if there is none. Raises :class:`Problem`."""
         row = await self._reader.row(who, session_id)
@@ -167,7 +152,6 @@ class Sender:
         if made is None:
             await self._answer_stored(who, row, id_, choice)
             return
-        self._limit(who)
         waits = made.answer is not None
         label = self._questions.answer(who, made, choice)
         if not waits:
