@@ -213,22 +213,27 @@ def test_a_model_that_never_stops_is_asked_no_more_than_it_may_call(
 
 
 @pytest.mark.parametrize(
-    ("said_beside", "line", "asked"),
-    [("Done: a line.", "x", 2), ("Kept a line.", "x", 3), ("Done: a line.", None, 3)],
-    ids=["said to be the last", "not said", "failed"],
+    ("said_beside", "call", "more"),
+    [
+        ("Done: a line.", calls("note", line="x"), 0),
+        ("**Done:** a line.", calls("note", line="x"), 0),
+        ("Kept a line.", calls("note", line="x"), 1),
+        ("Done: a line.", calls("note"), 1),
+        ("Done: a line.", calls("note", line="x", action="list"), 1),
+        ("Done: a line.", calls("leaf"), 1),
+        ("Done: all of it.", calls("burn"), 1),
+    ],
+    ids=["last", "in bold", "not said", "failed", "lists", "reads", "refused"],
 )
 def test_last_calls_that_work_end_a_review_without_another_request(
-    harness: Make, diary: Diary, said_beside: str, line: str | None, asked: int
+    harness: Make, diary: Diary, said_beside: str, call: Any, more: int
 ) -> None:
-    last = [said_beside, calls("note", **({"line": line} if line else {}))]
-    kind = diary(turns=1)
-    h = harness(Review, kind, model=["one", last, NOTHING])
+    h = harness(Review, diary(turns=1), model=["one", [said_beside, call], NOTHING])
     said(h, "hello")
-    assert len(h.model.requests) == asked
-    assert h.plugin(kind).lines == ([line] if line else [])
+    assert len(h.model.requests) == 2 + more
     h.model.steps[:] = ["two", NOTHING]
     said(h, "again")  # what was due is done: only the new turn is looked at
-    assert len(h.model.requests) == asked + 2
+    assert len(h.model.requests) == 4 + more
     assert [m.text for m in h.model.requests[-1].messages[:-1]] == ["hello", "one", "again", "two"]
 
 

@@ -113,7 +113,7 @@ class Review(Plugin[ReviewConfig]):
     async def _count(self, ctx: Context, turn: Turn) -> None:
         """Count the turn and store the review, if one becomes due."""
         reviewers = self._reviewers
-        writing = frozenset(tool.name for tool in self.host.tools() if not tool.read_only)
+        writing = self._writing
         lines, model, now = trace_lines(turn.tool_calls), ctx.model, self.host.now()
 
         def add(counts: Counts) -> None:
@@ -171,6 +171,10 @@ class Review(Plugin[ReviewConfig]):
     @property
     def _reviewers(self) -> list[Reviewer]:
         return [reviewer for _plugin, reviewer in self.host.registered(Reviewer)]
+
+    @property
+    def _writing(self) -> frozenset[str]:
+        return frozenset(tool.name for tool in self.host.tools() if not tool.read_only)
 
     # What
 
@@ -261,7 +265,9 @@ class Review(Plugin[ReviewConfig]):
     @hookimpl(tryfirst=True)
     def around_model(self, ctx: Context, request: ModelRequest) -> Any:
         """End a review with its last calls, without asking the model what else there is."""
-        said = last_words(request.messages) if ctx.session.kind == KIND else ""
+        if ctx.session.kind != KIND:
+            return None
+        said = last_words(request.messages, self._writing)
         if not said:
             return None
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from pathlib import Path
 
 from hookline_hookspecs import Message, Reviewer, ToolResultBlock
+
+from .counts import LOOKING
 
 DONE = "Done:"
 """How a model begins what it says beside its last calls."""
@@ -44,11 +46,16 @@ def prompt(reviewers: Sequence[Reviewer], trace: Sequence[str]) -> str:
     )
 
 
-def last_words(messages: Sequence[Message]) -> str:
-    """Return what a review said beside its last calls, if it said so and all of them worked."""
+def last_words(messages: Sequence[Message], writing: Collection[str]) -> str:
+    """Return what a review said beside its last calls, if it said so and all of them worked.
+
+    ``writing`` are the tools that change something; who looks something up wants to read it.
+    """
     if len(messages) < 2:
         return ""
-    results = [block for block in messages[-1].blocks if isinstance(block, ToolResultBlock)]
-    said = messages[-2].text.strip()
-    over = results and all(result.ok for result in results) and said.startswith(DONE)
-    return said if over else ""
+    said, calls = messages[-2].text.strip(), messages[-2].tool_calls
+    if not calls or not said.lstrip("*_# ").startswith(DONE):
+        return ""
+    looks = any(one.name not in writing or one.arguments.get("action") in LOOKING for one in calls)
+    results = [block.ok for block in messages[-1].blocks if isinstance(block, ToolResultBlock)]
+    return said if all(results) and not looks else ""
