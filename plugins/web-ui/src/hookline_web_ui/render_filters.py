@@ -1,0 +1,166 @@
+"""What the templates call: texts of figures and times, bars, differences, safe addresses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from difflib import SequenceMatcher
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from hookline_webkit import Action, Diff, Moment, Table, Timeline
+from markupsafe import Markup, escape
+
+from .render_chart import chart
+from .render_markdown import markdown
+
+CONTEXT = 3
+"""How many equal lines are shown around a change."""
+LONGEST = 20_000
+"""Lines of a text that are compared; longer ones are shown as removed and added."""
+CONTROL = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]"
+)
+
+
+def href(address: str) -> str:
+    """Return a path of this server, or an ``http``, ``https`` or ``mailto`` URL; else ``#``."""
+    text = address.strip()
+    if CONTROL.search(text) or "\\" in text:
+        return "#"
+    if text.startswith(("/", "?", "#")) and not text.startswith("//"):
+        return text
+    return text if urlsplit(text).scheme in ("http", "https", "mailto") else "#"
+
+
+def foreign(address: str) -> bool:
+    """Whether an address leads elsewhere."""
+    return href(address).startswith(("http:", "https:"))
+
+
+def get_href(action: Action) -> str:
+    """Return where an action that changes nothing leads, with its fields."""
+    path = href(action.path)
+    if not action.fields:
+        return path
+    return f"{path}{'&' if '?' in path else '?'}{urlencode(dict(action.fields))}"
+
+
+def paragraphs(text: str) -> list[str]:
+    """Return the paragraphs of a text, which an empty line separates."""
+    return [one.strip() for one in re.split(r"\n\s*\n", text) if one.strip()]
+
+
+def visible(text: str) -> Markup:
+    """Return a text in which control characters are marked and written as ``U+202E``."""
+    pieces: list[str] = []
+    end = 0
+    for found in CONTROL.finditer(text):
+        pieces.append(str(escape(text[end : found.start()])))
+        pieces.append(f'<span class="control">U+{ord(found.group()):04X}</span>')
+        end = found.end()
+    return Markup("".join([*pieces, str(escape(text[end:]))]))  # noqa: S704 - all is escaped
+
+
+def figure(value: float) -> str:
+    """Return a number with thousands set apart, and at most two decimals below 100."""
+    if isinstance(value, int) or float(value).is_integer():
+        return f"{int(value):,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+    return f"{value:,.4g}" if abs(value) < 1 else f"{value:,.2f}"
+
+
+def numeric(table: Table, column: int) -> bool:
+    """Whether a column of a table holds numbers."""
+    cells = [row.cells[column] for row in table.rows if column < len(row.cells)]
+    filled = [cell for cell in cells if cell is not None]
+    return bool(filled) and all(isinstance(cell, int | float) for cell in filled)
+
+
+def milliseconds(value: float | None) -> str:
+    """Return a duration as people read it: ``0.4 ms``, ``35 ms``, ``2.1 s``, ``3 min 5 s``."""
+    if value is None:
+        return ""
+    if value < 10:
+        return f"{value:.1f} ms"
+    if value < 1000:
+        return f"{value:.0f} ms"
+    if value < 60_000:
+        return f"{value / 1000:.1f} s"
+    return f"{int(value // 60_000)} min {int(value % 60_000 // 1000)} s"
+
+
+def span(timeline: Timeline) -> float:
+    """Return the milliseconds that a timeline covers, at least 1."""
+
+    def end(moments: Any) -> float:
+        ends = (max((m.start or 0) + (m.ms or 0), end(m.children)) for m in moments)
+        return float(max(ends, default=0))
+
+    return max(end(timeline.moments), 1.0)
+
+
+def bar(moment: Moment, whole: float) -> Markup:
+    """Return where on its timeline a step stands, as a small picture."""
+    if moment.start is None and moment.ms is None:
+        return Markup('<svg class="none" aria-hidden="true"></svg>')
+    start = min(100 * (moment.start or 0) / whole, 99)
+    width = min(max(100 * (moment.ms or 0) / whole, 0.8), 100 - start)
+    return Markup(
+        '<svg viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">'
+        '<rect x="{:.2f}" width="{:.2f}" height="6"/></svg>'
+    ).format(start, width)
+
+
+def first_line(text: str) -> str:
+    """Return the beginning of a text, for the line that unfolds it."""
+    line = text.strip().partition("\n")[0]
+    return line if len(line) <= 80 else f"{line[:79]}…"
+
+
+def diff(value: Diff) -> Iterator[tuple[str, str]]:
+    """Yield the lines of a difference as ``(add|del|same|gap, text)``."""
+    before, after = value.before.splitlines(), value.after.splitlines()
+    if len(before) + len(after) > LONGEST:
+        yield from (("del", f"- {line}") for line in before[:LONGEST])
+        yield from (("add", f"+ {line}") for line in after[:LONGEST])
+        return
+    last = None
+    for group in SequenceMatcher(None, before, after, autojunk=False).get_grouped_opcodes(CONTEXT):
+        first = group[0]
+        if (last or 0) < first[1]:
+            yield "gap", f"… from line {first[3] + 1}"
+        for tag, a, b, c, d in group:
+            if tag == "equal":
+                yield from (("same", f"  {line}") for line in before[a:b])
+            yield from (("del", f"- {line}") for line in before[a:b] if tag != "equal")
+            yield from (("add", f"+ {line}") for line in after[c:d] if tag != "equal")
+        last = group[-1][2]
+
+
+def _at(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+FILTERS: Mapping[str, Callable[..., Any]] = {
+    "kind": lambda value: type(value).__name__.lower(),
+    "href": href,
+    "foreign": foreign,
+    "get_href": get_href,
+    "paragraphs": paragraphs,
+    "visible": visible,
+    "figure": figure,
+    "numeric": numeric,
+    "ms": milliseconds,
+    "span": span,
+    "bar": bar,
+    "first_line": first_line,
+    "diff": diff,
+    "chart": chart,
+    "markdown": markdown,
+    "iso": lambda seconds: _at(seconds).isoformat(timespec="seconds"),
+    "utc": lambda seconds: _at(seconds).strftime("%Y-%m-%d %H:%M UTC"),
+    "ident": lambda name: "f-" + re.sub(r"[^\w-]", "-", name),
+    "rows": lambda text: min(max(str(text).count("\n") + 2, 3), 24),
+    "truth": lambda value: value is True or str(value).lower() in ("true", "on", "yes", "1"),
+}

@@ -1,0 +1,80 @@
+"""Serves the style sheet and the modules, under an address that changes with what they hold."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import mimetypes
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+
+from hookline_webkit import Problem, part
+from hookline_webkit.requests import RequestLike
+from starlette.responses import Response
+
+YEAR = "public, max-age=31536000, immutable"
+TYPES = {
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """A file as it is sent: its media type, its bytes, and these gzipped."""
+
+    mime: str
+    body: bytes
+    packed: bytes
+
+
+class Assets:
+    """The files of ``static/``, read and compressed once."""
+
+    @cached_property
+    def all(self) -> dict[str, Asset]:
+        """Every file by its path below ``static/``, such as ``js/main.js``."""
+        found: dict[str, Asset] = {}
+        waiting = [("", files(__package__) / "static")]
+        while waiting:
+            prefix, folder = waiting.pop()
+            for entry in folder.iterdir():
+                name = prefix + entry.name
+                if entry.is_dir():
+                    waiting.append((f"{name}/", entry))
+                    continue
+                body = entry.read_bytes()
+                suffix = entry.name[entry.name.rfind(".") :]
+                mime = TYPES.get(suffix) or mimetypes.guess_type(entry.name)[0]
+                packed = gzip.compress(body, 9, mtime=0)
+                found[name] = Asset(mime or "application/octet-stream", body, packed)
+        return found
+
+    @cached_property
+    def base(self) -> str:
+        """The path under which they are: ``/static/VERSION``, another one for other bytes."""
+        whole = hashlib.sha256()
+        for name, asset in sorted(self.all.items()):
+            whole.update(name.encode() + b"\0" + asset.body + b"\0")
+        return f"/static/{whole.hexdigest()[:12]}"
+
+    @cached_property
+    def modules(self) -> list[str]:
+        """What the chat imports, so that a browser asks for everything at once."""
+        return sorted(name for name in self.all if name.endswith(".js") and name != "js/live.js")
+
+    async def serve(self, request: RequestLike) -> Response:
+        """Answer ``GET /static/{version}/{name:path}``. Raises :class:`Problem` (404)."""
+        asset = self.all.get(part(request, "name"))
+        if asset is None:
+            raise Problem(404, "not_found", "There is no such file.")
+        current = self.base == f"/static/{part(request, 'version')}"
+        headers = {"Cache-Control": YEAR if current else "no-cache", "Vary": "Accept-Encoding"}
+        asked = dict(request.scope.get("headers", ())).get(b"accept-encoding", b"")
+        if b"gzip" in asked and len(asset.packed) < len(asset.body):
+            headers["Content-Encoding"] = "gzip"
+            return Response(asset.packed, headers=headers, media_type=asset.mime)
+        return Response(asset.body, headers=headers, media_type=asset.mime)

@@ -1,0 +1,472 @@
+/**
+ * What one chat shows: a snapshot, and the events after it. Knows nothing of the page. @module
+ *
+ * Everything is keyed, so that an event that comes twice changes nothing: messages by `seq`, a
+ * turn's text by `part` and `n`, tools by `id`, a message that is being sent by `message_id`.
+ *
+ * @typedef {object} Tool
+ * @property {string} id
+ * @property {string} name
+ * @property {unknown} arguments
+ * @property {boolean|null} ok null while it runs
+ * @property {string} text
+ * @property {number|null} seconds
+ * @property {{before: string, after: string, name: string}|null} diff
+ *
+ * @typedef {object} Item a thing in the log; `rev` grows when it must be drawn again
+ * @property {"message"|"aside"|"notice"} kind
+ * @property {string} key
+ * @property {number} rev
+ * @property {number} at
+ * @property {"user"|"assistant"} [role]
+ * @property {number|null} [seq]
+ * @property {string|null} [turn]
+ * @property {number} [part] of an answer that is being written
+ * @property {number} [n] the next delta of it
+ * @property {boolean} [live]
+ * @property {Array<any>} [blocks]
+ * @property {Array<any>} [files]
+ * @property {string} [id] the `message_id`
+ * @property {"stored"|"sending"|"failed"|"queued"} [state]
+ * @property {string} [error]
+ * @property {boolean} [steer]
+ * @property {string} [text]
+ * @property {string} [command]
+ * @property {string} [tone]
+ */
+
+/** @param {string|undefined} id `BOOT.N` */
+export function position(id) {
+  const dot = (id ?? "").lastIndexOf(".");
+  return dot < 0 ? null : { boot: id.slice(0, dot), n: Number(id.slice(dot + 1)) };
+}
+
+export class Chat {
+  /** @param {string} id @param {() => void} changed */
+  constructor(id, changed = () => {}) {
+    this.id = id;
+    this.changed = changed;
+    /** Sent from here and not confirmed yet, as {@link Item}s. @type {Map<string, Item>} */
+    this.sending = new Map();
+    this.clear();
+  }
+
+  clear() {
+    this.session = null;
+    /** @type {Item[]} */
+    this.items = [];
+    /** @type {Map<string, Tool>} */
+    this.tools = new Map();
+    /** @type {Map<string, Item>} */
+    this.owners = new Map();
+    /** @type {any} */
+    this.turn = null;
+    /** @type {any[]} */
+    this.queue = [];
+    /** @type {any} */
+    this.question = null;
+    this.more = false;
+    this.cursor = "";
+    this.loaded = false;
+    /** @type {Map<string, any>} */
+    this.results = new Map();
+  }
+
+  /** @param {any} told the answer to `GET /api/sessions/{id}` */
+  load(told) {
+    const old = new Map(this.items.map((item) => [item.key, item]));
+    const results = this.results;
+    this.clear();
+    this.results = results;
+    this.loaded = true;
+    this.cursor = told.cursor ?? "";
+    this.session = told.session;
+    this.more = Boolean(told.more);
+    this.queue = told.queue ?? [];
+    this.question = told.question ?? told.turn?.question ?? null;
+    this.items = this.fromMessages(told.messages ?? [], old);
+    for (const aside of told.asides ?? []) this.placeAside(aside);
+    const turn = told.turn;
+    if (turn) {
+      this.turn = { ...turn };
+      for (const { part, n, text } of turn.parts ?? []) {
+        const item = this.live(turn.id, part);
+        Object.assign(item, { n });
+        setText(item, text);
+      }
+      for (const tool of turn.tools ?? []) this.putTool(tool, turn.id);
+    }
+    this.mergeSending();
+    this.changed();
+  }
+
+  /** Put messages that are older than all that are here before them. @param {any} told */
+  prepend(told) {
+    const known = new Set(this.items.map((item) => item.seq).filter((seq) => seq != null));
+    const fresh = (told.messages ?? []).filter((/** @type {any} */ one) => !known.has(one.seq));
+    this.items = [...this.fromMessages(fresh), ...this.items];
+    this.more = Boolean(told.more);
+    this.changed();
+  }
+
+  /**
+   * @param {any[]} messages
+   * @param {Map<string, Item>} [old] items that stay the same objects if nothing changed
+   */
+  fromMessages(messages, old = new Map(), turn = "") {
+    const items = [];
+    let index = 0;
+    for (const message of messages) {
+      if (message.role === "tool") {
+        const said = message.blocks.filter((/** @type {any} */ one) => one.type === "text");
+        for (const block of message.blocks) {
+          if (block.type === "tool_result") this.putTool({ ...block }, message.turn);
+        }
+        if (said.length) {
+          items.push({
+            ...base("message", `s${message.seq}`, message.created),
+            ...{ role: "user", seq: message.seq, turn: message.turn, blocks: said, steer: true },
+          });
+        }
+        continue;
+      }
+      const role = message.role === "user" ? "user" : "assistant";
+      let key = message.message_id ? `u${message.message_id}` : `s${message.seq}`;
+      if (role === "assistant" && turn) key = `${turn}/${index}`;
+      if (role === "assistant") index += 1;
+      const item = old.get(key) ?? base("message", key, message.created);
+      Object.assign(item, {
+        role,
+        seq: message.seq,
+        turn: message.turn,
+        blocks: message.blocks,
+        files: message.files ?? [],
+        id: message.message_id,
+        state: "stored",
+        live: false,
+      });
+      item.rev += 1;
+      items.push(item);
+      for (const block of message.blocks) {
+        if (block.type !== "tool_call") continue;
+        this.owners.set(block.id, item);
+        const tool = this.tools.get(block.id) ?? fresh(block.id);
+        this.tools.set(block.id, { ...tool, name: block.name, arguments: block.arguments });
+      }
+    }
+    return /** @type {Item[]} */ (items);
+  }
+
+  /**
+   * @param {any} event
+   * @param {string} [id]
+   * @returns {boolean} false if something is missing, and a snapshot is needed
+   */
+  apply(event, id = "") {
+    const [now, seen] = [position(id), position(this.cursor)];
+    if (now && seen && now.boot === seen.boot && now.n <= seen.n) return true;
+    const handler = /** @type {any} */ (this)[`on_${event.type}`];
+    const fine = handler ? handler.call(this, event) !== false : true;
+    if (fine && id) this.cursor = id;
+    this.changed();
+    return fine;
+  }
+
+  /** @param {any} event */
+  on_user(event) {
+    if (event.command) {
+      const aside = { ...event, command: event.text, text: null, at: event.ts };
+      this.sending.delete(event.message_id);
+      this.items = this.items.filter((item) => item.id !== event.message_id || item.kind === "aside");
+      this.placeAside(aside);
+      return;
+    }
+    const key = `u${event.message_id}`;
+    let item = this.items.find((one) => one.key === key);
+    this.sending.delete(event.message_id);
+    if (!item || item.state !== "stored") {
+      this.items = this.items.filter((one) => one !== item);
+      item ??= base("message", key, event.ts);
+      this.items.push(item);
+    }
+    const blocks = [{ type: "text", text: event.text }];
+    Object.assign(item, {
+      ...{ role: "user", seq: event.seq ?? item.seq, turn: event.turn, blocks, id: event.message_id },
+      ...{ files: event.files ?? [], state: "stored", steer: Boolean(event.steer), error: "" },
+    });
+    item.rev += 1;
+    this.queue = this.queue.filter((one) => one.message_id !== event.message_id);
+  }
+
+  /** @param {any} event */
+  on_start(event) {
+    const again = this.turn?.id === event.turn && event.attempt > this.turn.attempt;
+    if (again || this.turn?.id !== event.turn) {
+      this.items = this.items.filter(
+        (item) => !(item.live && item.turn === event.turn && item.part >= (event.part ?? 0)),
+      );
+    }
+    if (this.results.has(event.turn)) return;
+    this.turn = { ...{ tools: [], started: event.ts }, id: event.turn, attempt: event.attempt };
+    this.turn.step = "model";
+  }
+
+  /** @param {any} event */
+  on_state(event) {
+    if (this.session) this.session.state = event.state;
+    if (event.state === "idle") this.turn = null;
+  }
+
+  /** @param {any} event */
+  on_queue(event) {
+    this.queue = event.queue;
+    const waiting = new Set(this.queue.map((one) => one.message_id));
+    for (const item of this.items) {
+      if (item.state === "sending" && waiting.has(item.id)) item.state = "queued";
+    }
+    for (const id of waiting) this.sending.delete(id);
+    this.items = this.items.filter((item) => item.state !== "queued" || waiting.has(item.id));
+  }
+
+  /** @param {any} event */
+  on_step(event) {
+    if (!this.current(event)) return;
+    this.turn.step = event.step;
+    this.turn.about = event.text;
+  }
+
+  /** @param {any} event @returns {boolean|void} */
+  on_delta(event) {
+    if (!this.turn && this.results.has(event.turn)) return;
+    if (this.turn?.id !== event.turn || event.attempt > this.turn.attempt) return false;
+    if (event.attempt < this.turn.attempt) return;
+    const item = this.items.find(
+      (one) => one.live && one.turn === event.turn && one.part === event.part,
+    );
+    const expected = item?.n ?? 0;
+    if (event.n < expected) return;
+    if (event.n > expected) return false;
+    const target = item ?? this.live(event.turn, event.part);
+    target.n = expected + 1;
+    setText(target, target.blocks[0].text + event.text);
+    this.turn.step = "answering";
+  }
+
+  /** @param {any} event */
+  on_part(event) {
+    if (!this.current(event) || event.text == null) return;
+    const item = this.live(event.turn, event.part);
+    setText(item, event.text);
+    item.n = Infinity;
+  }
+
+  /** @param {any} event */
+  on_tool_call(event) {
+    this.putTool({ ok: null, text: "", ...event }, event.turn);
+    if (this.turn) this.turn.step = "tool";
+  }
+
+  /** @param {any} event */
+  on_tool_result(event) {
+    this.putTool({ ...event }, event.turn);
+  }
+
+  /** @param {any} event */
+  on_question(event) {
+    const { type, ts, ...question } = event;
+    this.question = question;
+  }
+
+  /** @param {any} event */
+  on_answered(event) {
+    if (this.question?.id !== event.question) return;
+    const label = this.question.choices?.find((/** @type {any} */ c) => c.id === event.choice)?.label;
+    const what = label ?? event.choice;
+    const who = event.by ? `${event.by} answered: ${what}` : "The question was closed";
+    this.note(event.ts, event.by ? who : `${who}${what ? `: ${what}` : ""}.`, "quiet");
+    this.question = null;
+  }
+
+  /** @param {any} event */
+  on_notice(event) {
+    this.note(event.ts, event.plugin ? `${event.plugin}: ${event.text}` : event.text, "quiet");
+  }
+
+  /** @param {any} event */
+  on_error(event) {
+    this.note(event.ts, event.text, "bad");
+  }
+
+  /** @param {any} event */
+  on_files(event) {
+    const last = this.items.findLast((item) => item.role === "assistant");
+    if (!last) return;
+    const known = new Set((last.files ?? []).map((file) => file.id));
+    const added = event.files.filter((/** @type {any} */ file) => !known.has(file.id));
+    last.files = [...(last.files ?? []), ...added];
+    last.rev += 1;
+  }
+
+  /** @param {any} event */
+  on_result(event) {
+    if (event.turn == null) {
+      this.placeAside({ ...event, at: event.ts });
+      return;
+    }
+    this.results.set(event.turn, event);
+    if (event.messages?.length) {
+      const old = new Map(this.items.map((item) => [item.key, item]));
+      for (const item of this.items) if (item.seq != null) old.set(`seq${item.seq}`, item);
+      const stored = this.fromMessages(event.messages, old, event.turn).map((item) => {
+        const known = old.get(`seq${item.seq}`);
+        return known && known !== item ? Object.assign(known, item, { key: known.key }) : item;
+      });
+      const mine = new Set([...stored, ...this.items.filter((one) => one.turn === event.turn)]);
+      const first = this.items.findIndex((one) => mine.has(one) && one.kind === "message");
+      const before = this.items.slice(0, first < 0 ? this.items.length : first);
+      const after = this.items.slice(before.length);
+      const rest = after.filter(
+        (one) => !(one.kind === "message" && (mine.has(one) || (one.steer && one.turn == null))),
+      );
+      const files = after.findLast((one) => one.live && one.files?.length)?.files;
+      this.items = [...before, ...stored, ...rest];
+      for (const item of stored) for (const block of item.blocks ?? []) this.own(block, item);
+      const last = stored.findLast((item) => item.role === "assistant");
+      if (files && last && !last.files?.length) last.files = files;
+    }
+    for (const item of this.items) if (item.turn === event.turn) item.rev += 1;
+    if (this.turn?.id === event.turn) this.turn = null;
+  }
+
+  /** @param {any} event */
+  on_title(event) {
+    if (this.session) this.session.title = event.title;
+  }
+
+  /** @param {any} event */
+  on_session(event) {
+    if (event.session.id === this.id) this.session = event.session;
+  }
+
+  on_resync() {
+    return false;
+  }
+
+  /** Show a message at once. @param {string} id @param {string} text @param {any[]} files */
+  send(id, text, files, mode = "send") {
+    const item = {
+      ...base("message", `u${id}`, Date.now() / 1000),
+      ...{ role: "user", id, files, blocks: [{ type: "text", text }], mode },
+      ...{ state: "sending", error: "" },
+    };
+    this.sending.set(id, /** @type {any} */ (item));
+    this.items.push(/** @type {any} */ (item));
+    this.changed();
+    return item;
+  }
+
+  /** @param {string} id @param {string} error */
+  failed(id, error) {
+    const item = this.sending.get(id);
+    if (!item) return;
+    Object.assign(item, { state: "failed", error });
+    item.rev += 1;
+    this.changed();
+  }
+
+  /** @param {string} id */
+  forget(id) {
+    this.sending.delete(id);
+    this.items = this.items.filter((item) => item.id !== id);
+    this.changed();
+  }
+
+  mergeSending() {
+    const waiting = new Set(this.queue.map((one) => one.message_id));
+    for (const item of [...this.sending.values()]) {
+      const stored = this.items.some((one) => one.id === item.id);
+      if (stored || waiting.has(item.id)) this.sending.delete(/** @type {string} */ (item.id));
+      else this.items.push(item);
+    }
+  }
+
+  /** The item of an answer that is being written. @param {string} turn @param {number} part */
+  live(turn, part) {
+    const key = `${turn}/${part}`;
+    const known = this.items.find((item) => item.key === key);
+    if (known) return known;
+    const item = base("message", key, Date.now() / 1000);
+    const blocks = [{ type: "text", text: "" }];
+    Object.assign(item, { role: "assistant", seq: null, turn, part, n: 0, live: true, blocks });
+    this.items.push(item);
+    return item;
+  }
+
+  /** @param {any} told @param {string} turn */
+  putTool(told, turn) {
+    const known = this.tools.get(told.id) ?? fresh(told.id);
+    const { type, session, ts, turn: _, ...tool } = told;
+    const done = known.ok != null && tool.ok == null;
+    this.tools.set(told.id, done ? known : { ...known, ...tool });
+    const owner = this.owners.get(told.id);
+    if (owner) owner.rev += 1;
+    else if (this.turn && this.turn.id === turn && told.name) {
+      const item =
+        this.items.findLast((one) => one.live && one.turn === turn) ?? this.live(turn, 0);
+      item.blocks.push({ type: "tool_call", id: told.id });
+      item.rev += 1;
+      this.owners.set(told.id, item);
+    }
+  }
+
+  /** @param {any} block @param {Item} item */
+  own(block, item) {
+    if (block.type === "tool_call") this.owners.set(block.id, item);
+  }
+
+  /** @param {any} aside */
+  placeAside(aside) {
+    const key = `a${aside.message_id ?? aside.id}`;
+    const known = this.items.find((item) => item.key === key);
+    const { command, text, stop, at } = aside;
+    if (known) {
+      known.text = text ?? known.text;
+      known.rev += 1;
+      return;
+    }
+    const item = Object.assign(base("aside", key, at), { command, text, stop, id: aside.message_id });
+    const next = this.items.findIndex((one) => one.at > at && one.state !== "sending");
+    this.items.splice(next < 0 ? this.items.length : next, 0, item);
+  }
+
+  /** @param {number} at @param {string} text @param {string} tone */
+  note(at, text, tone) {
+    const key = `n${at}${text}`;
+    if (this.items.some((item) => item.key === key)) return;
+    this.items.push(Object.assign(base("notice", key, at), { text, tone }));
+  }
+
+  /** Whether an event belongs to the turn under way. @param {any} event */
+  current(event) {
+    return this.turn?.id === event.turn && (event.attempt ?? 0) >= (this.turn.attempt ?? 0);
+  }
+
+  get running() {
+    return Boolean(this.turn) || ["running", "queued"].includes(this.session?.state);
+  }
+}
+
+/** @param {"message"|"aside"|"notice"} kind @param {string} key @param {number} at @returns {Item} */
+const base = (kind, key, at) => ({ kind, key, at, rev: 0 });
+
+/** @param {string} id @returns {Tool} */
+const fresh = (id) => ({
+  ...{ id, name: "", arguments: null, ok: null },
+  ...{ text: "", seconds: null, diff: null },
+});
+
+/** @param {Item} item @param {string} text */
+function setText(item, text) {
+  item.blocks[0] = { type: "text", text };
+  item.rev += 1;
+}

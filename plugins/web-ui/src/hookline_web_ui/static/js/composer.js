@@ -1,0 +1,324 @@
+/** Where a message is written: text, files, voice, commands. @module */
+import { html, useEffect, useRef, useState } from "../vendor/preact.js";
+import { call, upload } from "./api.js";
+import { cut, size, uuid } from "./util.js";
+import { Recorder } from "./voice.js";
+
+const TOUCH = matchMedia("(pointer: coarse)");
+
+/**
+ * @typedef {object} Draft what is kept over a reload
+ * @property {string} text
+ * @property {any[]} files that have been sent already
+ */
+
+/** @param {string} id @returns {Draft} */
+export function readDraft(id) {
+  try {
+    return JSON.parse(sessionStorage.getItem(`draft:${id}`) ?? "") || { text: "", files: [] };
+  } catch {
+    return { text: "", files: [] };
+  }
+}
+
+/** @param {string} id @param {Draft} draft */
+export function keepDraft(id, draft) {
+  try {
+    if (draft.text || draft.files.length) {
+      sessionStorage.setItem(`draft:${id}`, JSON.stringify(draft));
+    } else sessionStorage.removeItem(`draft:${id}`);
+  } catch {
+    // A full or forbidden store loses the draft on a reload, and nothing else.
+  }
+}
+
+/**
+ * @param {{
+ *   id: string, known: boolean, running: boolean, limits: {file: number, text: number},
+ *   voice: boolean, given: {text: string, stamp: number}, blocked: string,
+ *   send: (text: string, files: any[], mode: string) => void, stop: () => void,
+ * }} props
+ */
+export function Composer({ id, known, running, limits, voice, given, blocked, send, stop }) {
+  const [draft, setDraft] = useState(() => readDraft(id));
+  const [uploads, setUploads] = useState(/** @type {any[]} */ ([]));
+  const [problem, setProblem] = useState("");
+  const [over, setOver] = useState(false);
+  const input = useRef(/** @type {any} */ (null));
+  const picker = useRef(/** @type {any} */ (null));
+  const completion = useCompletion(id, known, draft.text, (text) => change({ text }));
+
+  /** @param {Partial<Draft>} changed */
+  const change = (changed) =>
+    setDraft((/** @type {Draft} */ old) => {
+      const next = { ...old, ...changed };
+      keepDraft(id, next);
+      return next;
+    });
+  useEffect(() => {
+    if (given.stamp) {
+      change({ text: given.text });
+      input.current?.focus();
+    }
+  }, [given.stamp]);
+  useEffect(() => grow(input.current), [draft.text]);
+  useEffect(() => {
+    if (!TOUCH.matches) input.current?.focus();
+  }, [id]);
+
+  const waiting = uploads.some((one) => !one.error);
+  const ready = (draft.text.trim() || draft.files.length) && !waiting && !blocked;
+  const submit = (mode = running ? "queue" : "send") => {
+    if (!ready) return;
+    if (draft.text.length > limits.text) {
+      setProblem(`The text is too long by ${draft.text.length - limits.text} characters; send a file.`);
+      return;
+    }
+    setProblem("");
+    setUploads([]);
+    send(draft.text.trim(), draft.files, mode);
+    change({ text: "", files: [] });
+    completion.close();
+    input.current.focus();
+  };
+
+  /** @param {Iterable<File>} files */
+  const attach = (files) => {
+    for (const file of files) {
+      const name = file.name || `pasted.${file.type.split("/")[1] ?? "bin"}`;
+      if (file.size > limits.file) {
+        setProblem(`${name} is ${size(file.size)}; at most ${size(limits.file)} can be sent.`);
+        continue;
+      }
+      const one = { id: uuid(), name, share: 0, error: "", stop: new AbortController() };
+      const update = (/** @type {any} */ changed) =>
+        setUploads((/** @type {any[]} */ old) =>
+          old.map((other) => (other.id === one.id ? { ...other, ...changed } : other)),
+        );
+      setUploads((/** @type {any[]} */ old) => [...old, one]);
+      upload(one.id, file, name, (share) => update({ share }), one.stop.signal).then(
+        (stored) => {
+          setUploads((/** @type {any[]} */ old) => old.filter((other) => other.id !== one.id));
+          setDraft((/** @type {Draft} */ old) => {
+            const next = { ...old, files: [...old.files, stored] };
+            keepDraft(id, next);
+            return next;
+          });
+        },
+        (error) => update({ error: `${error.message} ${error.fix}`.trim() }),
+      );
+    }
+  };
+
+  const keyed = (/** @type {KeyboardEvent} */ event) => {
+    if (event.isComposing || completion.keyed(event)) return;
+    if (event.key !== "Enter" || event.shiftKey || event.altKey) return;
+    const ctrl = event.ctrlKey || event.metaKey;
+    if (TOUCH.matches && !ctrl) return; // a newline: the phone has a button for sending
+    event.preventDefault();
+    submit(ctrl && running ? "steer" : undefined);
+  };
+
+  return html`<form
+    class=${`composer${over ? " over" : ""}`}
+    onSubmit=${(/** @type {Event} */ e) => (e.preventDefault(), submit())}
+    onDragOver=${(/** @type {DragEvent} */ e) => (e.preventDefault(), setOver(true))}
+    onDragLeave=${() => setOver(false)}
+    onDrop=${(/** @type {DragEvent} */ e) => {
+      e.preventDefault();
+      setOver(false);
+      attach(e.dataTransfer?.files ?? []);
+    }}
+  >
+    ${completion.list}
+    ${(problem || blocked) && html`<p class="bad small" role="alert">${problem || blocked}</p>`}
+    ${draft.files.length || uploads.length
+      ? html`<ul class="chips">
+          ${draft.files.map(
+            (/** @type {any} */ file) =>
+              html`<li class="chip">
+                ${cut(file.name, 32)}
+                <button
+                  type="button"
+                  class="plain"
+                  aria-label=${`Remove ${file.name}`}
+                  onClick=${() => change({ files: draft.files.filter((/** @type {any} */ o) => o !== file) })}
+                >
+                  ✕
+                </button>
+              </li>`,
+          )}
+          ${uploads.map(
+            (one) =>
+              html`<li class=${`chip${one.error ? " tone-bad" : ""}`}>
+                ${cut(one.name, 32)}
+                ${one.error
+                  ? html`<span class="bad">${one.error}</span>`
+                  : html`<progress max="1" value=${one.share} aria-label=${`Sending ${one.name}`}></progress>`}
+                <button
+                  type="button"
+                  class="plain"
+                  aria-label=${`Remove ${one.name}`}
+                  onClick=${() => {
+                    one.stop.abort();
+                    setUploads(uploads.filter((other) => other !== one));
+                  }}
+                >
+                  ✕
+                </button>
+              </li>`,
+          )}
+        </ul>`
+      : null}
+    <textarea
+      ref=${input}
+      rows="1"
+      aria-label="Message"
+      aria-autocomplete="list"
+      aria-controls=${completion.open ? "completions" : undefined}
+      aria-activedescendant=${completion.active}
+      placeholder=${running ? "Write the next message" : "Write a message, or / for commands"}
+      enterkeyhint=${TOUCH.matches ? "enter" : "send"}
+      value=${draft.text}
+      onInput=${(/** @type {any} */ e) => change({ text: e.currentTarget.value })}
+      onKeyDown=${keyed}
+      onPaste=${(/** @type {ClipboardEvent} */ e) => {
+        const files = [...(e.clipboardData?.files ?? [])];
+        if (files.length) {
+          e.preventDefault();
+          attach(files);
+        }
+      }}
+    ></textarea>
+    <div class="tools">
+      <input
+        type="file"
+        multiple
+        hidden
+        ref=${picker}
+        onChange=${(/** @type {any} */ e) => {
+          attach([...e.currentTarget.files]);
+          e.currentTarget.value = "";
+        }}
+      />
+      <button type="button" class="plain icon" aria-label="Attach" title="Attach files" onClick=${() => picker.current.click()}>
+        <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
+          <path d="m20 11.5-8 8a5.2 5.2 0 0 1-7.4-7.4l8.3-8.3a3.5 3.5 0 0 1 5 5l-8.3 8.2a1.7 1.7 0 0 1-2.4-2.4l7.4-7.4" />
+        </svg>
+      </button>
+      ${voice && html`<${Recorder} attach=${attach} fail=${setProblem} />`}
+      <span class="grow"></span>
+      ${running &&
+      html`<button
+          type="button"
+          class="plain"
+          hidden=${!ready}
+          title="Say it into the turn under way (Ctrl Enter)"
+          onClick=${() => submit("steer")}
+        >
+          Steer
+        </button>
+        <button type="button" class="stop" onClick=${stop}>
+          <span class="square" aria-hidden="true"></span>Stop
+        </button>`}
+      <button type="submit" class="primary" disabled=${!ready} title=${running ? "Send after this turn" : "Send"}>
+        Send
+      </button>
+    </div>
+  </form>`;
+}
+
+/** @param {HTMLTextAreaElement|null} area */
+function grow(area) {
+  if (!area || CSS.supports("field-sizing", "content")) return;
+  area.rows = Math.min(area.value.split("\n").length, 12);
+}
+
+/** @type {any[]|null} */
+let commands = null;
+
+/**
+ * What may follow a `/`.
+ * @param {string} id @param {boolean} known @param {string} text @param {(text: string) => void} set
+ */
+function useCompletion(id, known, text, set) {
+  const [items, setItems] = useState(/** @type {any[]} */ ([]));
+  const [at, setAt] = useState(0);
+  const [closed, setClosed] = useState("");
+  useEffect(() => {
+    if (!/^\/[^\n]*$/.test(text) || text === closed) return setItems([]);
+    let late = false;
+    const timer = setTimeout(() => {
+      find(known ? id : "", text).then((found) => {
+        if (late) return;
+        setItems(found);
+        setAt(0);
+      });
+    }, text.includes(" ") ? 120 : 0);
+    return () => {
+      late = true;
+      clearTimeout(timer);
+    };
+  }, [text, closed]);
+  const close = () => {
+    setItems([]);
+    setClosed(text);
+  };
+  const take = (/** @type {any} */ item) => {
+    if (!item) return;
+    setClosed(item.completes ? "" : item.text);
+    set(item.text + (item.completes ? " " : ""));
+  };
+  const open = items.length > 0;
+  return {
+    open,
+    close,
+    active: open ? `completion-${at}` : undefined,
+    /** @param {KeyboardEvent} event @returns {boolean} whether the key was meant for the list */
+    keyed(event) {
+      if (!open) return false;
+      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+      if (step) setAt((at + step + items.length) % items.length);
+      else if (event.key === "Tab" && !event.shiftKey) take(items[at]);
+      else if (event.key === "Escape") close();
+      else if (event.key === "Enter" && items[at].text !== text.trim() && !TOUCH.matches) take(items[at]);
+      else return false;
+      event.preventDefault();
+      return true;
+    },
+    list: open
+      ? html`<ul class="completions" id="completions" role="listbox" aria-label="Commands">
+          ${items.map(
+            (item, n) =>
+              html`<li
+                id=${`completion-${n}`}
+                role="option"
+                aria-selected=${n === at ? "true" : "false"}
+                onPointerDown=${(/** @type {Event} */ e) => (e.preventDefault(), take(item))}
+              >
+                <span class="mono">${item.text}</span> <span class="quiet">${item.help}</span>
+              </li>`,
+          )}
+        </ul>`
+      : null,
+  };
+}
+
+/** @param {string} id @param {string} text */
+async function find(id, text) {
+  const session = id ? `session=${encodeURIComponent(id)}` : "";
+  try {
+    if (text.includes(" ")) {
+      const query = `${session}&text=${encodeURIComponent(text)}`;
+      return (await call("GET", `/api/commands/complete?${query}`)).items ?? [];
+    }
+    commands ??= (await call("GET", `/api/commands?${session}`)).commands;
+    const typed = text.slice(1).toLowerCase();
+    return (commands ?? [])
+      .filter((one) => [one.name, ...(one.aliases ?? [])].some((name) => name.startsWith(typed)))
+      .slice(0, 40)
+      .map((one) => ({ text: `/${one.name}`, help: one.help, completes: one.completes }));
+  } catch {
+    return [];
+  }
+}

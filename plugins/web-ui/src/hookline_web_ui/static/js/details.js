@@ -1,0 +1,40 @@
+/** A turn made visible, in a drawer beside the chat. @module */
+import { html, useEffect, useRef, useState } from "../vendor/preact.js";
+import { call } from "./api.js";
+import { ViewParts } from "./view.js";
+
+/** @param {{chat: import("./chat.js").Chat, turn: string, close: () => void}} props */
+export function Details({ chat, turn, close }) {
+  const [view, setView] = useState(/** @type {any} */ (null));
+  const [problem, setProblem] = useState("");
+  const title = useRef(/** @type {any} */ (null));
+  const read = () => {
+    setProblem("");
+    const path = `/api/sessions/${encodeURIComponent(chat.id)}/turns/${encodeURIComponent(turn)}`;
+    call("GET", path).then(setView, (error) => setProblem(`${error.message} ${error.fix}`.trim()));
+  };
+  useEffect(() => {
+    title.current.focus();
+    read();
+  }, []);
+  return html`<section
+    class="details"
+    role="region"
+    aria-label="Turn"
+    onKeyDown=${(/** @type {KeyboardEvent} */ e) => e.key === "Escape" && (e.preventDefault(), close())}
+  >
+    <header class="bar">
+      <h2 class="title" tabindex="-1" ref=${title}>${view?.title || "Turn"}</h2>
+      <button type="button" class="plain icon" aria-label="Close the details" onClick=${close}>✕</button>
+    </header>
+    <div class="details-body" tabindex="0">
+      ${view?.subtitle && html`<p class="quiet">${view.subtitle}</p>`}
+      ${view && html`<${ViewParts} view=${view} />`}
+      ${view && !view.parts?.length && html`<p class="empty">Nothing was kept of this turn.</p>`}
+      ${!view && !problem && html`<p class="quiet">Loading …</p>`}
+      ${problem &&
+      html`<p class="notice tone-bad">${problem}</p>
+        <p class="actions"><button type="button" onClick=${read}>Try again</button></p>`}
+    </div>
+  </section>`;
+}

@@ -1,0 +1,406 @@
+/** The chat page: reads what is there, follows the events, sends what is written. @module */
+import { html, render, signal } from "../vendor/preact.js";
+import { ApiError, call, onExpired } from "./api.js";
+import { Chat } from "./chat.js";
+import { Composer, keepDraft } from "./composer.js";
+import { Details } from "./details.js";
+import { Header } from "./header.js";
+import { QuestionDock } from "./question.js";
+import * as shell from "./shell.js";
+import { Stream } from "./stream.js";
+import { Log } from "./transcript.js";
+import { uuid } from "./util.js";
+import { canRecord } from "./voice.js";
+
+const main = /** @type {HTMLElement} */ (document.getElementById("main"));
+const TAIL = 50;
+const STEPS = {
+  ...{ model: "asking the model", thinking: "thinking", answering: "writing", waiting: "waiting" },
+  tool: "using a tool",
+};
+
+/** What the page shows beside the chat itself. */
+const ui = signal({
+  ...{ ready: false, stream: "", problem: /** @type {any} */ (null), earlier: false },
+  ...{ details: "", answerProblem: "", given: { text: "", stamp: 0 }, version: 0, expired: false },
+});
+/** @param {Partial<typeof ui.value>} changed */
+const set = (changed) => {
+  ui.value = { ...ui.value, ...changed };
+};
+
+let server = { boot: "", cursor: "", role: "", voice: {}, limits: { file: 25e6, text: 100000 } };
+let known = Boolean(main.dataset.session);
+/** Events that came while a snapshot was on its way. @type {Array<[any, string]>|null} */
+let held = null;
+/** @type {HTMLElement|null} */
+let opener = null;
+
+let due = false;
+function changed() {
+  if (due) return;
+  due = true;
+  const frame = document.hidden ? (/** @type {any} */ f) => setTimeout(f, 200) : requestAnimationFrame;
+  frame(() => {
+    due = false;
+    set({ version: ui.value.version + 1 });
+  });
+}
+
+const chat = new Chat(main.dataset.session || uuid(), changed);
+const stream = new Stream({ event: heard, state: (state) => set({ stream: state }) });
+onExpired(() => set({ expired: true }));
+
+/** @param {any} event @param {string} id */
+function heard(event, id) {
+  aside(event);
+  if (event.type === "resync") {
+    if (event.session == null || event.session === chat.id) snapshot();
+    return;
+  }
+  if (event.session !== chat.id) return;
+  if (held) held.push([event, id]);
+  else if (!chat.apply(event, id)) snapshot();
+  if (event.type === "result" && event.turn == null) followed(event);
+}
+
+/** Some commands lead to another chat. @param {any} event */
+function followed(event) {
+  const next = event.goto ?? event.successor;
+  if (next) shell.go(`/chat/${next}`);
+}
+
+/** What the list of chats has to know of any session. @param {any} event */
+function aside(event) {
+  const id = event.session?.id ?? event.session;
+  if (event.type === "session") shell.putRecent(event.session, { deleted: event.deleted });
+  else if (event.type === "title") shell.changeRecent(id, { title: event.title });
+  else if (event.type === "state") {
+    const change = { state: event.state, updated: event.ts };
+    if (!shell.changeRecent(id, change) && id !== chat.id) shell.loadRecent();
+  } else if (event.type === "question") shell.changeRecent(id, { question: true });
+  else if (event.type === "answered") shell.changeRecent(id, { question: false });
+}
+
+const address = (/** @type {string} */ rest = "") =>
+  `/api/sessions/${encodeURIComponent(chat.id)}${rest}`;
+
+let asking = false;
+/** Read the chat as it is stored; events that come meanwhile wait. */
+async function snapshot() {
+  if (!known || asking) return;
+  asking = true;
+  held = held ?? [];
+  let wait = 400;
+  for (;;) {
+    try {
+      const told = await call("GET", address(`?tail=${TAIL}`));
+      chat.load(told);
+      set({ problem: null });
+      break;
+    } catch (error) {
+      const failed = /** @type {ApiError} */ (error);
+      if (failed.status === 404 && chat.sending.size) {
+        known = false; // its first message has not arrived yet
+        break;
+      }
+      if (!failed.passing) {
+        set({ problem: failed });
+        break;
+      }
+      if (!chat.loaded) set({ problem: failed });
+      await new Promise((done) => setTimeout(done, failed.retry * 1000 || wait));
+      wait = Math.min(wait * 2, 8000);
+    }
+  }
+  asking = false;
+  const waiting = held;
+  held = null;
+  for (const [event, id] of waiting) if (!chat.apply(event, id)) return snapshot();
+  if (chat.loaded) stream.want({ [chat.id]: chat.cursor });
+}
+
+async function earlier() {
+  const first = chat.items.find((item) => item.seq != null)?.seq;
+  if (first == null || ui.value.earlier) return;
+  set({ earlier: true });
+  try {
+    chat.prepend(await call("GET", address(`?tail=${TAIL}&before=${first}`)));
+  } finally {
+    set({ earlier: false });
+  }
+}
+
+const OUTBOX = () => `outbox:${chat.id}`;
+function keepOutbox() {
+  const waiting = [...chat.sending.values()].map(({ id, files, blocks, mode }) => ({
+    ...{ id, files, mode, text: blocks?.[0].text },
+  }));
+  try {
+    if (waiting.length) sessionStorage.setItem(OUTBOX(), JSON.stringify(waiting));
+    else sessionStorage.removeItem(OUTBOX());
+  } catch {
+    // Without a store a reload before the answer loses the message, and the page says so no more.
+  }
+}
+
+/** @param {string} text @param {any[]} files @param {string} mode */
+function send(text, files, mode) {
+  const item = chat.send(uuid(), text, files, mode);
+  if (!main.dataset.session) {
+    main.dataset.session = chat.id;
+    history.replaceState(null, "", `/chat/${chat.id}`);
+  }
+  keepOutbox();
+  deliver(/** @type {any} */ (item));
+}
+
+/** @param {any} item */
+async function deliver(item) {
+  item.state = "sending";
+  item.rev += 1;
+  const cursor = server.cursor;
+  for (let tries = 0; ; tries += 1) {
+    try {
+      const told = await call("POST", address("/messages"), {
+        message_id: item.id,
+        text: item.blocks[0].text,
+        files: item.files.map((/** @type {any} */ file) => file.id),
+        mode: item.mode,
+      });
+      if (told.session && told.session !== chat.id) {
+        chat.sending.delete(item.id);
+        keepOutbox();
+        return shell.go(`/chat/${encodeURIComponent(told.session)}`);
+      }
+      if (!known) {
+        known = true;
+        shell.setCurrent(chat.id);
+        stream.want({ [chat.id]: stream.last || cursor });
+        await snapshot();
+      }
+      return;
+    } catch (error) {
+      const failed = /** @type {ApiError} */ (error);
+      if (!failed.passing || tries >= 2) {
+        chat.failed(item.id, `${failed.message} ${failed.fix}`.trim());
+        return;
+      }
+      await new Promise((done) => setTimeout(done, failed.retry * 1000 || 400 * 2 ** tries));
+    }
+  }
+}
+
+/** What could not be sent is sent again when there is a network again, under the same id. */
+function resendAll() {
+  for (const item of chat.sending.values()) if (item.state === "failed") deliver(item);
+}
+
+/** @param {string} choice */
+async function answer(choice) {
+  const question = chat.question;
+  if (!question) return;
+  set({ answerProblem: "" });
+  try {
+    await call("POST", address("/answer"), { question: question.id, choice });
+  } catch (error) {
+    const failed = /** @type {ApiError} */ (error);
+    set({ answerProblem: `${failed.message} ${failed.fix}`.trim() });
+    if (failed.status === 409 || failed.status === 404) snapshot();
+  }
+}
+
+/** @param {import("./chat.js").Item} item */
+async function edit(item) {
+  try {
+    const made = await call("POST", address("/branch"), { before: item.seq });
+    keepDraft(made.id, { text: made.text ?? "", files: [] });
+    shell.go(`/chat/${encodeURIComponent(made.id)}`);
+  } catch (error) {
+    const failed = /** @type {ApiError} */ (error);
+    chat.note(Date.now() / 1000, `${failed.message} ${failed.fix}`.trim(), "bad");
+    changed();
+  }
+}
+
+/** @param {string} turn @param {HTMLElement|null} from */
+function details(turn, from) {
+  opener = from;
+  set({ details: turn });
+}
+
+function closeDetails() {
+  set({ details: "" });
+  (opener?.isConnected ? opener : document.querySelector(".composer textarea"))?.focus();
+}
+
+async function stop() {
+  await call("POST", address("/stop")).catch((error) => {
+    chat.note(Date.now() / 1000, error.message, "bad");
+    changed();
+  });
+}
+
+const doings = {
+  ...{ edit, details, earlier, speak: null },
+  resend: deliver,
+  discard: (/** @type {any} */ item) => {
+    chat.forget(item.id);
+    set({ given: { text: item.blocks[0].text, stamp: Date.now() } });
+  },
+};
+
+/** What the turn does, in words: a state that is announced, and more that is only seen. */
+function Status() {
+  const { stream: state, expired } = ui.value;
+  const turn = chat.turn;
+  let says = "";
+  let more = "";
+  if (state === "waiting") says = "Offline. What was sent is kept; connecting again …";
+  else if (chat.question) says = "Waiting for your answer";
+  else if (chat.running) {
+    says = "Working";
+    more = [STEPS[/** @type {"model"} */ (turn?.step)] ?? "", turn?.about].filter(Boolean).join(": ");
+  } else if (chat.results.size) says = "Done";
+  const busy = says === "Working";
+  return html`<div class=${`state${says === "Done" ? " unseen" : ""}`} data-busy=${busy}>
+    <span class="pulse" aria-hidden="true"></span>
+    <span role="status">${says}</span>
+    ${more && html`<span class="quiet" aria-hidden="true">${more}</span>`}
+    ${expired && html`<span>The login is over. <a href="/login">Log in again</a></span>`}
+  </div>`;
+}
+
+function Empty() {
+  const words = ["What can you do here?", "Summarise the files in this folder", "/help"];
+  return html`<div class="welcome">
+    <h2>What shall we do?</h2>
+    <p class="quiet">
+      The answer stays even if this page is closed. Press <kbd>?</kbd> for the keyboard, type
+      <kbd>/</kbd> for commands, or drop a file anywhere here.
+    </p>
+    <div class="actions">
+      ${words.map(
+        (one) =>
+          html`<button type="button" onClick=${() => set({ given: { text: one, stamp: Date.now() } })}>
+            ${one}
+          </button>`,
+      )}
+    </div>
+  </div>`;
+}
+
+/** @param {{error: ApiError}} props */
+const Trouble = ({ error }) =>
+  html`<div class="welcome">
+    <h2>${error.status === 404 ? "There is no such chat" : "The chat could not be opened"}</h2>
+    <p>${error.message} ${error.fix}</p>
+    <div class="actions">
+      <button type="button" class="primary" onClick=${snapshot}>Try again</button>
+      <a class="button" href="/">New chat</a>
+      <a class="button" href="/sessions">All sessions</a>
+    </div>
+  </div>`;
+
+const Queue = () =>
+  chat.queue.length
+    ? html`<ul class="queue" aria-label="Waiting messages">
+        ${chat.queue.map((one) => html`<li key=${one.message_id}><span class="quiet">Next:</span> ${one.text}</li>`)}
+      </ul>`
+    : null;
+
+function App() {
+  const { ready, problem, version, earlier: busy, details: turn, given, answerProblem } = ui.value;
+  if (!ready) return null;
+  const open = problem && !chat.loaded;
+  const empty = !chat.items.length && !chat.more && !open && (chat.loaded || !known);
+  const mine = chat.session?.mine !== false;
+  const other = `This chat is ${chat.session?.channel}'s. Continue it in a branch: press “Continue here” at a message.`;
+  return html`<div class=${`chat-frame${turn ? " with-details" : ""}`}>
+    <div class="chat-main">
+      <${Header} ...${{ chat, known, titleOf: shell.titleOf, go: shell.go, version }} />
+      ${open
+        ? html`<${Trouble} error=${problem} />`
+        : empty
+          ? html`<${Empty} />`
+          : html`<${Log} ...${{ chat, doings, version, earlier: busy }} />`}
+      <div class="foot-frame">
+        <${Status} />
+        <${Queue} />
+        ${chat.question &&
+        html`<${QuestionDock} question=${chat.question} answer=${answer} problem=${answerProblem} />`}
+        ${!open &&
+        html`<${Composer}
+          key=${chat.id}
+          id=${chat.id}
+          known=${known}
+          running=${chat.running}
+          limits=${server.limits}
+          voice=${/** @type {any} */ (server.voice).listen && canRecord()}
+          given=${given}
+          blocked=${mine ? "" : other}
+          send=${send}
+          stop=${stop}
+        />`}
+      </div>
+    </div>
+    ${turn && html`<${Details} key=${turn} chat=${chat} turn=${turn} close=${closeDetails} />`}
+  </div>`;
+}
+
+async function begin() {
+  shell.begin();
+  shell.setCurrent(known ? chat.id : "");
+  try {
+    for (const one of JSON.parse(sessionStorage.getItem(OUTBOX()) ?? "[]")) {
+      chat.send(one.id, one.text, one.files, one.mode);
+      chat.failed(one.id, "The page was closed too early.");
+    }
+  } catch {
+    // Nothing was kept.
+  }
+  const first = known ? snapshot() : null;
+  for (let wait = 500; ; wait = Math.min(wait * 2, 8000)) {
+    try {
+      server = await call("GET", "/api/state");
+      break;
+    } catch (error) {
+      if (!(/** @type {ApiError} */ (error).passing)) break;
+      set({ stream: "waiting" });
+      await new Promise((done) => setTimeout(done, wait));
+    }
+  }
+  // With the page's first state a person may begin to write; the chat itself may come later.
+  main.replaceChildren();
+  set({ ready: true });
+  render(html`<${App} />`, main);
+  stream.begin(chat.cursor || server.cursor);
+  await first;
+  resendAll();
+}
+
+addEventListener("online", resendAll);
+addEventListener("pageshow", (event) => {
+  if (event.persisted) snapshot();
+});
+const after = chat.changed;
+chat.changed = () => {
+  after();
+  if (chat.sending.size || sessionStorage.getItem(OUTBOX())) keepOutbox();
+};
+
+shell.addShortcuts([
+  { keys: "/", does: "Write a message", run: () => focus(".composer textarea") },
+  { keys: "l", does: "Jump to the latest message", run: () => press("[data-jump]") },
+  { keys: "d", does: "Details of the last answer", run: () => press("[data-details]") },
+  { keys: "Escape", does: "Close the details", run: () => (ui.value.details ? closeDetails() : focus(".composer textarea")) },
+  { keys: "Ctrl .", does: "Stop the turn", run: stop },
+]);
+
+/** @param {string} selector */
+const last = (selector) =>
+  /** @type {HTMLElement|undefined} */ ([...document.querySelectorAll(selector)].at(-1));
+const focus = (/** @type {string} */ selector) => last(selector)?.focus();
+const press = (/** @type {string} */ selector) => last(selector)?.click();
+
+begin();

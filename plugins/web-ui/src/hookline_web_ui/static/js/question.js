@@ -1,0 +1,110 @@
+/** An open question, between the log and the composer, so that its buttons are always in view. @module */
+import { html, useEffect, useLayoutEffect, useRef, useState } from "../vendor/preact.js";
+import { pieces } from "./util.js";
+
+/** Parts of a command that people should look at twice. They are only marked, never judged. */
+const RISKY = new RegExp(
+  [
+    "\\brm\\s+(?:-\\w+\\s+)*-\\w*[rf]\\w*[^\\n;|&]*",
+    "\\bsudo\\b",
+    "\\|\\s*(?:sudo\\s+)?(?:ba|z|da|k)?sh\\b",
+    "\\bmkfs[^\\n;|&]*",
+    "\\bdd\\s+[^\\n;|&]*of=[^\\n;|&]*",
+    ">\\s*/(?:dev/(?!null\\b)|etc|usr|boot)[^\\s;|&]*",
+    "\\bchmod\\s+(?:-R\\s+)?[0-7]*777\\b",
+    "\\bgit\\s+(?:push\\s+[^\\n;|&]*(?:--force|-f)\\b|reset\\s+--hard|clean\\s+-\\w*f)[^\\n;|&]*",
+    "\\b(?:shutdown|reboot)\\b",
+    "\\b(?:DROP|TRUNCATE)\\s+(?:TABLE|DATABASE|SCHEMA)\\b[^\\n;]*",
+    "\\bDELETE\\s+FROM\\b[^\\n;]*",
+    "\\bfind\\b[^\\n;|&]*\\s-delete\\b",
+  ].join("|"),
+  "gi",
+);
+
+/** @param {{text: string}} props */
+export function Command({ text }) {
+  const parts = [];
+  let end = 0;
+  for (const match of text.matchAll(RISKY)) {
+    parts.push(plain(text.slice(end, match.index)));
+    parts.push(html`<mark>${plain(match[0])}</mark>`);
+    end = match.index + match[0].length;
+  }
+  return html`<code>${parts}${plain(text.slice(end))}</code>`;
+}
+
+/** @param {string} text */
+const plain = (text) =>
+  pieces(text).map((one) =>
+    one.hidden ? html`<span class="control" title="A character that is not seen">${one.text}</span>` : one.text,
+  );
+
+/** @param {number} seconds */
+function left(seconds) {
+  if (seconds <= 0) return "The time is over.";
+  const minutes = Math.floor(seconds / 60);
+  return minutes ? `${minutes} min ${seconds % 60} s left` : `${seconds} s left`;
+}
+
+/** @param {{expires: number}} props Unix time in seconds */
+function Countdown({ expires }) {
+  const [now, tick] = useState(Date.now() / 1000);
+  useEffect(() => {
+    const timer = setInterval(() => tick(Date.now() / 1000), 1000);
+    return () => clearInterval(timer);
+  }, []);
+  return html`<span class="quiet small" role="timer">${left(Math.ceil(expires - now))}</span>`;
+}
+
+/**
+ * @param {{question: any, answer: (choice: string) => Promise<void>, problem: string}} props
+ */
+export function QuestionDock({ question, answer, problem }) {
+  const [busy, setBusy] = useState("");
+  const heading = useRef(/** @type {any} */ (null));
+  useLayoutEffect(() => setBusy(""), [question.id]);
+  const approval = question.kind === "approval";
+  const may = question.may_answer !== false;
+  const press = async (/** @type {string} */ choice) => {
+    if (busy) return;
+    setBusy(choice);
+    await answer(choice);
+    setBusy("");
+  };
+  return html`<section
+    class="dock"
+    role="group"
+    aria-label=${approval ? "Approval" : "Question"}
+    data-question=${question.id}
+  >
+    <div class="dock-head">
+      <h2 ref=${heading}>${approval ? "May it do this?" : "A question"}</h2>
+      ${question.expires && html`<${Countdown} expires=${question.expires} />`}
+    </div>
+    <div class="dock-body" tabindex="0">
+      ${question.text && !(approval && question.text === question.preview)
+        ? html`<p>${question.text}</p>`
+        : null}
+      ${question.reason && question.reason !== question.text
+        ? html`<p class="quiet small">${question.reason}</p>`
+        : null}
+      ${question.preview && html`<pre class="command"><${Command} text=${question.preview} /></pre>`}
+    </div>
+    ${problem && html`<p class="bad small" role="alert">${problem}</p>`}
+    ${may
+      ? html`<div class="actions">
+          ${(question.choices ?? []).map(
+            (/** @type {any} */ choice) =>
+              html`<button
+                type="button"
+                class=${{ primary: "primary", danger: "danger" }[/** @type {"primary"} */ (choice.style)] ?? ""}
+                aria-disabled=${busy ? "true" : undefined}
+                onClick=${() => press(choice.id)}
+              >
+                ${choice.label}
+              </button>`,
+          )}
+        </div>`
+      : html`<p class="quiet small">Only an admin may answer this.</p>`}
+  </section>`;
+}

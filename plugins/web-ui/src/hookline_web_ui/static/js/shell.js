@@ -1,0 +1,238 @@
+/** What every page has: the theme, the list of recent chats, dialogs, keyboard shortcuts. @module */
+import { call } from "./api.js";
+import { clock } from "./util.js";
+
+/**
+ * @param {string} tag
+ * @param {Record<string, any>} [attributes] a function is a listener
+ * @param {...(Node|string)} children
+ * @returns {HTMLElement}
+ */
+export function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === "function") made.addEventListener(name, value);
+    else if (value === true) made.setAttribute(name, "");
+    else if (value !== false && value != null) made.setAttribute(name, value);
+  }
+  made.append(...children);
+  return made;
+}
+
+/** @param {string} path */
+export function go(path) {
+  location.assign(path);
+}
+
+/**
+ * Ask before something that cannot be undone.
+ * @param {string} text
+ * @param {string} label of the button that does it
+ * @returns {Promise<boolean>}
+ */
+export function confirmed(text, label) {
+  return new Promise((resolve) => {
+    const dialog = /** @type {HTMLDialogElement} */ (
+      element(
+        "dialog",
+        { class: "dialog", "aria-label": label },
+        element("p", {}, text),
+        element(
+          "form",
+          { method: "dialog", class: "actions" },
+          element("button", { value: "", autofocus: true }, "Cancel"),
+          element("button", { value: "yes", class: "primary" }, label),
+        ),
+      )
+    );
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      resolve(dialog.returnValue === "yes");
+    });
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+}
+
+const THEMES = ["", "light", "dark"];
+const THEME_NAMES = ["as the system", "light", "dark"];
+
+/** Go on to the next theme, and keep it for a year. */
+export function nextTheme() {
+  const root = document.documentElement;
+  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+  const now = root.dataset.theme || "";
+  const next = now === "" ? (dark ? "light" : "dark") : "";
+  if (next) root.dataset.theme = next;
+  else delete root.dataset.theme;
+  const age = next ? 31536000 : 0;
+  document.cookie = `hookline-theme=${next}; path=/; max-age=${age}; samesite=strict`;
+  themeNamed();
+}
+
+function themeNamed() {
+  const now = document.documentElement.dataset.theme || "";
+  const name = `Theme: ${THEME_NAMES[THEMES.indexOf(now)]}`;
+  for (const button of document.querySelectorAll("[data-theme-switch]")) {
+    button.setAttribute("aria-label", name);
+    button.setAttribute("title", name);
+  }
+}
+
+/** @typedef {{keys: string, does: string, run: () => void}} Shortcut */
+
+/** @type {Shortcut[]} */
+const shortcuts = [
+  { keys: "?", does: "Show the shortcuts", run: showShortcuts },
+  { keys: "n", does: "New chat", run: () => go("/") },
+  { keys: "g", does: "Go to the navigation", run: focusNavigation },
+  { keys: "t", does: "Change the theme", run: nextTheme },
+];
+const ALONE = "hookline-single-keys";
+
+function focusNavigation() {
+  const side = document.getElementById("side");
+  if (side?.matches("[popover]") && getComputedStyle(side).display === "none") side.showPopover();
+  /** @type {HTMLElement|null|undefined} */ (side?.querySelector(".nav-main a"))?.focus();
+}
+
+function showShortcuts() {
+  if (document.querySelector("dialog[open]")) return;
+  const rows = shortcuts.map((one) =>
+    element(
+      "div",
+      {},
+      element("dt", {}, element("kbd", {}, one.keys)),
+      element("dd", {}, one.does),
+    ),
+  );
+  const single = /** @type {HTMLInputElement} */ (
+    element("input", {
+      type: "checkbox",
+      id: "single-keys",
+      change: () => localStorage.setItem(ALONE, single.checked ? "on" : "off"),
+    })
+  );
+  single.checked = localStorage.getItem(ALONE) !== "off";
+  const close = element("button", { autofocus: true, class: "primary" }, "Close");
+  const dialog = /** @type {HTMLDialogElement} */ (
+    element(
+      "dialog",
+      { class: "dialog", "aria-label": "Keyboard shortcuts" },
+      element("h2", {}, "Keyboard shortcuts"),
+      element("dl", { class: "keys" }, ...rows),
+      element(
+        "p",
+        { class: "field switch" },
+        single,
+        element("label", { for: "single-keys" }, "Keys without Ctrl do something"),
+      ),
+      element("form", { method: "dialog", class: "actions" }, close),
+    )
+  );
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+/** @param {Shortcut[]} more */
+export function addShortcuts(more) {
+  shortcuts.push(...more);
+}
+
+/** @param {KeyboardEvent} event */
+function pressed(event) {
+  const target = /** @type {HTMLElement} */ (event.target);
+  if (event.defaultPrevented || event.isComposing || document.querySelector("dialog[open]")) return;
+  const ctrl = event.ctrlKey || event.metaKey;
+  if (!ctrl && (event.altKey || target.closest("input, textarea, select, [contenteditable]"))) return;
+  if (!ctrl && event.key.length === 1 && localStorage.getItem(ALONE) === "off") {
+    if (event.key !== "?") return;
+  }
+  const name = ctrl ? `Ctrl ${event.key.toUpperCase()}` : event.key;
+  const found = shortcuts.find((one) => one.keys === name);
+  if (!found) return;
+  event.preventDefault();
+  found.run();
+}
+
+/** @type {Map<string, any>} */
+const sessions = new Map();
+let current = "";
+
+/** @param {any} session @param {{deleted?: boolean}} [how] */
+export function putRecent(session, how = {}) {
+  if (how.deleted) sessions.delete(session.id);
+  else sessions.set(session.id, { ...sessions.get(session.id), ...session });
+  drawRecent();
+}
+
+/** @param {string} id @param {any} change only if the session is known */
+export function changeRecent(id, change) {
+  if (sessions.has(id)) putRecent({ id, ...change });
+  return sessions.has(id);
+}
+
+/** @param {string} id */
+export function setCurrent(id) {
+  current = id;
+  drawRecent();
+}
+
+/** Read the newest chats. */
+export async function loadRecent() {
+  try {
+    const told = await call("GET", "/api/sessions?limit=40&kind=chat");
+    sessions.clear();
+    for (const one of told.sessions) sessions.set(one.id, one);
+    drawRecent();
+  } catch {
+    // The list is a convenience; the page says itself what is wrong.
+  }
+}
+
+/** @param {any} session */
+export const titleOf = (session) => session?.title || session?.first_words || "New chat";
+
+function drawRecent() {
+  const list = document.querySelector("[data-recent] ul");
+  if (!list) return;
+  const newest = [...sessions.values()].sort((a, b) => (b.updated ?? 0) - (a.updated ?? 0));
+  const rows = newest.slice(0, 40).map((one) => {
+    const mark = one.question ? "asks" : one.state === "running" ? "runs" : "";
+    const dot = mark
+      ? [
+          element("span", { class: `dot ${mark}`, "aria-hidden": "true" }),
+          element("span", { class: "unseen" }, mark === "asks" ? " waits for an answer" : " is at work"),
+        ]
+      : [];
+    return element(
+      "li",
+      {},
+      element(
+        "a",
+        {
+          href: `/chat/${encodeURIComponent(one.id)}`,
+          title: `${titleOf(one)}${one.updated ? ` · ${clock(one.updated)}` : ""}`,
+          "aria-current": one.id === current ? "page" : null,
+        },
+        element("span", {}, titleOf(one)),
+        ...dot,
+      ),
+    );
+  });
+  const hint = element("li", { class: "quiet small hint" }, "Your chats will be listed here.");
+  list.replaceChildren(...(rows.length ? rows : [hint]));
+}
+
+/** Set up what the frame of every page needs. */
+export function begin() {
+  themeNamed();
+  addEventListener("keydown", pressed);
+  document.addEventListener("click", (event) => {
+    const target = /** @type {Element} */ (event.target);
+    if (target.closest("[data-theme-switch]")) nextTheme();
+    if (target.closest("[data-keys]")) showShortcuts();
+  });
+  loadRecent();
+}

@@ -1,0 +1,292 @@
+/** The log of a chat: messages, tools, answers of commands. @module */
+import { html, useLayoutEffect, useRef } from "../vendor/preact.js";
+import { CodeBlock, Growing, copy, markdown } from "./markdown.js";
+import { clock, cut, gist, size } from "./util.js";
+import { DiffView, Visible } from "./view.js";
+
+/** @typedef {import("./chat.js").Item} Item */
+/** @typedef {import("./chat.js").Chat} Chat */
+/**
+ * @typedef {object} Doings what the log's buttons do
+ * @property {(item: Item) => void} edit
+ * @property {(turn: string, from: HTMLElement) => void} details
+ * @property {(item: Item) => void} resend
+ * @property {(item: Item) => void} discard
+ * @property {((text: string) => void)|null} speak
+ * @property {() => void} earlier
+ */
+
+/** @type {WeakMap<object, Growing[]>} */
+const growing = new WeakMap();
+/** @type {WeakMap<object, {mark: string, vnode: any}>} */
+const drawn = new WeakMap();
+const NEAR = 48;
+/** So many pixels from its end the log still follows what is written. */
+
+/** @param {{chat: Chat, doings: Doings, version: number, earlier: boolean}} props */
+export function Log({ chat, doings, earlier }) {
+  const log = useRef(/** @type {any} */ (null));
+  const jump = useRef(/** @type {any} */ (null));
+  const was = useRef({ follow: true, first: "", height: 0, count: 0 });
+  const show = () => {
+    const box = log.current;
+    was.current.follow = box.scrollHeight - box.scrollTop - box.clientHeight < NEAR;
+    jump.current.hidden = was.current.follow;
+    if (box.scrollTop < 200 && chat.more && !earlier) doings.earlier();
+  };
+  const toEnd = () => {
+    was.current.follow = true;
+    log.current.scrollTop = log.current.scrollHeight;
+    jump.current.hidden = true;
+  };
+  const items = chat.items.filter((item) => item.state !== "queued");
+  useLayoutEffect(() => {
+    const [box, before] = [log.current, was.current];
+    const first = items[0]?.key ?? "";
+    const sent = items.at(-1)?.state === "sending" && items.length > before.count;
+    if (before.follow || sent) toEnd();
+    else if (first !== before.first && before.first) box.scrollTop += box.scrollHeight - before.height;
+    Object.assign(was.current, { first, height: box.scrollHeight, count: items.length });
+  });
+  useLayoutEffect(() => {
+    const watcher = new ResizeObserver(() => was.current.follow && toEnd());
+    watcher.observe(log.current);
+    watcher.observe(log.current.firstElementChild);
+    return () => watcher.disconnect();
+  }, []);
+  return html`<div class="log-frame">
+    <div
+      class="log"
+      role="log"
+      aria-label="Conversation"
+      aria-live="off"
+      tabindex="0"
+      ref=${log}
+      onScroll=${show}
+    >
+      <div class="column">
+        ${chat.more &&
+        html`<button type="button" class="earlier" disabled=${earlier} onClick=${doings.earlier}>
+          ${earlier ? "Loading …" : "Show earlier messages"}
+        </button>`}
+        ${items.map((item, n) => itemNode(item, chat, doings, answers(items, n, chat)))}
+      </div>
+    </div>
+    <button type="button" class="jump" hidden ref=${jump} onClick=${toEnd} data-jump>
+      Jump to latest
+    </button>
+  </div>`;
+}
+
+/** Whether an item is the end of an answer, which has the buttons. */
+function answers(/** @type {Item[]} */ items, /** @type {number} */ n, /** @type {Chat} */ chat) {
+  const item = items[n];
+  if (item.role !== "assistant" || item.live || chat.turn?.id === item.turn) return false;
+  const next = items.slice(n + 1, n + 4).find((one) => one.kind === "message");
+  return next?.turn !== item.turn || next?.role !== "assistant";
+}
+
+/** @param {Item} item @param {Chat} chat @param {Doings} doings @param {boolean} last */
+function itemNode(item, chat, doings, last) {
+  const mark = `${item.rev} ${last} ${item.live} ${item.state} ${item.seq} ${chat.session?.mine}`;
+  const known = drawn.get(item);
+  if (known?.mark === mark) return known.vnode;
+  let vnode;
+  if (item.kind === "aside") vnode = html`<${Aside} key=${item.key} item=${item} />`;
+  else if (item.kind === "notice") {
+    vnode = html`<div key=${item.key} class=${`note tone-${item.tone}`}>${item.text}</div>`;
+  } else if (item.role === "user") {
+    vnode = html`<${UserMessage} key=${item.key} ...${{ item, chat, doings, mark }} />`;
+  } else {
+    vnode = html`<${Answer} key=${item.key} ...${{ item, chat, doings, last, mark }} />`;
+  }
+  drawn.set(item, { mark, vnode });
+  return vnode;
+}
+
+/** @param {Item} item */
+const words = (item) =>
+  (item.blocks ?? [])
+    .filter((block) => block.type === "text")
+    .map((block) => block.text)
+    .join("\n\n");
+
+/** @param {{item: Item, chat: Chat, doings: Doings}} props */
+function UserMessage({ item, chat, doings }) {
+  const mine = chat.session?.mine !== false;
+  return html`<article
+    class="message user"
+    data-role="user"
+    data-message=${item.seq}
+    data-state=${item.state}
+    aria-label=${item.steer ? "You, into the turn" : "You"}
+  >
+    <div class="bubble">
+      ${item.steer && html`<span class="quiet small">Into the turn</span>`}
+      ${words(item)}
+      ${(item.blocks ?? []).filter((block) => block.type === "image").map(picture)}
+      <${Files} files=${item.files} />
+    </div>
+    <footer>
+      ${item.state === "sending" && html`<span class="quiet">Sending …</span>`}
+      ${item.state === "failed" &&
+      html`<span class="bad">Not sent: ${item.error}</span>
+        <button type="button" class="plain" onClick=${() => doings.resend(item)}>Send again</button>
+        <button type="button" class="plain" onClick=${() => doings.discard(item)}>Discard</button>`}
+      ${item.state === "stored" &&
+      html`<time class="quiet">${clock(item.at)}</time>
+        ${item.seq != null &&
+        !item.steer &&
+        html`<button type="button" class="plain" onClick=${() => doings.edit(item)}>
+          ${mine ? "Edit" : "Continue here"}
+        </button>`}`}
+    </footer>
+  </article>`;
+}
+
+/** @param {{item: Item, chat: Chat, doings: Doings, last: boolean}} props */
+function Answer({ item, chat, doings, last }) {
+  const all = growing.get(item) ?? [];
+  growing.set(item, all);
+  const text = words(item);
+  const result = chat.results.get(item.turn ?? "");
+  return html`<article
+    class=${`message assistant${item.live ? " live" : ""}`}
+    data-role="assistant"
+    data-message=${item.seq}
+    aria-label="Hookline"
+  >
+    ${(item.blocks ?? []).map((block, n) => {
+      if (block.type === "text") {
+        all[n] ??= new Growing();
+        const source = block.text.includes("\r") ? block.text.replace(/\r\n?/g, "\n") : block.text;
+        return html`<div class="md" key=${n}>${all[n].set(source, !item.live).nodes}</div>`;
+      }
+      if (block.type === "thinking") return html`<${Thinking} key=${n} text=${block.text} />`;
+      if (block.type === "image") return picture(block);
+      if (block.type !== "tool_call") return null;
+      return html`<${ToolCard} key=${block.id} tool=${chat.tools.get(block.id)} />`;
+    })}
+    <${Files} files=${item.files} speech=${true} />
+    ${last &&
+    html`<footer>
+      ${text &&
+      html`<button type="button" class="plain" onClick=${(/** @type {any} */ e) => copy(e, text)}>
+        Copy
+      </button>`}
+      ${item.turn &&
+      html`<button
+        type="button"
+        class="plain"
+        data-details
+        onClick=${(/** @type {any} */ e) => doings.details(/** @type {string} */ (item.turn), e.currentTarget)}
+      >
+        Details
+      </button>`}
+      ${doings.speak &&
+      text &&
+      html`<button type="button" class="plain" onClick=${() => doings.speak?.(text)}>Listen</button>`}
+      <time class="quiet">${clock(item.at)}</time>
+      ${result?.usage && html`<span class="quiet">${spent(result)}</span>`}
+    </footer>`}
+  </article>`;
+}
+
+/** @param {any} result */
+function spent(result) {
+  const { usage } = result;
+  const total = (usage.input ?? 0) + (usage.cache_read ?? 0) + (usage.cache_write ?? 0);
+  const tokens = `${(total + (usage.output ?? 0)).toLocaleString("en")} tokens`;
+  return usage.cost ? `${tokens} · $${usage.cost.toFixed(usage.cost < 0.1 ? 4 : 2)}` : tokens;
+}
+
+/** @param {{text: string}} props */
+const Thinking = ({ text }) =>
+  html`<details class="thinking">
+    <summary>Thoughts</summary>
+    <div class="md quiet">${markdown(text)}</div>
+  </details>`;
+
+/** @param {{tool: import("./chat.js").Tool|undefined}} props */
+function ToolCard({ tool }) {
+  if (!tool) return null;
+  const state = tool.ok == null ? "runs" : tool.ok ? "done" : "failed";
+  const said = { runs: "running", done: "done", failed: "failed" }[state];
+  return html`<details class=${`tool ${state}`} data-tool=${tool.name}>
+    <summary>
+      <span class="sign" aria-hidden="true">${{ runs: "", done: "✓", failed: "✕" }[state]}</span>
+      <span class="name">${tool.name}</span>
+      <span class="gist">${cut(gist(tool.arguments), 120)}</span>
+      <span class="unseen">${said}</span>
+      ${tool.seconds != null && tool.seconds >= 0.1
+        ? html`<span class="took">${tool.seconds.toFixed(1)} s</span>`
+        : null}
+    </summary>
+    <div class="inside">
+      ${tool.diff
+        ? html`<${DiffView} diff=${tool.diff} />`
+        : html`<pre class="long" tabindex="0" aria-label="Arguments"><${Visible}
+            text=${written(tool.arguments)}
+          /></pre>`}
+      ${tool.text &&
+      html`<pre class="long" tabindex="0" aria-label="Result"><${Visible} text=${tool.text} /></pre>`}
+    </div>
+  </details>`;
+}
+
+/** @param {unknown} args */
+function written(args) {
+  if (args == null || typeof args !== "object") return String(args ?? "");
+  const entries = Object.entries(args);
+  if (entries.length === 1 && typeof entries[0][1] === "string") return entries[0][1];
+  return entries
+    .map(([name, value]) => {
+      const text = typeof value === "string" ? value : JSON.stringify(value, null, 1);
+      return text.includes("\n") ? `${name}:\n${text}` : `${name}: ${text}`;
+    })
+    .join("\n");
+}
+
+/** @param {{item: Item}} props */
+const Aside = ({ item }) =>
+  html`<section class="aside" aria-label="Command">
+    <p class="mono small">${item.command}</p>
+    ${item.text == null
+      ? html`<p class="quiet small">…</p>`
+      : html`<div class="md">${markdown(item.text)}</div>`}
+  </section>`;
+
+/** @param {any} block */
+const picture = (block) =>
+  block.file
+    ? html`<a href=${`/api/files/${block.file}`} target="_blank">
+        <img class="picture" src=${`/api/files/${block.file}`} alt="attached picture" loading="lazy" />
+      </a>`
+    : html`<span class="quiet small">[picture]</span>`;
+
+/** @param {{files?: any[], speech?: boolean}} props */
+function Files({ files, speech }) {
+  if (!files?.length) return null;
+  return html`<ul class="files">
+    ${files.map((file) => {
+      const path = `/api/files/${file.id}`;
+      if (file.kind === "audio") {
+        return html`<li><audio controls preload="none" src=${path}></audio></li>`;
+      }
+      if (file.kind === "image" || file.mime?.startsWith("image/")) {
+        return html`<li>
+          <a href=${path} target="_blank"
+            ><img class="picture" src=${path} alt=${file.caption || file.name} loading="lazy"
+          /></a>
+        </li>`;
+      }
+      return html`<li>
+        <a class="file" href=${path} download=${file.name}>
+          ${file.name} ${file.size != null && html`<span class="quiet">${size(file.size)}</span>`}
+        </a>
+      </li>`;
+    })}
+  </ul>`;
+}
+
+export { CodeBlock };

@@ -1,0 +1,148 @@
+/** Small helpers that every module may use; nothing here touches the page. @module */
+
+/** @returns {string} a random UUID, also where the page is not a secure context */
+export function uuid() {
+  if (globalThis.crypto.randomUUID) return crypto.randomUUID();
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6] & 0x0f) | 0x40;
+  bytes[8] = (bytes[8] & 0x3f) | 0x80;
+  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+/** @param {...(string|false|null|undefined)} names */
+export const classes = (...names) => names.filter(Boolean).join(" ");
+
+const HIDDEN =
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]/g;
+
+/**
+ * Cut a text into what is shown as it is and control characters, which are shown by number.
+ * @param {string} text
+ * @returns {Array<{text: string, hidden: boolean}>}
+ */
+export function pieces(text) {
+  const found = [];
+  let end = 0;
+  for (const match of text.matchAll(HIDDEN)) {
+    if (match.index > end) found.push({ text: text.slice(end, match.index), hidden: false });
+    const code = match[0].charCodeAt(0).toString(16).toUpperCase().padStart(4, "0");
+    found.push({ text: `U+${code}`, hidden: true });
+    end = match.index + 1;
+  }
+  if (end < text.length) found.push({ text: text.slice(end), hidden: false });
+  return found;
+}
+
+/** @param {number} bytes */
+export function size(bytes) {
+  if (bytes < 1000) return `${bytes} B`;
+  if (bytes < 1e6) return `${Math.round(bytes / 1000)} kB`;
+  return `${(bytes / 1e6).toFixed(1)} MB`;
+}
+
+/** @param {number|null|undefined} ms */
+export function duration(ms) {
+  if (ms == null) return "";
+  if (ms < 10) return `${ms.toFixed(1)} ms`;
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60000) return `${(ms / 1000).toFixed(1)} s`;
+  return `${Math.floor(ms / 60000)} min ${Math.floor((ms % 60000) / 1000)} s`;
+}
+
+/** @param {number} seconds Unix time */
+export function clock(seconds) {
+  const at = new Date(seconds * 1000);
+  const today = at.toDateString() === new Date().toDateString();
+  const time = { hour: "2-digit", minute: "2-digit" };
+  return at.toLocaleString([], today ? time : { day: "numeric", month: "short", ...time });
+}
+
+/** @param {string} text @param {number} most */
+export const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+
+/**
+ * Only http, https, mailto; a path of this server is no link that a model may make.
+ * @param {string} href
+ * @returns {string|null}
+ */
+export function outside(href) {
+  try {
+    const url = new URL(href);
+    return ["http:", "https:", "mailto:"].includes(url.protocol) ? url.href : null;
+  } catch {
+    return null;
+  }
+}
+
+/** @param {string} href a path of this server, or a URL that leads outside @returns {string} */
+export const inside = (href) =>
+  /^[/?#](?![/\\])/.test(`${href} `) && !href.includes("\\") ? href : (outside(href) ?? "#");
+
+/**
+ * What a tool was called for, in one line: the argument that tells most.
+ * @param {unknown} args
+ */
+export function gist(args) {
+  if (args == null || typeof args !== "object") return String(args ?? "");
+  const order = ["command", "path", "file", "query", "pattern", "url", "task", "question", "name"];
+  const known = /** @type {Record<string, unknown>} */ (args);
+  const key = order.find((one) => typeof known[one] === "string") ?? Object.keys(known)[0];
+  const value = key === undefined ? "" : known[key];
+  return (typeof value === "string" ? value : (JSON.stringify(value) ?? "")).split("\n")[0];
+}
+
+/**
+ * Lines of a difference: what both texts begin and end with is left out, but for three lines;
+ * between, the longest common lines are found if there are few enough.
+ * @param {string} before
+ * @param {string} after
+ * @returns {Array<{mark: "add"|"del"|"same"|"gap", text: string}>}
+ */
+export function difference(before, after) {
+  const a = before === "" ? [] : before.replace(/\n$/, "").split("\n");
+  const b = after === "" ? [] : after.replace(/\n$/, "").split("\n");
+  let start = 0;
+  while (start < a.length && start < b.length && a[start] === b[start]) start += 1;
+  let end = 0;
+  const most = Math.min(a.length, b.length) - start;
+  while (end < most && a[a.length - 1 - end] === b[b.length - 1 - end]) end += 1;
+  const lines = [];
+  if (start > 3) lines.push({ mark: "gap", text: `… from line ${start - 2}` });
+  for (const text of a.slice(Math.max(0, start - 3), start)) lines.push({ mark: "same", text });
+  lines.push(...between(a.slice(start, a.length - end), b.slice(start, b.length - end)));
+  const tail = a.slice(a.length - end);
+  for (const text of tail.slice(0, 3)) lines.push({ mark: "same", text });
+  if (tail.length > 3) lines.push({ mark: "gap", text: "…" });
+  return /** @type {any} */ (lines);
+}
+
+/** @param {string[]} a @param {string[]} b */
+function between(a, b) {
+  const all = (mark, lines) => lines.map((text) => ({ mark, text }));
+  if (a.length * b.length > 250000 || !a.length || !b.length) {
+    return [...all("del", a), ...all("add", b)];
+  }
+  const width = b.length + 1;
+  const common = new Uint32Array((a.length + 1) * width);
+  for (let i = a.length - 1; i >= 0; i -= 1) {
+    for (let j = b.length - 1; j >= 0; j -= 1) {
+      common[i * width + j] =
+        a[i] === b[j]
+          ? common[(i + 1) * width + j + 1] + 1
+          : Math.max(common[(i + 1) * width + j], common[i * width + j + 1]);
+    }
+  }
+  const lines = [];
+  let i = 0;
+  let j = 0;
+  while (i < a.length && j < b.length) {
+    if (a[i] === b[j]) {
+      lines.push({ mark: "same", text: a[i++] });
+      j += 1;
+    } else if (common[(i + 1) * width + j] >= common[i * width + j + 1]) {
+      lines.push({ mark: "del", text: a[i++] });
+    } else lines.push({ mark: "add", text: b[j++] });
+  }
+  return [...lines, ...all("del", a.slice(i)), ...all("add", b.slice(j))];
+}

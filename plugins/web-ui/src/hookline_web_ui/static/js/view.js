@@ -1,0 +1,212 @@
+/** Draws a view, as a plugin describes a page, from its JSON. @module */
+import { html } from "../vendor/preact.js";
+import { CodeBlock, markdown } from "./markdown.js";
+import { clock, cut, difference, duration, inside, pieces } from "./util.js";
+
+const FOLD = 200;
+
+/** A text whose control characters are seen. @param {{text: string}} props */
+export function Visible({ text }) {
+  return pieces(text).map((piece) =>
+    piece.hidden ? html`<span class="control">${piece.text}</span>` : piece.text,
+  );
+}
+
+/** @param {{diff: {before: string, after: string, name?: string}}} props */
+export function DiffView({ diff }) {
+  const lines = difference(diff.before ?? "", diff.after ?? "");
+  const signs = { add: "+ ", del: "- ", same: "  ", gap: "" };
+  return html`<div
+    class="diff"
+    tabindex="0"
+    role="group"
+    aria-label=${diff.name ? `What changes in ${diff.name}` : "What changes"}
+  >
+    ${lines.map((line) => html`<div class=${line.mark}>${signs[line.mark]}${line.text}</div>`)}
+    ${lines.length ? null : html`<div class="gap">Nothing changes.</div>`}
+  </div>`;
+}
+
+/** @param {{view: any, level?: number}} props */
+export function ViewParts({ view, level = 3 }) {
+  return (view.parts ?? []).map((/** @type {any} */ part) => html`<${Part} ...${{ part, level }} />`);
+}
+
+/** @param {string} text @param {number} level */
+const heading = (text, level) => (text ? html`<${`h${level}`}>${text}</${`h${level}`}>` : null);
+
+/** @param {{part: any, level: number}} props @returns {any} */
+function Part({ part, level }) {
+  switch (part.type) {
+    case "text": {
+      const words = part.text.split(/\n\s*\n/).map((/** @type {string} */ one) => html`<p>${one}</p>`);
+      return html`<div class=${part.tone === "neutral" ? "text" : `notice tone-${part.tone}`}>
+        ${words}
+      </div>`;
+    }
+    case "markdown":
+      return html`<div class="md">${markdown(part.text)}</div>`;
+    case "stats":
+      return html`<dl class="stats">${part.items.map(stat)}</dl>`;
+    case "table":
+      return html`<${TableView} ...${{ part, level }} />`;
+    case "timeline":
+      return html`<${TimelineView} ...${{ part, level }} />`;
+    case "diff":
+      return html`<div class="part">
+        ${heading(part.name, level)}<${DiffView} diff=${part} />
+      </div>`;
+    case "chart":
+      return html`<div class="part">${heading(part.title, level)}${figures(part)}</div>`;
+    case "group":
+      return html`<details class="group" open=${part.open}>
+        <summary>${part.title}</summary>
+        <div class="inner"><${ViewParts} view=${part} level=${Math.min(level + 1, 6)} /></div>
+      </details>`;
+    case "actions":
+      return html`<div class="actions">
+        ${part.items
+          .filter((/** @type {any} */ one) => one.get)
+          .map((/** @type {any} */ one) => {
+            const query = new URLSearchParams(one.fields).toString();
+            return html`<a class="button" href=${inside(one.path) + (query && `?${query}`)}>
+              ${one.label}
+            </a>`;
+          })}
+      </div>`;
+    default:
+      return null; // forms belong to pages
+  }
+}
+
+/** @param {any} one */
+const stat = (one) =>
+  html`<div class="stat">
+    <dt>${one.label}</dt>
+    <dd class=${`value tone-${one.tone}`}>${one.value}</dd>
+    ${one.detail ? html`<dd class="more">${one.detail}</dd>` : null}
+  </div>`;
+
+/** @param {any} value */
+function cell(value) {
+  if (value == null) return null;
+  if (typeof value === "number") return value.toLocaleString("en").replaceAll(",", "\u202f");
+  switch (value.type) {
+    case "link":
+      return html`<a href=${inside(value.href)}>${value.text}</a>`;
+    case "badge":
+      return html`<span class=${`badge tone-${value.tone}`}>${value.text}</span>`;
+    case "code":
+      return html`<code><${Visible} text=${value.text} /></code>`;
+    case "when":
+      return html`<time>${clock(value.at)}</time>`;
+    default:
+      return String(value);
+  }
+}
+
+/** @param {{part: any, level: number}} props */
+function TableView({ part, level }) {
+  const numbers = (/** @type {any} */ value) => (typeof value === "number" ? "num" : undefined);
+  return html`<section class="part">
+    ${heading(part.title, level)}
+    ${part.rows.length
+      ? html`<div class="scroll" tabindex="0" role="group" aria-label=${part.title || "Table"}>
+          <table class="data">
+            <thead>
+              <tr>
+                ${part.columns.map(
+                  (/** @type {string} */ name, /** @type {number} */ n) =>
+                    html`<th scope="col" class=${numbers(part.rows[0].cells[n])}>${name}</th>`,
+                )}
+              </tr>
+            </thead>
+            <tbody>
+              ${part.rows.map((/** @type {any} */ row) => tableRow(row, part.columns.length, numbers))}
+            </tbody>
+          </table>
+        </div>`
+      : html`<p class="empty">${part.empty}</p>`}
+    ${part.more ? html`<a class="button" href=${inside(part.more.href)}>${part.more.text}</a>` : null}
+  </section>`;
+}
+
+/** @param {any} row @param {number} width @param {(value: any) => string|undefined} numbers */
+const tableRow = (row, width, numbers) => [
+  html`<tr>
+    ${row.cells.map((/** @type {any} */ one) => html`<td class=${numbers(one)}>${cell(one)}</td>`)}
+  </tr>`,
+  row.detail
+    ? html`<tr class="detail">
+        <td colspan=${width}><${Folded} text=${row.detail} title="Details" /></td>
+      </tr>`
+    : null,
+];
+
+/** @param {any} part */
+function figures(part) {
+  const names = Object.keys(part.series);
+  const rows = part.labels.map((/** @type {string} */ label, /** @type {number} */ n) => ({
+    cells: [label, ...names.map((name) => part.series[name][n] ?? null)],
+  }));
+  return html`<${TableView} part=${{ columns: ["", ...names], rows, title: "" }} level=${4} />`;
+}
+
+/** @param {any[]} moments @returns {number} */
+const end = (moments) =>
+  moments.reduce((most, m) => Math.max(most, (m.start ?? 0) + (m.ms ?? 0), end(m.children)), 0);
+
+/** @param {{part: any, level: number}} props */
+function TimelineView({ part, level }) {
+  const whole = Math.max(end(part.moments), 1);
+  const draw = (/** @type {any} */ moment) => html`<${Moment} ...${{ moment, whole }} />`;
+  const rest = part.moments.slice(FOLD);
+  return html`<section class="part">
+    ${heading(part.title, level)}
+    <ol class="timeline">
+      ${part.moments.slice(0, FOLD).map(draw)}
+      ${rest.length
+        ? html`<li>
+            <details>
+              <summary>${rest.length} more steps</summary>
+              <ol>
+                ${rest.map(draw)}
+              </ol>
+            </details>
+          </li>`
+        : null}
+    </ol>
+  </section>`;
+}
+
+/** @param {{moment: any, whole: number}} props @returns {any} */
+function Moment({ moment, whole }) {
+  const start = Math.min((100 * (moment.start ?? 0)) / whole, 99);
+  const width = Math.min(Math.max((100 * (moment.ms ?? 0)) / whole, 0.8), 100 - start);
+  const known = moment.start != null || moment.ms != null;
+  return html`<li>
+    <div class=${`moment tone-${moment.tone}`}>
+      <span class="what">${moment.title} ${moment.who && html`<span class="who">${moment.who}</span>`}</span>
+      <svg viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+        ${known && html`<rect x=${start} width=${width} height="6" />`}
+      </svg>
+      <span class="ms">${duration(moment.ms)}</span>
+    </div>
+    ${moment.detail && html`<${Folded} text=${moment.detail} />`}
+    ${moment.children.length
+      ? html`<ol>
+          ${moment.children.map((/** @type {any} */ one) => html`<${Moment} moment=${one} whole=${whole} />`)}
+        </ol>`
+      : null}
+  </li>`;
+}
+
+/** @param {{text: string, title?: string}} props */
+export function Folded({ text, title }) {
+  return html`<details>
+    <summary>${title ?? cut(text.trim().split("\n")[0], 80)}</summary>
+    <pre class="long" tabindex="0"><${Visible} text=${text} /></pre>
+  </details>`;
+}
+
+export { CodeBlock };

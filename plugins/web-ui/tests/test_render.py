@@ -1,0 +1,220 @@
+"""What a view becomes in HTML: all of it is there, and nothing of it is markup."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import Any
+
+import pytest
+from hookline_web_ui.render import HtmlRenderer
+from hookline_webkit import (
+    Action,
+    Actions,
+    Badge,
+    Chart,
+    Code,
+    Diff,
+    Field,
+    Form,
+    Group,
+    Identity,
+    Link,
+    Markdown,
+    Moment,
+    PageLink,
+    Problem,
+    Row,
+    Stat,
+    Stats,
+    Table,
+    Text,
+    Timeline,
+    View,
+    When,
+)
+from hookline_webkit.requests import IDENTITY
+
+OWNER = Identity("web", "owner", "operator", "d1")
+PAGES = [
+    PageLink("Chat", "/", "", 0, "web-ui"),
+    PageLink("Memory", "/memory", "Mind", 1, "memory"),
+    PageLink("Skills", "/skills", "Mind", 2, "skills"),
+]
+EVIL = "<img src=x onerror=alert(1)>\"'&"
+RENDERER = HtmlRenderer(lambda who: PAGES)
+
+
+class Request:
+    """The part of a request that a renderer reads."""
+
+    def __init__(self, path: str = "/memory/log", cookie: str = "", who: Any = OWNER) -> None:
+        self.scope = {"path": path, "headers": [(b"cookie", cookie.encode())], IDENTITY: who}
+
+    async def body(self) -> bytes:
+        return b""
+
+
+def shown(*parts: Any, request: Request | None = None, **view: Any) -> str:
+    made = RENDERER.page(request or Request(), View("Title", parts, **view))
+    return bytes(asyncio.run(made).body).decode()
+
+
+EVERY_PART = [
+    Text(EVIL),
+    Text(EVIL, "bad"),
+    Markdown(EVIL),
+    Table(
+        [EVIL],
+        [
+            Row(
+                [Link(EVIL, f"/{EVIL}"), Badge(EVIL), Code(EVIL), EVIL],
+                [Action(EVIL, f"/{EVIL}", {EVIL: EVIL}, confirm=EVIL)],
+                detail=EVIL,
+            )
+        ],
+        title=EVIL,
+        more=Link(EVIL, f"/{EVIL}"),
+    ),
+    Table([EVIL], [], title=EVIL, empty=EVIL),
+    Stats([Stat(EVIL, EVIL, EVIL)]),
+    Timeline([Moment(EVIL, EVIL, 0, 1, EVIL, "bad", [Moment(EVIL)])], EVIL),
+    Chart(EVIL, [EVIL], {EVIL: [1], f"2{EVIL}": [2]}, "stacked", EVIL),
+    Diff(EVIL, f"{EVIL}!", EVIL),
+    Form("/x", [Field(EVIL, EVIL, "text", EVIL, help=EVIL, error=EVIL)], EVIL, EVIL, EVIL),
+    Form("/x", [Field("a", EVIL, "choice", EVIL, [EVIL]), Field("b", "", "yaml", EVIL)]),
+    Form("/x", [Field("c", "", "hidden", EVIL), Field("d", "", "secret", EVIL)], get=True),
+    Actions([Action(EVIL, "/x", {"a": EVIL}, get=True)]),
+    Group(EVIL, [Text(EVIL)]),
+]
+
+
+@pytest.mark.parametrize("part", EVERY_PART, ids=lambda part: type(part).__name__)
+def test_no_text_of_a_view_becomes_markup(part: Any) -> None:
+    page = shown(part, subtitle=EVIL, crumbs=[Link(EVIL, "/")])
+    assert "<img" not in page
+    for tag in re.findall(r"<[^>]*>", page):
+        assert not re.search(r"\son\w+=|\sstyle=|javascript:", re.sub(r'"[^"]*"', '""', tag)), tag
+
+
+def test_a_secret_is_never_sent() -> None:
+    page = shown(Form("/x", [Field("key", "Key", "secret", "hunter2")]))
+    assert "hunter2" not in page
+    assert "leave empty to keep it" in page
+
+
+@pytest.mark.parametrize(
+    ("address", "leads"),
+    [
+        ("/a?b=c", "/a?b=c"),
+        ("https://example.com/x", "https://example.com/x"),
+        ("mailto:a@example.com", "mailto:a@example.com"),
+        ("javascript:alert(1)", "#"),
+        (" javascript:alert(1)", "#"),
+        ("java\nscript:alert(1)", "#"),
+        ("data:text/html,x", "#"),
+        ("//evil.example/x", "#"),
+        ("/\\evil.example", "#"),
+    ],
+)
+def test_only_addresses_that_do_nothing_are_links(address: str, leads: str) -> None:
+    assert f'<a href="{leads}"' in shown(Table(["A"], [Row([Link("go", address)])]))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[x](javascript:alert(1))",
+        "![x](https://evil.example/x.png)",
+        "<https://a.example> <b onclick=x>raw</b>",
+        '<table style="x"><tr><td>',
+        "[x](https://a.example 'a\"b')",
+        "```<script>\nalert(1)\n```",
+    ],
+)
+def test_markdown_makes_no_other_elements(text: str) -> None:
+    page = shown(Markdown(text))
+    inner = page[page.index('<div class="md">') : page.index("</main>")]
+    assert not re.search(r"<(?!/?(?:a|p|div|pre|code|h\d)\b)", inner), inner
+    assert "javascript:" not in re.sub(r"<p>.*?</p>", "", inner)
+
+
+def test_markdown_of_every_kind() -> None:
+    page = shown(
+        Markdown(
+            "# One\n\n- a\n- **b**\n\n3. c\n\n> q\n\n`x<y`\n\n| a | b |\n|--:|:-:|\n| 1 | ~~2~~ |"
+        )
+    )
+    for piece in (
+        *("<h3>One</h3>", "<strong>b</strong>", '<ol start="3">', "<blockquote>"),
+        *("<code>x&lt;y</code>", '<td data-align="right">1</td>', "<s>2</s>"),
+    ):
+        assert piece in page
+
+
+def test_the_navigation_names_where_one_is() -> None:
+    page = shown()
+    assert '<nav class="nav-main" aria-label="Main">' in page
+    assert page.count("aria-current") == 1
+    assert '<a href="/memory" aria-current="page">' in page
+    assert "<h2>Mind</h2>" in page
+
+
+@pytest.mark.parametrize(("cookie", "theme"), [("a=b; hookline-theme=dark", "dark"), ("", None)])
+def test_the_theme_is_that_of_the_cookie(cookie: str, theme: str | None) -> None:
+    page = shown(request=Request(cookie=cookie))
+    assert ('data-theme="dark"' in page) is (theme == "dark")
+
+
+def test_a_cookie_is_no_way_into_the_page() -> None:
+    assert "evil" not in shown(request=Request(cookie='hookline-theme="><evil>'))
+
+
+def test_times_figures_and_control_characters() -> None:
+    page = shown(Table(["A"], [Row([When(0), 1234567, 0.25, Code("a\u202eb")])]))
+    assert 'datetime="1970-01-01T00:00:00+00:00"' in page
+    assert "1\u202f234\u202f567" in page
+    assert "0.25" in page
+    assert 'a<span class="control">U+202E</span>b' in page
+
+
+def test_a_long_timeline_is_folded() -> None:
+    page = shown(Timeline([Moment(f"step {n}") for n in range(203)]))
+    assert "3 more steps" in page
+    assert "step 202" in page
+
+
+@pytest.mark.parametrize("kind", ["bar", "stacked", "line"])
+@pytest.mark.parametrize("figures", [[0, 0], [1, 2], [-5, 3], [1e12, 2], [0.001], []])
+def test_a_chart_of_any_figures(kind: Any, figures: list[float]) -> None:
+    page = shown(Chart("C", ["a", "b"], {"x": figures, "y": [1, 1]}, kind))
+    assert 'role="img" aria-label="C: x, y"' in page
+    assert "nan" not in page
+    assert "The figures" in page
+
+
+def test_a_difference_is_shown_line_by_line() -> None:
+    before = "\n".join(map(str, range(30)))
+    page = shown(Diff(before, before.replace("15", "x")))
+    assert '<div class="del">- 15</div>' in page
+    assert '<div class="add">+ x</div>' in page
+    assert "… from line 13" in page
+    assert "- 2" not in page
+    assert "Nothing changes." in shown(Diff("a", "a"))
+
+
+def test_a_problem_has_a_way_out() -> None:
+    problem = Problem(503, "busy", EVIL, "Wait.", {"Retry-After": "3"})
+    answer = asyncio.run(RENDERER.problem(Request(), problem))
+    text = bytes(answer.body).decode()
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "3")
+    assert "<img" not in text
+    for piece in ("Wait.", "Back to the chat", "Try again"):
+        assert piece in text
+
+
+def test_a_problem_of_nobody_known_shows_no_navigation() -> None:
+    answer = asyncio.run(RENDERER.problem(Request(who=None), Problem(421, "host", "Wrong.")))
+    text = bytes(answer.body).decode()
+    assert "Wrong." in text
+    assert "<nav" not in text

@@ -1,0 +1,62 @@
+"""Bundle the libraries of the chat page into one file that git holds. For developers only.
+
+python plugins/web-ui/vendor/make.py [--check]
+
+Needs node and npm. ``package.json`` names the versions and ``package-lock.json`` their hashes;
+whoever runs Hookline needs neither. With ``--check`` nothing is written: the exit code is 1 if the
+file in git is another one.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+TARGET = HERE.parent / "src" / "hookline_web_ui" / "static" / "vendor"
+BUNDLE = "preact.js"
+LICENCES = "LICENCES.txt"
+PACKAGES = ("preact", "@preact/signals", "@preact/signals-core", "htm", "marked")
+INPUTS = ("package.json", "package-lock.json", "entry.mjs")
+
+
+def made(folder: Path) -> dict[str, str]:
+    """Return the text of each file that belongs into ``static/vendor``, by its name."""
+    for name in INPUTS:
+        shutil.copy(HERE / name, folder / name)
+    quiet = ("--no-fund", "--no-audit", "--silent")
+    subprocess.run(["npm", "ci", *quiet], cwd=folder, check=True, stderr=subprocess.DEVNULL)
+    command = ["node_modules/.bin/esbuild", "entry.mjs", "--bundle", "--format=esm", "--minify"]
+    command += ["--target=es2022", "--legal-comments=none", "--charset=utf8"]
+    code = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
+    names, licences = [], []
+    for package in PACKAGES:
+        where = folder / "node_modules" / package
+        about = json.loads((where / "package.json").read_text("utf-8"))
+        names.append(f"{package} {about['version']} ({about['license']})")
+        licences.append(f"{names[-1]}\n\n{(where / 'LICENSE').read_text('utf-8').strip()}\n")
+    header = f"/* {', '.join(names)}. Licences: {LICENCES}. Made by vendor/make.py. */\n"
+    return {BUNDLE: header + code, LICENCES: f"\n{'-' * 72}\n\n".join(licences)}
+
+
+def main() -> int:
+    """Write the files, or compare them. Raises ``CalledProcessError`` if a tool fails."""
+    with tempfile.TemporaryDirectory() as folder:
+        files = made(Path(folder))
+    if sys.argv[1:] == ["--check"]:
+        other = [n for n, text in files.items() if (TARGET / n).read_text("utf-8") != text]
+        if other:
+            sys.stderr.write(f"not what vendor/make.py makes: {', '.join(other)}\n")
+        return 1 if other else 0
+    TARGET.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (TARGET / name).write_text(text, "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
