@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Channel, Context, Host, Job, Plugin, Question, Route, Turn, hookimpl
+from hookline_webkit import Renderer
 from pydantic import BaseModel
 
 if TYPE_CHECKING:
+    from .front import Front
     from .page import Pages
 
 
@@ -30,6 +33,13 @@ class WebUi(Plugin[WebUiConfig]):
             self._pages = Pages(self.host)
         return self._pages
 
+    @cached_property
+    def front(self) -> Front:
+        """What makes pages of views."""
+        from .front import Front
+
+        return Front(self.host)
+
     @hookimpl
     def register_channels(self, register: Callable[[Channel], None]) -> None:
         """The channel ``web``; the gateway starts it."""
@@ -37,9 +47,10 @@ class WebUi(Plugin[WebUiConfig]):
 
     @hookimpl
     def register_routes(self, register: Callable[[Route], None]) -> None:
-        """``/api``."""
+        """The chat's page and ``/api``."""
         from .api import Api
 
+        self.front.register(register)
         Api(self.pages).register(register)
 
     @hookimpl
@@ -51,6 +62,7 @@ class WebUi(Plugin[WebUiConfig]):
     def setup(self, host: Host) -> None:
         """Hear what happens in turns."""
         self.pages.listener.connect()
+        host.services.add(Renderer, self.front)
         host.signals.connect("end_of_turn", self._titled)
 
     @hookimpl

@@ -149,7 +149,6 @@ function Answer({ item, chat, doings, last }) {
   const all = growing.get(item) ?? [];
   growing.set(item, all);
   const text = words(item);
-  const result = chat.results.get(item.turn ?? "");
   return html`<article
     class=${`message assistant${item.live ? " live" : ""}`}
     data-role="assistant"
@@ -187,17 +186,8 @@ function Answer({ item, chat, doings, last }) {
       text &&
       html`<button type="button" class="plain" onClick=${() => doings.speak?.(text)}>Listen</button>`}
       <time class="quiet">${clock(item.at)}</time>
-      ${result?.usage && html`<span class="quiet">${spent(result)}</span>`}
     </footer>`}
   </article>`;
-}
-
-/** @param {any} result */
-function spent(result) {
-  const { usage } = result;
-  const total = (usage.input ?? 0) + (usage.cache_read ?? 0) + (usage.cache_write ?? 0);
-  const tokens = `${(total + (usage.output ?? 0)).toLocaleString("en")} tokens`;
-  return usage.cost ? `${tokens} · $${usage.cost.toFixed(usage.cost < 0.1 ? 4 : 2)}` : tokens;
 }
 
 /** @param {{text: string}} props */

@@ -1,0 +1,68 @@
+"""The pages in a browser: the chat's shell, its files, and the renderer of all other pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from hookline_hookspecs import Host, Page, Route
+from hookline_webkit import Identity, PageLink, Problem, Redirect, SiteRoute, WebServer, part
+from hookline_webkit.requests import FLASH, RequestLike
+
+if TYPE_CHECKING:
+    from hookline_webkit import View
+    from starlette.responses import Response
+
+    from .render import HtmlRenderer
+
+
+class Front:
+    """Serves pages (protocol ``Renderer``); its templates are read when the first is asked for.
+
+    Args:
+        host: the plugin's host.
+    """
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._made: HtmlRenderer | None = None
+
+    @property
+    def html(self) -> HtmlRenderer:
+        """What makes the pages."""
+        if self._made is None:
+            from .render import HtmlRenderer
+
+            self._made = HtmlRenderer(self._pages, _flash)
+        return self._made
+
+    def register(self, register: Callable[[Route], None]) -> None:
+        """Register the chat and the files of all pages."""
+        register(SiteRoute("GET", "/", self.chat, auth="person", page=Page("Chat", order=-1)))
+        register(SiteRoute("GET", "/chat/{id}", self.chat, auth="person"))
+        register(SiteRoute("GET", "/static/{version}/{name:path}", self.static, auth="none"))
+
+    async def chat(self, request: RequestLike) -> Response:
+        """``GET /`` and ``GET /chat/{id}``: the same page; it asks ``/api`` for what it shows."""
+        return self.html.chat(request, part(request, "id"))
+
+    async def static(self, request: RequestLike) -> Response:
+        """``GET /static/{version}/{name}``."""
+        return await self.html.assets.serve(request)
+
+    async def page(self, request: RequestLike, view: View) -> Response:
+        """Return the page that shows a view."""
+        return await self.html.page(request, view)
+
+    async def problem(self, request: RequestLike, problem: Problem) -> Response:
+        """Return the page that shows a problem."""
+        return await self.html.problem(request, problem)
+
+    def _pages(self, who: Identity) -> Sequence[PageLink]:
+        server = self._host.services.get(WebServer)
+        return server.pages(who) if server is not None else ()
+
+
+def _flash(request: RequestLike) -> tuple[str, str] | None:
+    said = request.scope.get(FLASH)
+    return (said.message, said.tone) if isinstance(said, Redirect) and said.message else None
