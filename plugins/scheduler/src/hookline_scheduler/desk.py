@@ -72,6 +72,15 @@ class Desk:
     async def rows(self, viewer: Chat) -> list[tuple[Job, Run | None]]:
         """Return the jobs that ``viewer`` may see, each with its newest run."""
         await self._service.settle_the_dead()
+        return await self.known(viewer)
+
+    @property
+    def lives(self) -> bool:
+        """Whether due jobs are looked for in this process."""
+        return self._service.lives
+
+    async def known(self, viewer: Chat) -> list[tuple[Job, Run | None]]:
+        """Return the same as it is stored, without looking for runs whose process has died."""
         everything = viewer.channel == TERMINAL
         jobs = await (self._jobs.all() if everything else self._jobs.of(viewer))
         last = await self._jobs.last_runs()

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -17,6 +18,7 @@ from hookline_hookspecs import (
     GatewayWork,
     Host,
     Plugin,
+    Route,
     ToolCall,
     Turn,
     command,
@@ -69,6 +71,13 @@ class Scheduler(Plugin[SchedulerConfig]):
         commands = Commands(lambda: self.desk)
         for name, (work, text) in commands.by_name().items():
             register(f"cron {name}", work, help=text)
+
+    @hookimpl
+    def register_routes(self, register: Callable[[Route], None]) -> None:
+        """Register the pages of the schedule."""
+        from .pages import SchedulePages
+
+        SchedulePages(self.host, lambda: self.desk).register(register)
 
     @command("/schedule", theme="People and schedule")
     async def command(self, ctx: Context, args: str) -> str:

@@ -349,7 +349,12 @@ def _is_of(run: Run, inbound: Inbound) -> bool:
 
 def session_of(run: Run) -> str:
     """The id of the session in which a run takes place."""
-    return f"schedule-{run.job_id}-{run.id}"
+    return session_named(run.job_id, run.id)
+
+
+def session_named(job_id: str, run_id: str) -> str:
+    """The same, of a run by its ids."""
+    return f"schedule-{job_id}-{run_id}"
 
 
 def message_id(what: str, run_id: str) -> str:

@@ -86,10 +86,10 @@ def line(job: Job, last: Run | None) -> str:
     if job.due is not None and not isinstance(job.schedule, Once):
         parts.append(f"next {shown(job.due, job.zone)}")
     if last is not None and last.outcome in ("failed", "interrupted"):
-        parts.append(f"{last.outcome}: {_short(last.reason)}")
+        parts.append(f"{last.outcome}: {short(last.reason)}")
     if others := strangers(job.origins):
         parts.append(f"from {named(others)}")
-    return " · ".join([*parts, _short(job.prompt)])
+    return " · ".join([*parts, short(job.prompt)])
 
 
 def row(job: Job, last: Run | None) -> dict[str, Any]:
@@ -115,6 +115,7 @@ def _last(job: Job, last: Run | None) -> Mapping[str, Any] | None:
     return {**times, "outcome": last.outcome, "reason": last.reason or None}
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
+    """Return a text in a line of at most :data:`QUIET` characters."""
     words = " ".join(text.split())
     return words if len(words) <= QUIET else f"{words[: QUIET - 1]}…"
