@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -228,7 +228,7 @@ class Engine:
     @cached_property
     def http(self) -> Http:
         """The guarded client (service ``http``). Raises ``Refused`` if it is not installed."""
-        made: Http = self._service("http", "guards")(**self.config.network.model_dump(), chat=self.chat)
+        made: Http = _service("http", "guards")(**self.config.network.model_dump(), chat=self.chat)
         return made
 
     @cached_property
@@ -238,20 +238,13 @@ class Engine:
 
     def guard_paths(self, workspace: Path) -> Paths:
         """Guarded files of a workspace. Raises ``Refused`` if the guards are not installed."""
-        make, roots = self._service("paths", "guards"), self.config.paths.allowed_roots
+        make, roots = _service("paths", "guards"), self.config.paths.allowed_roots
         guard: Paths = make(workspace, allowed_roots=roots, home=self.home)
         return guard
 
     def storage(self, plugin: str, package: str | None) -> Any:
         """A plugin's storage; ``package`` holds its SQL. Raises ``Refused`` as above."""
-        return self._service("storage", "storage")(self.store, plugin, package, self.home)
-
-    @staticmethod
-    def _service(name: str, dist: str) -> Any:
-        make = find_driver("hookline.services", name)
-        if make is None:
-            raise Refused(f"host.{name} needs the package hookline-{dist}, which is not installed")
-        return make
+        return _service("storage", "storage")(self.store, plugin, package, self.home)
 
     async def aclose(self) -> None:
         """Close the connections of providers and of the guarded client."""
@@ -260,6 +253,14 @@ class Engine:
         if http is not None:
             await http.aclose()
         await self.bus.signals.aclose()
+
+
+@cache
+def _service(name: str, dist: str) -> Any:
+    make = find_driver("hookline.services", name)
+    if make is None:
+        raise Refused(f"host.{name} needs the package hookline-{dist}, which is not installed")
+    return make
 
 
 def make_store(url: str, home: Path) -> Any:

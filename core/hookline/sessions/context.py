@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -225,7 +226,7 @@ def workspace_of(engine: Engine, channel: str, chat_id: str) -> Path:
     """Where a chat's tools work: the configured folder, or the chat's own, which may not exist yet."""
     configured = engine.config.workspace
     if channel in ("", TERMINAL) or configured != ".":
-        return Path(configured).expanduser().resolve()
+        return Path(os.path.realpath(os.path.expanduser(configured)))  # noqa: PTH111
     return engine.home / "chats" / folder_name(channel) / folder_name(chat_id) / "work"
 
 

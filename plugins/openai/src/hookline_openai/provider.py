@@ -92,22 +92,21 @@ class OpenAIProvider:
 
 
 class _StableParts:
-    """The encoded tools and system text of recent sessions, by the identity of both.
-
-    The session hands over the same objects each time; comparing them by value would cost more
-    than encoding them.
+    """The encoded tools and system text of recent sessions, by the text and the identity of each
+    schema: new sessions mostly have those of earlier ones, and comparing schemas by value would
+    cost more than encoding them.
     """
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
-        # The objects are kept beside their parts, so that their ids are not given away again.
+        # The schemas are kept beside their parts, so that their ids are not given away again.
         self._kept: OrderedDict[
-            tuple[int, int], tuple[str, tuple[ToolSchema, ...], dict[str, bytes]]
+            tuple[object, ...], tuple[tuple[ToolSchema, ...], dict[str, bytes]]
         ] = OrderedDict()
 
     def of(self, system: str, tools: tuple[ToolSchema, ...]) -> dict[str, bytes]:
         """The encoded ``tools`` (``[]`` for none) and ``system`` (empty for none)."""
-        key = (id(system), id(tools))
+        key = (system, *map(id, tools))
         if key in self._kept:
             self._kept.move_to_end(key)
         else:
@@ -115,10 +114,10 @@ class _StableParts:
                 "tools": self._dialect.tools(tools),
                 "system": self._dialect.system(system) if system else b"",
             }
-            self._kept[key] = (system, tools, parts)
+            self._kept[key] = (tools, parts)
             if len(self._kept) > STABLE_KEPT:
                 self._kept.popitem(last=False)
-        return self._kept[key][2]
+        return self._kept[key][1]
 
 
 def _bare(model: str) -> str:

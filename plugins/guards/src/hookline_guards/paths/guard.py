@@ -7,6 +7,7 @@ import secrets
 import stat
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO
 
@@ -49,12 +50,15 @@ class PathGuard:
 
     def __init__(self, workspace: Path, allowed_roots: Sequence[Path], home: Path) -> None:
         self.workspace = Path(os.path.realpath(workspace.expanduser()))
-        roots = (self.workspace, *(r.expanduser() for r in allowed_roots))
-        self.roots = tuple(dict.fromkeys(Path(os.path.realpath(r)) for r in roots))
+        others = (Path(os.path.realpath(root.expanduser())) for root in allowed_roots)
+        self.roots = tuple(dict.fromkeys((self.workspace, *others)))
         self._roots = tuple(str(root) for root in self.roots)
         self._own = OwnFiles(home, self._roots)
         self._credentials = credentials()
-        self._person = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111
+
+    @cached_property
+    def _person(self) -> str:
+        return os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111
 
     def resolve(self, path: str | Path, *, base: Path | None = None) -> Path:
         """The real, absolute path that `path` stands for, every link followed.
