@@ -87,9 +87,9 @@ class WebServer(Protocol):
     async def link(
         self, person: str, role: SiteRole, by: str = "terminal", *, url: str | None = None
     ) -> LoginLink:
-        """Make a login link for ``web:NAME``, good once and for 10 minutes; whoever opens it is let
-        in. ``person`` is the NAME alone, ``by`` who invites them, and ``url`` the server's if it
-        is another process's. Raises ``HooklineError`` if the name is no person's, or they are
+        """Let ``web:NAME`` in and make a link that logs a browser in as them, once and within 10
+        minutes. ``person`` is the NAME alone, ``by`` who invites them, and ``url`` the server's if
+        it is another process's. Raises ``HooklineError`` if the name is no person's, or they are
         blocked."""
 
     async def devices(self, person: str | None = None) -> Sequence[Device]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json as jsonlib
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import typer
@@ -68,13 +68,15 @@ class Greeter:
 
     needs_no_channel = False
 
-    def __init__(self, server: WebServer, wish: Wish) -> None:
+    def __init__(self, server: WebServer, wish: Wish, link: LoginLink) -> None:
         self._server = server
         self._wish = wish
+        self._link = link
 
     async def gateway_up(self, channels: Sequence[str]) -> None:
         """Print the link."""
-        self._wish.show(await self._server.link(self._wish.person, self._wish.role))
+        url = f"{self._server.url()}/login#{self._link.code}"  # the port may be known only now
+        self._wish.show(replace(self._link, url=url))
         if self._wish.unnamed:
             names = " ".join(self._wish.unnamed)
             _tell(
@@ -134,7 +136,9 @@ async def _web(host: Host, wish: Wish) -> None:
     gateway = host.services.get(GatewayCommand)
     if gateway is None:
         raise CommandError(_mend("this needs", ["gateway"], "on"), FAILED)
-    host.services.add(GatewayWork, Greeter(server, wish))
+    # Made before, so that access knows its admin and prints no code for the first one.
+    link = await server.link(wish.person, wish.role)
+    host.services.add(GatewayWork, Greeter(server, wish, link))
     await gateway.gateway()
 
 

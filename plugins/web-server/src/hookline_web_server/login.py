@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from importlib.resources import files
 from typing import Any
 
-from hookline_hookspecs import HooklineError
 from hookline_webkit import Assets, Problem, SiteRoute, identity
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
@@ -75,8 +74,6 @@ class LoginPages:
             login = await self._logins.redeem(code, agent, before, switch=switch)
         except OtherPerson as error:
             raise Problem(409, "other_person", f"Careful: {error}.") from None
-        except HooklineError as error:
-            raise Problem(403, "forbidden", str(error)) from None
         if login is None:
             raise Problem(
                 401,

@@ -55,16 +55,14 @@ class Logins:
     # Codes
 
     async def link(self, url: str, name: str, role: SiteRole, by: str) -> LoginLink:
-        """Store a new code for ``web:NAME``. Raises ``HooklineError`` with a sentence."""
+        """Let ``web:NAME`` in, and store a code that logs them in once.
+
+        Raises ``HooklineError`` with a sentence.
+        """
         fault = fault_of(name)
         if fault is not None:
             raise HooklineError(fault)
-        people = self._host.services.get(People)
-        if people is not None and await people.role(f"{CHANNEL}:{name}") == "blocked":
-            raise HooklineError(
-                f"{CHANNEL}:{name} is blocked; `hookline pairing revoke {CHANNEL}:{name}` takes "
-                "that back"
-            )
+        await self._let_in(name, role, by)
         code, now = secrets.token_urlsafe(CODE_BYTES), self._host.now()
         expires = now + CODE_SECONDS
 
@@ -84,8 +82,8 @@ class Logins:
         """Log a browser in; None if the code is not good, or not any more.
 
         Of two that use a code at once one is let in. ``before`` is who this browser was logged in
-        as; a code of another person raises :class:`OtherPerson` unless ``switch`` is set. Raises
-        ``HooklineError`` if the person cannot be let in.
+        as; a code of another person raises :class:`OtherPerson` unless ``switch`` is set. A person
+        who was taken off the list since the code was made does not come in by it.
         """
         found = await self._code(code)
         if found is None:
@@ -110,7 +108,6 @@ class Logins:
             )
             return True
 
-        await self._let_in(name, role, str(found["by_whom"]))
         if not await self._transact(work):
             return None
         if before is not None:

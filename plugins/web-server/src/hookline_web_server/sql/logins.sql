@@ -3,7 +3,7 @@ INSERT INTO web_server_codes (digest, name, role, by_whom, expires)
 VALUES (:digest, :name, :role, :by_whom, :expires);
 
 -- name: code_of
-SELECT name, role, by_whom FROM web_server_codes WHERE digest = :digest AND expires > :now;
+SELECT name, role FROM web_server_codes WHERE digest = :digest AND expires > :now;
 
 -- name: drop_code!
 DELETE FROM web_server_codes WHERE digest = :digest;
