@@ -21,6 +21,7 @@ from hookline_hookspecs import (
     Inbound,
     Plugin,
     Question,
+    Route,
     ToolCall,
     Turn,
     command,
@@ -386,6 +387,17 @@ class AccessControl(Plugin[AccessConfig]):
         from .cli import Commands
 
         Commands(self.config, self.host, self._people, self._door, self._claims).register(register)
+
+    @hookimpl
+    def register_routes(self, register: Callable[[Route], None]) -> None:
+        """Register the pages of people."""
+        from .pages import PeoplePages
+
+        def welcome(request: Request) -> None:
+            self.host.spawn(self._welcome(request), "welcome")
+
+        pages = PeoplePages(self.config, self.host, self._people, self._door, welcome)
+        pages.register(register)
 
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:

@@ -1,0 +1,307 @@
+"""``/people``: who may write, who waits, invitations, logged-in browsers, and what was decided.
+
+Imported when a web server asks for routes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from hookline_hookspecs import HooklineError, Host, Page, Route
+from hookline_webkit import (
+    Action,
+    Badge,
+    Code,
+    Field,
+    Form,
+    Identity,
+    Link,
+    Paging,
+    Part,
+    Problem,
+    Redirect,
+    Row,
+    SiteRoute,
+    Stat,
+    Stats,
+    Table,
+    Text,
+    View,
+    WebServer,
+    When,
+    form,
+    identity,
+    prepare,
+)
+from hookline_webkit.requests import RequestLike
+from hookline_webkit.views import Cell, Tone
+
+from .config import AccessConfig
+from .door import Door, Request
+from .people import LOGGED, People, Person, Role
+from .wording import on_one_line
+
+CHANNEL = "web"
+AT_ONCE = 50
+TONES: Mapping[str, Tone] = {"admin": "good", "blocked": "bad"}
+ROLES = ("person", "operator")
+
+
+class PeoplePages:
+    """The pages of people, for the operator."""
+
+    def __init__(
+        self,
+        config: AccessConfig,
+        host: Host,
+        people: People,
+        door: Door,
+        welcome: Callable[[Request], None],
+    ) -> None:
+        self._config = config
+        self._host = host
+        self._people = people
+        self._door = door
+        self._welcome = welcome
+
+    def register(self, register: Callable[[Route], None]) -> None:
+        """Register the pages, and what their forms are sent to."""
+        prepare(self._host, "newest_log", limit=1)
+        register(SiteRoute("GET", "/people", self.show, page=Page("People", order=80)))
+        register(SiteRoute("GET", "/people/log", self.log))
+        for name, handler in (
+            ("approve", self.approve),
+            ("block", self.block),
+            ("forget", self.forget),
+            ("invite", self.invite),
+            ("log-out", self.log_out),
+        ):
+            register(SiteRoute("POST", f"/people/{name}", handler))
+
+    async def show(self, request: RequestLike) -> View:
+        """``GET /people``"""
+        return await self._view(request)
+
+    async def _view(self, request: RequestLike, wrong: Mapping[str, str] | None = None) -> View:
+        who, server = identity(request), self._host.services.get(WebServer)
+        waiting = await self._door.waiting()
+        known = await self._known()
+        paging = Paging.of(request, "/people", AT_ONCE)
+        admins = sum(row["role"] == "admin" for row in known)
+        parts: list[Part] = [
+            *(Text(f"{fault}.", "warning") for fault in self._config.faults),
+            Stats(
+                [
+                    Stat("Admins", f"{admins:,}", tone="neutral" if admins else "bad"),
+                    Stat("Known", f"{len(known):,}"),
+                    Stat("Waiting", f"{len(waiting):,}", tone="warning" if waiting else "neutral"),
+                ]
+            ),
+            _waiting(waiting),
+            Table(
+                ["Person", "Role", "Let in by", "Since"],
+                [_person_row(row, who) for row in paging.cut(known)],
+                title="Known",
+                empty="Nobody is known. `hookline web` makes the first admin.",
+                more=paging.link(len(known) - paging.offset, "More"),
+            ),
+        ]
+        if server is not None:
+            parts.append(await self._devices(server, who))
+            given = wrong or {}
+            name = Field(
+                "name", "Name", value=given.get("name", ""), required=True,
+                help="They write as web:NAME. Letters, digits, dot, dash and underscore.",
+                error=given.get("error", ""),
+            )  # fmt: skip
+            told = "An operator may do everything; a person has their own chats only."
+            role = Field("role", "Role", "choice", given.get("role", "person"), ROLES, told)
+            parts.append(Form("/people/invite", [name, role], "Make a link", "Invite somebody"))
+        log = [Row([When(one["at"]), one["person"], one["what"]]) for one in await self._log(10)]
+        columns, more = ["When", "Person", "What"], Link("Everything", "/people/log")
+        nothing = "Nothing was decided yet."
+        parts.append(Table(columns, log, "Decided lately", nothing, more if log else None))
+        told = "Who may write, and who may do everything."
+        return View("People", parts, told, status=422 if wrong else 200)
+
+    async def _known(self) -> Sequence[dict[str, Any]]:
+        """Everybody who has a role: ``person role by since``; by config.yaml first."""
+        admins, allowed = self._config.named
+        rows = [
+            {"person": one, "role": "admin", "by": "config.yaml", "since": None} for one in admins
+        ]
+        rows += [
+            {"person": one, "role": "user", "by": "config.yaml", "since": None} for one in allowed
+        ]
+        for one in await self._host.storage.fetch("people"):
+            person = str(Person(one["channel"], one["user_id"]))
+            row = {"person": person, "role": one["role"], "by": one["by_whom"]}
+            rows.append({**row, "since": one["since"]})
+        return rows
+
+    async def _devices(self, server: WebServer, who: Identity) -> Table:
+        devices = sorted(await server.devices(), key=lambda one: -one.seen)
+        rows = []
+        for one in devices[:AT_ONCE]:
+            mine = " (this one)" if one.id == who.device else ""
+            sure = f"Log {one.person} out of this browser?"
+            action = Action("Log out", "/people/log-out", {"device": one.id}, sure, "danger")
+            agent = f"{one.agent[:80]}{mine}"
+            cells: list[Cell] = [one.person, one.role, agent, When(one.created), When(one.seen)]
+            rows.append(Row(cells, [action]))
+        columns = ["Person", "Role", "Browser", "Logged in", "Last seen"]
+        return Table(columns, rows, "Logged-in browsers", "Nobody is logged in.")
+
+    async def _log(self, limit: int) -> Sequence[Mapping[str, Any]]:
+        """What was decided at the door and changed through the web, newest first."""
+        rows = [dict(row) for row in await self._host.storage.fetch("newest_log", limit=limit)]
+        server = self._host.services.get(WebServer)
+        if server is not None:
+            rows += [
+                {"at": one.at, "person": one.person, "what": f"{one.what} ({one.status})"}
+                for one in await server.changes(limit)
+            ]
+        return sorted(rows, key=lambda row: -row["at"])[:limit]
+
+    async def log(self, request: RequestLike) -> View:
+        """``GET /people/log``"""
+        paging = Paging.of(request, "/people/log", AT_ONCE)
+        rows = await self._log(LOGGED)
+        table = Table(
+            ["When", "Person", "What"],
+            [Row([When(one["at"]), one["person"], one["what"]]) for one in paging.cut(rows)],
+            empty="Nothing was decided yet.",
+            more=paging.link(len(rows) - paging.offset),
+        )
+        told = "What was asked for and decided, and what operators changed."
+        return View("Log of people", [table], told, (Link("People", "/people"),))
+
+    async def approve(self, request: RequestLike) -> Redirect:
+        """``POST /people/approve``: ``person`` or ``code``, and ``role``"""
+        given, by = await form(request), identity(request).person
+        role = Role.ADMIN if given.get("role") == "admin" else Role.USER
+        if "code" in given:
+            found = await self._door.approve(given["code"], by, role)
+            if found is None:
+                told = "This request is over, or was decided. They can ask again."
+                return Redirect("/people", told, "warning")
+            if found.chat_id:
+                self._welcome(found)
+            return Redirect("/people", f"{on_one_line(str(found.person))} may write now.")
+        person = _person(given)
+        if self._config.is_admin(person.channel, person.user_id):
+            return Redirect("/people", f"{on_one_line(str(person))} is admin by config.yaml.")
+        if await self._people.role(person) is Role.BLOCKED:
+            told = f"{on_one_line(str(person))} is blocked; forget them first."
+            return Redirect("/people", told, "warning")
+        await self._people.put(person, role, by)
+        what = "is an admin" if role is Role.ADMIN else "may write"
+        return Redirect("/people", f"{on_one_line(str(person))} {what} now.")
+
+    async def block(self, request: RequestLike) -> Redirect:
+        """``POST /people/block``: ``person``"""
+        person, who = _person(await form(request)), identity(request)
+        if refusal := self._refusal(person, who):
+            return Redirect("/people", refusal, "bad")
+        await self._people.put(person, Role.BLOCKED, who.person)
+        await self._log_out_of_all(person)
+        return Redirect("/people", f"{on_one_line(str(person))} is blocked. Forget takes it back.")
+
+    async def forget(self, request: RequestLike) -> Redirect:
+        """``POST /people/forget``: ``person``"""
+        person, who = _person(await form(request)), identity(request)
+        if refusal := self._refusal(person, who):
+            return Redirect("/people", refusal, "bad")
+        if not await self._people.drop(person, who.person):
+            return Redirect("/people", f"{on_one_line(str(person))} is not known.", "warning")
+        await self._log_out_of_all(person)
+        return Redirect("/people", f"What was known of {on_one_line(str(person))} is forgotten.")
+
+    def _refusal(self, person: Person, who: Identity) -> str:
+        """Why somebody must stay as they are; empty if they need not."""
+        if str(person) == who.person:
+            return "That is you; another operator can do it, or `hookline pairing` in a terminal."
+        if self._config.is_admin(person.channel, person.user_id):
+            name = on_one_line(str(person))
+            return f"{name} is admin by config.yaml; take it out of access.admins."
+        return ""
+
+    async def _log_out_of_all(self, person: Person) -> None:
+        server = self._host.services.get(WebServer)
+        if server is not None and person.channel == CHANNEL:
+            await server.revoke(person=str(person))
+
+    async def invite(self, request: RequestLike) -> View:
+        """``POST /people/invite``: ``name role``; the link is shown once."""
+        given, who = await form(request), identity(request)
+        name, role = given.get("name", "").strip(), given.get("role", "person")
+        server = self._host.services.get(WebServer)
+        if server is None:
+            raise Problem(404, "not_found", "There is no web server to invite to.")
+        try:
+            link = await server.link(
+                name, "operator" if role == "operator" else "person", who.person
+            )
+        except HooklineError as refused:
+            told = f"{refused}."
+            return await self._view(request, {**given, "error": told[:1].upper() + told[1:]})
+        table = Table(["Link", "Good until"], [Row([Code(link.url), When(link.expires)])])
+        told = (
+            f"Whoever opens this link first is web:{name}, {role}. It is good once, and shown once."
+        )
+        back = (Link("People", "/people"),)
+        return View(f"An invitation for {name}", [Text(told), table], "", back)
+
+    async def log_out(self, request: RequestLike) -> Redirect:
+        """``POST /people/log-out``: ``device``"""
+        server, device = self._host.services.get(WebServer), (await form(request)).get("device", "")
+        done = await server.revoke(device=device) if server is not None and device else 0
+        told = "Logged out." if done else "This browser is logged out already."
+        return Redirect("/people", told, "good" if done else "warning")
+
+
+def _waiting(waiting: Sequence[Request]) -> Table:
+    rows = []
+    for one in waiting[:AT_ONCE]:
+        name, code = on_one_line(str(one.person)), {"code": one.code}
+        sure = f"Let {name} in as an admin, who may do everything?"
+        actions = [
+            Action("Let in", "/people/approve", code, style="primary"),
+            Action("As admin", "/people/approve", {**code, "role": "admin"}, sure),
+            Action("Block", "/people/block", {"person": str(one.person)}, style="danger"),
+        ]
+        rows.append(Row([name, Code(one.code), When(one.opened), When(one.expires)], actions))
+    empty = "Nobody waits. Who writes on a channel and is not known is shown here."
+    more = Link(f"{len(waiting) - AT_ONCE:,} more wait", "/people") if waiting[AT_ONCE:] else None
+    return Table(["Person", "Code", "Asked", "Until"], rows, "Waiting", empty, more)
+
+
+def _person_row(row: Mapping[str, Any], who: Identity) -> Row:
+    name, fields = on_one_line(row["person"]), {"person": row["person"]}
+    actions: list[Action] = []
+    if row["by"] != "config.yaml" and row["person"] != who.person:
+        if row["role"] == "user":
+            sure = f"Make {name} an admin, who may do everything?"
+            actions.append(
+                Action("Make admin", "/people/approve", {**fields, "role": "admin"}, sure)
+            )
+        elif row["role"] == "admin":
+            sure = f"Let {name} write, but decide nothing?"
+            actions.append(Action("No admin", "/people/approve", fields, sure))
+        if row["role"] != "blocked":
+            sure = f"Block {name}? They are logged out, and never hear from here again."
+            actions.append(Action("Block", "/people/block", fields, sure, "danger"))
+        sure = f"Forget {name}? They may ask again."
+        actions.append(Action("Forget", "/people/forget", fields, sure))
+    role = Badge(row["role"], TONES.get(row["role"], "neutral"))
+    since = When(row["since"]) if row["since"] else None
+    return Row([name, role, row["by"], since], actions)
+
+
+def _person(given: Mapping[str, str]) -> Person:
+    person = Person.parse(given.get("person", ""))
+    if person is None or not person.can_be_known or "*" in str(person):
+        told = "That is no person; write CHANNEL:USER, such as telegram:111."
+        raise Problem(400, "bad_person", told)
+    return person

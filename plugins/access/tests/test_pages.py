@@ -1,0 +1,154 @@
+"""The page of people: who waits, who is known, invitations and devices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hookline.testing import Harness
+from hookline_access import AccessControl
+from hookline_hookspecs import Plugin, hookimpl
+from hookline_hookspecs.plugin import NoConfig
+from hookline_webkit import Device, LoginLink, Problem, Redirect, Table, View, WebServer
+from hookline_webkit.testing import OPERATOR, PERSON, Site
+
+from .conftest import MakeTown, Town, code_in
+
+
+class Listener(Plugin[NoConfig]):
+    """Stands in for the web server: links, and two browsers."""
+
+    @hookimpl
+    def setup(self, host: Any) -> None:
+        self.out: list[str] = []
+        self.logged_in = [
+            Device("device-1", "web:owner", "operator", "Firefox", 1.0, 3.0),
+            Device("device-2", "web:mia", "person", "Chromium", 2.0, 2.0),
+        ]
+        host.services.provide(WebServer, self)
+
+    async def devices(self, person: str | None = None) -> list[Device]:
+        return self.logged_in
+
+    async def changes(self, limit: int = 100) -> list[Any]:
+        return []
+
+    async def link(self, person: str, role: str, by: str = "terminal") -> LoginLink:
+        from hookline_hookspecs import HooklineError
+
+        if " " in person or not person:
+            raise HooklineError("a name holds no blanks")
+        return LoginLink(f"http://x/login#{person}-{role}-{by}", "c", 9e9)
+
+    async def revoke(self, *, device: str | None = None, person: str | None = None) -> int:
+        self.out.append(device or person or "")
+        return int(device != "gone")
+
+
+Make = Callable[..., tuple[Town, Site]]
+
+
+@pytest.fixture
+def at(town: MakeTown) -> Make:
+    def make(**access: Any) -> tuple[Town, Site]:
+        made = town(Listener, model=["hi"], config={"listener": {}}, **access)
+        return made, Site(made.h)
+
+    return make
+
+
+def table(view: View, title: str) -> Table:
+    return next(one for one in view.parts if isinstance(one, Table) and one.title == title)
+
+
+def people(site: Site) -> dict[Any, Any]:
+    rows = table(site.get("/people"), "Known").rows
+    return {row.cells[0]: getattr(row.cells[1], "text", "") for row in rows}
+
+
+def listener(h: Harness) -> Listener:
+    return h.plugin(Listener)
+
+
+def test_who_waits_is_let_in_and_may_write(at: Make) -> None:
+    town, site = at(admins=["fake:boss"])
+    assert "Nobody waits" in site.text(site.get("/people"))
+    code = code_in(town.h.run(town.say("ann", "hello")))
+    row = table(site.get("/people"), "Waiting").rows[0]
+    assert row.cells[0] == "fake:ann"
+    let_in = row.actions[0]
+    assert let_in.fields == {"code": code}
+    assert site.post(let_in.path, dict(let_in.fields)).message == "fake:ann may write now."
+    assert people(site) == {"fake:boss": "admin", "fake:ann": "user"}
+    assert town.h.run(town.say("ann", "hello")) == "hi"
+    assert site.post("/people/approve", {"code": "BBBBBBBB"}).tone == "warning"
+    assert "let in as user by web:owner" in site.text(site.get("/people/log"))
+
+
+def test_a_person_becomes_admin_is_blocked_and_forgotten(at: Make) -> None:
+    town, site = at(admins=["fake:boss"])
+    mia = {"person": "web:mia"}
+    site.post("/people/approve", mia)
+    site.post("/people/approve", {**mia, "role": "admin"})
+    assert people(site)["web:mia"] == "admin"
+    site.post("/people/approve", mia)
+    assert people(site)["web:mia"] == "user"
+    assert "blocked" in site.post("/people/block", mia).message
+    assert people(site)["web:mia"] == "blocked"
+    assert site.post("/people/approve", mia).tone == "warning"
+    assert site.post("/people/forget", mia).tone == "good"
+    assert "web:mia" not in people(site)
+    assert listener(town.h).out == ["web:mia", "web:mia"]
+    assert site.post("/people/forget", mia).tone == "warning"
+
+
+def test_nobody_locks_themselves_or_config_out(at: Make) -> None:
+    _, site = at(admins=["fake:boss", "web:owner"])
+    for person in ("web:owner", "fake:boss"):
+        for path in ("/people/block", "/people/forget"):
+            assert site.post(path, {"person": person}).tone == "bad"
+    assert people(site) == {"fake:boss": "admin", "web:owner": "admin"}
+    for wrong in ("", "x", "a:*", "web:"):
+        with pytest.raises(Problem) as refused:
+            site.post("/people/block", {"person": wrong})
+        assert refused.value.status == 400
+
+
+def test_an_invitation_is_shown_once_and_a_wrong_name_comes_back(at: Make) -> None:
+    _, site = at(admins=["fake:boss"])
+    view = site.post("/people/invite", {"name": "mia", "role": "person"})
+    assert "http://x/login#mia-person-web:owner" in site.text(view)
+    for name in ("", "a b"):
+        view = site.post("/people/invite", {"name": name, "role": "person"})
+        assert isinstance(view, View)
+        assert view.status == 422
+        assert "A name holds no blanks." in site.text(view)
+
+
+def test_a_browser_is_logged_out(at: Make) -> None:
+    town, site = at(admins=["fake:boss"])
+    rows = table(site.get("/people"), "Logged-in browsers").rows
+    assert rows[0].cells[2] == "Firefox (this one)"
+    action = rows[1].actions[0]
+    assert site.post(action.path, dict(action.fields)) == Redirect("/people", "Logged out.")
+    assert site.post("/people/log-out", {"device": "gone"}).tone == "warning"
+    assert listener(town.h).out == ["device-2", "gone"]
+
+
+def test_the_page_is_the_operators_and_looking_writes_nothing(at: Make) -> None:
+    _, site = at(admins=["fake:boss"], allow=["fake:*"])
+    before = site.stored()
+    for path in ("/people", "/people/log", "/people?from=50"):
+        site.get(path, OPERATOR)
+        with pytest.raises(Problem) as refused:
+            site.get(path, PERSON)
+        assert refused.value.status == 403
+    assert site.stored() == before
+
+
+def test_without_a_web_server_there_is_nothing_to_invite_to(harness: Any) -> None:
+    site = Site(harness(AccessControl))
+    assert "Invite" not in site.text(site.get("/people"))
+    with pytest.raises(Problem):
+        site.post("/people/invite", {"name": "mia"})
