@@ -54,7 +54,7 @@ SCRIPT = [
 DOOR = """
 import asyncio, json
 import hookline_scripted.provider as scripted
-from hookline_hookspecs import Delta, GatewayWork, Plugin, hookimpl
+from hookline_hookspecs import Ask, Delta, GatewayWork, Plugin, hookimpl
 from hookline_webkit import WebServer
 
 PEOPLE = {"owner": "operator", "mia": "person", "ben": "person"}
@@ -86,6 +86,11 @@ class Extra(Plugin):
 
     async def gateway_stopping(self):
         pass
+
+    @hookimpl
+    def pre_tool(self, ctx, call):
+        command = call.arguments.get("command", "")
+        return Ask("`rm -rf` deletes", command) if command.startswith("rm ") else None
 """
 
 

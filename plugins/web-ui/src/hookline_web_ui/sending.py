@@ -104,15 +104,13 @@ class Sender:
 
     async def _chat(self, who: Identity, session_id: str) -> Chat:
         """The chat that a message goes to: a stored one of theirs, or a new one."""
-        begun = self._new.get(session_id)
-        if begun is not None and begun != who.name:
-            raise Problem(404, "not_found", "There is no such chat.")
         try:
             row = await self._reader.row(who, session_id)
         except Problem:
             if who.channel != CHANNEL or not is_uuid(session_id) or await self._exists(session_id):
                 raise
-            self._new[session_id] = who.name
+            if self._new.setdefault(session_id, who.name) != who.name:
+                raise
             while len(self._new) > KNOWN:
                 self._new.popitem(last=False)
             return chat_of(session_id, who.name)

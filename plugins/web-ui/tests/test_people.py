@@ -1,0 +1,223 @@
+"""Whose what is: sessions, files and questions of several people, with a real gateway."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from .browser import Chat, Person, new, text_of
+
+
+def test_a_person_sees_their_own_chats_and_the_operator_all(play: Any) -> None:
+    async def story(owner: Person, mia: Person, ben: Person) -> None:
+        session = new()
+        await mia.say(session, "a secret of mine")
+        found = await mia.settled(session)
+        turn = found["messages"][0]["turn"]
+        path = f"/sessions/{session}"
+        for method, rest, body in (
+            ("GET", "", None),
+            ("PATCH", "", {"title": "x"}),
+            ("DELETE", "", None),
+            ("GET", "/export", None),
+            ("GET", f"/turns/{turn}", None),
+            ("POST", "/stop", {}),
+            ("POST", "/answer", {"question": f"{turn}-reply", "choice": "Yes"}),
+            ("POST", "/branch", {"before": None}),
+            ("POST", "/messages", {"message_id": new(), "text": "hi"}),
+        ):
+            await ben.ask(method, path + rest, 404, json=body)
+        answer = await ben.client.get(f"/api/events?sessions={session}")
+        assert answer.status_code == 404
+        assert (await ben.get("/sessions"))["sessions"] == []
+        assert (await ben.get("/sessions?q=secret"))["sessions"] == []
+
+        seen = await owner.get(path)
+        assert seen["session"]["mine"] is False
+        assert [text_of(one) for one in seen["messages"]] == ["a secret of mine", "answered"]
+        assert session in [one["id"] for one in (await owner.get("/sessions?q=SECRET"))["sessions"]]
+        refused = await owner.say(session, "hi", 409)
+        assert refused["error"]["code"] == "read_only"
+
+    play(story, "owner", "mia", "ben")
+
+
+def test_a_branch_is_a_chat_of_ones_own_and_leaves_the_first_alone(play: Any) -> None:
+    async def story(owner: Person) -> None:
+        session = new()
+        await owner.say(session, "one")
+        await owner.settled(session)
+        await owner.say(session, "look twice")
+        before = await owner.settled(session, 2)
+        second = next(one for one in before["messages"] if text_of(one) == "look twice")
+        path = f"/sessions/{session}/branch"
+        made = await owner.ask("POST", path, 201, json={"before": second["seq"]})
+        assert made["text"] == "look twice"
+        await owner.say(made["id"], "other words")
+        branch = await owner.settled(made["id"], 2)
+        said = [text_of(one) for one in branch["messages"]]
+        assert said == ["one", "answered", "other words", "answered"]
+        assert branch["session"]["parent"] == session
+        await owner.ask("POST", path, 400, json={"before": second["seq"] + 1})
+        whole = await owner.ask("POST", path, 201, json={"before": None})
+        copied = await owner.get(f"/sessions/{whole['id']}")
+        after = await owner.get(f"/sessions/{session}")
+
+        assert after["messages"] == before["messages"]
+        blocks = [one["blocks"] for one in copied["messages"]]
+        assert blocks == [one["blocks"] for one in before["messages"]]
+
+    play(story)
+
+
+def test_an_approval_is_answered_once_by_whose_chat_it_is(play: Any) -> None:
+    async def story(owner: Person, mia: Person) -> None:
+        session = new()
+        await owner.say(session, "remove it")
+        found = await owner.until(session, lambda found: found["question"])
+        question = found["question"]
+        assert (question["kind"], question["tool"]) == ("approval", "bash")
+        assert "rm -rf /tmp/nothing-there" in question["preview"]
+        assert question["may_answer"] is True
+        labels = [one["label"] for one in question["choices"]]
+        assert labels == ["Once", "This session", "Always", "Deny"]
+        assert found["session"]["question"] is True
+        path, body = f"/sessions/{session}/answer", {"question": question["id"]}
+        await mia.ask("POST", path, 404, json={**body, "choice": "Once"})
+        wrong = await owner.ask("POST", path, 400, json={**body, "choice": "Perhaps"})
+        assert wrong["error"]["code"] == "no_choice"
+        both = [
+            owner.client.post(f"/api{path}", json={**body, "choice": one})
+            for one in ("Once", "Deny")
+        ]
+        answers = await asyncio.gather(*both)
+
+        assert sorted(one.status_code for one in answers) == [202, 409]
+        late = next(one.json() for one in answers if one.status_code == 409)
+        assert late["error"]["code"] == "answered"
+        assert "web:owner answered first" in late["error"]["message"]
+        found = await owner.settled(session)
+        assert found["question"] is None
+
+    play(story, "owner", "mia")
+
+
+def test_a_persons_approval_is_put_to_the_operator(play: Any) -> None:
+    async def story(owner: Person, mia: Person) -> None:
+        own, session = new(), new()
+        await owner.say(own, "hello")
+        await owner.settled(own)
+        async with owner.events() as events:
+            await mia.say(session, "remove it")
+            async for event in events:
+                if event["type"] == "question":
+                    break
+        assert event["session"] == own
+        assert event["may_answer"] is True
+        assert "rm -rf /tmp/nothing-there" in event["text"]
+        theirs = await mia.get(f"/sessions/{session}")
+        assert theirs["question"] is None
+        choice = event["choices"][-1]["label"]
+        answer = {"question": event["id"], "choice": choice}
+        await owner.ask("POST", f"/sessions/{own}/answer", 202, json=answer)
+        found = await mia.settled(session)
+        result = next(one for one in found["messages"] if one["role"] == "tool")
+        assert result["blocks"][0]["text"].startswith("Denied: ")
+
+    play(story, "owner", "mia")
+
+
+def test_a_question_that_ends_a_turn_is_answered_by_a_press(play: Any) -> None:
+    async def story(owner: Person) -> None:
+        session = new()
+        await owner.say(session, "ask me")
+        found = await owner.until(session, lambda found: found["question"] and not found["turn"])
+        question = found["question"]
+        assert [one["label"] for one in question["choices"]][:2] == ["Yes", "No"]
+        path, body = f"/sessions/{session}/answer", {"question": question["id"], "choice": "Yes"}
+        await owner.ask("POST", path, 202, json=body)
+        await owner.ask("POST", path, 409, json=body)
+        found = await owner.settled(session, 2)
+
+        assert [text_of(one) for one in found["messages"]][-2:] == ["Yes", "answered"]
+        assert found["question"] is None
+
+    play(story)
+
+
+def test_files_are_had_by_whose_they_are(play: Any) -> None:
+    async def story(owner: Person, mia: Person, ben: Person) -> None:
+        session, file = new(), new()
+        put = {"content": b"col\n1\n"}
+        made = await mia.ask("PUT", f"/files/{file}?name=../a b.csv", 201, **put)
+        again = await mia.ask("PUT", f"/files/{file}?name=other", 200, **put)
+        assert made == again
+        assert (made["name"], made["size"]) == ("a b.csv", 6)
+        await ben.ask("PUT", f"/files/{file}", 409, **put)
+        await ben.say(new(), "look", 404, files=[file])
+        await mia.say(session, "look at this", files=[file])
+        found = await mia.settled(session)
+        assert [one["id"] for one in found["messages"][0]["files"]] == [file]
+        for person in (mia, owner):
+            answer = await person.client.get(f"/api/files/{file}")
+            assert answer.content == b"col\n1\n"
+            assert answer.headers["content-disposition"].startswith("attachment;")
+            assert answer.headers["x-content-type-options"] == "nosniff"
+        await ben.get(f"/files/{file}", 404)
+
+        await mia.ask("DELETE", f"/sessions/{session}")
+        await mia.get(f"/sessions/{session}", 404)
+        await mia.get(f"/files/{file}", 404)
+
+    play(story, "owner", "mia", "ben")
+
+
+def test_sessions_are_renamed_listed_by_page_and_exported(play: Any) -> None:
+    async def story(ben: Person) -> None:
+        sessions = [new() for _ in range(3)]
+        for session in sessions:
+            await ben.say(session, "look twice")
+            await ben.settled(session)
+        await ben.ask("PATCH", f"/sessions/{sessions[0]}", 200, json={"title": " A  b "})
+        await ben.ask("PATCH", f"/sessions/{sessions[0]}", 400, json={"title": " "})
+        first = await ben.get("/sessions?limit=2")
+        rest = await ben.get(f"/sessions?limit=2&before={first['next']}")
+        listed = [one["id"] for page in (first, rest) for one in page["sessions"]]
+        assert listed == sessions[::-1]
+        assert rest["next"] is None
+        found = await ben.get("/sessions?q=a b")
+        assert [one["title"] for one in found["sessions"]] == ["A b"]
+        lines = await ben.client.get(f"/api/sessions/{sessions[0]}/export")
+        stored = [json.loads(line) for line in lines.text.splitlines()]
+        assert [one["role"] for one in stored] == ["user", "assistant", "user", "assistant"]
+        text = await ben.client.get(f"/api/sessions/{sessions[0]}/export?format=md")
+        assert text.text.startswith("# A b\n")
+        assert "**bash**" in text.text
+
+    play(story, "ben")
+
+
+def test_two_tabs_show_the_same(play: Any) -> None:
+    async def story(owner: Person) -> None:
+        session = new()
+        await owner.say(session, "hello")
+        await owner.settled(session)
+        tabs = [Chat(owner, session), Chat(owner, session)]
+
+        async def follow(tab: Chat) -> None:
+            await tab.load()
+            async with owner.events(f"{session}@{tab.cursor}") as events:
+                async for event in events:
+                    tab.apply(event)
+                    if event["type"] == "result":
+                        return
+
+        following = [asyncio.create_task(follow(tab)) for tab in tabs]
+        await asyncio.sleep(0.2)
+        await owner.say(session, "look twice")
+        await asyncio.gather(*following)
+
+        assert tabs[0].said == tabs[1].said == "answered\nFirst this.\nanswered"
+
+    play(story)
