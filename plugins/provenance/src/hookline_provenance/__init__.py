@@ -27,6 +27,7 @@ from hookline_hookspecs import (
     Origin,
     Plugin,
     Question,
+    Route,
     ToolCall,
     ToolResult,
     command,
@@ -266,6 +267,13 @@ class Provenance(Plugin[ProvenanceConfig]):
             "proposals", named.proposals, help="What waits for your word; accept or reject it."
         )
         register("trust", named.trust, help="Hosts, people and tools whose words count as yours.")
+
+    @hookimpl
+    def register_routes(self, register: Callable[[Route], None]) -> None:
+        """Register the page of proposals."""
+        from .pages import ProposalPages
+
+        ProposalPages(self.host, self.proposals, self.trust).register(register)
 
     @hookimpl
     def register_jobs(self, register: Callable[[Job], None]) -> None:

@@ -46,9 +46,13 @@ class Trust:
 
     async def listed(self) -> Sequence[str]:
         """The names, one a line, with who granted them."""
+        return [f"{name}  by {by}" for name, by in await self.entries()]
+
+    async def entries(self) -> Sequence[tuple[str, str]]:
+        """Return each name with who granted it: ``config.yaml``, or a person."""
         rows = await self._host.storage.fetch("trusted")
-        granted = [f"{row['what']}  by {row['by_whom']}" for row in rows]
-        return [*[f"{name}  by config.yaml" for name in sorted(self._configured)], *granted]
+        granted = [(str(row["what"]), str(row["by_whom"])) for row in rows]
+        return [*((name, "config.yaml") for name in sorted(self._configured)), *granted]
 
 
 def _plain(what: str) -> str:
