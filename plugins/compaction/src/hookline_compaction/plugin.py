@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from hookline_hookspecs import (
     ArtifactKeeper,
@@ -23,10 +24,11 @@ from hookline_hookspecs import (
 
 from .config import CompactionConfig
 from .record import PLAUSIBLE, Record, Records
-from .shorten import Aim, Pass, Result, SummaryFailed, carried_over
 from .spill import fit, is_too_large, weigh_sent
-from .summary import Summariser
 from .weight import CHARS_PER_TOKEN, Scales
+
+if TYPE_CHECKING:
+    from .shorten import Pass
 
 SHORT = 2_000
 """Characters that a summary may have even if what it replaces is shorter, if a person or the
@@ -92,6 +94,8 @@ class Compaction(Plugin[CompactionConfig]):
     @command("/compact", aliases=("/compress",), theme="Conversation")
     async def compact(self, ctx: Context, args: str) -> str:
         """Shorten the history: /compact, or /compact WHAT TO KEEP IN VIEW."""
+        from .shorten import Aim, SummaryFailed
+
         record = await self._records.of(ctx.session.id)
         history = ctx.history
         shorten = self._pass(ctx, history, None, record, args)
@@ -161,6 +165,9 @@ class Compaction(Plugin[CompactionConfig]):
         record: Record,
         focus: str = "",
     ) -> Pass:
+        from .shorten import Pass
+        from .summary import Summariser
+
         running = next(iter(ctx.turn.messages), None)
         room = self._room(ctx, model, record)
         window = ctx.window(self.host.config.auxiliary_model or model)
@@ -176,6 +183,8 @@ class Compaction(Plugin[CompactionConfig]):
     async def _shorten_unasked(
         self, ctx: Context, request: ModelRequest, record: Record, limit: int, before: int
     ) -> tuple[Message, ...] | None:
+        from .shorten import Aim, Result, SummaryFailed, carried_over
+
         config, fixed = self.config, self._scales.fixed(request)
         keep = round(config.tail_share * limit)
         aim = Aim(
@@ -204,6 +213,8 @@ class Compaction(Plugin[CompactionConfig]):
     async def _shorten_demanded(self, ctx: Context, request: ModelRequest) -> ModelRequest | None:
         """Return a smaller request after the provider refused this one; None if that is
         impossible."""
+        from .shorten import Aim, SummaryFailed, carried_over
+
         record = await self._records.of(ctx.session.id)
         config, history = self.config, ctx.history
         tight = self._room(ctx, request.model, Record(tight=True))

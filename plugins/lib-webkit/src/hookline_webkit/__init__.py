@@ -6,50 +6,54 @@
 
 from __future__ import annotations
 
-from .assets import Assets
-from .requests import Identity, Paging, Problem, SiteRoute, address, form, identity, part, query
-from .services import (
-    Change,
-    Device,
-    GatewayCommand,
-    Keys,
-    LoginLink,
-    PageLink,
-    People,
-    Renderer,
-    TurnViews,
-    WebServer,
-    prepare,
-)
-from .views import (
-    Action,
-    Actions,
-    Badge,
-    Chart,
-    Code,
-    Content,
-    Diff,
-    Download,
-    Entry,
-    Field,
-    Form,
-    Group,
-    Link,
-    Markdown,
-    Moment,
-    Part,
-    Redirect,
-    Row,
-    Stat,
-    Stats,
-    Table,
-    Text,
-    Timeline,
-    Transcript,
-    View,
-    When,
-    plain,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .assets import Assets
+    from .requests import Identity, Paging, Problem, SiteRoute, address, form, identity, part, query
+    from .services import (
+        Change,
+        Device,
+        GatewayCommand,
+        Keys,
+        LoginLink,
+        PageLink,
+        People,
+        Renderer,
+        TurnViews,
+        WebServer,
+        prepare,
+    )
+    from .views import (
+        Action,
+        Actions,
+        Badge,
+        Chart,
+        Code,
+        Content,
+        Diff,
+        Download,
+        Entry,
+        Field,
+        Form,
+        Group,
+        Link,
+        Markdown,
+        Moment,
+        Part,
+        Redirect,
+        Row,
+        Stat,
+        Stats,
+        Table,
+        Text,
+        Timeline,
+        Transcript,
+        View,
+        When,
+        plain,
+    )
 
 __all__ = [
     "Action",
@@ -101,3 +105,14 @@ __all__ = [
     "prepare",
     "query",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """A name of one of the modules. A plugin that offers a service at every start imports only
+    :mod:`.services`; the parts of pages are 40 dataclasses."""
+    if name in __all__:
+        for module in ("services", "requests", "views", "assets"):
+            found = import_module(f".{module}", __name__)
+            if hasattr(found, name):
+                return getattr(found, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,12 +9,13 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from hookline_hookspecs import HooklineError, Host
 
-from .requests import Identity, Problem, RequestLike
-from .views import View
+if TYPE_CHECKING:
+    from .requests import Identity, Problem, RequestLike
+    from .views import View
 
 TABLES = "tables of the pages"
 """The name of the work of :func:`prepare`."""

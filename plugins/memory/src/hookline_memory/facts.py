@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hookline_chatfiles import Chat
 from hookline_hookspecs import Host, Origin, Transaction
@@ -18,10 +18,10 @@ from hookline_warmkit import RowCache, changes
 
 from .fact import Fact
 from .origins import of_notes
-from .ranking import Query, Ranking
-from .same import same, shared
-from .terms import index_terms, terms
 from .wording import Complaint, Missing, Several, counted, one_line
+
+if TYPE_CHECKING:
+    from .ranking import Ranking
 
 CATEGORIES = ("profile", "knowledge", "event")
 CANDIDATES = 24
@@ -73,6 +73,9 @@ class Facts:
         """Return the facts of ``chat`` that match ``text``, best first."""
         if await self._has_none(chat):
             return []
+        from .ranking import Query
+        from .terms import terms
+
         query = Query.of(terms(_ends_of(text)))
         if not query.terms:
             return []
@@ -178,6 +181,8 @@ class Writer:
         if new is not None:
             self._db.execute("add_fact", **new.to_row())
             chat = Chat(new.channel, new.chat_id)
+            from .terms import index_terms
+
             terms_ = index_terms(new.content)
             self._db.execute("index_fact", id=new.id, chat=mark_of(chat), terms=terms_)
         before, after = (fact.to_json() if fact else None for fact in (old, new))
@@ -192,6 +197,9 @@ class Writer:
 
     def _twin(self, content: str) -> tuple[Fact, bool] | None:
         """Return a fact that says the same as ``content``, and whether ``content`` says more."""
+        from .same import same, shared
+        from .terms import terms
+
         keys = [term.word for term in terms(shared(content))][:TWIN_TERMS]
         if keys:
             rows = self._db.fetch(

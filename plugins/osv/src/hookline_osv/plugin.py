@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Context, Plugin, Refused, Tool, ToolOutput, hookimpl
 
-from . import client, ecosystems, findings
 from .config import PUBLIC, OsvConfig
-from .findings import Finding
+
+if TYPE_CHECKING:
+    from .client import Post
+    from .findings import Finding
 
 SOURCE = "osv.dev"
 _FIXES = 6
@@ -37,6 +40,8 @@ class Osv(Plugin[OsvConfig]):
             package: Maven: group:artifact
             ecosystem: npm, PyPI, crates.io, RubyGems, Maven, NuGet, Packagist, Hex, Pub or Go
         """
+        from . import client, ecosystems, findings
+
         where = ecosystems.find(ecosystem)
         name, exact = where.package(package), where.version(version)
         query: dict[str, object] = {"package": {"name": name, "ecosystem": where.key}}
@@ -58,8 +63,10 @@ class Osv(Plugin[OsvConfig]):
         data_all = {**data, "findings": [one.to_json() for one in found]}
         return ToolOutput(text, notes=notes, data=data_all)
 
-    def _post(self) -> client.Post:
+    def _post(self) -> Post:
         """How the service is reached: another than the public one is the operator's own."""
+        from . import client
+
         if self.config.base_url.rstrip("/") == PUBLIC:
             return client.guarded(self.host.http)
         return client.direct

@@ -15,6 +15,8 @@ from hookline_hookspecs.host import Row
 
 from .tokens import stored
 
+AT_ONCE = 20
+"""Batches of older messages that a search waits for."""
 BATCH = 200
 """Messages in one transaction, which blocks other writes for about 10 ms."""
 BATCH_CHARS = 400_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from hookline_hookspecs import (
     Context,
@@ -19,11 +19,11 @@ from hookline_hookspecs import (
     tool,
 )
 
-from .index import Index
-from .search import AT_ONCE, Found, Wanted, search, shown
-from .since import moment
-from .tokens import MOST_WORDS, Query
-from .tokens import query as read_query
+from .index import AT_ONCE, Index
+
+if TYPE_CHECKING:
+    from .search import Found, Wanted
+    from .tokens import Query
 
 MOST, MOST_AROUND = 20, 5
 """Messages of one answer, and neighbours on each side of one (FEATURES, session-search)."""
@@ -86,6 +86,10 @@ class SessionSearch(Plugin):
             limit: at most 20
             around: messages shown before and after each, at most 5
         """
+        from .search import Wanted
+        from .since import moment
+        from .tokens import query as read_query
+
         if scope == "all" and not ctx.operator:
             raise Refused("only the operator may search all chats; search with scope=chat")
         if limit < 1 or around < 0:
@@ -100,6 +104,8 @@ class SessionSearch(Plugin):
         return await self._answer(wanted, min(around, MOST_AROUND))
 
     async def _answer(self, wanted: Wanted, around: int) -> ToolOutput:
+        from .search import search, shown
+
         storage = self.host.storage
         found = await search(storage, self._index, wanted)
         if not found.complete:
@@ -129,6 +135,8 @@ class SessionSearch(Plugin):
 
 
 def _notes(found: Found, query: Query) -> tuple[str, ...]:
+    from .tokens import MOST_WORDS
+
     notes = []
     if not found.complete:
         notes.append("older messages are still being indexed; they can be found in a while")

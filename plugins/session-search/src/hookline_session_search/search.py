@@ -10,14 +10,12 @@ from typing import Any
 from hookline_hookspecs import Origin, Storage
 from hookline_hookspecs.host import Row
 
-from .index import Index, chat_number
+from .index import AT_ONCE, Index, chat_number
 from .snippet import shortened, snippet
 from .tokens import Query
 
 NEIGHBOUR = 200
 """Characters shown of a message around a hit."""
-AT_ONCE = 20
-"""Batches of older messages that a search waits for."""
 EVERY = 2**62
 """Above the number of every message."""
 MOST_CHARS = 16_000

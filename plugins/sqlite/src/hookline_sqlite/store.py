@@ -11,7 +11,7 @@ import asyncio
 import hashlib
 import logging
 import sqlite3
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, ExitStack, closing, suppress
 from importlib.metadata import version
@@ -22,7 +22,6 @@ from typing import Any, Generic, TypeVar
 from hookline_hookspecs.drivers import Connection, Migration
 from hookline_hookspecs.errors import StoreError
 
-from . import fulltext
 from .connection import BUSY_SECONDS, Connect, SqliteConnection, make_private, prepare
 from .locks import own
 from .migrations import Migrator, due, statements
@@ -213,9 +212,23 @@ class SqliteStore:
         name = hashlib.sha256(session_id.encode("utf-8", "surrogatepass")).hexdigest()
         return own(self._locks / f"{name}.lock", f"Session {session_id}", timeout)
 
-    search_statements = staticmethod(fulltext.statements)
-    search_text = staticmethod(fulltext.stored)
-    search_query = staticmethod(fulltext.query)
+    def search_statements(self, table: str) -> Mapping[str, str]:
+        """``create put delete query`` for a full-text ``table``."""
+        from . import fulltext
+
+        return fulltext.statements(table)
+
+    def search_text(self, text: str) -> str:
+        """``text`` as it is indexed."""
+        from . import fulltext
+
+        return fulltext.stored(text)
+
+    def search_query(self, text: str) -> str:
+        """A query for every word of ``text``; empty if there is none."""
+        from . import fulltext
+
+        return fulltext.query(text)
 
     def statements(self, sql: str) -> Iterable[str]:
         """The single statements of ``sql``; a trigger's body stays whole."""

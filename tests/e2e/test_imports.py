@@ -1,0 +1,32 @@
+"""What a one-shot run imports: a start is little else than imports."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+UNUSED = {
+    "hookline_access.cli",
+    "hookline_compaction.shorten",
+    "hookline_memory.pages",
+    "hookline_memory.terms",
+    "hookline_osv.client",
+    "hookline_session_search.search",
+    "hookline_sqlite.fulltext",
+    "hookline_threat_scan.words",
+    "hookline_webkit.views",
+}
+"""Modules that a turn without tools, pages, facts and searches does without."""
+
+
+def test_a_turn_imports_nothing_for_tools_pages_and_searches(tmp_path: Path) -> None:
+    command = [sys.executable, "-X", "importtime", "-m", "hookline", "--home", str(tmp_path)]
+    done = subprocess.run(
+        [*command, "run", "/whoami"], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    lines = [line for line in done.stderr.splitlines() if line.startswith("import time:")]
+    imported = {line.rpartition("|")[2].strip() for line in lines}
+    assert "hookline_memory.plugin" in imported
+    assert not imported & UNUSED
+    assert not {name for name in imported if name.partition(".")[0] in ("openai", "anthropic")}
