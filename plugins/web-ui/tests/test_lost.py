@@ -1,0 +1,198 @@
+"""Never lost, never doubled: kills with the stream open, slow readers, floods, and the end."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from typing import Any
+
+import httpx2
+import pytest
+from hookline_web_ui.hub import BEHIND, MOST_EVENTS, Hub
+from hookline_web_ui.live import Live
+from hookline_webkit.testing import OPERATOR, PERSON
+
+from .browser import LONG, Chat, Gateway, Person, new, text_of
+
+HERE = ("web", "11111111-1111-4111-8111-111111111111:mia")
+POINTS = (
+    *("after-receive", "after-commit", "before-model", "mid-stream", "after-model"),
+    *("before-tool", "mid-tool", "after-tool", "before-reply", "after-send"),
+)
+QUICK = ("mid-stream",)
+
+
+@pytest.mark.parametrize(
+    "point",
+    [point if point in QUICK else pytest.param(point, marks=pytest.mark.slow) for point in POINTS],
+)
+def test_a_killed_gateway_loses_and_doubles_nothing(own_gateway: Gateway, point: str) -> None:
+    gateway = own_gateway
+    gateway.configure()
+    process = gateway.start(HOOKLINE_CRASH_AT=f"{point}:3" if point == "mid-stream" else point)
+
+    async def send(owner: Person, session: str, message: str) -> None:
+        """Send it again until it is taken, as a page does."""
+        while True:
+            try:
+                await owner.say(session, "look twice", message_id=message)
+                return
+            except httpx2.TransportError:
+                await asyncio.sleep(0.1)
+
+    async def follow(chat: Chat) -> None:
+        """Show the chat, whatever happens to the gateway."""
+        while not chat.results:
+            try:
+                await chat.load()
+                if chat.turn is None and len(chat.messages) == 4:
+                    return
+                async with chat.person.events(f"{chat.session}@{chat.cursor}") as events:
+                    async for event in events:
+                        chat.apply(event)
+                        if chat.lost or chat.results:
+                            break
+            except (httpx2.TransportError, AssertionError, StopAsyncIteration):
+                await asyncio.sleep(0.1)
+
+    async def story() -> None:
+        owner, session, message = await gateway.person(), new(), new()
+        chat = Chat(owner, session)
+        async with asyncio.timeout(60):
+            showing = asyncio.create_task(follow(chat))
+            sending = asyncio.create_task(send(owner, session, message))
+            code = await asyncio.to_thread(process.wait, 60)
+            assert code == -signal.SIGKILL
+            await asyncio.to_thread(gateway.start)
+            await asyncio.gather(sending, showing)
+            found = await owner.settled(session)
+        said = [text_of(one) for one in found["messages"] if one["role"] != "tool"]
+        assert said == ["look twice", "First this.", "answered"]
+        assert found["messages"][0]["message_id"] == message
+        assert chat.said == "First this.\nanswered"
+        await owner.close()
+
+    asyncio.run(story())
+
+
+def test_a_gateway_that_ends_closes_the_streams_and_goes_on_after(own_gateway: Gateway) -> None:
+    gateway = own_gateway
+    gateway.configure()
+    process = gateway.start()
+
+    async def story() -> None:
+        owner, session = await gateway.person(), new()
+        await owner.say(session, "hello")
+        await owner.settled(session)
+        chat = Chat(owner, session)
+        await chat.load()
+        async with owner.events(f"{session}@{chat.cursor}") as events:
+            ending = asyncio.create_task(asyncio.to_thread(gateway.end, process))
+            rest = [event async for event in events]
+        assert rest == []
+        await ending
+        assert process.returncode == 0
+        await asyncio.to_thread(gateway.start)
+        async with owner.events(f"{session}@{chat.cursor}") as events:
+            assert (await anext(events))["type"] == "resync"
+        await owner.close()
+
+    asyncio.run(story())
+
+
+def test_an_answer_of_50000_words_is_whole(play: Any) -> None:
+    async def story(owner: Person) -> None:
+        session = new()
+        await owner.say(session, "huge please")
+        found = await owner.until(session, lambda found: found["turn"] is not None)
+        chat = Chat(owner, session)
+        await chat.load()
+        async with owner.events(f"{session}@{chat.cursor}") as events:
+            async for event in events:
+                chat.apply(event)
+                assert not chat.lost
+                if chat.results:
+                    break
+        found = await owner.settled(session)
+
+        assert text_of(found["messages"][-1]) == "word " * 50_000
+        assert chat.said == "word " * 50_000
+
+    play(story)
+
+
+# The hub by itself
+
+
+def hub_of(events: int, hub: Hub | None = None) -> Hub:
+    """A hub in which so much has happened."""
+    hub = hub or Hub("b")
+    for number in range(events):
+        hub.publish("s", HERE, {"type": "notice", "session": "s", "text": str(number)})
+    return hub
+
+
+def ids(data: bytes) -> list[str]:
+    """The ids of the events that were sent."""
+    return [line[4:] for line in data.decode().splitlines() if line.startswith("id: ")]
+
+
+def test_a_slow_reader_begins_again_and_costs_no_memory() -> None:
+    hub = Hub("b")
+    stream = hub.listen(PERSON, {"s": 0}, 0)
+    hub.begin(stream)
+    hub_of(BEHIND, hub)
+    assert ids(hub.read(stream)) == [f"b.{number}" for number in range(1, BEHIND + 1)]
+    hub_of(BEHIND + 1, hub)
+    data = hub.read(stream)
+    assert ids(data) == [hub.cursor]
+    assert b'"type":"resync","session":"s"' in data
+    assert hub.read(stream) == b""
+
+
+def test_a_ring_that_has_lost_what_a_page_needs_says_so() -> None:
+    hub = hub_of(MOST_EVENTS + 10)
+    whole = hub.listen(PERSON, {"s": 10}, hub.n)
+    assert len(ids(hub.begin(whole))) == MOST_EVENTS
+    late = hub.listen(PERSON, {"s": 9}, hub.n)
+    assert b'"type":"resync"' in hub.begin(late)
+    large = Hub("b")
+    for _ in range(50):
+        large.publish("s", HERE, {"type": "notice", "text": "x" * 100_000})
+    stream = large.listen(PERSON, {"s": 0}, 0)
+    assert b'"type":"resync"' in large.begin(stream)
+
+
+def test_others_are_told_only_what_they_may_see() -> None:
+    hub = Hub("b")
+    live = Live(hub, lambda: 0.0)
+    streams = [hub.listen(who, {}, 0) for who in (PERSON, OPERATOR)]
+    live.tell("s", HERE, "title", fields={"title": "mine"}, wide=True)
+    live.tell("s", HERE, "notice", fields={"text": "near"})
+    other = ("web", "11111111-1111-4111-8111-111111111111:ben")
+    live.tell_question("t", other, None, {"id": "q"}, "web:ben")
+    mine, all_ = [hub.read(one).decode() for one in streams]
+
+    assert '"mine"' in mine
+    assert '"q"' not in mine
+    assert '"q"' in all_
+    assert '"may_answer":false' in all_
+    assert "near" not in mine + all_
+
+
+def test_pieces_that_come_fast_are_told_together() -> None:
+    async def story() -> None:
+        hub = Hub("b")
+        live = Live(hub, lambda: 0.0)
+        turn = live.begin("s", HERE, "t", "m", 0)
+        for word in LONG.split():
+            live.add(turn, f"{word} ")
+        snapshot = live.snapshot("s")
+        assert snapshot is not None
+        part = snapshot["parts"][0]
+        assert part["text"] == f"{LONG} "
+        assert part["n"] == 2
+        live.restart(turn)
+        assert live.snapshot("s") | {"attempt": 0} == snapshot | {"parts": [], "step": "model"}
+
+    asyncio.run(story())
