@@ -48,6 +48,10 @@ class UnderWay:
         finally:
             self._works.pop(task, None)
 
+    def count(self) -> int:
+        """Return how many requests are under way."""
+        return len(self._works)
+
     def end_device(self, device: str) -> None:
         """End what a device has under way, except the request that logs it out."""
         for task, work in list(self._works.items()):
