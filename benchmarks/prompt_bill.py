@@ -56,7 +56,7 @@ def rows(situation: Situation, session: Session) -> Iterator[tuple[str, ...]]:
     if situation in WANTED:
         most, share = WANTED[situation]
         wanted = f"≤ {most:,}, ≤ {share}"
-        met = "yes" if cost <= most and cost <= share * uncached else "no"
+        met = ", ".join(("no", "yes")[one] for one in (cost <= most, cost <= share * uncached))
     yield (NAMES[situation], "all", *_sums(asked), wanted, met)
 
 
