@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Access, Feature, HooklineError, Host, Inbound, Reply
 from hookline_listener import Address, address_of
+from hookline_webkit import WebServer
 
 from .config import WebhookConfig
 from .replies import Replies
 
 if TYPE_CHECKING:
     from hookline_listener.server import Listener
+    from starlette.requests import Request
+    from starlette.responses import JSONResponse
 
     from .body import Delivery
 
@@ -35,26 +38,51 @@ class WebhookChannel:
         self._secret = config.secret.get_secret_value().encode("utf-8")
         self._stopped = asyncio.Event()
         self._listener: Listener | None = None
+        self._shared: WebServer | None = None
         url = config.reply_url
         self._replies = Replies(url, self._secret, config.timeout) if url else None
         self.address: Address | None = None
-        """Where it listens, while it does."""
+        """Where it listens by itself, while it does."""
 
     async def start(self) -> None:
         """Listen. Raises :class:`CannotStart` or ``OSError`` with a sentence."""
         fault = self._config.secret_fault()
         if fault is not None:
             raise CannotStart(fault)
-        from .server import Endpoint, listener
-
         if self._host.services.get(Access) is None:
             self._host.log.warning("no plugin decides who may write; whoever can sign, may")
-        endpoint = Endpoint(self._take, self._secret, self._config.max_bytes, self._host.log)
-        listening = listener(endpoint)
-        self.address = await listening.start(address_of(self._config.listen))
-        self._listener = listening
+        if self._config.listen is None:
+            await self._share()
+        else:
+            await self._listen(address_of(self._config.listen))
         self._stopped.clear()
-        self._host.log.info("listening on %s:%d", *self.address)
+
+    async def _listen(self, address: Address) -> None:
+        from .server import listener
+
+        listening = listener(self.endpoint)
+        self.address = await listening.start(address)
+        self._listener = listening
+        self._host.log.info("listening on %s", self.address)
+
+    async def _share(self) -> None:
+        """Use the listener of ``web-server``."""
+        server = self._host.services.get(WebServer)
+        if server is None:
+            raise CannotStart(
+                "webhook.listen is null, so plugin web-server has to listen, which is not on; "
+                "`hookline plugins enable web-server`, or set webhook.listen"
+            )
+        await server.acquire()
+        self._shared = server
+
+    async def endpoint(self, request: Request) -> JSONResponse:
+        """Answer ``POST /webhook``."""
+        from .server import Endpoint
+
+        secret = b"" if self._config.secret_fault() else self._secret
+        endpoint = Endpoint(self._take, secret, self._config.max_bytes, self._host.log)
+        return await endpoint(request)
 
     async def _take(self, delivery: Delivery) -> bool:
         """Store a message; False for a repeated id."""
@@ -77,13 +105,18 @@ class WebhookChannel:
         """Return when the channel has been stopped. Raises ``OSError`` if its server has ended."""
         if self._listener is not None:
             await self._listener.wait()
+        if self._shared is not None:
+            await self._shared.wait()
         await self._stopped.wait()
 
     async def stop(self) -> None:
         """Listen no more. Replies can still be sent, because the gateway drains after this."""
         listener, self._listener, self.address = self._listener, None, None
+        shared, self._shared = self._shared, None
         if listener is not None:
             await listener.stop()
+        if shared is not None:
+            await shared.release()
         self._stopped.set()
 
     async def send(self, reply: Reply) -> str | None:

@@ -14,7 +14,10 @@ SHORTEST = 16
 class WebhookConfig(BaseModel):
     """Where to listen, the shared secret, and where replies go."""
 
-    listen: str = Field(default="127.0.0.1:8765", description="host:port for POST /webhook.")
+    listen: str | None = Field(
+        default="127.0.0.1:8765",
+        description="host:port for POST /webhook; null: it is part of the plugin web-server.",
+    )
     secret: SecretStr = Field(
         default=SecretStr(""),
         description=f"Signs bodies both ways; at least {SHORTEST} characters.",
@@ -28,8 +31,9 @@ class WebhookConfig(BaseModel):
 
     @field_validator("listen")
     @classmethod
-    def _can_be_listened_on(cls, listen: str) -> str:
-        address_of(listen)
+    def _can_be_listened_on(cls, listen: str | None) -> str | None:
+        if listen is not None:
+            address_of(listen)
         return listen
 
     @field_validator("reply_url")

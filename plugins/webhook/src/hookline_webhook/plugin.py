@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hookline_hookspecs import Access, Channel, Check, CheckResult, Host, Plugin, hookimpl
+from hookline_hookspecs import Access, Channel, Check, CheckResult, Host, Plugin, Route, hookimpl
 from hookline_listener import address_of, is_loopback
+from hookline_webkit import WebServer
 
 from .channel import WebhookChannel
 from .config import WebhookConfig
@@ -36,6 +37,13 @@ class Webhook(Plugin[WebhookConfig]):
             register(self.channel)
 
     @hookimpl
+    def register_routes(self, register: Callable[[Route], None]) -> None:
+        """``POST /webhook`` on the listener of ``web-server``, where there is none of its own."""
+        if self.channel is not None and self.config.listen is None:
+            size = self.config.max_bytes
+            register(Route("POST", "/", self.channel.endpoint, auth="none", max_bytes=size))
+
+    @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:
         """The secret, where replies go, who can reach it, and who decides who may write."""
         register(Check("secret", self._secret))
@@ -62,6 +70,8 @@ class Webhook(Plugin[WebhookConfig]):
 
     def _address(self) -> CheckResult:
         listen = self.config.listen
+        if listen is None:
+            return self._shared()
         if is_loopback(address_of(listen).host):
             return CheckResult(True, f"{listen} is reached from this machine alone")
         return CheckResult(
@@ -69,6 +79,16 @@ class Webhook(Plugin[WebhookConfig]):
             f"{listen} can be reached from other machines, without encryption",
             "listen on 127.0.0.1 behind a proxy that speaks HTTPS",
             hint=True,
+        )
+
+    def _shared(self) -> CheckResult:
+        server = self.host.services.get(WebServer)
+        if server is not None:
+            return CheckResult(True, f"bodies are taken at {server.url()}/webhook")
+        return CheckResult(
+            False,
+            "webhook.listen is null, and plugin web-server, which would listen, is not on",
+            "hookline plugins enable web-server, or set webhook.listen",
         )
 
     def _access(self) -> CheckResult:

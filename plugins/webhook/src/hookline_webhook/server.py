@@ -81,8 +81,8 @@ def _refusal(status: int, why: str, **headers: str) -> JSONResponse:
     return JSONResponse({"error": why}, status, headers)
 
 
-def listener(endpoint: Endpoint) -> Listener:
+def listener(endpoint: Callable[[Request], Awaitable[JSONResponse]]) -> Listener:
     """A server with the one route."""
-    app = Starlette(routes=[Route("/webhook", endpoint.__call__, methods=["POST"])])
+    app = Starlette(routes=[Route("/webhook", endpoint, methods=["POST"])])
     app.router.redirect_slashes = False
     return Listener(app)

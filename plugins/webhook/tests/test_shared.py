@@ -1,0 +1,58 @@
+"""Without an address of its own the webhook is part of ``web-server``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import httpx2
+import pytest
+from fakes.web import plugin
+from hookline.testing import Harness
+from hookline_hookspecs import HooklineError
+from hookline_webhook import Webhook
+
+from .conftest import SECRET, ReplyServer, message, signed
+
+
+def test_bodies_come_by_the_listener_of_the_web_server(
+    harness: Callable[..., Harness], replies: ReplyServer
+) -> None:
+    server = plugin("web-server")
+    config = {
+        "webhook": {"listen": None, "secret": SECRET, "reply_url": replies.url, "max_bytes": 500},
+        "web-server": {"listen": "127.0.0.1:0"},
+    }
+    h = harness(Webhook, server, config=config, model=["hi"])
+
+    async def story() -> None:
+        await h.aopen()
+        channel, shared = h.plugin(Webhook).channel, h.plugin(server).shared
+        assert channel is not None
+        await channel.start()
+        async with httpx2.AsyncClient(base_url=shared.url(), trust_env=False) as client:
+            body = message("m1")
+            taken = await client.post("/webhook", content=body, headers=signed(body))
+            assert (taken.status_code, taken.json()) == (202, {"id": "m1", "known": False})
+            assert (await client.post("/webhook", content=body)).status_code == 401
+            large = await client.post("/webhook", content=b"x" * 501, headers=signed(b"x" * 501))
+            assert large.status_code == 413
+        await h.runtime.finish_background(60)
+        await channel.stop()
+        with pytest.raises(httpx2.ConnectError):
+            httpx2.post(f"{shared.url()}/webhook", content=body, trust_env=False)
+
+    h.run(story())
+    assert replies.wait_for(1)[0]["in_reply_to"] == "m1"
+
+
+def test_without_a_web_server_it_says_so(harness: Callable[..., Harness]) -> None:
+    h = harness(Webhook, config={"listen": None, "secret": SECRET})
+
+    async def story() -> None:
+        await h.aopen()
+        channel = h.plugin(Webhook).channel
+        assert channel is not None
+        with pytest.raises(HooklineError, match="hookline plugins enable web-server"):
+            await channel.start()
+
+    h.run(story())
