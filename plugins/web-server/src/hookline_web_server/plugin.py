@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from hookline_hookspecs import GatewayWork, Host, Plugin, Route, hookimpl
+from hookline_hookspecs import Check, GatewayWork, Host, Plugin, Route, hookimpl
 from hookline_hookspecs.hooks.boot import RegisterCli
 from hookline_webkit import WebServer
 
@@ -45,6 +45,16 @@ class WebServerPlugin(Plugin[WebServerConfig]):
 
         told = "Open Hookline in a browser: print a link that logs it in, start what serves it."
         register("web", web_on(self.host), help=told)
+
+    @hookimpl
+    def register_checks(self, register: Callable[[Check], None]) -> None:
+        """Port, address, public name, and who lets people in."""
+        from . import checks
+
+        register(Check("port", lambda: checks.port_check(self.config, self.host)))
+        register(Check("address", lambda: checks.address_check(self.config)))
+        register(Check("public_url", lambda: checks.name_check(self.config)))
+        register(Check("access", lambda: checks.access_check(self.host)))
 
     async def gateway_up(self, channels: Sequence[str]) -> None:
         """Be ready."""
