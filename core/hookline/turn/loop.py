@@ -138,7 +138,8 @@ async def _loop(ctx: TurnContext) -> None:
                 ctx.notify("The answer ends where the model's limit cut it off.", "core")
             if final or not state.pending.steering:
                 return
-            _append_steering(ctx)
+            # What was said into the turn after its last step begins another step.
+            _append(ctx, Message("user", tuple(state.take_steering())))
             continue
         await answer_calls(ctx, calls)
         if turn.outcome.question is not None:
@@ -215,11 +216,6 @@ def _append(ctx: TurnContext, message: Message) -> None:
     turn, entry = ctx.active_turn, ctx.active_turn.append(message)
     write = ctx.engine.journal.append_message(ctx.state.record.id, turn.id, entry.seq, message)
     turn.track_write(write)
-
-
-def _append_steering(ctx: TurnContext) -> None:
-    """What was said into the turn after its last step begins another step."""
-    _append(ctx, Message("user", tuple(ctx.state.take_steering())))
 
 
 def _append_results(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:

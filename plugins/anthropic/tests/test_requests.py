@@ -331,3 +331,47 @@ async def test_two_hundred_requests_at_once_share_four_clients(
     answers = await asyncio.gather(*(t.ask() for _ in range(200)))
     assert [answer.text for answer in answers] == ["ok"] * 200
     assert len(made) == 4  # 64 requests each; building one takes as long as several turns
+
+
+class Looked(dict[Any, Any]):
+    """Counts how often something is looked up."""
+
+    looks = 0
+
+    def get(self, *args: Any) -> Any:
+        self.looks += 1
+        return super().get(*args)
+
+
+def test_only_what_is_new_in_a_session_is_looked_at() -> None:
+    provider = AnthropicProvider(ProviderSettings("anthropic", None, "key", {}, {}))
+    history = [Message.user(f"question {number}") for number in range(50)]
+    provider.render(request(*history))
+    for message in history:
+        object.__setattr__(message, "wire", Looked(message.wire))
+    provider.render(request(*history, Message.assistant("answer")))
+    assert sum(message.wire.looks for message in history) == 0
+
+
+def _step(call_id: str, text: str) -> list[Message]:
+    call = Message("assistant", (ToolCall(call_id, "look", {}),))
+    return [call, Message("user", (ToolResultBlock(call_id, text, True),))]
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 8), st.lists(st.sampled_from(["call_0", "call_1"]), max_size=3)),
+        max_size=6,
+    )
+)
+def test_a_history_may_change_between_two_requests(changes: list[tuple[int, list[str]]]) -> None:
+    """It is cut and goes on otherwise, with ids that were used before; nothing old is left."""
+    settings = ProviderSettings("anthropic", None, "key", {}, {})
+    provider = AnthropicProvider(settings)
+    history: list[Message] = [Message.user("hello")]
+    for number, (kept, calls) in enumerate(changes):
+        history = history[: max(kept, 1)]
+        for call_id in calls:
+            history += _step(call_id, f"in {number}")
+        fresh = AnthropicProvider(settings).render(request(*history))
+        assert provider.render(request(*history)).fragments == fresh.fragments

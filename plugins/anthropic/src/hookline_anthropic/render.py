@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from hookline_hookspecs import (
@@ -25,7 +25,7 @@ ANSWER_ROOM = 8192
 """Tokens left for the answer where the thinking budget would fill the default ``max_tokens``."""
 
 STABLE_KEPT = 32
-"""How many encoded pairs of system prompt and tools are kept, one for each live session."""
+"""How many live sessions' encoded system prompt and tools, and last messages, are kept."""
 
 CACHE = "anthropic"
 """Key of :attr:`Message.wire` under which a rendered message is kept."""
@@ -38,6 +38,33 @@ class _Rendered:
     answers: bool
 
 
+@dataclass(slots=True)
+class _Sent:
+    """The messages of a request and what was made of them, for the next one to go on from."""
+
+    messages: tuple[Message, ...] = ()
+    fragments: list[bytes] = field(default_factory=list)
+    seen: set[str] = field(default_factory=set)
+    renames: dict[str, str] = field(default_factory=dict)
+
+    def add(self, messages: tuple[Message, ...]) -> None:
+        """Render what follows :attr:`messages`, which ``messages`` begin with."""
+        for message in messages[len(self.messages) :]:
+            known: _Rendered | None = message.wire.get(CACHE)
+            if known is None:
+                known = message.wire[CACHE] = _rendered(message, {})
+            if known.calls:
+                # Some servers count their calls anew in each answer; the API wants ids used once.
+                used = not self.seen.isdisjoint(known.calls)
+                self.renames = _new_ids(known.calls, self.seen) if used else {}
+                self.seen |= known.calls
+                self.seen |= set(self.renames.values())
+            if self.renames and (known.calls or known.answers):
+                known = _renamed(message, self.renames)
+            self.fragments.append(known.fragment)
+        self.messages = messages
+
+
 class Renderer:
     """Renders requests for one provider and keeps what stays the same."""
 
@@ -45,6 +72,7 @@ class Renderer:
         self._options = options
         self._stable: OrderedDict[Any, tuple[tuple[ToolSchema, ...], dict[str, bytes]]]
         self._stable = OrderedDict()
+        self._sent: OrderedDict[tuple[str, str], _Sent] = OrderedDict()
 
     def render(self, request: ModelRequest) -> WireRequest:
         """The request: fields, the stable parts, and one fragment a message."""
@@ -52,7 +80,7 @@ class Renderer:
         return WireRequest(
             provider=provider,
             fields=self._fields(request, model),
-            fragments=_fragments(request.messages),
+            fragments=self._fragments(request),
             stable=self._stable_parts(request.system, request.tools),
             model=request.model,
             session_id=request.session_id,
@@ -104,6 +132,18 @@ class Renderer:
             self._stable.move_to_end(key)
         return known[1]
 
+    def _fragments(self, request: ModelRequest) -> tuple[bytes, ...]:
+        """The encoded messages; those of the session's last request are not looked at again."""
+        key, messages = (request.session_id, request.purpose), request.messages
+        sent = self._sent.get(key)
+        if sent is None or messages[: len(sent.messages)] != sent.messages:
+            sent = self._sent[key] = _Sent()
+        sent.add(messages)
+        self._sent.move_to_end(key)
+        if len(self._sent) > STABLE_KEPT:
+            self._sent.popitem(last=False)
+        return tuple(sent.fragments)
+
 
 def _stable(system: str, tools: tuple[ToolSchema, ...]) -> dict[str, bytes]:
     schemas = (
@@ -114,25 +154,6 @@ def _stable(system: str, tools: tuple[ToolSchema, ...]) -> dict[str, bytes]:
         "tools": list_fragment(schemas, b"[", b"]"),
         "system": list_fragment(sections, b"[", b"]"),
     }
-
-
-def _fragments(messages: tuple[Message, ...]) -> tuple[bytes, ...]:
-    seen: set[str] = set()
-    renames: dict[str, str] = {}
-    fragments: list[bytes] = []
-    for message in messages:
-        known: _Rendered | None = message.wire.get(CACHE)
-        if known is None:
-            known = message.wire[CACHE] = _rendered(message, {})
-        if known.calls:
-            # Some servers count their calls anew in each answer; the API wants ids used once.
-            renames = {} if seen.isdisjoint(known.calls) else _new_ids(known.calls, seen)
-            seen |= known.calls
-            seen |= set(renames.values())
-        if renames and (known.calls or known.answers):
-            known = _renamed(message, renames)
-        fragments.append(known.fragment)
-    return tuple(fragments)
 
 
 def _rendered(message: Message, renames: Mapping[str, str]) -> _Rendered:
