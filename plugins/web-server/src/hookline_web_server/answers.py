@@ -14,6 +14,14 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 
 PROGRAMS = ("/api/", "/v1/")
 """Below these, everything is JSON."""
+_TYPES = {
+    **dict.fromkeys((400, 405, 408, 413, 415, 421), "invalid_request_error"),
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    429: "rate_limit_error",
+}
+"""What OpenAI calls a problem, by its status."""
 _IN_NAMES = frozenset(ascii_letters + digits + "._-")
 
 
@@ -72,7 +80,7 @@ def download(given: Download) -> Response:
 async def refusal(request: Request, problem: Problem, renderer: Renderer | None) -> Response:
     """Return a problem as JSON for a program, as a page for a person."""
     if not wants_page(request.scope):
-        return JSONResponse(problem.as_json(), problem.status, problem.headers)
+        return JSONResponse(_as_read(request, problem), problem.status, problem.headers)
     if problem.status == 401 and request.method in ("GET", "HEAD"):
         asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
         where = "/login" if asked == "/" else f"/login?next={quote(asked, safe='/')}"
@@ -85,6 +93,16 @@ async def refusal(request: Request, problem: Problem, renderer: Renderer | None)
     response.status_code = problem.status
     response.headers.update(problem.headers)
     return response
+
+
+def _as_read(request: Request, problem: Problem) -> Any:
+    """A problem as JSON; below ``/v1`` with all that a client of OpenAI's API expects of one."""
+    told = problem.as_json()
+    if request.scope["path"].startswith("/v1/"):
+        kind = _TYPES.get(problem.status, "server_error")
+        message = f"{problem.message} {problem.fix}".strip()
+        told["error"] |= {"message": message, "type": kind, "param": None}
+    return told
 
 
 def _page(problem: Problem) -> str:
