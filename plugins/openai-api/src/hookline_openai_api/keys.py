@@ -1,0 +1,104 @@
+"""API keys: shown once, kept as SHA-256, each the key of one person ``api:NAME``."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hookline_hookspecs import HooklineError, Host, Transaction
+from hookline_warmkit import RowCache
+from hookline_webkit import Identity, People
+
+PREFIX = "hk-"
+CHANNEL = "api"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
+
+
+class KeyProblem(HooklineError):
+    """A key cannot be added; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key as it is listed: ``hint`` is how it begins, ``created`` Unix time in seconds."""
+
+    id: str
+    name: str
+    hint: str
+    created: float
+
+
+class KeyRing:
+    """The keys of this home (protocol ``Keys``). Other processes may add and revoke."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._rows: RowCache[str, Sequence[Mapping[str, Any]]] = RowCache(host)
+
+    async def add(self, name: str) -> str:
+        """Make a key for ``name`` and let ``api:NAME`` in; return the key, which nobody can read
+        again. Raises :class:`KeyProblem`, and ``HooklineError`` if the person is blocked."""
+        if not _NAME.fullmatch(name):
+            raise KeyProblem(
+                f"{name[:70]!r} is no name for a key; use 1 to 64 letters, digits and . _ @ -, "
+                "beginning with a letter or a digit"
+            )
+        key = PREFIX + secrets.token_urlsafe(32)
+        row = {"id": secrets.token_hex(8), "name": name, "hint": key[:7]}
+        row["digest"] = digest(key)
+        now = self._host.now()
+
+        def work(tx: Transaction) -> bool:
+            if tx.fetch("key_named", name=name):
+                return False
+            return tx.execute("add_key", **row, now=now) > 0
+
+        if not await self._host.storage.transact(work):
+            raise KeyProblem(
+                f"there is a key {name} already; `hookline api keys revoke {name}` takes it back"
+            )
+        self._rows.forget()
+        people = self._host.services.get(People)
+        if people is not None:
+            try:
+                await people.let_in(f"{CHANNEL}:{name}", admin=False, by="hookline api keys add")
+            except HooklineError:
+                await self._host.storage.execute("drop_key", name=name)
+                raise
+        return key
+
+    async def all(self) -> list[Key]:
+        """Return every key, by name."""
+        rows = await self._host.storage.fetch("keys")
+        return [Key(row["id"], row["name"], row["hint"], row["created"]) for row in rows]
+
+    async def revoke(self, name: str) -> bool:
+        """Take a key back and its person off the list; return False if there is none."""
+        self._rows.forget()
+        found = await self._host.storage.execute("drop_key", name=name)
+        self._rows.forget()
+        people = self._host.services.get(People)
+        if found and people is not None:
+            await people.remove(f"{CHANNEL}:{name}", by="hookline api keys revoke")
+        return found > 0
+
+    async def identify(self, token: str) -> Identity | None:
+        """Return whose Bearer token it is, or None."""
+        if not token.startswith(PREFIX) or not token.isascii() or len(token) > 100:
+            return None
+        wanted = digest(token)
+        rows = await self._rows.get(
+            wanted, lambda: self._host.storage.fetch("key_by", digest=wanted)
+        )
+        if not rows:
+            return None
+        return Identity(CHANNEL, rows[0]["name"], "person", rows[0]["id"])
+
+
+def digest(key: str) -> str:
+    """Return what is stored of a key. It has 256 random bits, so that a plain hash is enough."""
+    return hashlib.sha256(key.encode()).hexdigest()

@@ -1,0 +1,55 @@
+"""``hookline-light``: one call of the auxiliary model, without tools, and nothing is stored."""
+
+from __future__ import annotations
+
+from hookline_hookspecs import Access, HooklineError, Host, ProviderError
+
+from .asked import Asked
+from .errors import ApiError, bad
+from .keys import CHANNEL
+from .run import Run
+
+
+async def begin(host: Host, run: Run, asked: Asked) -> None:
+    """Begin the call; the run ends with it. Raises ``ApiError``."""
+    if asked.content.files:
+        raise bad("hookline-light reads text only.")
+    access = host.services.get(Access)
+    if access is not None and not await access.may_write(CHANNEL, run.owner):
+        raise ApiError(403, "You may not write here.", "denied")
+    run.created = host.now()
+    host.spawn(_answer(host, run, asked), "light")
+
+
+async def _answer(host: Host, run: Run, asked: Asked) -> None:
+    reply, error = "", None
+    try:
+        reply = await host.ask_model(
+            prompt_of(asked),
+            system=asked.system or None,
+            schema=asked.limits.get("schema"),
+            max_tokens=asked.limits.get("max_tokens"),
+        )
+    except HooklineError as problem:
+        kind = problem.kind if isinstance(problem, ProviderError) else "internal"
+        error = {"kind": kind, "message": str(problem)}
+    except Exception:
+        host.log.exception("hookline-light failed")
+        error = {"kind": "internal", "message": "The model could not be asked."}
+    if reply:
+        run.add("text", reply)
+    state = "failed" if error else "completed"
+    end = {"state": state, "reply": reply, "usage": run.usage, "finish": "stop", "error": error}
+    run.add("end", end)
+
+
+def prompt_of(asked: Asked) -> str:
+    """Return the conversation as one prompt."""
+    if not asked.history:
+        return asked.content.text
+    said = [
+        f"{'User' if one.role == 'user' else 'Assistant'}: {one.content.text}"
+        for one in asked.history
+        if not one.is_tool and one.content.text.strip()
+    ]
+    return "\n\n".join([*said, f"User: {asked.content.text}"])

@@ -1,0 +1,155 @@
+"""A request that is under way, or over: its answer as a log that anybody may follow.
+
+The log is a list of entries, which are lists, so that JSON holds them:
+
+* ``["text", words]`` of the answer, ``["think", words]`` of the model's thoughts;
+* ``["part"]`` when a response of the model has ended;
+* ``["call", id, name, arguments]`` and ``["result", id, name, ok, text]`` of a tool;
+* ``["note", sentence]`` beside the answer;
+* ``["end", {"state", "reply", "usage", "finish", "error"}]``, always last and never missing from a
+  run that is over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from hookline_hookspecs import Inbound
+
+Entry: TypeAlias = list[Any]
+USAGE = ("input", "cache_read", "output", "reasoning")
+
+
+@dataclass(slots=True, eq=False)
+class Run:
+    """A request and its answer.
+
+    Attributes:
+        id: the id of the message; the id of the answer ends with it.
+        request: what the answer repeats of the request, as JSON.
+        chain: the chain of the client's messages up to this one.
+        created: Unix time in seconds.
+        started: its turn is the one under way in its session.
+        left: the entries that the client has seen before it went away.
+    """
+
+    id: str
+    owner: str
+    kind: str
+    session_id: str
+    request: dict[str, Any]
+    chain: str = ""
+    created: float = 0.0
+    retry: str | None = None
+    inbound: Inbound | None = None
+    log: list[Entry] = field(default_factory=list)
+    started: bool = False
+    stopping: bool = False
+    followers: int = 0
+    left: int | None = None
+    failure: tuple[str, str] | None = None
+    usage: dict[str, int] = field(default_factory=lambda: dict.fromkeys(USAGE, 0))
+    finish: str = "stop"
+    _part: str = ""
+    _repeated: str = ""
+    _shown: bool = False
+    _broken: bool = False
+    _changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def end(self) -> dict[str, Any] | None:
+        """How it ended; None while it is under way."""
+        return self.log[-1][1] if self.log and self.log[-1][0] == "end" else None
+
+    # What happens
+
+    def add(self, *entry: Any) -> None:
+        """Append an entry."""
+        self.log.append(list(entry))
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+
+    def grow(self, words: str) -> None:
+        """Words of the answer came; what a broken stream repeats is not said twice."""
+        if self._broken:
+            self._repeated += words
+            if self._part.startswith(self._repeated):
+                return
+            self._broken = False
+            if self._repeated.startswith(self._part):
+                words = self._repeated[len(self._part) :]
+            else:
+                words, self._part = "\n\n" + self._repeated, ""
+            self._repeated = ""
+        elif not self._part and self._shown and words:
+            self.add("text", "\n\n")
+        if words:
+            self._part += words
+            self._shown = True
+            self.add("text", words)
+
+    def restart(self) -> None:
+        """The stream broke off and begins again."""
+        self._broken, self._repeated = bool(self._part), ""
+
+    def close_part(self, has_calls: bool) -> None:
+        """A response of the model has ended."""
+        self._broken = False
+        self.add("part")
+        if has_calls:
+            self._part = ""
+
+    def rest_of(self, reply: str) -> str:
+        """Return what of the reply has not been shown yet."""
+        rest = remainder(self._part, reply)
+        if rest is None:
+            rest = reply
+        return ("\n\n" if self._shown and rest == reply and rest else "") + rest
+
+    def text(self, until: int | None = None) -> str:
+        """Return the words of the answer, as they were streamed."""
+        return "".join(entry[1] for entry in self.log[:until] if entry[0] == "text")
+
+    # Following
+
+    async def follow(self, silence: float, start: int = 0) -> AsyncIterator[Sequence[Entry]]:
+        """Yield new entries as they come, and nothing after ``silence`` seconds without any."""
+        seen = start
+        while True:
+            changed, new = self._changed, self.log[seen:]
+            if new:
+                seen += len(new)
+                yield new
+                if new[-1][0] == "end":
+                    return
+                continue
+            try:
+                async with asyncio.timeout(silence):
+                    await changed.wait()
+            except TimeoutError:
+                yield ()
+
+    async def wait(self) -> dict[str, Any]:
+        """Return how it ended, once it has."""
+        while (end := self.end) is None:
+            await self._changed.wait()
+        return end
+
+
+def remainder(shown: str, whole: str) -> str | None:
+    """Return what follows ``shown`` in ``whole``, or None if that does not begin with it. Blanks
+    do not count."""
+    wanted = "".join(shown.split())
+    found = 0
+    for place, character in enumerate(whole):
+        if found == len(wanted):
+            return whole[place:] if whole[place:].strip() else ""
+        if character.isspace():
+            continue
+        if character != wanted[found]:
+            return None
+        found += 1
+    return "" if found == len(wanted) else None

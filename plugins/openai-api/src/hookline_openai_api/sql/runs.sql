@@ -1,0 +1,45 @@
+-- name: session_owner
+SELECT owner FROM openai_api_sessions WHERE id = :id;
+
+-- The session whose messages are exactly those that the client has.
+-- name: session_at
+SELECT id FROM openai_api_sessions WHERE owner = :owner AND head = :head AND used > :since
+ORDER BY used DESC LIMIT 1;
+
+-- name: add_session!
+INSERT INTO openai_api_sessions (id, owner, head, used) VALUES (:id, :owner, '', :now)
+ON CONFLICT (id) DO NOTHING;
+
+-- name: move_session!
+UPDATE openai_api_sessions SET head = :head, used = :now WHERE id = :id;
+
+-- name: run
+SELECT * FROM openai_api_runs WHERE id = :id;
+
+-- name: run_retried
+SELECT * FROM openai_api_runs WHERE owner = :owner AND retry = :retry AND created > :since;
+
+-- A request with this body that is under way, or ended a short while ago.
+-- name: run_repeated
+SELECT * FROM openai_api_runs
+WHERE owner = :owner AND digest = :digest AND (ended IS NULL OR ended > :since)
+AND created > :before
+ORDER BY created DESC LIMIT 1;
+
+-- name: forget_retry!
+UPDATE openai_api_runs SET retry = NULL WHERE owner = :owner AND retry = :retry;
+
+-- name: add_run!
+INSERT INTO openai_api_runs
+(id, owner, kind, session_id, digest, retry, chain, request, state, log, created, expires)
+VALUES (:id, :owner, :kind, :session_id, :digest, :retry, :chain, :request, 'open', '[]', :now,
+        :expires);
+
+-- name: end_run!
+UPDATE openai_api_runs SET state = :state, log = :log, ended = :now WHERE id = :id;
+
+-- name: delete_run!
+DELETE FROM openai_api_runs WHERE id = :id AND owner = :owner;
+
+-- name: prune_runs!
+DELETE FROM openai_api_runs WHERE expires < :now;

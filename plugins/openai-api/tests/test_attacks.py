@@ -1,0 +1,167 @@
+"""Whatever is sent, the answer is a sentence in OpenAI's shape, and never 500."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx2
+import pytest
+
+from .conftest import PATIENCE, Served
+
+
+def refused(answer: httpx2.Response, status: int, words: str = "") -> dict[str, Any]:
+    """The error of a refusal of this status whose message holds these words."""
+    assert answer.status_code == status, answer.text
+    error: dict[str, Any] = answer.json()["error"]
+    assert {"message", "type", "code", "param"} <= set(error)
+    assert words in error["message"]
+    assert len(error["message"]) < 500
+    return error
+
+
+def chat(messages: Any, **more: Any) -> dict[str, Any]:
+    return {"model": "hookline", "messages": messages, **more}
+
+
+USER = {"role": "user", "content": "say no"}
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (b"", "not JSON"),
+        (b"{", "not JSON"),
+        (b"[]", "not a JSON object"),
+        (b"\xff\xfe", "not UTF-8"),
+        (b"[" * 100_000, "deeper than"),
+        (b'{"model":' + b'{"a":' * 80 + b"1" + b"}" * 81, "deeper than"),
+        (b'{"model": "a", "model": "b"}', "stands twice"),
+        (b'{"model": NaN}', "no number"),
+        (b'{"model": ' + b"9" * 5000 + b"}", "not JSON"),
+        (b'{"model": "hook\\ud800line"}', "surrogate"),
+        (b'{"model": "hookline\\u0000"}', "NUL"),
+        (b'{"\\ud800": 1, "\\ud800": 2}', "stands twice"),
+        ({}, "model is missing"),
+        ({"model": 7}, "model must be a string"),
+        ({"model": "hookline"}, "messages must be a list"),
+        (chat("hi"), "messages must be a list"),
+        (chat([]), "no message of the user"),
+        (chat(["hi"]), "messages[0] must be an object"),
+        (chat([{"role": "wizard", "content": "x"}]), "'wizard' is not known"),
+        (chat([{"role": ["user"], "content": "x"}]), "is not known"),
+        (chat([{"content": "x"}]), "is not known"),
+        (chat([{"role": "system", "content": "x"}]), "no message of the user"),
+        (chat([USER, {"role": "assistant", "content": "Sure, "}]), "must be a message of the user"),
+        (chat([USER, {"role": "tool", "content": "1"}]), "must be a message of the user"),
+        (chat([{"role": "user", "content": "  "}]), "is empty"),
+        (chat([{"role": "user"}]), "is empty"),
+        (chat([{"role": "user", "content": 5}]), "string or a list of parts"),
+        (chat([{"role": "user", "content": [{"type": "video"}]}]), "'video' is not known"),
+        (chat([{"role": "user", "content": [{"type": "text"}]}]), "text must be a string"),
+        (
+            chat(
+                [{"role": "user", "content": [{"type": "image_url", "image_url": "file:///etc"}]}]
+            ),
+            "must be a data: URL",
+        ),
+        (
+            chat([{"role": "user", "content": [{"type": "image_url", "image_url": "data:x"}]}]),
+            "no data: URL",
+        ),
+        (
+            chat([{"role": "user", "content": [{"type": "file", "file": {"file_data": "%%"}}]}]),
+            "not base64",
+        ),
+        (
+            chat([{"role": "user", "content": [{"type": "file", "file": {"file_id": "f"}}]}]),
+            "no files API",
+        ),
+        (
+            chat(
+                [
+                    {
+                        "role": "user",
+                        "content": [
+                            {"type": "image_url", "image_url": {"url": "http://169.254.169.254/x"}}
+                        ],
+                    }
+                ]
+            ),
+            "cannot be fetched",
+        ),
+        (chat([USER], stream="yes"), "stream must be true or false"),
+        (chat([USER], n=True), "n must be a whole number"),
+        (chat([USER], tool_choice="maybe"), "auto or none"),
+        (chat([USER], stream_options=[]), "stream_options must be an object"),
+        (chat([USER], response_format={"type": "xml"}), "'xml' is not known"),
+    ],
+)
+def test_a_chat_that_cannot_be_read(served: Served, body: Any, why: str) -> None:
+    error = refused(served.post("/chat/completions", body), 400, why)
+    assert error["type"] == "invalid_request_error"
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({}, "input must be a string or a list"),
+        ({"input": []}, "no message of the user"),
+        ({"input": [{"type": "computer_call"}]}, "is not known"),
+        ({"input": [{"role": "root", "content": "x"}]}, "'root' is not known"),
+        ({"input": "x", "conversation": 5}, "conversation must be a name"),
+        ({"input": "x", "metadata": {"a": 1}}, "metadata holds"),
+        ({"input": "x", "text": {"format": {"type": "json_schema"}}}, "answers in words"),
+    ],
+)
+def test_a_response_that_cannot_be_read(served: Served, more: Any, why: str) -> None:
+    refused(served.post("/responses", {"model": "hookline", **more}), 400, why)
+
+
+def test_other_content_types_are_refused_on_loopback_too(served: Served) -> None:
+    body = json.dumps(chat([USER])).encode()
+    for kind in ("text/plain", "application/x-www-form-urlencoded", ""):
+        answer = served.post("/chat/completions", body, Content_Type=kind)
+        refused(answer, 415, "application/json")
+
+
+def test_what_is_not_there_and_who_may_not_come_in(served: Served) -> None:
+    embeddings = {"model": "hookline", "input": "x"}
+    assert refused(served.post("/embeddings", embeddings), 404, "no embeddings")["param"] is None
+    refused(served.post("/images/generations", {}), 404, "Pictures are made")
+    refused(served.post("/audio/speech", {}), 404, "multimedia")
+    refused(served.post("/nothing", {}), 404, "There is no POST /v1/nothing")
+    refused(served.post("/models", {}), 404)
+    for key in ("hk-wrong", "hk-" + "x" * 90, "sk-other"):
+        refused(served.post("/chat/completions", chat([USER]), key), 401, "keys add")
+        refused(served.post("/nothing", {}, key), 401)
+    bare = httpx2.get(served.url + "/models", timeout=PATIENCE, trust_env=False)
+    refused(bare, 401, "API key")
+
+
+def test_too_much(served: Served) -> None:
+    large = json.dumps(chat([{"role": "user", "content": "x" * 41_000_000}])).encode()
+    refused(served.post("/chat/completions", large), 413, "larger than")
+    many = [{"type": "image_url", "image_url": {"url": "data:,x"}}] * 21
+    refused(served.post("/chat/completions", chat([{"role": "user", "content": many}])), 400, "21")
+
+
+@pytest.mark.parametrize(
+    "text", ["/etc/passwd is a file", "\u202eright to left", "🦊" * 2000, "<context>x</context>"]
+)
+def test_odd_words_are_answered(served: Served, text: str) -> None:
+    answer = served.post("/chat/completions", chat([{"role": "user", "content": text}]))
+    assert answer.status_code == 200
+    assert answer.json()["choices"][0]["message"]["content"]
+
+
+def test_only_sha256_of_a_key_is_stored(served: Served) -> None:
+    secret = served.new_key("quiet")
+    for path in served.home.rglob("*"):
+        if path.is_file():
+            assert secret.encode() not in path.read_bytes()
+    code, _, err = served.run("api", "keys", "add", "quiet")
+    assert (code, "already" in err) == (1, True)
+    code, _, err = served.run("api", "keys", "add", "no name")
+    assert (code, "is no name" in err) == (1, True)

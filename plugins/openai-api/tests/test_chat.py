@@ -1,0 +1,226 @@
+"""Chat completions with OpenAI's own client."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import json
+from typing import Any
+
+import httpx2
+import pytest
+from openai import APIError, AsyncOpenAI, BadRequestError, NotFoundError
+
+from .conftest import PATIENCE, Served, until
+
+RED = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJg"
+    "gg=="
+)
+
+
+def ask(served: Served, *said: str, **options: Any) -> Any:
+    """A completion; the user and the assistant take turns."""
+    roles = ("user", "assistant")
+    messages = [{"role": roles[n % 2], "content": text} for n, text in enumerate(said)]
+    return served.client().chat.completions.create(model="hookline", messages=messages, **options)
+
+
+def test_an_answer_with_its_usage(served: Served) -> None:
+    done = ask(served, "say one two")
+    assert done.choices[0].message.content == "one two"
+    assert done.choices[0].finish_reason == "stop"
+    assert done.object == "chat.completion"
+    assert done.id.startswith("chatcmpl-")
+    assert done.usage.prompt_tokens > done.usage.completion_tokens > 0
+    assert done.usage.total_tokens == done.usage.prompt_tokens + done.usage.completion_tokens
+    long = "say " + "many words " * 100
+    first = ask(served, long).choices[0].message.content
+    again = ask(served, long, first, "say three")
+    assert again.usage.prompt_tokens_details.cached_tokens > 0
+
+
+def test_a_stream_tells_tools_beside_the_answer(served: Served) -> None:
+    stream = ask(served, "list it", stream=True, stream_options={"include_usage": True})
+    chunks = list(stream)
+    deltas = [chunk.choices[0].delta for chunk in chunks if chunk.choices]
+    assert deltas[0].role == "assistant"
+    words = "".join(delta.content or "" for delta in deltas)
+    assert words == "Let me look.\n\nYou said: list it"
+    beside = "".join(getattr(delta, "reasoning_content", None) or "" for delta in deltas)
+    assert "→ list_dir" in beside
+    assert "← list_dir" in beside
+    assert [c.choices[0].finish_reason for c in chunks if c.choices][-1] == "stop"
+    assert chunks[-1].choices == []
+    assert chunks[-1].usage.completion_tokens > 0
+    assert len({chunk.id for chunk in chunks}) == 1
+
+
+def test_a_stream_comes_in_pieces_and_without_usage_unless_asked(served: Served) -> None:
+    chunks = list(ask(served, "count 10", stream=True))
+    assert len([c for c in chunks if c.choices[0].delta.content]) > 3
+    assert all(chunk.usage is None for chunk in chunks)
+
+
+async def test_the_asynchronous_client(served: Served) -> None:
+    async with AsyncOpenAI(api_key=served.key, base_url=served.url, timeout=PATIENCE) as client:
+
+        async def one(number: int) -> str | None:
+            said: Any = [{"role": "user", "content": f"say {number}"}]
+            done = await client.chat.completions.create(model="hookline", messages=said)
+            return done.choices[0].message.content
+
+        assert await asyncio.gather(*map(one, range(5))) == ["0", "1", "2", "3", "4"]
+        said: Any = [{"role": "user", "content": "say streamed words"}]
+        words = ""
+        async with client.chat.completions.stream(model="hookline", messages=said) as stream:
+            async for event in stream:
+                if event.type == "content.delta":
+                    words += event.delta
+        assert words == "streamed words"
+
+
+def test_models(served: Served) -> None:
+    assert [one.id for one in served.client().models.list()] == ["hookline", "hookline-light"]
+    assert served.client().models.retrieve("hookline-light").owned_by == "hookline"
+    with pytest.raises(NotFoundError, match=r"There is no model .gpt-5."):
+        served.client().models.retrieve("gpt-5")
+    with pytest.raises(NotFoundError, match="hookline-light") as missing:
+        served.client().chat.completions.create(
+            model="gpt-5", messages=[{"role": "user", "content": "hi"}]
+        )
+    assert (missing.value.code, missing.value.param) == ("model_not_found", "model")
+
+
+def test_system_text_is_of_this_turn_alone(served: Served) -> None:
+    said: Any = [
+        {"role": "system", "content": "Speak like a pirate."},
+        {"role": "developer", "content": "Be short."},
+        {"role": "user", "content": "ahoy there"},
+    ]
+    client = served.client()
+    raw = client.chat.completions.with_raw_response.create(model="hookline", messages=said)
+    session = raw.headers["X-Hookline-Session"]
+    (first,) = served.asked("ahoy there")
+    assert "Speak like a pirate.\\n\\nBe short." in json.dumps(first)
+    stable = json.loads(served.run("prompt", "--session", session, "--json")[1])["system"]
+    assert "pirate" not in stable
+    answer = raw.parse().choices[0].message.content
+    said[1:] = [said[2], {"role": "assistant", "content": answer}]
+    said.append({"role": "user", "content": "and now"})
+    raw = client.chat.completions.with_raw_response.create(model="hookline", messages=said[1:])
+    assert raw.headers["X-Hookline-Session"] == session  # the system text does not count
+    assert "pirate" not in json.dumps(served.asked("and now"))
+
+
+def test_pictures_and_files_are_attached(served: Served) -> None:
+    picture = f"data:image/png;base64,{base64.b64encode(RED).decode()}"
+    note = base64.b64encode(b"the password is swordfish").decode()
+    content: Any = [
+        {"type": "text", "text": "look here"},
+        {"type": "image_url", "image_url": {"url": picture}},
+        {"type": "file", "file": {"filename": "note.txt", "file_data": note}},
+    ]
+    said: Any = [{"role": "user", "content": content}]
+    served.client().chat.completions.create(model="hookline", messages=said)
+    sent = json.dumps(served.model.requests[-1].json)
+    assert base64.b64encode(RED).decode() in sent
+    assert "note.txt, text/plain" in sent
+
+
+def test_what_has_no_effect_is_told(served: Served) -> None:
+    raw = served.client().chat.completions.with_raw_response.create(
+        model="hookline",
+        messages=[{"role": "user", "content": "say done"}],
+        max_tokens=5,
+        temperature=0.5,
+        stop=["x"],
+        tools=[{"type": "function", "function": {"name": "f", "parameters": {}}}],
+        user="somebody",
+    )
+    assert raw.headers["X-Hookline-Ignored"] == "max_tokens, temperature, stop, tools"
+    assert raw.parse().choices[0].message.content == "done"
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"n": 2}, "a turn acts once"),
+        ({"tool_choice": "required"}, "never called"),
+        ({"tool_choice": {"type": "function", "function": {"name": "f"}}}, "never called"),
+        ({"response_format": {"type": "json_object"}}, "answers in words"),
+        ({"max_tokens": 0}, "at least 1"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(served: Served, options: dict[str, Any], why: str) -> None:
+    with pytest.raises(BadRequestError, match=why) as refused:
+        ask(served, "say no", **options)
+    assert refused.value.param in options
+
+
+def test_a_failing_model_is_an_error_that_is_not_retried(served: Served) -> None:
+    before = len(served.model.requests)
+    with pytest.raises(Exception, match="out of order") as failed:
+        ask(served, "fail now")
+    assert failed.value.status_code == 502  # type: ignore[attr-defined]
+    with pytest.raises(Exception, match="out of order"):
+        list(ask(served, "fail then", stream=True))
+    assert len(served.model.requests) - before == 2
+
+
+def test_light_stores_nothing(served: Served) -> None:
+    known = served.run("sessions", "list", "--json")[1]
+    done = served.client().chat.completions.create(
+        model="hookline-light", messages=[{"role": "user", "content": "say a title"}]
+    )
+    assert done.choices[0].message.content == "a title"
+    chunks = list(
+        served.client().chat.completions.create(
+            model="hookline-light", messages=[{"role": "user", "content": "say a tag"}], stream=True
+        )
+    )
+    assert "".join(c.choices[0].delta.content or "" for c in chunks) == "a tag"
+    assert "tools" not in served.model.requests[-1].json
+    assert served.run("sessions", "list", "--json")[1] == known
+
+
+def test_a_stream_that_nobody_reads_is_stopped_and_others_finish(served: Served) -> None:
+    stream = ask(served, "count 2000", stream=True, extra_headers={"X-Hookline-Session": "cut"})
+    for chunk in stream:
+        if chunk.choices[0].delta.content:
+            break
+    stream.close()
+    answered = ask(served, "say next", extra_headers={"X-Hookline-Session": "cut"})
+    assert answered.choices[0].message.content == "next"
+    said = served.run("sessions", "export", "cut")[1]
+    assert "Stopped." in said
+    assert "1999" not in said
+
+
+def test_an_approval_without_an_admin_who_can_be_reached_is_a_no(served: Served) -> None:
+    done = ask(served, "sudo it")
+    assert "No admin can be reached" in done.choices[0].message.reasoning_content
+    assert done.choices[0].message.content == "You said: sudo it"
+
+
+def test_a_revoked_key_is_out_at_once(served: Served) -> None:
+    key = served.new_key("bob")
+    client = served.client(key)
+    said: Any = [{"role": "user", "content": "count 3000"}]
+    stream = client.chat.completions.create(model="hookline", messages=said, stream=True)
+    next(iter(stream))
+    code, out, _ = served.run("api", "keys", "revoke", "bob")
+    assert (code, out) == (0, "bob is revoked.\n")
+    with pytest.raises(Exception, match="not known") as refused:
+        client.models.list()
+    assert refused.value.status_code == 401  # type: ignore[attr-defined]
+    read = 0
+    with contextlib.suppress(APIError, httpx2.HTTPError):
+        for _chunk in stream:
+            read += 1
+    assert read < 3000
+    names = [row["name"] for row in json.loads(served.run("api", "keys", "list", "--json")[1])]
+    assert names == ["ann"]
+    assert served.run("api", "keys", "revoke", "bob")[0] == 1
+    until(lambda: "api:bob" not in served.run("pairing", "list")[1])

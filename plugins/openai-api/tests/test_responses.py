@@ -1,0 +1,177 @@
+"""Responses with OpenAI's own client, and every event as its own types see it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx2
+import pytest
+from openai import BadRequestError, NotFoundError
+from openai.types.responses import Response, ResponseStreamEvent
+from pydantic import ConfigDict, TypeAdapter
+
+from .conftest import PATIENCE, Served, until
+
+EVENTS: TypeAdapter[Any] = TypeAdapter(ResponseStreamEvent, config=ConfigDict(strict=False))
+
+
+def events_of(served: Served, method: str, path: str, body: Any = None) -> list[dict[str, Any]]:
+    """The events of a stream as they are sent."""
+    headers = {"Authorization": f"Bearer {served.key}"}
+    with httpx2.stream(
+        method, served.url + path, json=body, headers=headers, timeout=PATIENCE, trust_env=False
+    ) as answer:
+        assert answer.status_code == 200, answer.read()
+        lines = [line for line in answer.iter_lines() if line.startswith("data: ")]
+    return [json.loads(line.removeprefix("data: ")) for line in lines]
+
+
+def test_an_answer(served: Served) -> None:
+    done = served.client().responses.create(
+        model="hookline", input="say hello you", instructions="Be kind.", metadata={"a": "b"}
+    )
+    assert isinstance(done, Response)
+    assert (done.output_text, done.status) == ("hello you", "completed")
+    assert done.usage is not None
+    assert done.usage.input_tokens > 0
+    assert (done.instructions, done.metadata) == ("Be kind.", {"a": "b"})
+    assert "Be kind." in json.dumps(served.asked("say hello you"))
+    fetched = served.client().responses.retrieve(done.id)
+    assert fetched.to_dict() == done.to_dict()
+    items = served.client().responses.input_items.list(done.id).data
+    assert items[0].content[0].text == "say hello you"  # type: ignore[union-attr]
+
+
+def test_every_event_is_one_that_the_client_knows(served: Served) -> None:
+    body = {"model": "hookline", "input": "list what is there", "stream": True}
+    events = events_of(served, "POST", "/responses", body)
+    for event in events:
+        known = EVENTS.validate_python(event)
+        assert known.type == event["type"]
+        assert type(known).__name__ != "dict"
+    assert [event["sequence_number"] for event in events] == list(range(len(events)))
+    kinds = [event["type"] for event in events]
+    assert kinds[:2] == ["response.created", "response.in_progress"]
+    assert kinds[-1] == "response.completed"
+    for begun, over in (("added", "done"),):
+        assert kinds.count(f"response.output_item.{begun}") == kinds.count(
+            f"response.output_item.{over}"
+        )
+    last = Response.model_validate(events[-1]["response"])
+    assert [item.type for item in last.output] == [
+        "message",
+        "function_call",
+        "function_call_output",
+        "message",
+    ]
+    assert last.output_text == "Let me look.You said: list what is there"
+    deltas = [e["delta"] for e in events if e["type"] == "response.output_text.delta"]
+    assert "".join(deltas) == last.output_text
+    done = [e["item"] for e in events if e["type"] == "response.output_item.done"]
+    assert done == events[-1]["response"]["output"]
+
+    path = f"/responses/{events[0]['response']['id']}?stream=true"
+    replayed = events_of(served, "GET", path)
+    assert replayed[2:] == events[2:]
+    assert events_of(served, "GET", f"{path}&starting_after=7") == events[8:]
+
+
+def test_the_client_reads_the_stream(served: Served) -> None:
+    words, kinds = "", []
+    with served.client().responses.stream(model="hookline", input="say a b c d") as stream:
+        for event in stream:
+            kinds.append(event.type)
+            if event.type == "response.output_text.delta":
+                words += event.delta
+        assert stream.get_final_response().output_text == "a b c d"
+    assert words == "a b c d"
+    assert kinds[-1] == "response.completed"
+
+
+def test_a_response_goes_on_from_the_one_before(served: Served) -> None:
+    client = served.client()
+    first = client.responses.create(model="hookline", input="say first of two")
+    second = client.responses.create(
+        model="hookline", input="say second of two", previous_response_id=first.id
+    )
+    assert second.previous_response_id == first.id
+    assert second.conversation == first.conversation
+    (request,) = served.asked("say second of two")
+    assert "first of two" in json.dumps(request)
+    with pytest.raises(NotFoundError, match="no response"):
+        client.responses.create(model="hookline", input="x", previous_response_id="resp_no")
+    with pytest.raises(BadRequestError, match="not both"):
+        client.responses.create(
+            model="hookline", input="x", previous_response_id=first.id, conversation="c"
+        )
+
+
+def test_a_conversation_is_a_session_by_name(served: Served) -> None:
+    client = served.client()
+    client.responses.create(model="hookline", input="say remember me", conversation="talk")
+    raw = client.responses.with_raw_response.create(
+        model="hookline", input="say do you", conversation="talk"
+    )
+    assert raw.headers["X-Hookline-Session"] == "talk"
+    assert "remember me" in json.dumps(served.asked("say do you"))
+
+
+def test_what_is_not_stored_or_deleted_is_not_found(served: Served) -> None:
+    client = served.client()
+    kept = client.responses.create(model="hookline", input="say keep")
+    light = client.responses.create(model="hookline-light", input="say light")
+    gone = client.responses.create(model="hookline", input="say forget", store=False)
+    client.responses.delete(kept.id)
+    stranger = served.client(served.new_key("eve"))
+    mine = client.responses.create(model="hookline", input="say mine")
+    for who, id_ in ((client, kept.id), (client, light.id), (client, gone.id), (stranger, mine.id)):
+        with pytest.raises(NotFoundError, match="There is no response"):
+            who.responses.retrieve(id_)
+    with pytest.raises(NotFoundError):
+        stranger.responses.create(model="hookline", input="x", previous_response_id=mine.id)
+    with pytest.raises(NotFoundError):
+        stranger.responses.delete(mine.id)
+
+
+def test_in_the_background(served: Served) -> None:
+    client = served.client()
+    begun = client.responses.create(model="hookline", input="count 20", background=True)
+    assert (begun.status, begun.background) == ("in_progress", True)
+    until(lambda: client.responses.retrieve(begun.id).status == "completed")
+    assert client.responses.retrieve(begun.id).output_text.endswith("19")
+    endless = client.responses.create(model="hookline", input="count 3000", background=True)
+    assert client.responses.cancel(endless.id).status == "cancelled"
+    with pytest.raises(BadRequestError, match="store"):
+        client.responses.create(model="hookline", input="x", background=True, store=False)
+
+
+def test_a_stream_is_taken_up_where_it_broke_off(served: Served) -> None:
+    client = served.client()
+    stream = client.responses.create(
+        model="hookline", input="count 60", background=True, stream=True
+    )
+    seen: list[Any] = []
+    for event in stream:
+        seen.append(event)
+        if len(seen) > 8:
+            break
+    stream.close()
+    id_ = seen[0].response.id
+    rest = list(
+        client.responses.retrieve(id_, stream=True, starting_after=seen[-1].sequence_number)
+    )
+    numbers = [event.sequence_number for event in [*seen, *rest]]
+    assert numbers == list(range(len(numbers)))
+    words = [e.delta for e in [*seen, *rest] if e.type == "response.output_text.delta"]
+    assert "".join(words) == " ".join(map(str, range(60)))
+
+
+def test_a_failed_turn(served: Served) -> None:
+    body = {"model": "hookline", "input": "fail again", "stream": True}
+    events = events_of(served, "POST", "/responses", body)
+    assert events[-1]["type"] == "response.failed"
+    assert "out of order" in events[-1]["response"]["error"]["message"]
+    EVENTS.validate_python(events[-1])
+    with pytest.raises(Exception, match="out of order"):
+        served.client().responses.create(model="hookline", input="fail more")
