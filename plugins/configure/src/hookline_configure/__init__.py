@@ -8,9 +8,10 @@ and :mod:`.environment` find the command that installs a plugin, :mod:`.completi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from hookline_hookspecs import Context, Host, NoConfig, Plugin, hookimpl
+from hookline_hookspecs import Context, Host, NoConfig, Plugin, Route, hookimpl
 
 from .follow import Follower
 
@@ -37,6 +38,13 @@ class Configure(Plugin[NoConfig]):
         register("plugins enable", switches.enable)
         register("plugins disable", switches.disable)
         register("completion", CompletionCommand(self.host).completion, help=HELP)
+
+    @hookimpl
+    def register_routes(self, register: Callable[[Route], None]) -> None:
+        """Register the pages of the plugins and their settings."""
+        from .pages import PluginPages
+
+        PluginPages(self.host).register(register)
 
     @hookimpl
     def setup(self, host: Host) -> None:

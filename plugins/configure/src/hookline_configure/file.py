@@ -68,9 +68,16 @@ class ConfigFile:
         A mapping is merged into an existing one; ``true`` or ``false`` switches a plugin and keeps
         its settings. The file is made if there is none. Comments are never lost.
         """
+        text = self.text()
+        return self.save(text, self.with_value(text, key, value))
+
+    def with_value(self, text: str, key: str, value: str) -> str:
+        """Return ``text`` with a dotted ``key`` set to a ``value`` written as YAML.
+
+        Raises an error, as :meth:`set` does, for what would not load or would lose a comment.
+        """
         parts = _parts(key)
         wanted = self._core.parse(value, parts)
-        text = self.text()
         self._core.parse(text)  # The editor needs a text that this can read.
         tree = self._tree(text)
         # A file of comments alone is no tree: the new key goes below them.
@@ -83,11 +90,16 @@ class ConfigFile:
             raise CommandError(refused)
         if (refused := unknown_key(self._core, edited, parts)) is not None:
             raise CommandError(refused)
-        return self._save(text, edited)
+        return edited
 
     def unset(self, key: str) -> list[str]:
         """Remove a dotted ``key``, with its comment; return warnings."""
-        parts, text = _parts(key), self.text()
+        text = self.text()
+        return self.save(text, self.without(text, key))
+
+    def without(self, text: str, key: str) -> str:
+        """Return ``text`` without a dotted ``key``. Raises an error if it is not there."""
+        parts = _parts(key)
         wanted = _without(self._core.parse(text), parts)
         if wanted is None:
             raise CommandError(f"{key} is not in {self.path}, so there is nothing to remove.")
@@ -97,7 +109,7 @@ class ConfigFile:
             del _inside(tree, parts[:-1])[parts[-1]]
             edited = self._dumped(tree)
             self._refuse_lost_comments(key, text, edited)
-        return self._save(text, edited)
+        return edited
 
     def _reads_as(self, text: str, values: object) -> bool:
         try:
@@ -135,8 +147,9 @@ class ConfigFile:
                 f"{self.path}: {key}: its comments would be lost; edit the file by hand."
             )
 
-    def _save(self, before: str, text: str) -> list[str]:
-        """Replace the file atomically, with mode 0600. A symbolic link is kept.
+    def save(self, before: str, text: str) -> list[str]:
+        """Replace the file, whose text was ``before``, atomically, with mode 0600; return warnings.
+        A symbolic link is kept.
 
         Raises CommandError if the text would not load, unless the errors are old ones: whoever
         mends several mends one after the other.
