@@ -12,7 +12,7 @@ from hookline.testing import Harness, calls
 from hookline_hookspecs import Check, CheckResult, Plugin, ToolOutput, hookimpl, tool
 from hookline_inspect import Inspect
 from hookline_inspect.pages import doctor
-from hookline_webkit import Download, Problem, Redirect, Table, View
+from hookline_webkit import Download, Problem, Redirect, Table, Timeline, View
 from hookline_webkit.testing import PERSON, Site
 
 MakeHarness = Callable[..., Harness]
@@ -194,3 +194,52 @@ def test_looking_changes_no_byte(site: Site) -> None:
     for path in paths:
         site.get(path)
     assert site.stored() == before
+
+
+def turn_of(h: Harness, session: str, text: str) -> Any:
+    """The view of the turn that a message began."""
+
+    async def find() -> Any:
+        plugin = h.plugin(Inspect)
+        rows = await plugin.host.storage.fetch("messages", id=session)
+        turn = next(row["turn"] for row in rows if text in row["body"])
+        assert await plugin.turn_view(session, "nothing") is None
+        assert await plugin.turn_view("nothing", turn) is None
+        return await plugin.turn_view(session, turn)
+
+    return h.run(find())
+
+
+def test_a_turn_shows_its_hooks_tools_prompt_and_cost(h: Harness, site: Site) -> None:
+    view = turn_of(h, "test", "cats & dogs")
+    shown = {part.title: part for part in view.parts if hasattr(part, "title")}
+    moments = shown["What happened"].moments
+    starts = [one.start for one in moments]
+    assert starts == sorted(starts)
+    assert any(one.children for one in moments)
+    text = site.text(view)
+    for part in ("Took", "Cost", "Tokens by tier", "Tokens by plugin", "look: done", "cats"):
+        assert part in text
+    calls = next(part for part in shown["Prompt"].parts if isinstance(part, Table))
+    assert len(calls.rows) == 2
+
+
+def test_a_turn_that_was_not_recorded_shows_what_core_keeps(harness: MakeHarness) -> None:
+    h = harness(Inspect, Notes, model=[calls("look", name="cats"), "Done."])
+    h.send("Look at the cats.")
+    view = turn_of(h, "test", "at the cats")
+    timeline = next(part for part in view.parts if isinstance(part, Timeline))
+    said = [one.title for one in timeline.moments]
+    assert said == ["model answered", "call of look", "model answered"]
+
+
+def test_a_gateway_with_the_page_records_its_turns_alone(harness: MakeHarness) -> None:
+    h = harness(Inspect, model=["one", "two"])
+    h.run(h.plugin(Inspect).gateway_up(["web", "telegram"]))
+    site = Site(h)
+    site.say("on the page", session="paged")
+    h.send("elsewhere")
+    seen = json.loads(json.dumps(site.text(turn_of(h, "paged", "on the page"))))
+    other = site.text(turn_of(h, "test", "elsewhere"))
+    assert "pre_model" in seen or "start_of_turn" in seen or "on_message" in seen
+    assert "model answered" in other

@@ -1,24 +1,40 @@
 """Everything that shows what Hookline does: hooks, prompt, plugins, sessions, usage, traces.
 
 The commands are in ``commands``, imported when the command line is built. Turns are recorded in
-``recorder`` where tracing is on; where it is off nothing is watched.
+``recorder`` where tracing is on, and those of the web page in a gateway that has it; where neither
+is so nothing is watched.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hookline_hookspecs import Check, Context, Host, Plugin, Route, Turn, command, hookimpl
+from hookline_hookspecs import (
+    Check,
+    Context,
+    GatewayWork,
+    Host,
+    Plugin,
+    Route,
+    Turn,
+    command,
+    hookimpl,
+)
 from hookline_hookspecs.hooks.boot import RegisterCli
 from pydantic import BaseModel, Field
 
 if TYPE_CHECKING:
+    from hookline_webkit import View
+
     from .commands import Commands
     from .failures import FailureLog
     from .recorder import Recorder, Recording
 
 __all__ = ["Inspect"]
+PAGE = "web"
+"""The channel of the page, whose turns are recorded without tracing too: there is a place to look
+at them."""
 
 
 class InspectConfig(BaseModel):
@@ -33,6 +49,7 @@ class InspectConfig(BaseModel):
 class Inspect(Plugin[InspectConfig]):
     """Adds the commands that show, and records turns where tracing is on."""
 
+    needs_no_channel = False
     _recorder: Recorder | None = None
     _failures: FailureLog
 
@@ -135,12 +152,35 @@ class Inspect(Plugin[InspectConfig]):
         self._failures = FailureLog(host)
         host.signals.connect("plugin_failed", self._failures.note)
         await self._failures.keep()
+        host.services.add(GatewayWork, self)
         if host.config.trace:
-            from .recorder import Recorder
+            self._watch(None)
 
-            self._recorder = Recorder(self.config.trace_steps, self.config.trace_chars)
-            host.watch(self._recorder.observe)
-            host.signals.connect("end_of_turn", self._after_the_end)
+    async def gateway_up(self, channels: Sequence[str]) -> None:
+        """Where there is the page, show it turns, and record its own."""
+        if PAGE in channels:
+            from hookline_webkit import TurnViews
+
+            self.host.services.add(TurnViews, self)
+            if self._recorder is None:
+                self._watch({PAGE})
+
+    async def gateway_stopping(self) -> None:
+        """Nothing is to be done."""
+
+    def _watch(self, channels: set[str] | None) -> None:
+        from .recorder import Recorder
+
+        config = self.config
+        self._recorder = Recorder(config.trace_steps, config.trace_chars, channels)
+        self.host.watch(self._recorder.observe)
+        self.host.signals.connect("end_of_turn", self._after_the_end)
+
+    async def turn_view(self, session_id: str, turn_id: str) -> View | None:
+        """Return what happened in a turn as a view."""
+        from .pages.turn import TurnView
+
+        return await TurnView(self.host).turn_view(session_id, turn_id)
 
     @hookimpl(tryfirst=True)
     async def end_of_turn(self, ctx: Context, turn: Turn) -> None:

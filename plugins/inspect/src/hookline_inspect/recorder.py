@@ -45,9 +45,11 @@ class Recorder:
     Args:
         steps: steps of a turn that are kept at most.
         chars: characters of a text that are kept at most.
+        channels: whose turns are recorded; None for all.
     """
 
-    def __init__(self, steps: int, chars: int) -> None:
+    def __init__(self, steps: int, chars: int, channels: set[str] | None = None) -> None:
+        self.channels = channels
         self._most = steps
         self._chars = chars
         self._open: OrderedDict[str, Recording] = OrderedDict()
@@ -55,7 +57,7 @@ class Recorder:
 
     def observe(self, ctx: Context | None, step: Step) -> None:
         """Take a step down; it belongs to the turn of ``ctx``, or to the one it leads to."""
-        if ctx is None:
+        if ctx is None or not self._follows(ctx):
             return
         recording = self._of(ctx)
         if recording is None:
@@ -71,9 +73,12 @@ class Recorder:
         recording.steps.append(see(ctx, step, inner, task, self._chars))
         recording.unsaved = True
 
+    def _follows(self, ctx: Context) -> bool:
+        return self.channels is None or ctx.channel in self.channels
+
     def ended(self, ctx: Context) -> Recording | None:
         """The recording of a turn that is over, to be stored; steps may still be added."""
-        recording = self._of(ctx)
+        recording = self._of(ctx) if self._follows(ctx) else None
         if recording is not None:
             self._note_end(recording)
             recording.unsaved = False

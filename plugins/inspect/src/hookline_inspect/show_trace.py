@@ -38,13 +38,19 @@ async def show(host: Host, session: str | None, turn: int | None, json: bool) ->
     found = _chosen(session_id, kept, numbers, turn)
     tree = jsonlib.loads(found["tree"])
     if json:
-        out_json(tree)
+        out_json(_as_promised(tree))
         return
     number = numbers.get(found["turn_id"])
     named = f"turn {number}" if number else "a turn that was taken back"
     out(f"Session {session_id}, {named}, {when(found['started'])}: {_line(tree)}")
     for line in _lines(tree, ""):
         out(line)
+
+
+def _as_promised(tree: traces.Tree) -> traces.Tree:
+    """The tree with the keys that other programs know."""
+    children = [_as_promised(child) for child in tree["children"]]
+    return {key: value for key, value in tree.items() if key != "at"} | {"children": children}
 
 
 async def _id_of(host: Host, named: str) -> str:

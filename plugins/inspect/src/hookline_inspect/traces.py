@@ -11,7 +11,7 @@ from hookline_hookspecs import Host, Transaction
 from .service import inspection
 
 Tree: TypeAlias = dict[str, Any]
-"""A step: ``type name plugin ms changed verdict reason children``, and ``origins`` if it read
+"""A step: ``type name plugin ms changed verdict reason children at``, and ``origins`` if it read
 anything."""
 TABLE = "inspect_traces"
 
@@ -46,6 +46,15 @@ async def of_session(host: Host, session_id: str) -> list[Mapping[str, Any]]:
     if not await any_kept(host):
         return []
     return await host.storage.fetch("session_traces", session_id=session_id)
+
+
+async def of_turn(host: Host, session_id: str, turn_id: str) -> Tree | None:
+    """The trace of a turn, if it was recorded."""
+    if not await any_kept(host):
+        return None
+    rows = await host.storage.fetch("turn_trace", session_id=session_id, turn_id=turn_id)
+    tree: Tree | None = json.loads(rows[0]["tree"]) if rows else None
+    return tree
 
 
 async def forget_session(host: Host, session_id: str) -> None:

@@ -23,13 +23,14 @@ class _Node:
 
 
 def tree_of(recording: Recording) -> Tree:
-    """The turn as a tree of ``type name plugin ms changed verdict reason children``."""
+    """The turn as a tree of ``type name plugin ms changed verdict reason children``, each step with
+    ``at``, the milliseconds after the first one at which it began."""
     top = _nested(recording.steps)
     turn = [node.seen for node in top if node.seen.name != LATE]
     reasons = [recording.reason] if recording.reason else []
     if recording.left_out:
         reasons.append(f"{recording.left_out} more steps were left out")
-    return {
+    tree: Tree = {
         "type": "turn",
         "name": recording.turn_id,
         "plugin": "core",
@@ -38,7 +39,17 @@ def tree_of(recording: Recording) -> Tree:
         "verdict": recording.stop or None,
         "reason": "; ".join(reasons) or None,
         "children": _by_call(top, None),
+        "at": min([seen.started for seen in recording.steps], default=0.0),
     }
+    _count_from(tree, tree["at"])
+    return tree
+
+
+def _count_from(tree: Tree, start: float) -> None:
+    """Turn the clock's values into milliseconds after ``start``."""
+    tree["at"] = round((tree["at"] - start) * 1000, 3)
+    for child in tree["children"]:
+        _count_from(child, start)
 
 
 def _nested(steps: Sequence[Seen]) -> list[_Node]:
@@ -96,6 +107,7 @@ def _call_tree(nodes: Sequence[_Node]) -> Tree:
         "verdict": strictest,
         "reason": reason,
         "children": _by_call(nodes, seen[0].call),
+        "at": min(one.started for one in seen),
         **_from(seen),
     }
 
@@ -121,6 +133,7 @@ def _tree(node: _Node) -> Tree:
         "verdict": seen.verdict,
         "reason": seen.reason,
         "children": _by_call(node.inside, seen.call),
+        "at": seen.started,
         **_from([seen]),
     }
 

@@ -80,7 +80,7 @@ class InternalPages:
                     Stat("Together", f"{sums['total']:,}", "tokens, before the first word"),
                 ]
             ),
-            _by_plugin(found["by_plugin"]),
+            by_plugin(found["by_plugin"]),
             Table(
                 ["Plugin", "Section", "Characters", "Tokens"],
                 [
@@ -111,7 +111,7 @@ class InternalPages:
         return Table(
             ["When", "Model", "For", "Tokens in", "From cache", "Into cache", "Out", "Prefix"],
             [
-                Row([When(one["created"]), *(one[name] for name in CALL), _broken(one["broken"])])
+                Row([When(one["created"]), *(one[name] for name in CALL), broken(one["broken"])])
                 for one in rows[: paging.size]
             ],
             title="Calls of a model",
@@ -205,7 +205,7 @@ def _turn_link(
     return Action(label, path, style="primary" if chosen else "default", get=True)
 
 
-def _by_plugin(costs: Sequence[Mapping[str, Any]]) -> Part:
+def by_plugin(costs: Sequence[Mapping[str, Any]]) -> Part:
     """Tokens of each plugin, its sections and its tools apart."""
     found: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for one in costs:
@@ -219,7 +219,7 @@ def _by_plugin(costs: Sequence[Mapping[str, Any]]) -> Part:
     return Chart("Tokens by plugin", names, series, "stacked", "tokens")
 
 
-def _broken(stored: str | None) -> Any:
+def broken(stored: str | None) -> Any:
     """What broke the prefix before a call."""
     if not stored:
         return Badge("kept", "good")

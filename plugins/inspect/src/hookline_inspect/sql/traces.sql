@@ -21,5 +21,8 @@ ORDER BY CASE WHEN kind = 'chat' THEN 0 ELSE 1 END, started DESC, turn_id LIMIT 
 SELECT turn_id, started, tree FROM inspect_traces WHERE session_id = :session_id
 ORDER BY started, turn_id;
 
+-- name: turn_trace
+SELECT tree FROM inspect_traces WHERE turn_id = :turn_id AND session_id = :session_id;
+
 -- name: forget_session!
 DELETE FROM inspect_traces WHERE session_id = :session_id;

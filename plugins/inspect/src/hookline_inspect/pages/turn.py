@@ -1,0 +1,240 @@
+"""A turn made visible: its hooks, prompt, tools and memory, and what it cost.
+
+What core keeps of every turn is shown of every one; the hooks are, where it was recorded.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from html import unescape
+from typing import Any
+
+from hookline_hookspecs import Host, Usage, origins_from_json
+from hookline_origins.kept import named, strangers
+from hookline_prices import Prices
+from hookline_webkit import (
+    Chart,
+    Code,
+    Diff,
+    Group,
+    Markdown,
+    Moment,
+    Part,
+    Row,
+    Stat,
+    Stats,
+    Table,
+    Text,
+    Timeline,
+    View,
+    When,
+)
+from hookline_webkit.views import Tone
+
+from .. import traces
+from ..output import tokens
+from ..prompt import described
+from ..service import inspection
+from .internals import broken, by_plugin, moment
+from .transcript import fenced
+
+RESULT_CHARS = 4000
+"""Characters of a result that are shown."""
+USAGE = (
+    *("input", "cache_read", "cache_write", "output", "reasoning", "cache_write_1h", "input_cost"),
+)
+_ARTIFACT = re.compile(r'fetch_artifact\(id="([^"]+)"')
+_RECALLED = re.compile(
+    r"<(recalled-context|skills|attached-context|notices)\b[^>]*>(.*?)</\1>", re.S
+)
+_TAG = re.compile(r"<(\w[\w-]*)(?: name=\"([^\"]*)\")?[^>]*>|</[^>]+>")
+TITLES = {
+    "recalled-context": "Memory that was recalled",
+    "skills": "Skills that were matched",
+    "attached-context": "What was attached",
+    "notices": "Notices to the model",
+}
+Rows = Sequence[Mapping[str, Any]]
+
+
+class TurnView:
+    """Makes turns visible (protocol ``TurnViews``)."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    async def turn_view(self, session_id: str, turn_id: str) -> View | None:
+        """Return a stored turn as a view, or None if there is none."""
+        fetch, params = self._host.storage.fetch, {"id": session_id, "turn": turn_id}
+        rows = await fetch("turn_row", **params)
+        if not rows:
+            return None
+        turn, calls = rows[0], await fetch("turn_calls", **params)
+        steps = await fetch("turn_steps", turn=turn_id)
+        tree = await traces.of_turn(self._host, session_id, turn_id)
+        context = await fetch("turn_context", **params)
+        sidecar = context[0]["text"] if context else ""
+        sizes = (await fetch("turn_sizes", **params))[0]
+        parts: list[Part] = [
+            self._stats(turn, calls, steps, tree),
+            _happened(turn, calls, steps, tree),
+        ]
+        if steps:
+            parts.append(Group("Tool calls", [part for step in steps for part in _tool(step)]))
+        parts.append(Group("Prompt", await self._prompt(session_id, calls, sizes, sidecar)))
+        if recalled := list(_recalled(sidecar)):
+            parts.append(Group("Context of this turn", recalled))
+        return View(f"Turn {turn['number']}", parts)
+
+    def _stats(self, turn: Mapping[str, Any], calls: Rows, steps: Rows, tree: Any) -> Part:
+        usage = sum((_usage(row) for row in calls), Usage())
+        prices, money, known = Prices.of(self._host), 0.0, True
+        for row in calls:
+            cost = prices.cost(row["model"], _usage(row))
+            money, known = money + (cost or 0.0), known and cost is not None
+        free = bool(calls) and all(prices.free(row["model"]) for row in calls)
+        cost_text = "free (local)" if free else prices.formatted(money if known else None)
+        share = (
+            f"{100 * usage.cache_read / usage.input:.0f} % from the cache" if usage.input else ""
+        )
+        seconds = (turn["ended"] or turn["started"]) - turn["started"]
+        tone: Tone = "bad" if turn["stop"] == "error" else "neutral"
+        return Stats(
+            [
+                Stat("Took", f"{seconds:,.1f} s" if turn["ended"] else "under way"),
+                Stat("Cost", cost_text if calls else "nothing"),
+                Stat("Tokens in", f"{usage.input:,}", share),
+                Stat("Tokens out", f"{usage.output:,}"),
+                Stat("Calls", f"{len(calls)} of a model, {len(steps)} of tools"),
+                Stat("Ended with", turn["stop"] or turn["state"], turn["error"] or "", tone),
+            ]
+        )
+
+    async def _prompt(
+        self, session_id: str, calls: Rows, sizes: Mapping[str, Any], sidecar: str
+    ) -> list[Part]:
+        """Tokens by tier and plugin, and what the cache did with each call."""
+        parts: list[Part] = []
+        stable = await inspection(self._host).prompt(session_id)
+        if stable is not None:
+            found = described(stable)
+            sums = found["tokens"]
+            own = -(-sizes["own"] // 4)
+            tiers = {
+                "system": sums["system"],
+                "tools": sums["tools"],
+                "history": -(-sizes["history"] // 4),
+                "message": own,
+                "context": tokens(sidecar),
+            }
+            series = {"tokens": [float(count) for count in tiers.values()]}
+            parts.append(Chart("Tokens by tier", list(tiers), series, unit="tokens"))
+            parts.append(by_plugin(found["by_plugin"]))
+        prices = Prices.of(self._host)
+        columns = [
+            "When",
+            "Model",
+            "For",
+            "In",
+            "From cache",
+            "Into cache",
+            "Out",
+            "Cost",
+            "Prefix",
+        ]
+        cells = [
+            Row(
+                [
+                    When(row["created"]),
+                    row["model"],
+                    row["purpose"],
+                    *(row[name] for name in ("input", "cache_read", "cache_write", "output")),
+                    prices.told(row["model"], _usage(row)),
+                    broken(row["broken"]),
+                ]
+            )
+            for row in calls
+        ]
+        parts.append(Table(columns, cells, "Calls of a model", "No model was called."))
+        return parts
+
+
+def _usage(row: Mapping[str, Any]) -> Usage:
+    return Usage(**{name: row[name] for name in USAGE})
+
+
+def _happened(turn: Mapping[str, Any], calls: Rows, steps: Rows, tree: Any) -> Part:
+    """The recorded steps; without a recording, the calls that core keeps."""
+    if tree is not None:
+        return Timeline([moment(child) for child in tree["children"]], "What happened")
+    moments = [
+        *(_model_moment(row, turn["started"]) for row in calls),
+        *(_step_moment(row, turn["started"]) for row in steps),
+    ]
+    return Timeline(sorted(moments, key=lambda one: one.start or 0.0), "What happened")
+
+
+def _model_moment(row: Mapping[str, Any], start: float) -> Moment:
+    told = (
+        f"{row['input']:,} tokens in, {row['cache_read']:,} from the cache, {row['output']:,} out"
+    )
+    at = max(0.0, (row["created"] - start) * 1000)
+    return Moment("model answered", row["model"], round(at, 1), None, told)
+
+
+def _step_moment(row: Mapping[str, Any], start: float) -> Moment:
+    at, ms = max(0.0, (row["started"] - start) * 1000), (row["seconds"] or 0.0) * 1000
+    tone: Tone = "neutral" if row["ok"] or row["ok"] is None else "bad"
+    return Moment(f"call of {row['name']}", "tool", round(at, 1), round(ms, 1), "", tone)
+
+
+def _tool(row: Mapping[str, Any]) -> Iterator[Part]:
+    """A call: what it was given, what it changed, and what came of it."""
+    try:
+        arguments = json.loads(row["arguments"])
+    except ValueError:
+        arguments = {}
+    took = f", {row['seconds']:.2f} s" if row["seconds"] else ""
+    state = "done" if row["ok"] else "failed" if row["ok"] is not None else row["state"]
+    inside: list[Part] = []
+    if isinstance(arguments, dict):
+        diff, arguments = _diff(arguments)
+        inside += [diff] if diff is not None else []
+    if arguments:
+        shown = json.dumps(arguments, ensure_ascii=False, indent=1)
+        inside.append(Markdown(fenced(shown)))
+    result = row["result"] or ""
+    if result:
+        more = len(result) - RESULT_CHARS
+        cut = f"{result[:RESULT_CHARS]}\n[… {more:,} characters more]" if more > 0 else result
+        inside.append(Markdown(fenced(cut)))
+    if artifacts := _ARTIFACT.findall(result):
+        inside.append(Table(["Artifact"], [Row([Code(one)]) for one in dict.fromkeys(artifacts)]))
+    try:
+        others = strangers(origins_from_json(json.loads(row["origins"] or "[]")))
+    except (ValueError, TypeError):
+        others = ()
+    if others:
+        inside.append(Text(f"Read from {named(others)}.", "warning"))
+    yield Group(f"{row['name']}: {state}{took}", inside, open=False)
+
+
+def _diff(arguments: dict[str, Any]) -> tuple[Part | None, dict[str, Any]]:
+    """What a call replaces by what, and its other arguments."""
+    name = str(arguments.get("path") or arguments.get("name") or "")
+    for before, after in (("old_string", "new_string"), ("", "content")):
+        new, old = arguments.get(after), arguments.get(before, "")
+        if isinstance(new, str) and isinstance(old, str) and (old or "\n" in new):
+            rest = {key: one for key, one in arguments.items() if key not in (before, after)}
+            return Diff(old, new, name), rest
+    return None, arguments
+
+
+def _recalled(sidecar: str) -> Iterator[Part]:
+    """What plugins gave the model beside the message."""
+    for tag, inner in _RECALLED.findall(sidecar):
+        text = _TAG.sub(lambda found: f"\n{found[2] or ''}\n" if found[1] else "\n", inner)
+        lines = [line for line in unescape(text).splitlines() if line.strip()]
+        yield Group(TITLES[tag], [Markdown(fenced("\n".join(lines)))], open=False)
