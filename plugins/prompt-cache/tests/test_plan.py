@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hookline_hookspecs import Fragment, Marker, WireRequest
 from hookline_prompt_cache.plan import MOST, Mode, plan
 from hypothesis import given
@@ -98,6 +99,20 @@ def test_after_a_pause_all_up_to_the_last_message_of_a_person_is_read(
         now += 3000
 
 
+@given(turns())
+def test_kept_for_an_hour_the_tool_loop_is_read_after_a_pause_too(
+    conversation: list[list[Fragment]],
+) -> None:
+    cache, now, before = WireCache(), 0.0, 0
+    for group in requests(conversation):
+        for asked in group:
+            read = cache.send(planned(asked, "1h"), now)
+            if before:
+                assert read == block_before(asked, before)
+            before = len(asked.fragments)
+        now += 3000
+
+
 @given(turns(), MODES, st.data())
 def test_the_order_and_the_number_of_markers_are_those_that_the_server_takes(
     conversation: list[list[Fragment]], mode: Mode, data: st.DataObject
@@ -180,14 +195,15 @@ def test_where_people_take_their_time_the_tool_loop_alone_is_kept_for_five_minut
     )
 
 
-def test_a_system_text_of_this_call_leaves_the_anchor_to_others() -> None:
+@pytest.mark.parametrize("mode", ["split", "1h"])
+def test_a_system_text_of_this_call_leaves_the_anchor_to_others(mode: Mode) -> None:
     asked = wire(
         message("user", text("first")),
         message("assistant", text("answer")),
         message("user", text("second")),
         system=[text("Only now.")],
     )
-    markers = plan(asked, "split", 0)
+    markers = plan(asked, mode, 0)
     assert markers[0] == Marker("system", 0, "1h")
     assert {marker.ttl for marker in markers[1:]} == {"5m"}
 

@@ -89,11 +89,11 @@ def _hour_until(layout: Layout, wire: WireRequest, mode: Mode) -> Place:
     """Return the last place that is cached for an hour."""
     if mode == "5m":
         return (-1, -1)
-    if mode == "1h":
-        return (layout.end, 0)
     if _of_this_call(wire):
         # The messages follow text for this turn only: they will not be read again.
         return AFTER_SYSTEM
+    if mode == "1h":
+        return (layout.end, 0)
     part = next(iter(layout.turn_starts()), MESSAGES - 1)
     return (part + 1, -1)
 
