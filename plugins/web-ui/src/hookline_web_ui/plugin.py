@@ -62,7 +62,7 @@ class WebUi(Plugin[WebUiConfig]):
     def setup(self, host: Host) -> None:
         """Hear what happens in turns."""
         self.pages.listener.connect()
-        host.services.add(Renderer, self.front)
+        host.services.provide(Renderer, self.front)
         host.signals.connect("end_of_turn", self._titled)
 
     @hookimpl

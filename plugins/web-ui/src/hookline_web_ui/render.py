@@ -40,6 +40,7 @@ class HtmlRenderer:
         self._templates = Environment(
             loader=PackageLoader("hookline_web_ui"),
             autoescape=True,
+            auto_reload=False,
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,

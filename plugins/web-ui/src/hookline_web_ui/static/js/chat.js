@@ -113,9 +113,8 @@ export class Chat {
    * @param {any[]} messages
    * @param {Map<string, Item>} [old] items that stay the same objects if nothing changed
    */
-  fromMessages(messages, old = new Map(), turn = "") {
+  fromMessages(messages, old = new Map()) {
     const items = [];
-    let index = 0;
     for (const message of messages) {
       if (message.role === "tool") {
         const said = message.blocks.filter((/** @type {any} */ one) => one.type === "text");
@@ -132,8 +131,7 @@ export class Chat {
       }
       const role = message.role === "user" ? "user" : "assistant";
       let key = message.message_id ? `u${message.message_id}` : `s${message.seq}`;
-      if (role === "assistant" && turn) key = `${turn}/${index}`;
-      if (role === "assistant") index += 1;
+      if (role === "assistant" && message.part != null) key = `${message.turn}/${message.part}`;
       const item = old.get(key) ?? base("message", key, message.created);
       Object.assign(item, {
         role,
@@ -222,9 +220,11 @@ export class Chat {
     this.queue = event.queue;
     const waiting = new Set(this.queue.map((one) => one.message_id));
     for (const item of this.items) {
-      if (item.state === "sending" && waiting.has(item.id)) item.state = "queued";
+      if (!item.id || !waiting.has(item.id) || item.state !== "sending") continue;
+      this.sending.delete(item.id);
+      // Without a turn under way it is about to begin one, and stays where it is.
+      if (this.turn) item.state = "queued";
     }
-    for (const id of waiting) this.sending.delete(id);
     this.items = this.items.filter((item) => item.state !== "queued" || waiting.has(item.id));
   }
 
@@ -316,11 +316,7 @@ export class Chat {
     this.results.set(event.turn, event);
     if (event.messages?.length) {
       const old = new Map(this.items.map((item) => [item.key, item]));
-      for (const item of this.items) if (item.seq != null) old.set(`seq${item.seq}`, item);
-      const stored = this.fromMessages(event.messages, old, event.turn).map((item) => {
-        const known = old.get(`seq${item.seq}`);
-        return known && known !== item ? Object.assign(known, item, { key: known.key }) : item;
-      });
+      const stored = this.fromMessages(event.messages, old);
       const mine = new Set([...stored, ...this.items.filter((one) => one.turn === event.turn)]);
       const first = this.items.findIndex((one) => mine.has(one) && one.kind === "message");
       const before = this.items.slice(0, first < 0 ? this.items.length : first);
@@ -345,7 +341,7 @@ export class Chat {
 
   /** @param {any} event */
   on_session(event) {
-    if (event.session.id === this.id) this.session = event.session;
+    if (event.row) this.session = { mine: true, ...this.session, ...event.row };
   }
 
   on_resync() {

@@ -11,7 +11,10 @@ export function Details({ chat, turn, close }) {
   const read = () => {
     setProblem("");
     const path = `/api/sessions/${encodeURIComponent(chat.id)}/turns/${encodeURIComponent(turn)}`;
-    call("GET", path).then(setView, (error) => setProblem(`${error.message} ${error.fix}`.trim()));
+    call("GET", path).then(setView, (error) => {
+      if (error.status === 404) setView({ title: "Turn", parts: [] });
+      else setProblem(`${error.message} ${error.fix}`.trim());
+    });
   };
   useEffect(() => {
     title.current.focus();

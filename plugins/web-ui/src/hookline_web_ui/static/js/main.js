@@ -59,6 +59,7 @@ function heard(event, id) {
     return;
   }
   if (event.session !== chat.id) return;
+  if (event.type === "session" && event.deleted) return shell.go("/");
   if (held) held.push([event, id]);
   else if (!chat.apply(event, id)) snapshot();
   if (event.type === "result" && event.turn == null) followed(event);
@@ -72,8 +73,8 @@ function followed(event) {
 
 /** What the list of chats has to know of any session. @param {any} event */
 function aside(event) {
-  const id = event.session?.id ?? event.session;
-  if (event.type === "session") shell.putRecent(event.session, { deleted: event.deleted });
+  const id = event.session;
+  if (event.type === "session") shell.putRecent({ id, ...event.row }, { deleted: event.deleted });
   else if (event.type === "title") shell.changeRecent(id, { title: event.title });
   else if (event.type === "state") {
     const change = { state: event.state, updated: event.ts };

@@ -43,18 +43,18 @@ export class Growing {
   }
 }
 
-/** @param {string} text */
-function lex(text) {
+/** @param {string} text @param {boolean} [breaks] whether an end of line is one */
+function lex(text, breaks = false) {
   try {
-    // Line ends are made equal by the lexer; doing it here keeps the lengths of `raw` true.
-    return new Lexer({ gfm: true }).lex(text);
+    return new Lexer({ gfm: true, breaks }).lex(text);
   } catch {
     return [{ type: "text", raw: text, text }];
   }
 }
 
-/** @param {string} text */
-export const markdown = (text) => new Growing().set(text.replace(/\r\n?/g, "\n"), true).nodes;
+/** @param {string} text @param {boolean} [breaks] whether an end of line is one */
+export const markdown = (text, breaks = false) =>
+  lex(text.replace(/\r\n?/g, "\n"), breaks).map(vnode);
 
 /** @param {any[]|undefined} tokens @param {string} [text] */
 const inner = (tokens, text = "") => (tokens ? tokens.map(vnode) : decoded(text));

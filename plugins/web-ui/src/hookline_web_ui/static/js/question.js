@@ -85,7 +85,7 @@ export function QuestionDock({ question, answer, problem }) {
       ${question.text && !(approval && question.text === question.preview)
         ? html`<p>${question.text}</p>`
         : null}
-      ${question.reason && question.reason !== question.text
+      ${question.reason && !question.text?.includes(question.reason)
         ? html`<p class="quiet small">${question.reason}</p>`
         : null}
       ${question.preview && html`<pre class="command"><${Command} text=${question.preview} /></pre>`}

@@ -243,7 +243,7 @@ const Aside = ({ item }) =>
     <p class="mono small">${item.command}</p>
     ${item.text == null
       ? html`<p class="quiet small">…</p>`
-      : html`<div class="md">${markdown(item.text)}</div>`}
+      : html`<div class="md">${markdown(item.text, true)}</div>`}
   </section>`;
 
 /** @param {any} block */
