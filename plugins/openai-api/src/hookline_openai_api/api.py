@@ -108,6 +108,20 @@ class Api:
             "not_found",
         )
 
+    @answering
+    async def transcription(self, request: Request) -> Response:
+        """``POST /v1/audio/transcriptions``."""
+        from .audio import transcribed
+
+        return await transcribed(self.host, request, self.files)
+
+    @answering
+    async def speech(self, request: Request) -> Response:
+        """``POST /v1/audio/speech``."""
+        from .audio import spoken
+
+        return await spoken(self.host, read_json(await read_body(request)))
+
     # Chat completions
 
     @answering
@@ -379,5 +393,5 @@ _ABSENT = {
     "/v1/fine_tuning": "Nothing is trained here.",
     "/v1/batches": "There are no batches here.",
     "/v1/moderations": "There are no moderations here.",
-    "/v1/audio": "There is no audio here; `hookline plugins enable multimedia` brings it.",
+    "/v1/audio": "Of audio there are /v1/audio/transcriptions and /v1/audio/speech.",
 }

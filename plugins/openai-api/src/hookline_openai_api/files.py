@@ -24,9 +24,10 @@ class Files:
     async def save(self, content: Content) -> tuple[Attachment | Audio, ...]:
         """Return what a message has attached. Raises ``ApiError``: 413 for what is too large, 400
         for a URL that cannot be fetched."""
-        return tuple([await self._saved(part) for part in content.files])
+        return tuple([await self.save_one(part) for part in content.files])
 
-    async def _saved(self, part: FilePart) -> Attachment | Audio:
+    async def save_one(self, part: FilePart) -> Attachment | Audio:
+        """Return one file, saved; raises like :meth:`save`."""
         data = await self._fetched(part.url) if part.url else part.data
         if not data:
             raise bad(f"The file {part.name} is empty.")

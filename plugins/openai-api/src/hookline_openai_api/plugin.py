@@ -90,6 +90,8 @@ class OpenAIApi(Plugin[OpenAIApiConfig]):
         add("DELETE", "/responses/{id}", self._to("delete_response"))
         add("POST", "/responses/{id}/cancel", self._to("cancel_response"))
         add("GET", "/responses/{id}/input_items", self._to("input_items"))
+        add("POST", "/audio/transcriptions", self._to("transcription"))
+        add("POST", "/audio/speech", self._to("speech"))
         for method in METHODS:
             add(method, "/{rest:path}", self._to("missing"))
 
