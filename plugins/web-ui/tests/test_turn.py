@@ -1,0 +1,61 @@
+"""The drawer of a turn, and that nothing of the page is imported where it is off."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from .browser import Person, new
+
+
+def test_a_turn_is_shown_by_every_plugin_that_makes_turns_visible(play: Any) -> None:
+    async def story(owner: Person) -> None:
+        session = new()
+        await owner.say(session, "look twice")
+        found = await owner.settled(session)
+        turn = found["messages"][0]["turn"]
+        view = await owner.get(f"/sessions/{session}/turns/{turn}")
+
+        assert view["title"] == "Turn 1"
+        kinds = [part["type"] for part in view["parts"]]
+        assert kinds[:2] == ["stats", "timeline"]
+        hooks = {moment["title"] for moment in view["parts"][1]["moments"]}
+        assert "on_message" in hooks
+        assert "Tokens by tier" in json.dumps(view)
+        assert "echo seen" in json.dumps(view)
+        await owner.get(f"/sessions/{session}/turns/nothing", 404)
+
+    play(story)
+
+
+def test_off_the_page_is_not_imported(tmp_path: Path) -> None:
+    script = tmp_path / "model.yaml"
+    script.write_text('steps: [{when: ".", text: "hi"}]')
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    plugins = {"web-ui": False, "web-server": False, "openai-api": False}
+    (home / "config.yaml").write_text(json.dumps({"plugins": plugins}))
+    code = (
+        "import sys, atexit\n"
+        "names = ('starlette', 'uvicorn', 'jinja2', 'hookline_web_ui', 'hookline_web_server')\n"
+        "atexit.register(lambda: print([n for n in names if n in sys.modules], file=sys.stderr))\n"
+        "from hookline.__main__ import main\n"
+        "main()\n"
+    )
+    arguments = ["run", "hello", "--model", f"scripted/{script}", "--no-wait"]
+    base = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "HOOKLINE_HOME": str(home)}
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        cwd=tmp_path,
+        env=base,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout.strip() == "hi", done.stderr
+    assert done.stderr.strip().endswith("[]")
