@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 from typing import Any
 
 from .browser import Chat, Person, new, text_of
+
+PICTURE = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJg"
+    "gg=="
+)
+"""One dot, as PNG."""
 
 
 def test_a_person_sees_their_own_chats_and_the_operator_all(play: Any) -> None:
@@ -159,6 +166,13 @@ def test_files_are_had_by_whose_they_are(play: Any) -> None:
         await mia.say(session, "look at this", files=[file])
         found = await mia.settled(session)
         assert [one["id"] for one in found["messages"][0]["files"]] == [file]
+        assert text_of(found["messages"][0]) == "look at this"
+        picture = new()
+        await mia.ask("PUT", f"/files/{picture}?name=dot.png", 201, content=PICTURE)
+        await mia.say(session, "", files=[picture])
+        seen = await mia.settled(session, 2)
+        image = next(one for one in seen["messages"][2]["blocks"] if one["type"] == "image")
+        assert image == {"type": "image", "mime": "image/png", "file": picture}
         for person in (mia, owner):
             answer = await person.client.get(f"/api/files/{file}")
             assert answer.content == b"col\n1\n"

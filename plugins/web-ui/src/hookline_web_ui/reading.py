@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -18,6 +19,8 @@ KEPT = 7 * 86400.0
 """Seconds for which core keeps commands and their answers."""
 MARGIN = 200
 """Messages before a page that are looked through for the beginning of a turn."""
+_ATTACHED = re.compile(r"\(attached file .*/media/web/[0-9a-f]{16}.*\)")
+"""How core tells a model of a file that a person sent by the page."""
 Row = Mapping[str, Any]
 
 
@@ -201,6 +204,7 @@ class Reader:
                 known = turns.get(turn)
                 one["message_id"] = known["message_id"] if known else None
                 one["files"] = files.get((turn, "in"), [])
+                _place(one["blocks"], one["files"])
             made.append(one)
         for turn in parts:
             last = next(one for one in reversed(made) if one["turn"] == turn and "part" in one)
@@ -318,6 +322,17 @@ def _block(block: Any, turn: str, steps: Mapping[tuple[str, str], Row]) -> dict[
                 "seconds": step["seconds"] if step else None,
             }
     return {"type": "text", "text": f"({kind})"}
+
+
+def _place(blocks: list[dict[str, Any]], files: Sequence[Mapping[str, Any]]) -> None:
+    """Name the files of pictures, and leave out what tells the model where a file lies."""
+    pictures = iter([file["id"] for file in files if file["kind"] == "image"])
+    for block in blocks:
+        if block["type"] == "image":
+            block["file"] = next(pictures, None)
+        elif block["type"] == "text" and files:
+            pieces = [one for one in block["text"].split("\n\n") if not _ATTACHED.fullmatch(one)]
+            block["text"] = "\n\n".join(pieces)
 
 
 def _waiting(row: Row) -> dict[str, Any] | None:
