@@ -53,7 +53,7 @@ class LoginPages:
     async def page(self, request: Request) -> Response:
         """The page, which is the same for everybody."""
         page = self._assets.text("login.html")
-        for name in ("login.css", "login.js"):
+        for name in self._assets.names():
             page = page.replace(f"{{{name}}}", self._assets.url(name))
         return HTMLResponse(page)
 

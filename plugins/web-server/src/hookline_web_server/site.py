@@ -35,6 +35,8 @@ SENDER = "hookline.sender"
 RATES = {"key": 120}
 """Requests of one client in a minute, where a route names no rate."""
 MOST_FLASHES = 1000
+UNBUFFERED = (b"x-accel-buffering", b"no")
+"""Tells nginx to pass on each event as it comes."""
 
 
 class Site:
@@ -282,7 +284,8 @@ class _Sending:
             self.status = message["status"]
             headers = list(message.get("headers", ()))
             names = {name.lower() for name, _ in headers}
-            headers += [one for one in RAW_HEADERS if one[0] not in names]
+            more = [*RAW_HEADERS, *([UNBUFFERED] if self.is_stream else [])]
+            headers += [one for one in more if one[0] not in names]
             message = {**message, "headers": headers}
         await self._send(message)
 

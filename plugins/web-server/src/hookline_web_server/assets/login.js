@@ -41,7 +41,8 @@ async function login(code, more = {}) {
     location.replace(told.next);
     return;
   }
-  show(told.error?.message ?? "That did not work.", told.error?.fix);
+  const isNoLink = response.status === 401;
+  show(told.error?.message ?? "That did not work.", isNoLink ? "" : told.error?.fix);
   if (response.status === 409) offer("Log in as the other person", () => login(code, { switch: true }));
   else if (response.status === 429 || response.status >= 500) offer("Try again", () => login(code, more));
   else at("how").hidden = false;
