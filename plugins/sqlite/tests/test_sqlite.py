@@ -8,6 +8,7 @@ import sqlite3
 import stat
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,38 @@ async def test_waiting_writes_share_a_transaction_but_not_each_others_failure(
     assert isinstance(results[8], StoreError)  # 3 was there
     assert isinstance(results[9], StoreError)  # NOT NULL
     assert await store.read(numbers) == list(range(40))
+
+
+async def test_all_that_come_while_the_thread_writes_are_handed_over_once(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await store.migrate("notes", [NOTES])
+    calls: list[object] = []
+    submit, may_end, has_begun = ThreadPoolExecutor.submit, threading.Event(), threading.Event()
+
+    def submitted(pool: ThreadPoolExecutor, *work: Any) -> Any:
+        calls.append(work)
+        return submit(pool, *work)
+
+    def waits(connection: Connection) -> int:
+        has_begun.set()
+        may_end.wait(10)
+        return add(0)(connection)
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", submitted)
+    first = asyncio.ensure_future(store.write(waits))
+    while not has_begun.is_set():
+        await asyncio.sleep(0.001)
+    others = [asyncio.create_task(_awaited(store, add(n))) for n in range(1, 300)]
+    await asyncio.sleep(0)  # all of them wait
+    assert len(calls) == 2
+    may_end.set()
+    assert await asyncio.gather(first, *others) == [1] * 300
+    assert await store.read(numbers) == list(range(300))
+
+
+async def _awaited(store: SqliteStore, work: Callable[[Connection], int]) -> int:
+    return await store.write(work)
 
 
 async def test_writes_happen_in_the_order_of_the_calls(store: SqliteStore) -> None:

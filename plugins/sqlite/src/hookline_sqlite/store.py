@@ -122,6 +122,7 @@ class SqliteStore:
         self._migrator = Migrator(home, version("hookline-sqlite"))
         self._waiting: list[_Job[Any]] = []  # each stays in it until it has been committed
         self._calling: tuple[asyncio.AbstractEventLoop, asyncio.TimerHandle] | None = None
+        self._is_called = False  # the writing thread has been, and has not begun
         self._synchronous = ""  # what the writing connection was last told
         self._open = False
         self._file: tuple[int, int] | None = None  # the one that was opened
@@ -190,7 +191,8 @@ class SqliteStore:
         if self._calling is not None:
             self._calling[1].cancel()
             self._calling = None
-            for _ in range(0, len(self._waiting), BATCH_LIMIT):
+            if not self._is_called:  # it takes everything that waits when it begins
+                self._is_called = True
                 self._writes.submit(self._write_waiting)
 
     async def migrate(self, component: str, steps: Sequence[Migration]) -> None:
@@ -252,17 +254,19 @@ class SqliteStore:
         _settle([job])
 
     def _write_waiting(self) -> None:
-        """Run what waits now. An earlier call may have done it already."""
-        jobs = self._waiting[:BATCH_LIMIT]
+        """Run what waits now, in batches."""
+        self._is_called = False  # first: who comes later than what is taken here calls again
+        for _ in range(0, len(self._waiting), BATCH_LIMIT):
+            self._write_batch(self._waiting[:BATCH_LIMIT])
+
+    def _write_batch(self, jobs: Sequence[_Job[Any]]) -> None:
         try:
-            if jobs:
-                self._commit(jobs)
+            self._commit(jobs)
         except StoreError as error:
             self._writer.rollback()
             for job in jobs:
                 job.error = job.error or StoreError(str(error))
-        if jobs:
-            self._others.ended()
+        self._others.ended()
         del self._waiting[: len(jobs)]
         _settle(jobs)
 
