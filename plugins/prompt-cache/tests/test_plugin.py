@@ -248,6 +248,18 @@ def test_a_copy_of_a_session_reads_it_and_writes_only_once_it_goes_on(harness: M
     assert second.markers[-1].fragment == len(second.fragments) - 1
 
 
+def test_a_copy_of_a_session_that_is_forgotten_writes_only_once_it_goes_on(
+    harness: MakeHarness, wait: Wait
+) -> None:
+    h = talk(harness, Looks, model=MarkedModel(["ok", calls("look"), "nothing"]))
+    h.send("go on")
+    wait(4000)
+    h.run(h.plugin(Looks).host.fork("test", "What was that?"))
+    _, first, second = h.model.wires
+    assert [marker.fragment for marker in first.markers] == ["system"]
+    assert second.markers[-1].fragment == len(second.fragments) - 1
+
+
 def test_markers_that_a_plugin_has_set_stay(harness: MakeHarness) -> None:
     class Marks(Plugin[Any]):
         @hookimpl(tryfirst=True)

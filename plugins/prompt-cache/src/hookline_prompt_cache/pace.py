@@ -15,7 +15,7 @@ from hookline_hookspecs import HooklineError, Host, Session
 from hookline_warmkit import LaterWrites
 
 from .report import TurnCost
-from .rhythm import RECENT
+from .rhythm import LONG, RECENT
 
 KEPT_DAYS = 90
 """Days for which turns are kept: longer than a session may last."""
@@ -45,6 +45,10 @@ class Pace:
         pairs = zip(self.turns, self.turns[1:], strict=False)
         own = [begun[1] - ended[2] for ended, begun in pairs]
         return own if len(own) >= OWN else [*self.before, *own]
+
+    def is_cold(self, now: float) -> bool:
+        """Return whether no provider can have kept anything since the last answer."""
+        return bool(self.turns) and now - self.turns[-1][2] > LONG
 
     def begin(self, turn_id: str, now: float) -> None:
         """Record the beginning of a turn; a resumed one has begun already."""
@@ -88,12 +92,12 @@ class Turns:
         self._later = LaterWrites(host)
         self._forgot = 0.0
 
-    async def read(self, session: Session) -> Pace:
+    async def read(self, session_id: str) -> Pace:
         """Return what is stored of a session; an empty record if that cannot be read."""
         await self.flush()
         try:
-            rows = await self._storage.fetch("recent_turns", session_id=session.id, most=RECENT + 1)
-            broken = await self._storage.fetch("broken_turns", session_id=session.id)
+            rows = await self._storage.fetch("recent_turns", session_id=session_id, most=RECENT + 1)
+            broken = await self._storage.fetch("broken_turns", session_id=session_id)
         except HooklineError:
             return Pace()
         turns = [(row["turn_id"], row["started"], row["ended"]) for row in reversed(rows)]

@@ -33,20 +33,21 @@ Mode: TypeAlias = Literal["5m", "1h", "split"]
 
 
 def plan(
-    wire: WireRequest, mode: Mode, smallest: float, *, last: bool = False
+    wire: WireRequest, mode: Mode, smallest: float, *, last: bool = False, cold: bool = False
 ) -> tuple[Marker, ...]:
     """The markers of ``wire``: those it has, and up to four in all.
 
     ``smallest`` is the size in bytes from which a prefix is cached. Markers for an hour come before
     those for five minutes, the given ones included. The end of a request that is probably the
-    ``last`` of its session is not marked.
+    ``last`` of its session is not marked, and nothing but tools and system prompt if its history
+    is ``cold``.
     """
     layout = Layout(wire)
     given = _given(layout, wire)
     room = MOST - len(given)
     hour_until = _hour_until(layout, wire, mode)
     chosen: dict[Place, Ttl] = {}
-    for place in _wanted(layout, wire, mode, last):
+    for place in _wanted(layout, wire, mode, last, cold):
         if len(chosen) >= room:
             break
         if place in chosen or place in given or layout.size(place) < smallest:
@@ -63,12 +64,14 @@ def takes_markers(wire: WireRequest) -> bool:
     return Layout(wire).takes_markers
 
 
-def _wanted(layout: Layout, wire: WireRequest, mode: Mode, last: bool) -> Iterable[Place]:
+def _wanted(
+    layout: Layout, wire: WireRequest, mode: Mode, last: bool, cold: bool
+) -> Iterable[Place]:
     """Yield the places worth a breakpoint, in order of priority."""
     stable = layout.before(MESSAGES)
-    if "tool_choice" in wire.fields:
-        # Only the turn's last request has it. It changes how messages are cached, so that nothing
-        # is found there, and nothing that it wrote would be found again.
+    if "tool_choice" in wire.fields or cold:
+        # Only the turn's last request has the field. It changes how messages are cached, so that
+        # nothing is found there, and nothing that it wrote would be found again.
         return [stable] if stable else []
     newest = None if last else layout.before(layout.end)
     ends = [layout.before(part) for part in islice(layout.request_ends(), 2)]

@@ -79,15 +79,23 @@ class PromptCache(Plugin[PromptCacheConfig]):
             return
         known = ctx.stash.session
         if "pace" not in known:
-            turns = self._turns if turn.session.resumed else None
-            known["pace"] = await turns.read(turn.session) if turns is not None else Pace()
+            known["pace"] = await self._pace(turn.session.id if turn.session.resumed else None)
             self._chats.begin(turn.session, known["pace"])
+            if _is_copy(ctx):
+                original = await self._pace(turn.session.parent_id)
+                ctx.stash["cold"] = original.is_cold(ctx.host.now())
         pace: Pace = known["pace"]
         now = ctx.host.now()
         pace.begin(turn.id, now)
         ctx.stash["mode"] = rhythm(pace.pauses(), CachePrice())
         if self._turns is not None:
             self._turns.begin(turn.id, turn.session, now)
+
+    async def _pace(self, session_id: str | None) -> Pace:
+        """Return what is stored of a session."""
+        if self._turns is None or session_id is None:
+            return Pace()
+        return await self._turns.read(session_id)
 
     @hookimpl
     def around_model(self, ctx: Context, request: ModelRequest) -> Any:
@@ -158,7 +166,9 @@ class PromptCache(Plugin[PromptCacheConfig]):
         tokens = self.config.smallest_prefix or smallest_prefix(wire.model)
         estimate: Estimate = ctx.stash.session.setdefault("estimate", Estimate())
         smallest = estimate.size(wire.model, tokens)
-        markers = plan(wire, mode, smallest, last=_is_probably_last(ctx))
+        last = not ctx.stash.of(TurnCost).requests and _is_copy(ctx)
+        cold = last and ctx.stash.get("cold", False)
+        markers = plan(wire, mode, smallest, last=last, cold=cold)
         long = any(marker.ttl == "1h" for marker in markers)
         return replace(wire, markers=markers, ttl=LONG if long else SHORT)
 
@@ -196,13 +206,13 @@ class PromptCache(Plugin[PromptCacheConfig]):
             self._turns.end(turn.id, cost, ctx.host.now())
 
 
-def _is_probably_last(ctx: Context) -> bool:
-    """Return whether this is the first request of a copy of a session, such as a review.
+def _is_copy(ctx: Context) -> bool:
+    """Return whether this is the first turn of a copy of a session, such as a review.
 
-    Most of them are answered with nothing to save, or with all calls at once. Writing what such a
-    request adds pays only if more than one in five is followed by another.
+    Most of them are answered at once, with nothing to save or with all calls. Writing what the
+    first request adds to the session pays only if more than one in five is followed by another.
     """
     session = ctx.session
-    if session.parent_id is None or session.resumed or ctx.stash.of(TurnCost).requests:
+    if session.parent_id is None or session.resumed:
         return False
     return any(message.role == "assistant" for message in ctx.history)
