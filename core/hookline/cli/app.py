@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -52,10 +52,7 @@ def run(arguments: Sequence[str]) -> None:
     if not rest and sys.stdin.isatty() and sys.stdout.isatty():
         rest = ["chat"]
     own_process("admit", rest)
-    if rest == ["--version"]:
-        root, explain = typer.main.get_command(app), None
-    else:
-        root, explain = _with_plugins([word for word in rest if not word.startswith("-")])
+    root, explain = _with_plugins([word for word in rest if not word.startswith("-")])
     try:
         code = invoke(root, rest, explain)
     finally:
@@ -91,8 +88,8 @@ def _take_home(arguments: list[str]) -> list[str]:
 def _with_plugins(words: Sequence[str]) -> tuple[Any, Explain]:
     """Return the command line with the plugins' commands, and what explains a missing one.
 
-    For a command that one of Hookline's own plugins provides, no other plugin is imported. If the
-    config is invalid, the commands of the standard set are available.
+    For a command that one of Hookline's own plugins provides, no other plugin is imported, and for
+    the help none of them. If the config is invalid, the commands of the standard set are available.
     """
     from hookline.config import ConfigError, PluginEntry, load, plugin_commands
 
@@ -111,19 +108,19 @@ def _with_plugins(words: Sequence[str]) -> tuple[Any, Explain]:
         if find_home().exists():
             quiet_logging()
     if owner and words[0] != "completion":  # this one describes the commands of all
-        root, explain = _registered(loaded, set(loaded.plugins) - owner)
+        root, explain = _registered(loaded, set(loaded.plugins) - owner, {})
         if _has_command(root, words):
             return root, explain
-    unasked = {plugin for plugin, entry in loaded.plugins.items() if entry.standard}
-    return _registered(loaded, unasked - set(standard))
+    leave = {plugin for plugin, entry in loaded.plugins.items() if entry.standard}
+    return _registered(loaded, leave - set(standard), {}) if words else _registered(loaded, leave, standard)
 
 
-def _registered(loaded: Loaded, leave: Set[str]) -> tuple[Any, Explain]:
-    """Return the command line with the commands of the plugins that are not in ``leave``."""
+def _registered(loaded: Loaded, leave: Set[str], known: Mapping[str, Any]) -> tuple[Any, Explain]:
+    """Return the command line with the commands of the plugins not in ``leave``, and names for the ``known`` ones."""
     from hookline.runtime import Runtime
     from hookline.store.absent import AbsentStore
 
     root: Any = typer.main.get_command(app)
     runtime = Runtime(loaded, find_home(), store=AbsentStore(STORE_CLOSED))
     runtime.plugins.load(leave)
-    return root, PluginCommands(root, runtime, with_runtime).explain
+    return root, PluginCommands(root, runtime, with_runtime, known).explain

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -14,6 +14,7 @@ from hookline_hookspecs import CommandError, HooklineError, PluginFailure
 
 from hookline.bus.implementation import describe
 from hookline.config import plugin_commands
+from hookline.plugins.discovery import installed
 
 from .shared import FAILED, INTERRUPTED, USAGE, err, stop
 
@@ -40,14 +41,18 @@ class PluginCommands:
         runtime: a runtime whose plugins are loaded but not set up; ``def`` commands run in it.
         in_runtime: opens a runtime and runs its first argument in it; the second overrides the
             config.
+        known: help by command by plugin; named for the plugins that are on and installed.
     """
 
-    def __init__(self, root: Any, runtime: Runtime, in_runtime: Callable[..., Any]) -> None:
+    def __init__(self, root: Any, runtime: Runtime, in_runtime: Callable[..., Any], known: Mapping[str, Any]) -> None:
         self._root = root
         self._runtime = runtime
         self._in_runtime = in_runtime
         self._owners: dict[str, str] = {}
         runtime.bus.signals.connect("plugin_failed", _warn)
+        for plugin in filter(installed().__contains__, known):
+            for name, text in known[plugin].items() if runtime.plugins.state(plugin) == "on" else ():
+                self._add(plugin, name, lambda: None, help=text or "")
         runtime.bus.gather("register_cli", lambda plugin: partial(self._add, plugin))
         root.commands = {n: root.commands[n] for n in sorted(root.commands, key=lambda n: (*FIRST, n).index(n))}
 

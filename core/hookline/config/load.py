@@ -120,15 +120,15 @@ def effective(loaded: Loaded) -> dict[str, Any]:
 
 
 @cache
-def _defaults() -> tuple[dict[str, Preset], tuple[str, ...], dict[str, list[str]]]:
+def _defaults() -> tuple[dict[str, Preset], tuple[str, ...], dict[str, dict[str, str | None]]]:
     """The presets and the standard plugins of defaults.yaml, both in order, and the commands."""
     data = yaml.load(files(__package__).joinpath("defaults.yaml").read_bytes(), Loader=yaml.CSafeLoader)
     presets = {name: Preset.model_validate(preset) for name, preset in data["presets"].items()}
     return presets, tuple(data["standard"]), data["commands"]
 
 
-def plugin_commands() -> Mapping[str, list[str]]:
-    """The commands that Hookline's own plugins add, by plugin, known without importing them."""
+def plugin_commands() -> Mapping[str, Mapping[str, str | None]]:
+    """The commands of Hookline's own plugins with their help, by plugin, known without importing them."""
     return _defaults()[2]
 
 

@@ -43,9 +43,8 @@ def installed() -> dict[str, set[str]]:
     """The object references of each installed entry point, by name; nothing is imported."""
     from stevedore import NamedExtensionManager
 
-    manager: NamedExtensionManager[Any] = NamedExtensionManager(GROUP, [])
     found: dict[str, set[str]] = {}
-    for entry_point in manager.list_entry_points():
+    for entry_point in NamedExtensionManager[Any](GROUP, []).list_entry_points():
         found.setdefault(entry_point.name, set()).add(entry_point.value)
     return found
 

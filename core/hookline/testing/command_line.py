@@ -43,7 +43,7 @@ def run_command(
         try:
             runtime = make_runtime(AbsentStore(STORE_CLOSED))
             runtime.plugins.load()
-            commands = PluginCommands(root, runtime, in_runtime)
+            commands = PluginCommands(root, runtime, in_runtime, {})
             code: Any = invoke(root, shlex.split(arguments), commands.explain)
         except SystemExit as ended:
             code = ended.code
