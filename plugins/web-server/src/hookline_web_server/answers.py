@@ -82,7 +82,8 @@ async def refusal(request: Request, problem: Problem, renderer: Renderer | None)
     if not wants_page(request.scope):
         return JSONResponse(_as_read(request, problem), problem.status, problem.headers)
     if problem.status == 401 and request.method in ("GET", "HEAD"):
-        asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        sent, query = request.scope["raw_path"], request.scope["query_string"]
+        asked = (sent + (b"?" + query if query else b"")).decode("ascii", "replace")
         where = "/login" if asked == "/" else f"/login?next={quote(asked, safe='/')}"
         return Response(status_code=303, headers={"Location": where, **problem.headers})
     response = None

@@ -78,11 +78,9 @@ class Greeter:
         url = f"{self._server.url()}/login#{self._link.code}"  # the port may be known only now
         self._wish.show(replace(self._link, url=url))
         if self._wish.unnamed:
-            names = " ".join(self._wish.unnamed)
-            _tell(
-                f"{names.replace(' ', ' and ')} {'are' if ' ' in names else 'is'} on for this "
-                f"process; `hookline plugins enable {names}` switches them on for good."
-            )
+            names = " and ".join(self._wish.unnamed)
+            _tell(f"On for as long as this runs: {names}. To keep them on:")
+            _tell(f"  {_enable(self._wish.unnamed)}")
         if sys.stdout.isatty():
             _tell("The gateway runs until Ctrl+C.")
 
@@ -127,10 +125,9 @@ async def _web(host: Host, wish: Wish) -> None:
         wish.show(await server.link(wish.person, wish.role, url=running))
         return
     if is_locked(host.home):
-        names = " ".join(NEEDED)
         raise CommandError(
-            f"the gateway that runs on {host.home} does not serve the web; `hookline plugins "
-            f"enable {names}`, then stop it and start it again",
+            f"the gateway that runs on {host.home} does not serve the web; run "
+            f"`{_enable(NEEDED)}`, then stop it and start it again",
             FAILED,
         )
     gateway = host.services.get(GatewayCommand)
@@ -151,8 +148,11 @@ async def _why_no_pages(host: Host) -> str:
 
 
 def _mend(what: str, names: Sequence[str], state: str) -> str:
-    enable = f"hookline plugins enable {' '.join(names)}"
-    return f"{what} {' and '.join(names)} {state}; `{enable}` mends that"
+    return f"{what} {' and '.join(names)} {state}; `{_enable(names)}` mends that"
+
+
+def _enable(names: Sequence[str]) -> str:
+    return " && ".join(f"hookline plugins enable {name}" for name in names)
 
 
 def _say(text: str) -> None:
