@@ -54,6 +54,8 @@ def say(asked: Any) -> Reply | str:
         return Reply(tools=[Use("bash", {"command": "sudo true"})])
     if verb == "count":
         return Reply(" ".join(map(str, range(int(rest)))), pace=0.05, piece=2)
+    if verb == "edit":
+        return "hello.py\n```\nprint(2)\n```\n"
     if verb == "fail":
         return Reply(status=400, body={"error": {"message": "the model is out of order"}})
     return rest if verb == "say" else f"You said: {words}"
