@@ -9,6 +9,8 @@ import gc
 import os
 import shutil
 import tempfile
+from collections import defaultdict
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -24,6 +26,10 @@ ROOM = 4 * 1024**3
 
 FEWEST, PART = 10, 5
 """How many examples of a property a quick run tries at least, and which part of all of them."""
+VARIANTS = 30
+"""How many variants of one parametrised test a quick run tries at most."""
+TIDY = 500
+"""After so many tests what has stayed is left out of every later search for garbage."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -47,7 +53,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Try some examples of each property, and all of them with ``-m slow``, which runs it too."""
+    """Try some examples of each property and some variants of each matrix.
+
+    ``-m slow`` runs all examples, and the other variants. Which variants a quick run takes depends
+    on their order alone; they are spread evenly.
+    """
     properties = {
         item: item.obj for item in items if is_hypothesis_test(getattr(item, "obj", None))
     }
@@ -64,10 +74,32 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         test._hypothesis_internal_use_settings = settings(
             full, max_examples=most, deadline=None, suppress_health_check=calm
         )
+    matrices: defaultdict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        matrices[item.nodeid.partition("[")[0]].append(item)
+    for variants in matrices.values():
+        step = -(-len(variants) // VARIANTS)
+        for number, item in enumerate(variants):
+            if number % step:
+                item.add_marker("slow")
 
 
 def pytest_collection_finish() -> None:
     """Leave what was collected out of every later search for garbage: it stays to the end."""
+    _tidy()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_logfinish() -> None:
+    """Leave out what tests have imported since, too."""
+    if next(_finished) % TIDY == 0:
+        _tidy()
+
+
+_finished = count(1)
+
+
+def _tidy() -> None:
     gc.collect()
     gc.freeze()
 

@@ -92,6 +92,7 @@ def test_a_gateway_starts_though_stored_messages_cannot_be_read(harness: Make, b
 
 
 @pytest.mark.parametrize("body", BROKEN)
+@pytest.mark.slow
 def test_a_reply_that_cannot_be_read_does_not_hold_up_the_next(harness: Make, body: str) -> None:
     h = harness(model=["first", "second"])
 

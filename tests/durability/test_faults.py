@@ -233,6 +233,7 @@ async def heard_on_a_channel(home: Path, disk: Disk, n: int) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.slow
 def test_what_a_channel_has_acknowledged_is_answered_when_the_disk_works_again(
     template: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

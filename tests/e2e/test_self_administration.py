@@ -58,6 +58,7 @@ REFUSED = (
 )
 
 
+@pytest.mark.slow
 def test_commands_are_refused_and_do_nothing(guarded: Machine, tmp_path: Path) -> None:
     ends = "|| echo code $?"  # many failures in a row would end the turn
     here = [f"{HOOKLINE} --home {guarded.home} {words} {ends}" for words in REFUSED]
@@ -78,6 +79,7 @@ SHOWN = {
 }
 
 
+@pytest.mark.slow
 def test_what_shows_nothing_private_still_runs(guarded: Machine) -> None:
     said = by_model(guarded, *(f"{HOOKLINE} --home {guarded.home} {words}" for words in SHOWN))
     for shown, text in zip(SHOWN.values(), said, strict=True):
@@ -132,6 +134,7 @@ SHED_MORE = (
 
 @linux_only
 @pytest.mark.parametrize("ways", [SHED, pytest.param(SHED_MORE, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_where_it_comes_from_cannot_be_hidden(guarded: Machine, ways: tuple[str, ...]) -> None:
     attack = f"{HOOKLINE} --home {guarded.home} config set operator_message"
     attacks = [way.format(attack=f"{attack} way-{n}") for n, way in enumerate(ways)]

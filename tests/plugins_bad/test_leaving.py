@@ -104,6 +104,7 @@ def test_one_that_calls_itself_without_end(harness: Make) -> None:
     assert outcome.tool_calls[0].text.startswith("Denied: ")
 
 
+@pytest.mark.slow
 def test_a_tool_that_runs_turns_in_turns_without_end(harness: Make) -> None:
     class Bad(Plugin[NoConfig]):
         @tool
@@ -157,6 +158,7 @@ def test_a_ctrl_c_from_a_hook_ends_the_run_as_a_ctrl_c(hit: Any, machine: Machin
     assert (after.code, after.out) == (0, "hello\n"), after.err
 
 
+@pytest.mark.slow
 def test_each_run_of_a_session_tells_which_plugin_fails(hit: Any, machine: Machine) -> None:
     """Three failures in a row switch it off in one process; `run` is a process for each turn."""
     first = hit("raise ValueError('the moon is wrong')")
@@ -201,6 +203,7 @@ CALM: dict[str, str] = {
 
 
 @pytest.mark.parametrize("act", sampled(CALM))
+@pytest.mark.slow
 def test_one_that_changes_the_process_does_not_take_the_answer(hit: Any, act: str) -> None:
     done = hit(act)
     assert (done.code, done.out) == (0, "hello\n"), done.err
@@ -217,6 +220,7 @@ OUTPUT: dict[str, str] = {
 
 
 @pytest.mark.parametrize("act", sampled(OUTPUT))
+@pytest.mark.slow
 def test_one_that_meddles_with_the_output_leaves_the_answer_alone_on_stdout(
     hit: Any, act: str
 ) -> None:
@@ -225,6 +229,7 @@ def test_one_that_meddles_with_the_output_leaves_the_answer_alone_on_stdout(
 
 
 @pytest.mark.parametrize("act", sampled(OUTPUT))
+@pytest.mark.slow
 def test_every_line_of_json_is_one_whatever_a_plugin_prints(hit: Any, act: str) -> None:
     done = hit(act, "--json")
     assert done.code == 0, done.err

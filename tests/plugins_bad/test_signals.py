@@ -50,6 +50,7 @@ def test_a_hook_that_sends_a_hundred_thousand_signals(harness: Make) -> None:
     assert heard(h) == [*range(MANY), "end"]
 
 
+@pytest.mark.slow
 def test_ten_thousand_signals_to_an_asynchronous_receiver(harness: Make) -> None:
     count: list[int] = []
 

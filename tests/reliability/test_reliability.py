@@ -32,6 +32,7 @@ def test_what_must_hold_on_any_machine_holds(scenario: str) -> None:
     assert not result.broken(), result.table()
 
 
+@pytest.mark.slow
 async def test_what_arrives_while_it_starts_is_answered_once_and_after_what_waits() -> None:
     result = Result("start")
     async with stage(1) as on:

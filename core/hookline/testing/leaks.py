@@ -26,14 +26,14 @@ class Belongings:
     @classmethod
     def now(cls) -> Belongings:
         """Return those of this process."""
-        gc.collect()
         return cls(frozenset(threading.enumerate()), _open_files())
 
     def left(self) -> list[str]:
         """Describe what exists now but did not then, after giving threads time to end."""
-        until = time.monotonic() + GRACE
+        until, pause = time.monotonic() + GRACE, 0.01
         while (left := self._left()) and time.monotonic() < until:
-            time.sleep(0.02)
+            gc.collect()  # a file may be garbage that is still open
+            time.sleep(pause := 2 * pause)
         return left
 
     def _left(self) -> list[str]:

@@ -77,6 +77,7 @@ ENDLESS = {
 
 
 @pytest.mark.parametrize("name", ENDLESS)
+@pytest.mark.slow
 async def test_an_answer_without_end_is_left_at_a_limit(name):
     tracemalloc.start()
     try:

@@ -267,6 +267,7 @@ def test_killed_in_the_middle_of_a_snapshot(make_desk: Callable[..., Desk]) -> N
 
 
 @pytest.mark.parametrize("passing", [1, 7, 20])
+@pytest.mark.slow
 def test_killed_in_the_middle_of_a_rewind(make_desk: Callable[..., Desk], passing: int) -> None:
     desk = make_desk()
     for number in range(12):

@@ -40,6 +40,7 @@ KEYS = {
         max_size=3,
     )
 )
+@pytest.mark.slow
 def test_every_comment_and_the_order_stay(
     line: Line, path: Path, edits: list[tuple[str, str]]
 ) -> None:

@@ -280,6 +280,7 @@ def test_any_text_is_read(text):
         " @file:a:1-",
     ],
 )
+@pytest.mark.slow
 def test_very_long_texts_are_read(piece):
     references(piece * 200_000)
     references("@file:" + piece * 200_000)

@@ -262,6 +262,7 @@ def test_the_last_words_of_the_model_are_not_believed(newcomer: Newcomer) -> Non
     assert "did not arrive" not in shown.text
 
 
+@pytest.mark.slow
 def test_without_the_guard_it_fails_and_says_so(newcomer: Newcomer) -> None:
     (newcomer.folder / "sitecustomize.py").write_text(NO_GUARD, "utf-8")
     curl = newcomer.folder / "curl"

@@ -32,6 +32,7 @@ def test_no_leaves_everything_as_it_was(place: Place) -> None:
     assert (place.desk.lock(), place.desk.switched()) == ({}, "")
 
 
+@pytest.mark.slow
 def test_without_a_terminal_the_command_with_yes_is_named_and_works(place: Place) -> None:
     place.core()
     place.wheel()
@@ -62,6 +63,7 @@ def test_a_misspelt_name_is_never_handed_over(place: Place) -> None:
     assert place.desk.version("hookline-nimbsu") is None
 
 
+@pytest.mark.slow
 def test_a_clone_brings_its_own(place: Place) -> None:
     """No index is asked; what it needs of the clone comes along, and all of it runs in place."""
     place.from_a_clone(editable=True)

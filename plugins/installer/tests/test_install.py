@@ -164,6 +164,7 @@ def test_what_cannot_be_had_ends_with_the_words_of_the_tool(desk: Desk) -> None:
     assert desk.version("acme-lonely") is None
 
 
+@pytest.mark.slow
 def test_a_dist_without_a_plugin_is_removed_again(with_uv: Desk) -> None:
     wheel = with_uv.wheel("acme-plain", metadata="Requires-Dist: acme-companion\n")
     with_uv.wheel("acme-companion")
@@ -182,6 +183,7 @@ def test_a_dist_without_a_plugin_stays_if_the_person_says_so(with_uv: Desk) -> N
     assert with_uv.version("acme-kept") == "1.0"
 
 
+@pytest.mark.slow
 def test_a_plugin_name_that_is_taken_is_not_taken_over(with_uv: Desk) -> None:
     with_uv.put(with_uv.plugin("taken"), recorded="acme-taken")
     evil = with_uv.wheel("evil-taken", brings={"hookline.plugins": ["taken"]})
@@ -225,6 +227,7 @@ def test_an_extra_counts_for_what_it_brings_along(with_uv: Desk) -> None:
     assert set(with_uv.lock()) == {"acme-along"}
 
 
+@pytest.mark.slow
 def test_a_damaged_lock_stops_before_anything_is_done(with_uv: Desk) -> None:
     with_uv.home.mkdir(mode=0o700)
     lock = with_uv.home / "plugins.lock"

@@ -43,6 +43,7 @@ def test_another_version_comes_where_the_recorded_one_is_gone(with_uv: Desk) -> 
     assert "hookline plugins enable moved" in done.err
 
 
+@pytest.mark.slow
 def test_one_that_cannot_come_back_does_not_keep_the_others(
     with_uv: Desk, source: Callable[[Path], Path]
 ) -> None:

@@ -48,6 +48,7 @@ def test_it_asks_first(with_uv: Desk) -> None:
     assert set(with_uv.lock()) == {"acme-stays"}
 
 
+@pytest.mark.slow
 def test_an_unknown_name_is_said_to_be_one(with_uv: Desk) -> None:
     for name in ("pluggy", "-r"):
         done = with_uv.plugins("uninstall", "--yes", "--", name)
@@ -61,6 +62,7 @@ def test_hookline_itself_stays(with_uv: Desk) -> None:
     assert "Hookline itself" in done.err
 
 
+@pytest.mark.slow
 def test_what_is_gone_already_is_forgotten(with_nothing: Desk) -> None:
     with_nothing.config("plugins:\n  ghost: true\n")
     with_nothing.record("acme-ghost", "1", "acme-ghost", ["ghost"])

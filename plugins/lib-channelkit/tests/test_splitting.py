@@ -120,6 +120,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.slow
 def test_hostile_texts_take_time_in_proportion(name: str) -> None:
     text, began = HOSTILE[name], time.process_time()
     pieces = list(cut(text, 4096, length_of("utf16")))

@@ -73,6 +73,7 @@ ENDLESS = {
 
 
 @pytest.mark.parametrize("name", ENDLESS)
+@pytest.mark.slow
 async def test_an_answer_without_end_is_left_at_a_limit(name):
     small = Limits(stream=600_000, event=100_000, characters=20_000)
     tracemalloc.start()

@@ -129,6 +129,7 @@ class _Other(Plugin):
     """A home without the search."""
 
 
+@pytest.mark.slow
 def test_words_of_a_large_index_go_in_the_background(harness: Make, talk_in: Any) -> None:
     before = harness(_Other, model=["noted"])
     before.send(f"the {CANARY} sings", session="gone")

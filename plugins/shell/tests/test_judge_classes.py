@@ -258,6 +258,7 @@ def test_checkpoints_cover_what_they_bring_back(setting: Verdict) -> None:
 @pytest.mark.parametrize(
     "piece", ["open( ", "require('", "/* ", "alter table x ", "POST readFile "]
 )
+@pytest.mark.slow
 def test_what_is_made_to_be_slow_to_read_gets_a_verdict(verdict: Verdict, piece: str) -> None:
     code = piece * (60_000 // len(piece))
     verdict(f"node <<'END'\n{code}\nEND")  # minutes once, where a search grew with the square

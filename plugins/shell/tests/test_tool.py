@@ -153,6 +153,7 @@ async def test_a_flood_ends_at_the_timeout_within_bounds(shell: Shell, ctx: Any)
 
 
 @linux_only
+@pytest.mark.slow
 async def test_timeout_ends_children_that_ignore_sigterm(shell: Shell, ctx: Any, nap: str) -> None:
     command = f"trap '' TERM; (trap '' TERM; exec {nap}) & wait; sleep 60"
     result = await shell.bash(ctx, command, timeout=1)
@@ -170,6 +171,7 @@ async def test_timeout_ends_children_in_a_session_of_their_own(
 
 
 @linux_only
+@pytest.mark.slow
 async def test_timeout_ends_what_forked_twice(shell: Shell, ctx: Any, nap: str) -> None:
     await shell.bash(ctx, f"(setsid sh -c '({nap} &) ; :' &); sleep 60", timeout=1)
     assert not runs(nap)

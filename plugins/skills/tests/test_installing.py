@@ -158,6 +158,7 @@ def test_links_and_pipes_in_a_folder(bench: Bench, tmp_path: Path) -> None:
     assert "no plain file" in refused(bench, source)
 
 
+@pytest.mark.slow
 def test_bombs(bench: Bench, tmp_path: Path) -> None:
     zeros = b"\0" * 4_900_000
     many = {f"assets/{number}": zeros for number in range(12)}

@@ -32,6 +32,7 @@ def test_what_is_merely_near_is_created(make_bench: Callable[..., Bench]) -> Non
         assert bench.create(one["name"], one["description"], one["body"]).ok, one["name"]
 
 
+@pytest.mark.slow
 def test_every_skill_of_the_labelled_set_is_its_own(make_bench: Callable[..., Bench]) -> None:
     bench = make_bench(max_agent_skills=100)
     for skill in labelled("skills"):

@@ -117,6 +117,7 @@ def test_markdown_becomes_telegrams_html(api: BotApi, chat: int) -> None:
 
 
 @pytest.mark.parametrize("is_refused", [False, True])
+@pytest.mark.slow
 def test_an_address_in_an_answer_is_not_asked_for(api: BotApi, chat: int, is_refused: bool) -> None:
     refuse: Any = api.refuse_markup
     if is_refused:  # then it goes as plain text
@@ -130,6 +131,7 @@ def test_an_address_in_an_answer_is_not_asked_for(api: BotApi, chat: int, is_ref
 
 
 @pytest.mark.parametrize("what", ["story", "code"])
+@pytest.mark.slow
 def test_long_texts_come_in_pieces_that_hold_everything(api: BotApi, chat: int, what: str) -> None:
     api.say(chat, what)
     last = "bold 11" if what == "story" else "'399 <&>"

@@ -180,6 +180,7 @@ def test_what_is_quoted_of_others_is_named_so(group: Group) -> None:
     assert any("quoted from Carl (telegram:7)" in body for body in bodies)
 
 
+@pytest.mark.slow
 def test_nobody_stops_somebody_else_s_turn(group: Group, api: BotApi) -> None:
     api.say(group.chat, "slow", BOSS)
     api.wait(lambda: [one for one in api.calls if one.method == "sendChatAction"])

@@ -54,6 +54,7 @@ def test_text_runs_into_a_question_and_comes_back(screen: Callable, script: Scri
     assert b"\x1b[6n" not in chat.raw
 
 
+@pytest.mark.slow
 def test_a_flood_answers_nothing(screen: Callable, script: Script) -> None:
     """More than the terminal and one reading of it hold, from before the question to after it."""
     chat = screen("run", "go", "--model", script(STEPS))

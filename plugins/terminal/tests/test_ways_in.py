@@ -95,6 +95,7 @@ def test_an_editor_that_fails_keeps_the_draft(
     assert "› my draft" in chat.settle()
 
 
+@pytest.mark.slow
 def test_a_wait_a_break_and_thoughts_are_seen(home: Path, screen: Open) -> None:
     replies = [
         Reply(status=429, headers={"retry-after": "3"}, body={"error": {"message": "slow down"}}),

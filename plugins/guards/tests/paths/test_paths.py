@@ -376,6 +376,7 @@ def test_a_write_through_a_link_changes_its_target(guard, place):
 
 
 @pytest.mark.parametrize("swapped", ["file", "folder"])
+@pytest.mark.slow
 def test_a_link_swapped_in_at_any_moment_is_never_followed(guard, place, swapped):
     """One thread swaps a file (or its folder) with a link to the outside while another opens it."""
     work, done = place / "ws/race", threading.Event()
