@@ -70,9 +70,8 @@ class Providers:
             name, wanted = split_model(model or self.default_model())
         except ConfigError:
             return WINDOW
-        preset = self._loaded.presets.get(name)
-        known = {one.name: one.window for one in preset.models} if preset is not None else {}
-        return known.get(wanted) or WINDOW
+        models = preset.models if (preset := self._loaded.presets.get(name)) is not None else ()
+        return next((one.window for one in models if one.name == wanted), None) or WINDOW
 
     def add(self, name: str, provider: Provider) -> None:
         """Use a provider that no driver made."""

@@ -60,10 +60,6 @@ class TurnContext:
     def __post_init__(self) -> None:
         self.failures, self.disabled = self.state.cache.failures, self.state.cache.disabled
 
-    def with_tool(self, tool: Tool) -> TurnContext:
-        """The same context for one tool call; calls may run side by side."""
-        return TurnContext(self.engine, self.state, self.active, tool)
-
     @contextmanager
     def activate(self) -> Iterator[None]:
         """Make this the context that the running task works for."""

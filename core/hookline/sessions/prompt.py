@@ -24,12 +24,19 @@ GUIDANCE = (
     "After `Denied:` find another way or say what is needed; never work around a refusal."
 )
 _TAG = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+_stable: dict[object, StablePrompt] = {}
+"""Those of the latest sessions by text and the schemas' identity: most sessions share one."""
 
 
 def stable_prompt(system: str, tools: tuple[ToolSchema, ...], parts: tuple[tuple[str, str, str], ...]) -> StablePrompt:
     """The stable tier of ``(plugin, slot, text)`` parts, with its digests."""
-    encoded = "[" + ",".join([tool_json(tool) for tool in tools]) + "]"
-    return StablePrompt(system, tools, encoded, parts, {}, (_sha256(system), _sha256(encoded)))
+    key = (system, parts, *map(id, tools))
+    if key not in _stable:
+        encoded = "[" + ",".join([tool_json(tool) for tool in tools]) + "]"
+        if len(_stable) > 64:
+            _stable.clear()
+        _stable[key] = StablePrompt(system, tools, encoded, parts, {}, (_sha256(system), _sha256(encoded)))
+    return _stable[key]
 
 
 _encoded: dict[int, tuple[ToolSchema, str]] = {}
@@ -56,12 +63,9 @@ EMPTY = stable_prompt("", (), ())
 
 def core_sections(session: Session, workspace: str, operator: str | None) -> list[Section]:
     """Core's own sections: identity, guidance, the operator's message, the date, the channel."""
-    sections = [Section("identity", IDENTITY), Section("guidance", GUIDANCE)]
-    if operator:
-        sections.append(Section("operator", operator))
-    sections.append(Section("date", f"Date: {clock.today()}"))
-    sections.append(Section("channel", f"Channel: {session.channel}. Workspace: {workspace}"))
-    return sections
+    texts: dict[Slot, str | None] = {"identity": IDENTITY, "guidance": GUIDANCE, "operator": operator}
+    texts |= {"date": f"Date: {clock.today()}", "channel": f"Channel: {session.channel}. Workspace: {workspace}"}
+    return [Section(slot, text) for slot, text in texts.items() if text]
 
 
 def assemble(own: Iterable[Section], given: Sequence[tuple[str, Section]], tools: Iterable[ToolSchema]) -> StablePrompt:

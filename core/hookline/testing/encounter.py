@@ -26,7 +26,7 @@ async def meet(bus: Bus, implementation: Implementation, ctx: TurnContext, cases
     complaints: list[str] = []
     for case in cases:
         given, untouched = case.make(), case.make()
-        view = ctx if case.tool is None else ctx.with_tool(case.tool)
+        view = ctx if case.tool is None else TurnContext(ctx.engine, ctx.state, ctx.active, case.tool)
         complaint = await _one(bus, implementation, view, case, given)
         if complaint is None and given != untouched:
             complaint = (

@@ -72,7 +72,7 @@ async def run_call(ctx: TurnContext, call: ToolCall) -> ToolResult:
     tool = ctx.engine.tools.get(call.name)
     try:
         offered = _offered(ctx, tool, call)
-        ctx = ctx.with_tool(offered)
+        ctx = TurnContext(ctx.engine, ctx.state, ctx.active, offered)  # its own: calls may run side by side
         call = _with_checked_arguments(offered, call)
         result = await _allowed_run(ctx, offered, call)
     except _Settled as settled:
