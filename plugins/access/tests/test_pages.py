@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hookline.testing import Harness
 from hookline_access import AccessControl
+from hookline_access.pages import browser
 from hookline_hookspecs import Plugin, hookimpl
 from hookline_hookspecs.plugin import NoConfig
 from hookline_webkit import Device, LoginLink, Problem, Redirect, Table, View, WebServer
@@ -80,7 +81,7 @@ def test_who_waits_is_let_in_and_may_write(at: Make) -> None:
     let_in = row.actions[0]
     assert let_in.fields == {"code": code}
     assert site.post(let_in.path, dict(let_in.fields)).message == "fake:ann may write now."
-    assert people(site) == {"fake:boss": "admin", "fake:ann": "user"}
+    assert people(site) == {"fake:boss": "admin", "fake:ann": "person"}
     assert town.h.run(town.say("ann", "hello")) == "hi"
     assert site.post("/people/approve", {"code": "BBBBBBBB"}).tone == "warning"
     assert "let in as user by web:owner" in site.text(site.get("/people/log"))
@@ -93,7 +94,7 @@ def test_a_person_becomes_admin_is_blocked_and_forgotten(at: Make) -> None:
     site.post("/people/approve", {**mia, "role": "admin"})
     assert people(site)["web:mia"] == "admin"
     site.post("/people/approve", mia)
-    assert people(site)["web:mia"] == "user"
+    assert people(site)["web:mia"] == "person"
     assert "blocked" in site.post("/people/block", mia).message
     assert people(site)["web:mia"] == "blocked"
     assert site.post("/people/approve", mia).tone == "warning"
@@ -124,6 +125,20 @@ def test_an_invitation_is_shown_once_and_a_wrong_name_comes_back(at: Make) -> No
         assert isinstance(view, View)
         assert view.status == 422
         assert "A name holds no blanks." in site.text(view)
+
+
+@pytest.mark.parametrize(
+    ("agent", "name"),
+    [
+        ("Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0 Safari/537.36", "Chrome on Linux"),
+        ("Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) Safari/604.1", "Safari on iPhone"),
+        ("Mozilla/5.0 (Windows NT 10.0) Chrome/140.0 Safari/537.36 Edg/140.0", "Edge on Windows"),
+        ("curl/8", "curl/8"),
+        ("", "unknown"),
+    ],
+)
+def test_a_browser_is_named_as_people_name_it(agent: str, name: str) -> None:
+    assert browser(agent) == name
 
 
 def test_a_browser_is_logged_out(at: Make) -> None:

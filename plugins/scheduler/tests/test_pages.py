@@ -107,7 +107,7 @@ def test_what_was_missed_is_marked_and_looking_writes_nothing(site: Site, clock:
     before = site.stored()
     view = site.get("/schedule")
     assert Badge("late", "warning") in jobs(view).rows[0].cells
-    assert "jobs wait for `hookline gateway`" in site.text(view)
+    assert "jobs wait for “hookline gateway”" in site.text(view)
     site.get("/schedule/runs")
     assert site.stored() == before
 

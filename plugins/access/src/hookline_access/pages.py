@@ -12,6 +12,7 @@ from hookline_hookspecs import HooklineError, Host, Page, Route
 from hookline_webkit import (
     Action,
     Badge,
+    Change,
     Code,
     Field,
     Form,
@@ -46,6 +47,25 @@ CHANNEL = "web"
 AT_ONCE = 50
 TONES: Mapping[str, Tone] = {"admin": "good", "blocked": "bad"}
 ROLES = ("person", "operator")
+FAILED = 400
+"""An HTTP status from which on nothing was changed."""
+BROWSERS = {
+    "Edg": "Edge",
+    "OPR/": "Opera",
+    "Firefox": "Firefox",
+    "Chrom": "Chrome",
+    "HeadlessC": "Chrome",
+    "Safari": "Safari",
+}
+"""What a browser says of itself, the one that says most first: nearly all name Safari."""
+SYSTEMS = {
+    "iPhone": "iPhone",
+    "iPad": "iPad",
+    "Android": "Android",
+    "Windows": "Windows",
+    "Mac OS": "macOS",
+    "Linux": "Linux",
+}
 
 
 class PeoplePages:
@@ -103,7 +123,7 @@ class PeoplePages:
                 ["Person", "Role", "Let in by", "Since"],
                 [_person_row(row, who) for row in paging.cut(known)],
                 title="Known",
-                empty="Nobody is known. `hookline web` makes the first admin.",
+                empty="Nobody is known. “hookline web” in a terminal makes the first admin.",
                 more=paging.link(len(known) - paging.offset, "More"),
             ),
         ]
@@ -147,7 +167,7 @@ class PeoplePages:
             mine = " (this one)" if one.id == who.device else ""
             sure = f"Log {one.person} out of this browser?"
             action = Action("Log out", "/people/log-out", {"device": one.id}, sure, "danger")
-            agent = f"{one.agent[:80]}{mine}"
+            agent = f"{browser(one.agent)}{mine}"
             cells: list[Cell] = [one.person, one.role, agent, When(one.created), When(one.seen)]
             rows.append(Row(cells, [action]))
         columns = ["Person", "Role", "Browser", "Logged in", "Last seen"]
@@ -159,7 +179,7 @@ class PeoplePages:
         server = self._host.services.get(WebServer)
         if server is not None:
             rows += [
-                {"at": one.at, "person": one.person, "what": f"{one.what} ({one.status})"}
+                {"at": one.at, "person": one.person, "what": _change(one)}
                 for one in await server.changes(limit)
             ]
         return sorted(rows, key=lambda row: -row["at"])[:limit]
@@ -221,7 +241,7 @@ class PeoplePages:
     def _refusal(self, person: Person, who: Identity) -> str:
         """Why somebody must stay as they are; empty if they need not."""
         if str(person) == who.person:
-            return "That is you; another operator can do it, or `hookline pairing` in a terminal."
+            return "That is you; another operator can do it, or “hookline pairing” in a terminal."
         if self._config.is_admin(person.channel, person.user_id):
             name = on_one_line(str(person))
             return f"{name} is admin by config.yaml; take it out of access.admins."
@@ -261,6 +281,19 @@ class PeoplePages:
         return Redirect("/people", told, "good" if done else "warning")
 
 
+def browser(agent: str) -> str:
+    """A browser and its system as people call them, of what it says of itself."""
+    names = [name for mark, name in BROWSERS.items() if mark in agent]
+    systems = [name for mark, name in SYSTEMS.items() if mark in agent]
+    if not names:
+        return agent[:40] or "unknown"
+    return f"{names[0]} on {systems[0]}" if systems else names[0]
+
+
+def _change(one: Change) -> str:
+    return one.what if one.status < FAILED else f"{one.what}: refused ({one.status})"
+
+
 def _waiting(waiting: Sequence[Request]) -> Table:
     rows = []
     for one in waiting[:AT_ONCE]:
@@ -294,7 +327,8 @@ def _person_row(row: Mapping[str, Any], who: Identity) -> Row:
             actions.append(Action("Block", "/people/block", fields, sure, "danger"))
         sure = f"Forget {name}? They may ask again."
         actions.append(Action("Forget", "/people/forget", fields, sure))
-    role = Badge(row["role"], TONES.get(row["role"], "neutral"))
+    name_of_role = "person" if row["role"] == "user" else row["role"]
+    role = Badge(name_of_role, TONES.get(row["role"], "neutral"))
     since = When(row["since"]) if row["since"] else None
     return Row([name, role, row["by"], since], actions)
 

@@ -107,8 +107,8 @@ class PluginPages:
                         Link(row["name"], address("plugins", row["name"])),
                         Badge(row["state"], TONES.get(row["state"], "warning")),
                         _what(row),
-                        costs.get(row["name"], 0),
-                        failures.get(row["name"], 0),
+                        costs.get(row["name"]) or None,
+                        failures.get(row["name"]),
                     ]
                 )
                 for row in paging.cut(rows)

@@ -60,7 +60,7 @@ class Setting:
         value: Any = self.text if given is None else given
         if self.kind == "secret":
             value = bool(self.is_written and self.written)
-        label = self.name.replace("_", " ")
+        label = self.name.replace("_", " ").capitalize()
         choices = list(dict.fromkeys([*([""] if self.may_be_null else []), *self.choices]))
         kind: Kind = self.kind
         if kind == "text" and (len(str(value)) > LONG or "\n" in str(value)):

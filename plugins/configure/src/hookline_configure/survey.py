@@ -9,6 +9,7 @@ from typing import Any
 from hookline_hookspecs import Configuration, HooklineError, Host, Inspection
 from pydantic import BaseModel, ValidationError
 
+from .clone import is_there
 from .switches import known_plugins
 
 
@@ -26,7 +27,7 @@ class Survey:
         """
         known = {row["name"]: row for row in await self._host.services[Inspection].plugins()}
         points = {point.name: point for point in entry_points(group="hookline.plugins")}
-        absent = known_plugins() - points.keys() - _drivers()
+        absent = {one for one in known_plugins() - points.keys() if not is_there(f"hookline-{one}")}
         names = [*known, *sorted(points.keys() - known.keys()), *sorted(absent - known.keys())]
         return [_described(name, known.get(name), points.get(name)) for name in names]
 
@@ -110,7 +111,7 @@ def _described(name: str, row: dict[str, Any] | None, point: Any) -> dict[str, A
     summary = str(meta.get("Summary") or "").removeprefix("Hookline plugin: ")
     off = {"name": name, "state": "off", "reason": "", "hooks": [], "warnings": []}
     about = {
-        "summary": summary[:1].upper() + summary[1:],
+        "summary": summary if summary.startswith("hookline ") else _begun(summary),
         "version": meta.get("Version"),
         "dist": meta.get("Name"),
         "installed": point is not None,
@@ -120,10 +121,9 @@ def _described(name: str, row: dict[str, Any] | None, point: Any) -> dict[str, A
     return {**off, **(row or {}), **about}
 
 
-def _drivers() -> set[str]:
-    """Packages of Hookline that are chosen by another key than ``plugins``."""
-    groups = ("hookline.providers", "hookline.stores")
-    return {point.name for group in groups for point in entry_points(group=group)}
+def _begun(text: str) -> str:
+    """A text that begins with a capital letter."""
+    return text[:1].upper() + text[1:]
 
 
 def _config_class(name: str) -> type[BaseModel] | None:

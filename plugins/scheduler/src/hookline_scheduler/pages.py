@@ -98,7 +98,7 @@ class SchedulePages:
             )
         ]
         if rows and not desk.lives:
-            told = "Nothing runs here: jobs wait for `hookline gateway` or `hookline chat`."
+            told = "Nothing runs now: jobs wait for “hookline gateway” or “hookline chat”."
             parts.append(Text(told, "warning"))
         ordered = sorted(rows, key=lambda row: (row[0].due is None, row[0].due or 0.0))
         empty = "No job yet. Add one below, or ask for it in a chat: “every morning at 9 …”."
@@ -179,7 +179,7 @@ def _row(job: Job, run: Run | None, now: float) -> Row:
         last = Link(run.outcome, address("schedule", "runs", job=job.id))
     who = strangers(job.origins)
     what = f"{wording.short(job.prompt)}{f' (from {named(who)})' if who else ''}"
-    where = job.chat.workspace or job.chat.name
+    where = HERE if job.chat.workspace else job.chat.name
     cells: list[Cell] = [what, wording.described(job), When(job.due) if job.due else None, shown]
     detail = job.prompt if len(job.prompt) > wording.QUIET or "\n" in job.prompt else ""
     return Row([*cells, last, where], _actions(job), detail)

@@ -91,7 +91,7 @@ def here(path: str, links: Sequence[PageLink]) -> str:
         for link in links
         if link.path != "/" and f"{path}/".startswith(f"{link.path.rstrip('/')}/")
     )
-    found = max(fits, key=len, default="")
+    found = max(fits, key=len, default=None)
     return next((link.path for link in links if link.path.rstrip("/") == found), "")
 
 

@@ -76,7 +76,7 @@ class DoctorPage:
             Row([one.name, "other people" if one.network else "only the operator"])
             for one in self._host.channels()
         ]
-        empty = "No channel is on. `plugins: telegram: …` in config.yaml brings one."
+        empty = "No channel is on. Switch one on in Plugins."
         return Table(["Channel", "Open to"], rows, "Channels", empty)
 
     async def _failures(self) -> Part:
@@ -98,7 +98,7 @@ def _verdict(failing: int) -> Part:
     if not failing:
         return Text("All fine.", "good")
     told = "1 thing to mend" if failing == 1 else f"{failing} things to mend"
-    return Text(f"{told}. `hookline doctor --fix` mends what is safe to mend by itself.", "warning")
+    return Text(f"{told}. “hookline doctor --fix” mends what is safe to mend by itself.", "warning")
 
 
 def _row(row: dict[str, Any]) -> Row:

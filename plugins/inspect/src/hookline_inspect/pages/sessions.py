@@ -70,7 +70,7 @@ class SessionPages:
         kind = given.get("kind", "chat")
         kind = kind if kind in KINDS else "chat"
         fields = [
-            Field("q", "Words", value=words, help="Found in titles and in what was said."),
+            Field("q", "Words in titles and messages", value=words),
             Field("kind", "Show", "choice", kind, KINDS),
         ]
         parts: list[Part] = [Form("/sessions", fields, "Search", get=True)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -17,32 +18,41 @@ RESULT = 4_000
 
 
 def entries(messages: Sequence[Mapping[str, Any]]) -> Iterator[Entry]:
-    """Return an entry for each message; tool calls and results fold."""
+    """Return what was said, an entry for each speaker in turn; calls and their results fold."""
+    names: dict[str, str] = {}
+    entry: Entry | None = None
     for message in messages:
         blocks = message["blocks"]
-        who = WHO.get(message["role"], message["role"])
-        if blocks and all(one["type"] == "tool_result" for one in blocks):
-            who = "Results"
+        results = bool(blocks) and all(one["type"] == "tool_result" for one in blocks)
+        names |= {one.get("id", ""): one["name"] for one in blocks if one["type"] == "tool_call"}
+        parts = [_part(one, names) for one in blocks if one["type"] != "text" or one.get("text")]
         origins = "".join(dict.fromkeys(from_others(one) for one in blocks))
-        parts = [_part(one) for one in blocks if one["type"] != "text" or one.get("text")]
-        if parts:
-            yield Entry(f"{who}{origins}", parts, message["created"])
+        who = f"{WHO.get(message['role'], message['role'])}{origins}"
+        if entry is not None and (results or entry.who == who == WHO["assistant"]):
+            entry = replace(entry, parts=[*entry.parts, *parts])
+            continue
+        if entry is not None and entry.parts:
+            yield entry
+        entry = Entry("Results" if results else who, parts, message["created"])
+    if entry is not None and entry.parts:
+        yield entry
 
 
-def _part(block: Mapping[str, Any]) -> Part:
+def _part(block: Mapping[str, Any], names: Mapping[str, str]) -> Part:
     if block["type"] == "text":
         return Markdown(block["text"])
     text = block_text(block)
     left_out = len(text) - RESULT
     shown = f"{text[:RESULT]}\n[… {left_out:,} characters more]" if left_out > 0 else text
-    return Group(_kind(block), [Markdown(fenced(shown))], open=False)
+    return Group(_kind(block, names), [Markdown(fenced(shown))], open=False)
 
 
-def _kind(block: Mapping[str, Any]) -> str:
+def _kind(block: Mapping[str, Any], names: Mapping[str, str]) -> str:
     if block["type"] == "tool_call":
         return f"Calls {block['name']}"
     if block["type"] == "tool_result":
-        return "Result" if block.get("ok", True) else "Failed"
+        name = names.get(block.get("call_id", ""), "a tool")
+        return f"{name} {'answers' if block.get('ok', True) else 'fails'}{from_others(block)}"
     return str(block["type"]).capitalize()
 
 
