@@ -173,7 +173,7 @@ def test_a_cookie_is_no_way_into_the_page() -> None:
 def test_times_figures_and_control_characters() -> None:
     page = shown(Table(["A"], [Row([When(0), 1234567, 0.25, Code("a\u202eb")])]))
     assert 'datetime="1970-01-01T00:00:00+00:00"' in page
-    assert "1\u202f234\u202f567" in page
+    assert "1,234,567" in page
     assert "0.25" in page
     assert 'a<span class="control">U+202E</span>b' in page
 

@@ -8,7 +8,7 @@ from math import ceil, floor, log10
 from hookline_webkit import Chart
 from markupsafe import Markup
 
-WIDTH, HEIGHT = 720, 240
+WIDTH, HEIGHT = 960, 250
 LEFT, RIGHT, TOP, BOTTOM = 52, 8, 10, 26
 COLOURS = 6
 LABEL_WIDTH = 64

@@ -66,7 +66,7 @@ def visible(text: str) -> Markup:
 def figure(value: float) -> str:
     """Return a number with thousands set apart, and at most two decimals below 100."""
     if isinstance(value, int) or float(value).is_integer():
-        return f"{int(value):,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+        return f"{int(value):,}"
     return f"{value:,.4g}" if abs(value) < 1 else f"{value:,.2f}"
 
 

@@ -309,15 +309,17 @@ async function find(id, text) {
   const session = id ? `session=${encodeURIComponent(id)}` : "";
   try {
     if (text.includes(" ")) {
+      if (!id) return [];
       const query = `${session}&text=${encodeURIComponent(text)}`;
-      return (await call("GET", `/api/commands/complete?${query}`)).items ?? [];
+      const name = text.slice(0, text.indexOf(" "));
+      const { items } = await call("GET", `/api/commands/complete?${query}`);
+      return items.map((/** @type {any} */ one) => ({ text: `${name} ${one.text}`, help: one.help }));
     }
     commands ??= (await call("GET", `/api/commands?${session}`)).commands;
-    const typed = text.slice(1).toLowerCase();
+    const typed = text.toLowerCase();
     return (commands ?? [])
       .filter((one) => [one.name, ...(one.aliases ?? [])].some((name) => name.startsWith(typed)))
-      .slice(0, 40)
-      .map((one) => ({ text: `/${one.name}`, help: one.help, completes: one.completes }));
+      .map((one) => ({ text: one.name, help: one.help, completes: one.completes }));
   } catch {
     return [];
   }

@@ -5,6 +5,7 @@ import { pieces } from "./util.js";
 /** Parts of a command that people should look at twice. They are only marked, never judged. */
 const RISKY = new RegExp(
   [
+    "⟦[^⟧]*⟧",
     "\\brm\\s+(?:-\\w+\\s+)*-\\w*[rf]\\w*[^\\n;|&]*",
     "\\bsudo\\b",
     "\\|\\s*(?:sudo\\s+)?(?:ba|z|da|k)?sh\\b",

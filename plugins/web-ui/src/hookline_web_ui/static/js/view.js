@@ -90,7 +90,7 @@ const stat = (one) =>
 /** @param {any} value */
 function cell(value) {
   if (value == null) return null;
-  if (typeof value === "number") return value.toLocaleString("en").replaceAll(",", "\u202f");
+  if (typeof value === "number") return value.toLocaleString("en");
   switch (value.type) {
     case "link":
       return html`<a href=${inside(value.href)}>${value.text}</a>`;

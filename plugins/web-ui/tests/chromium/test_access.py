@@ -1,0 +1,79 @@
+"""What assistive technology meets, in both themes and enlarged: axe finds nothing serious."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from .conftest import Window
+
+New = Callable[..., Window]
+PAGES = ("/sessions", "/doctor", "/people", "/prompt", "/nothing-here")
+
+
+def faults(one: Window) -> list[str]:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    found: Any = axe.run(one.page).response["violations"]
+    return [
+        f"{one.page.url} {rule['id']}: {node['html'][:160]} {node['failureSummary'][:200]}"
+        for rule in found
+        if rule["impact"] in ("serious", "critical")
+        for node in rule["nodes"]
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("zoom", [1, 2])
+def test_nothing_serious(window: New, theme: str, zoom: int) -> None:
+    one = window(1280 // zoom, 800 // zoom, color_scheme=theme).open()
+    found = faults(one)
+    one.say("look twice")
+    one.settled()
+    one.button("Details").click()
+    one.page.get_by_role("region", name="Turn").locator(".part, .empty").first.wait_for()
+    found += faults(one)
+    one.page.keyboard.press("Escape")
+    one.box.fill("/")
+    one.page.get_by_role("listbox").wait_for()
+    found += faults(one)
+    one.page.keyboard.press("Escape")
+    one.say("remove it")
+    group = one.page.get_by_role("group", name="Approval")
+    group.wait_for()
+    found += faults(one)
+    group.get_by_role("button", name="Deny").click()
+    one.settled(2)
+    one.log.focus()
+    one.page.keyboard.press("?")
+    found += faults(one)
+    for path in PAGES:
+        one.open(path)
+        found += faults(one)
+    assert found == []
+
+
+@pytest.mark.slow
+def test_a_status_tells_begin_question_and_end_once(window: New) -> None:
+    one = window().open()
+    one.page.evaluate(
+        """() => {
+          window.told = [];
+          const watch = () => {
+            const text = document.querySelector('[role=status]').textContent;
+            if (text && text !== told.at(-1)) told.push(text);
+          };
+          new MutationObserver(watch).observe(document.body, { subtree: true,
+            childList: true, characterData: true });
+        }"""
+    )
+    assert one.log.get_attribute("aria-live") == "off"
+    one.say("remove it")
+    group = one.page.get_by_role("group", name="Approval")
+    group.wait_for()
+    group.get_by_role("button", name="Deny").click()
+    one.settled()
+    told = one.page.evaluate("told")
+    assert told == ["Working", "Waiting for your answer", "Working", "Done"]

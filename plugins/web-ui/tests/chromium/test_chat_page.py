@@ -1,0 +1,154 @@
+"""The chat page as people use it: written in, approved in, with the keyboard, on a phone, twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from .conftest import COMMAND, Window
+
+New = Callable[..., Window]
+
+
+def test_what_is_answered_is_there_after_a_reload(window: New) -> None:
+    one = window().open()
+    one.say("hello")
+    one.settled()
+    assert "/chat/" in one.page.url
+    shown = one.log.inner_text()
+    for piece in ("hello", "Here is what I found", "print('hi')", "two with a link", "310"):
+        assert piece in shown
+    article = one.log.locator('article[data-role="user"]')
+    assert article.get_attribute("data-message").isdigit()
+    one.page.reload()
+    one.settled()
+    assert one.log.inner_text() == shown
+    one.page.get_by_role("navigation", name="Main").get_by_role("link", name="Chat").click()
+    one.box.wait_for()
+    assert one.page.get_by_role("link", name="hello").count() == 1  # the list of recent chats
+
+
+def test_a_long_command_is_read_and_refused_on_a_phone(window: New) -> None:
+    one = window(360, 640, has_touch=True, is_mobile=True).open()
+    one.say("remove it")
+    group = one.page.get_by_role("group", name="Approval")
+    group.wait_for()
+    code = group.locator("code")
+    shown = code.inner_text().replace("U+202E", "\u202e")
+    assert shown.startswith(COMMAND)
+    assert code.locator("mark").first.inner_text().startswith("rm -rf")
+    end = code.evaluate(
+        """code => {
+          code.scrollIntoView({ block: "end" });
+          const last = document.createRange();
+          const walker = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
+          let node; while (walker.nextNode()) node = walker.currentNode;
+          last.setStart(node, node.length - 1); last.setEnd(node, node.length);
+          const { left, top, right, bottom } = last.getBoundingClientRect();
+          const seen = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
+          return [last.toString(), code.contains(seen)];
+        }"""
+    )
+    assert end == [shown[-1], True]
+    for name in ("Once", "This session", "Always", "Deny"):
+        box = group.get_by_role("button", name=name, exact=True).bounding_box()
+        assert box["x"] >= 0
+        assert box["y"] >= 0
+        assert box["x"] + box["width"] <= 360
+        assert box["y"] + box["height"] <= 640
+    assert one.page.evaluate("document.documentElement.scrollWidth") == 360
+    group.get_by_role("button", name="Deny").click()
+    group.wait_for(state="detached")
+    one.settled()
+    assert "web:owner answered: Deny" in one.log.inner_text()
+
+
+def test_hostile_markdown_stays_text(window: New) -> None:
+    one = window().open()
+    one.page.evaluate(
+        "document.addEventListener('securitypolicyviolation', e => console.error(e.blockedURI))"
+    )
+    one.say("hostile please")
+    one.settled()
+    answer = one.log.locator('article[data-role="assistant"]')
+    tags = set(answer.evaluate("a => [...a.querySelectorAll('*')].map(e => e.localName)"))
+    assert not tags & {"script", "img", "iframe", "style", "svg", "b"}
+    hrefs = answer.evaluate("a => [...a.querySelectorAll('a')].map(e => e.href)")
+    assert all(
+        href.startswith(("https://evil.example/", "https://fine.example/")) for href in hrefs
+    )
+    text = answer.inner_text()
+    assert '<script>document.title = "owned"</script>' in text
+    assert "<b onclick=alert(1)>raw</b>" in text
+    assert "owned" not in one.page.title()
+
+
+@pytest.mark.slow
+def test_everything_with_the_keyboard_alone(window: New) -> None:
+    one = window().open()
+    keys = one.page.keyboard
+    keys.type("hello")
+    keys.press("Shift+Enter")
+    keys.type("again")
+    assert one.box.input_value() == "hello\nagain"
+    keys.press("Enter")
+    one.settled()
+    keys.press("Escape")  # leaves nothing; the box keeps what is typed
+    one.log.focus()
+    keys.press("?")
+    dialog = one.page.get_by_role("dialog", name="Keyboard shortcuts")
+    dialog.wait_for()
+    assert "Jump to the latest message" in dialog.inner_text()
+    keys.press("Escape")
+    keys.press("d")
+    turn = one.page.get_by_role("region", name="Turn")
+    turn.wait_for()
+    keys.press("Escape")
+    turn.wait_for(state="detached")
+    assert one.page.evaluate("document.activeElement.textContent.trim()") == "Details"
+    keys.press("/")
+    assert one.box.evaluate("box => box === document.activeElement")
+    keys.type("/hel")
+    option = one.page.get_by_role("option", name="/help")
+    option.wait_for()
+    keys.press("Tab")
+    keys.press("Enter")
+    one.until("() => document.querySelector('.aside')?.innerText.includes('/status')")
+
+
+def test_two_tabs_show_the_same_by_one_stream(window: New) -> None:
+    one = window().open()
+    one.say("hello")
+    one.settled()
+    two = window(like=one).open(one.page.url.removeprefix(one.url))
+    two.settled()
+    two.say("and again")
+    one.settled(2)
+    two.settled(2)
+    assert one.log.inner_text() == two.log.inner_text()
+    assert one.streams
+    assert two.streams == []
+
+
+@pytest.mark.slow
+def test_a_draft_and_a_file_survive_a_reload(window: New, tmp_path: Any) -> None:
+    note = tmp_path / "note.txt"
+    note.write_text("remember the milk")
+    one = window().open()
+    one.box.fill("read this")
+    with one.page.expect_file_chooser() as chooser:
+        one.button("Attach").click()
+    chooser.value.set_files(note)
+    one.button("Remove note.txt").wait_for()
+    one.until("() => !document.querySelector('progress')")
+    path = one.page.url
+    assert path == f"{one.url}/"
+    one.button("Send").click()
+    one.settled()
+    assert "note.txt" in one.log.inner_text()
+    one.box.fill("half a thought")
+    one.page.reload()
+    one.settled()
+    assert one.box.input_value() == "half a thought"
