@@ -234,6 +234,9 @@ function grow(area) {
   area.rows = Math.min(area.value.split("\n").length, 12);
 }
 
+const SHOWN = 8;
+/** So many proposals are shown at once, around the chosen one. */
+
 /** @type {any[]|null} */
 let commands = null;
 
@@ -270,6 +273,7 @@ function useCompletion(id, known, text, set) {
     set(item.text + (item.completes ? " " : ""));
   };
   const open = items.length > 0;
+  const from = Math.max(0, Math.min(at - SHOWN / 2, items.length - SHOWN));
   return {
     open,
     close,
@@ -288,12 +292,14 @@ function useCompletion(id, known, text, set) {
     },
     list: open
       ? html`<ul class="completions" id="completions" role="listbox" aria-label="Commands">
-          ${items.map(
+          ${items.slice(from, from + SHOWN).map(
             (item, n) =>
               html`<li
-                id=${`completion-${n}`}
+                id=${`completion-${from + n}`}
                 role="option"
-                aria-selected=${n === at ? "true" : "false"}
+                aria-posinset=${from + n + 1}
+                aria-setsize=${items.length}
+                aria-selected=${from + n === at ? "true" : "false"}
                 onPointerDown=${(/** @type {Event} */ e) => (e.preventDefault(), take(item))}
               >
                 <span class="mono">${item.text}</span> <span class="quiet">${item.help}</span>

@@ -293,7 +293,7 @@ function Empty() {
 
 /** @param {{error: ApiError}} props */
 const Trouble = ({ error }) =>
-  html`<div class="welcome">
+  html`<div class="welcome trouble">
     <h2>${error.status === 404 ? "There is no such chat" : "The chat could not be opened"}</h2>
     <p>${error.message} ${error.fix}</p>
     <div class="actions">
@@ -322,9 +322,10 @@ function App() {
       <${Header} ...${{ chat, known, titleOf: shell.titleOf, go: shell.go, version }} />
       ${open
         ? html`<${Trouble} error=${problem} />`
-        : empty
-          ? html`<${Empty} />`
-          : html`<${Log} ...${{ chat, doings, version, earlier: busy }} />`}
+        : html`<${Log}
+            ...${{ chat, doings, version, earlier: busy }}
+            empty=${empty ? html`<${Empty} />` : null}
+          />`}
       <div class="foot-frame">
         <${Status} />
         <${Queue} />

@@ -23,8 +23,8 @@ const drawn = new WeakMap();
 const NEAR = 48;
 /** So many pixels from its end the log still follows what is written. */
 
-/** @param {{chat: Chat, doings: Doings, version: number, earlier: boolean}} props */
-export function Log({ chat, doings, earlier }) {
+/** @param {{chat: Chat, doings: Doings, version: number, earlier: boolean, empty: any}} props */
+export function Log({ chat, doings, earlier, empty }) {
   const log = useRef(/** @type {any} */ (null));
   const jump = useRef(/** @type {any} */ (null));
   const was = useRef({ follow: true, first: "", height: 0, count: 0 });
@@ -69,6 +69,7 @@ export function Log({ chat, doings, earlier }) {
         html`<button type="button" class="earlier" disabled=${earlier} onClick=${doings.earlier}>
           ${earlier ? "Loading …" : "Show earlier messages"}
         </button>`}
+        ${empty}
         ${items.map((item, n) => itemNode(item, chat, doings, answers(items, n, chat)))}
       </div>
     </div>
