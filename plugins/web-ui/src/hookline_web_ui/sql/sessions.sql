@@ -72,16 +72,17 @@ WHERE t.session_id = :id AND t.number >= :number;
 -- name: turn
 SELECT id, session_id, number, state FROM turns WHERE id = :id;
 
--- Messages of a chat that no turn has begun with.
+-- Messages of a chat that no turn has begun with. The plus sign keeps SQLite from using another index
+-- than the partial one on open messages.
 -- name: waiting
 SELECT message_id, session_id, chat_id, channel, body, received FROM inbox
-WHERE state <> 'done' AND state <> 'taken' AND channel = 'web'
+WHERE state <> 'done' AND state <> 'taken' AND +channel = 'web'
   AND (:chat_id IS NULL OR chat_id = :chat_id)
-ORDER BY received, id;
+ORDER BY +received, id;
 
 -- name: waiting_for
 SELECT channel, chat_id FROM inbox
-WHERE state <> 'done' AND state <> 'taken' AND channel = 'web' AND session_id = :id LIMIT 1;
+WHERE state <> 'done' AND state <> 'taken' AND +channel = 'web' AND session_id = :id LIMIT 1;
 
 -- Commands and what they were answered.
 -- name: asides
