@@ -309,7 +309,7 @@ class Sessions:
     async def stored_messages(self, session_id: str) -> list[Message]:
         """A session's messages as stored, without sidecars."""
         rows = await self._engine.journal.messages(session_id)
-        return [replace(stored_message(row), context="") for row in rows]
+        return await asyncio.to_thread(lambda: [replace(stored_message(row), context="") for row in rows])
 
     async def preview(self) -> StablePrompt:
         """The stable prompt of a new session in the terminal; nothing is stored."""

@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from .redactor import Redactor
 
 LONG = 20_000
-"""Characters from which on a text is worked on in a thread, so that others need not wait."""
+"""Characters from which on a text is worked on in a thread, so that others need not wait. So is the first."""
 
 
 class Redact(Plugin[RedactConfig]):
     """Replaces secrets and personal data in all that will be remembered."""
+
+    _ready = False
 
     def __new__(cls, config: RedactConfig, host: Host) -> Redact:
         """With ``outbound`` one that has the hook ``pre_reply``: to have it withholds streaming."""
@@ -38,9 +40,12 @@ class Redact(Plugin[RedactConfig]):
         return replace(lesson, text=text) if text != lesson.text else None
 
     async def _redacted(self, text: str) -> str:
-        if len(text) < LONG:
+        if self._ready and len(text) < LONG:
             return self._redactor.redact(text)
-        return await asyncio.to_thread(self._redactor.redact, text)
+        # The first text has the tables read and compiled.
+        redacted = await asyncio.to_thread(lambda: self._redactor.redact(text))
+        self._ready = True
+        return redacted
 
 
 class _OutboundRedact(Redact):
