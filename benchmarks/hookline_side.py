@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from time import perf_counter, process_time
 from typing import Any
 from uuid import uuid4
 
@@ -52,11 +53,21 @@ async def stable_prompt(runtime: Runtime) -> Mapping[str, Any]:
     return {"system": state.stable.system, "tools": tools}
 
 
-async def one_after_another(runtime: Runtime, job: Mapping[str, Any]) -> None:
-    """Turns, each in a session of its own, or all in the one with a history."""
+async def one_after_another(runtime: Runtime, job: Mapping[str, Any]) -> Mapping[str, float]:
+    """Turns, each in a session of its own, or all in the one with a history.
+
+    Tells also what they took up to their replies, without what follows one.
+    """
+    found = {"seconds": 0.0, "cpu": 0.0, "reply_seconds": 0.0, "reply_cpu": 0.0}
     for _ in range(job["turns"]):
+        start, used = perf_counter(), process_time()
         await run_turn(runtime, KEPT if job["history"] else uuid4().hex)
+        found["reply_seconds"] += perf_counter() - start
+        found["reply_cpu"] += process_time() - used
         await runtime.finish_background(10.0)
+        found["seconds"] += perf_counter() - start
+        found["cpu"] += process_time() - used
+    return {what: amount / job["turns"] for what, amount in found.items()}
 
 
 async def side_by_side(runtime: Runtime, job: Mapping[str, Any]) -> None:
@@ -80,10 +91,11 @@ async def side(job: Any) -> AsyncIterator[tuple[Mapping[str, Any], Sample]]:
         told = await stable_prompt(runtime)
         if job["history"]:
             await write_history(runtime, job["history"])
-        measure = side_by_side if job["sessions"] > 1 else one_after_another
 
         async def sample() -> Mapping[str, float]:
-            return await timed(job["turns"] * job["sessions"], measure(runtime, job))
+            if job["sessions"] == 1:
+                return await one_after_another(runtime, job)
+            return await timed(job["turns"] * job["sessions"], side_by_side(runtime, job))
 
         yield told, sample
 
