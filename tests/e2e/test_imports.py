@@ -8,13 +8,20 @@ from pathlib import Path
 
 UNUSED = {
     "hookline_access.cli",
+    "hookline_access.pages",
     "hookline_compaction.shorten",
+    "hookline_configure.pages",
+    "hookline_insights.pages",
+    "hookline_inspect.pages",
     "hookline_memory.pages",
     "hookline_memory.terms",
     "hookline_osv.client",
+    "hookline_provenance.pages",
     "hookline_session_search.search",
+    "hookline_skills.pages",
     "hookline_sqlite.fulltext",
     "hookline_threat_scan.words",
+    "hookline_user_model.pages",
     "hookline_webkit.views",
 }
 """Modules that a turn without tools, pages, facts and searches does without."""
