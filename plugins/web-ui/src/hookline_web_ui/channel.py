@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Feature, HooklineError, Host, Reply
@@ -11,7 +11,7 @@ from hookline_webkit import WebServer
 from .owning import CHANNEL
 
 if TYPE_CHECKING:
-    from .hub import Hub
+    from .page import Pages
 
 
 class WebChannel:
@@ -19,9 +19,7 @@ class WebChannel:
 
     Args:
         host: the plugin's host.
-        hub: the events; their streams end when the channel stops.
-        send: delivers a reply.
-        started: called once it listens.
+        pages: returns what the page is made of, which is made when the channel starts.
     """
 
     name = CHANNEL
@@ -29,14 +27,8 @@ class WebChannel:
     network = True
     can: frozenset[Feature] = frozenset({"voice", "files"})
 
-    def __init__(
-        self,
-        host: Host,
-        hub: Hub,
-        send: Callable[[Reply], Awaitable[str]],
-        started: Callable[[], Awaitable[None]],
-    ) -> None:
-        self._host, self._hub, self._send, self._started = host, hub, send, started
+    def __init__(self, host: Host, pages: Callable[[], Pages]) -> None:
+        self._host, self._pages = host, pages
         self._server: WebServer | None = None
 
     async def start(self) -> None:
@@ -46,8 +38,7 @@ class WebChannel:
             raise HooklineError(
                 "the page needs the plugin web-server; run `hookline plugins enable web-server`"
             )
-        await self._started()
-        self._hub.closed = False
+        await self._pages().started()
         await server.acquire()
         self._server = server
 
@@ -58,12 +49,11 @@ class WebChannel:
 
     async def stop(self) -> None:
         """End every stream and let go of the server."""
-        self._hub.closed = True
-        self._hub.end()
+        self._pages().hub.close()
         server, self._server = self._server, None
         if server is not None:
             await server.release()
 
     async def send(self, reply: Reply) -> str:
         """Tell a reply to the pages; its own id is the id of the message."""
-        return await self._send(reply)
+        return await self._pages().send(reply)

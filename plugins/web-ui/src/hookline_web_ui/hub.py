@@ -135,6 +135,18 @@ class Hub:
             return None
         return min(int(number[:18]), self.n)
 
+    def open(self, boot: str) -> None:
+        """Begin: what was told so far, nobody has heard, and no cursor of it is known."""
+        self.boot, self.closed = boot, False
+        self._rings.clear()
+        self._wide.clear()
+        self._forgotten = self.n
+
+    def close(self) -> None:
+        """End every stream, and take no new one."""
+        self.closed = True
+        self.end()
+
     # Telling
 
     def publish(

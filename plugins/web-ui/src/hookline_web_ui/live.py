@@ -82,6 +82,12 @@ class Live:
         self._turns: dict[str, LiveTurn] = {}
         self._waiting: dict[str, OrderedDict[str, dict[str, Any]]] = {}
 
+    def begin_at(self, attempt: int) -> None:
+        """Count attempts from ``attempt`` on, also those of turns that have begun."""
+        for turn in self._turns.values():
+            turn.attempt += attempt - self.attempt
+        self.attempt = attempt
+
     # Events
 
     def tell(

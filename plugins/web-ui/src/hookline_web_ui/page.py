@@ -8,7 +8,6 @@ from typing import Any
 from hookline_hookspecs import Context, Host, Inspection, Question, Reply, Turn
 from hookline_webkit import Identity, Problem, WebServer
 
-from .channel import WebChannel
 from .files import Files
 from .hub import Hub
 from .listening import Listener, chat
@@ -35,7 +34,6 @@ class Pages:
         self.reader = Reader(host, self.live, self.files, self.questions)
         self.sender = Sender(host, self.live, self.reader, self.files, self.questions)
         self.listener = Listener(host, self.live, self._began)
-        self.channel = WebChannel(host, self.hub, self.send, self.started)
         self.has_voice = False
         """Whether a plugin turns voice messages into text."""
         self._titles: dict[str, str | None] = {}
@@ -44,8 +42,8 @@ class Pages:
         """The channel starts: count it, find what waits, and have streams end with their login."""
         boots = int(await self.host.storage.kv.get(BOOTS, 0)) + 1
         await self.host.storage.kv.set(BOOTS, boots)
-        self.hub.boot = f"{boots:x}{token_hex(3)}"
-        self.live.attempt = boots * 1000
+        self.hub.open(f"{boots:x}{token_hex(3)}")
+        self.live.begin_at(boots * 1000)
         for item in await self.reader.queue(None):
             session, here = str(item.pop("session") or ""), (CHANNEL, item.pop("chat"))
             if session:

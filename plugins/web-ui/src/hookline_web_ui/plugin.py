@@ -11,8 +11,12 @@ from hookline_webkit import Renderer
 from pydantic import BaseModel
 
 if TYPE_CHECKING:
+    from .api import Api
     from .front import Front
     from .page import Pages
+
+
+CHANNEL = "web"
 
 
 class WebUiConfig(BaseModel):
@@ -24,13 +28,18 @@ class WebUi(Plugin[WebUiConfig]):
 
     _pages: Pages | None = None
 
+    _api: Api | None = None
+
     @property
     def pages(self) -> Pages:
-        """What the page is made of."""
+        """What the page is made of, which hears turns from now on. A process without the page never
+        asks for it."""
         if self._pages is None:
             from .page import Pages
 
             self._pages = Pages(self.host)
+            self._pages.listener.connect()
+            self.host.signals.connect("end_of_turn", self._titled)
         return self._pages
 
     @cached_property
@@ -43,7 +52,9 @@ class WebUi(Plugin[WebUiConfig]):
     @hookimpl
     def register_channels(self, register: Callable[[Channel], None]) -> None:
         """The channel ``web``; the gateway starts it."""
-        register(self.pages.channel)
+        from .channel import WebChannel
+
+        register(WebChannel(self.host, lambda: self.pages))
 
     @hookimpl
     def register_routes(self, register: Callable[[Route], None]) -> None:
@@ -51,32 +62,41 @@ class WebUi(Plugin[WebUiConfig]):
         from .api import Api
 
         self.front.register(register)
-        Api(self.pages).register(register)
+        self._api = self._api or Api(self.pages)
+        self._api.register(register)
 
     @hookimpl
     def register_jobs(self, register: Callable[[Job], None]) -> None:
         """Uploads that no message came with are deleted after a day."""
-        register(Job("unused files", self.pages.files.prune, every=6 * 3600.0))
+        register(Job("unused files", self._prune, every=6 * 3600.0))
+
+    async def _prune(self) -> None:
+        await self.pages.files.prune()
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Hear what happens in turns."""
-        self.pages.listener.connect()
+        """Offer to make pages of views."""
         host.services.provide(Renderer, self.front)
-        host.signals.connect("end_of_turn", self._titled)
+
+    @hookimpl
+    def start_of_turn(self, ctx: Context, turn: Turn) -> None:
+        """Hear a turn of the page that goes on before the channel has started, after a kill."""
+        if turn.session.channel == CHANNEL:
+            _ = self.pages
 
     @hookimpl
     async def on_question(self, ctx: Context, question: Question) -> str | None:
         """Put an approval to the person whose chat on the page it is."""
-        return await self.pages.ask(ctx, question)
+        return await self._pages.ask(ctx, question) if self._pages is not None else None
 
     @hookimpl(tryfirst=True)
     async def end_of_turn(self, ctx: Context, turn: Turn) -> None:
         """Tell the page that a turn is over, before what takes long."""
-        await self.pages.ended(turn)
+        if self._pages is not None:
+            await self._pages.ended(turn)
 
     async def _titled(self, turn: Turn, ctx: Context | None = None) -> None:
         """Every plugin has seen the end of the turn: it may have a title now."""
-        if turn.session.kind == "chat":
+        if turn.session.kind == "chat" and self._pages is not None:
             here = (turn.session.channel, turn.session.chat_id)
-            await self.pages.tell_title(turn.session.id, here)
+            await self._pages.tell_title(turn.session.id, here)

@@ -11,7 +11,7 @@ DELETE FROM inspect_traces WHERE turn_id IN (
                SUM(bytes) OVER (ORDER BY started DESC, turn_id) AS together
         FROM inspect_traces
     ) AS sizes WHERE place > :turns OR together > :bytes
-);
+) OR session_id NOT IN (SELECT id FROM sessions);
 
 -- name: latest_session
 SELECT session_id FROM inspect_traces
