@@ -49,6 +49,10 @@ CALLS = 4
 PLAIN = {"transactions": 3, "reads": 1, "threads": 4, "tasks": 2, "encodings": 6}
 """To the end of everything that follows a reply. The transactions: the message and the beginning of
 the turn; its end; what follows."""
+FIRST = {"transactions": 3, "reads": 1, "threads": 4, "tasks": 2, "encodings": 8}
+"""The first turn of a session in a process that has begun others: the session's row goes with the
+beginning of the turn, and neither its prompt nor its tools are encoded anew."""
+FIRST_TURNS = 5
 ITERATION = {"transactions": 1, "threads": 2, "encodings": 10}
 """One response with one call of a tool that only reads."""
 NETWORK = {"transactions": 4, "reads": 1, "threads": 5, "tasks": 3, "encodings": 6}
@@ -129,8 +133,8 @@ async def standard(home: Path) -> AsyncIterator[Runtime]:
         yield runtime
 
 
-async def in_the_terminal(runtime: Runtime, text: str) -> None:
-    inbound = Inbound("terminal", "default", "me", new_id(), text, session_id="s")
+async def in_the_terminal(runtime: Runtime, text: str, session: str = "s") -> None:
+    inbound = Inbound("terminal", "default", "me", new_id(), text, session_id=session)
     submission = await runtime.dispatcher.submit(inbound, "no")
     await submission.confirm()
     assert submission.turn.reply == "an answer"
@@ -160,6 +164,16 @@ async def test_a_plain_turn(tmp_path: Path, counts: Counter[str]) -> None:
     async with standard(tmp_path) as runtime:
         found = await counted_turn(runtime, counts, partial(in_the_terminal, runtime))
     assert found == PLAIN
+
+
+async def test_the_first_turn_of_a_session(tmp_path: Path, counts: Counter[str]) -> None:
+    async with standard(tmp_path) as runtime:
+        for number in range(FIRST_TURNS):
+            counts.clear()
+            await in_the_terminal(runtime, "hello", f"session {number}")
+            await settled(runtime)
+        found = counts.copy()
+    assert found == FIRST
 
 
 async def test_a_tool_iteration(tmp_path: Path, counts: Counter[str]) -> None:
