@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from hookline_memory import Memory
-from hookline_webkit import Problem, Redirect, Table, View
+from hookline_webkit import Problem, Redirect, Table, TurnViews, View
 from hookline_webkit.testing import PERSON, Site
 
 
@@ -146,3 +146,19 @@ def test_a_file_that_cannot_be_read_is_told(site: Site, mind: Any) -> None:
     path: Path = mind.notes
     path.write_bytes(b"\xff\xfe\xff")
     assert "is not UTF-8" in site.text(site.get("/memory"))
+
+
+def test_a_turn_shows_what_was_learnt_from_it(site: Site, mind: Any) -> None:
+    async def views() -> list[Any]:
+        host = mind.harness.plugin(Memory).host
+        rows = await host.storage.fetch("newest_entries", limit=1)
+        (service,) = host.services.all(TurnViews)
+        entry = rows[0]
+        learnt = await service.turn_view(entry["session_id"], entry["turn_id"])
+        return [learnt, await service.turn_view(entry["session_id"], "another")]
+
+    site.get("/memory")
+    site.get("/memory")
+    learnt, other = mind.harness.run(views())
+    assert "Mia likes jazz" in site.text(learnt)
+    assert other is None

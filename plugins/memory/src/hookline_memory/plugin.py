@@ -45,6 +45,7 @@ from .wording import Complaint
 
 if TYPE_CHECKING:
     from .cli import Commands
+    from .learnt import Learnt
     from .rows import Rows
     from .slash import Slash
 
@@ -66,6 +67,8 @@ class Fullness:
 
 class Memory(Plugin[MemoryConfig]):
     """Notes that are in every prompt, and facts that are recalled when they are relevant."""
+
+    _learnt: Learnt | None = None
 
     def __init__(self, config: MemoryConfig, host: Host) -> None:
         super().__init__(config, host)
@@ -183,8 +186,15 @@ class Memory(Plugin[MemoryConfig]):
 
     @hookimpl
     def register_routes(self, register: Callable[[Route], None]) -> None:
-        """Register the page of the memory."""
+        """Register the page of the memory, and show in turns what was learnt from them."""
+        from hookline_webkit import TurnViews
+
+        from .learnt import Learnt
         from .pages import MemoryPages
+
+        if self._learnt is None:  # routes are asked for again and again
+            self._learnt = Learnt(self.host)
+            self.host.services.add(TurnViews, self._learnt)
 
         MemoryPages(self.host, self._rows(), self.changes).register(register)
 

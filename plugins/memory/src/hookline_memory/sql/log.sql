@@ -7,6 +7,10 @@ VALUES (:number, :at, :channel, :chat_id, :session_id, :turn_id, :origin, :chang
 -- name: entry
 SELECT * FROM memory_log WHERE number = :number;
 
+-- name: entries_of
+SELECT at, origin, changes FROM memory_log WHERE session_id = :session AND turn_id = :turn
+ORDER BY number;
+
 -- name: undone_by
 SELECT number FROM memory_log WHERE undoes = :number ORDER BY number DESC LIMIT 1;
 

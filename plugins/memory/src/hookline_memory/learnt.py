@@ -1,0 +1,36 @@
+"""What was learnt from a turn, for the view of the turn."""
+
+from __future__ import annotations
+
+import json
+
+from hookline_hookspecs import Host
+from hookline_webkit import Group, Link, Row, Table, View, When
+
+
+class Learnt:
+    """Shows what a turn left in the memory (protocol ``TurnViews``)."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    async def turn_view(self, session_id: str, turn_id: str) -> View | None:
+        """Return what was learnt, changed and forgotten by a turn, or by a review of it."""
+        rows = await self._host.storage.fetch("entries_of", session=session_id, turn=turn_id)
+        cells = [
+            Row(
+                [
+                    f"{change['kind']} {change['op']}",
+                    str(change["after"] or change["before"] or ""),
+                    row["origin"],
+                    When(row["at"]),
+                ]
+            )
+            for row in rows
+            for change in json.loads(row["changes"])
+        ]
+        if not cells:
+            return None
+        more = Link("Log of the memory, to take it back", "/memory/log")
+        table = Table(["What", "Text", "How", "When"], cells, more=more)
+        return View("Turn", [Group("Learnt from this turn", [table])])
