@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
@@ -162,6 +164,12 @@ class Served:
         """The requests that the model got whose last user text is this."""
         bodies = [one.json for one in self.model.requests if one.json and "messages" in one.json]
         return [body for body in bodies if last_words(body)[0] == words]
+
+    def run_states(self, run_id: str) -> list[str]:
+        """What the store says of a request."""
+        with contextlib.closing(sqlite3.connect(self.home / "hookline.db")) as db:
+            query = "SELECT state FROM openai_api_runs WHERE id = ?"
+            return [row[0] for row in db.execute(query, [run_id])]
 
     def close(self) -> None:
         for client in self.clients:

@@ -122,6 +122,15 @@ def test_an_admin_approves_elsewhere_while_the_stream_is_kept_alive(
     assert told.rstrip().endswith("data: [DONE]")
 
 
+def test_an_admin_with_a_key_approves_nothing_through_it(home: Served) -> None:
+    home.configure(access={"admins": ["api:ann"]})
+    home.start()
+    body = {"model": "hookline", "messages": [{"role": "user", "content": "sudo it"}]}
+    done = home.post("/chat/completions", body).json()["choices"][0]["message"]
+    assert "Nobody can approve through the API" in done["reasoning_content"]
+    assert done["content"] == "You said: sudo it"
+
+
 def test_speech_where_a_service_is_there(home: Served, beside: Beside) -> None:
     home.configure(multimedia={"base_url": f"{beside.url}/v1", "api_key": "none"})
     home.start()

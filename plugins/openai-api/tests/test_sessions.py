@@ -90,9 +90,9 @@ def test_the_session_of_another_key_is_not_there(served: Served) -> None:
     assert post(served, ["say a"], key, X_OpenWebUI_Chat_Id="shared-id")[0] != chat
 
 
-@pytest.mark.parametrize("name", ["", " ", "a/b", "x" * 201, "tab\there"])
+@pytest.mark.parametrize("name", ["", " ", "a/b", "x" * 201, "tab\there", "größe", "日本"])
 def test_what_is_no_name(served: Served, name: str) -> None:
     body: Any = {"model": "hookline", "input": "x", "conversation": name}
     answer = served.post("/responses", body)
     assert answer.status_code == 400
-    assert "1 to 200 printable characters" in answer.json()["error"]["message"]
+    assert "1 to 200 printable ASCII characters" in answer.json()["error"]["message"]

@@ -127,9 +127,9 @@ class Api:
     @answering
     async def chat(self, request: Request) -> Response:
         """``POST /v1/chat/completions``."""
-        body = await read_body(request)
-        asked = read_chat(read_json(body))
-        run, headers = await self._begun(request, asked, body)
+        data = read_json(await read_body(request))
+        asked = read_chat(data)
+        run, headers = await self._begun(request, asked, data)
         wire = ChatWire(run)
         if not asked.stream:
             await run.wait()
@@ -152,9 +152,9 @@ class Api:
     @answering
     async def respond(self, request: Request) -> Response:
         """``POST /v1/responses``."""
-        body = await read_body(request)
-        asked = read_response(read_json(body))
-        run, headers = await self._begun(request, asked, body)
+        data = read_json(await read_body(request))
+        asked = read_response(data)
+        run, headers = await self._begun(request, asked, data)
         if asked.stream:
             wire = ResponseWire(run)
             sent = self._sent(run, wire.first(), wire.events, named=True)
@@ -237,7 +237,7 @@ class Api:
     # Beginning a run
 
     async def _begun(
-        self, request: Request, asked: Asked, body: bytes
+        self, request: Request, asked: Asked, data: dict[str, Any]
     ) -> tuple[Run, dict[str, str]]:
         """Return the run of a request: a new one, or the one that it repeats."""
         who = identity(request)
@@ -246,7 +246,8 @@ class Api:
             run = Run(uuid4().hex, who.name, asked.kind, "", _echo(asked, store=False))
             await light.begin(self.host, run, asked)
             return run, ignored
-        digest = hashlib.sha256(request.url.path.encode() + b"\0" + body).hexdigest()
+        same = json.dumps([request.url.path, data], sort_keys=True)
+        digest = hashlib.sha256(same.encode()).hexdigest()
         async with self._locks.setdefault(who.name, asyncio.Lock()):
             known = await self._repeated(request, who, digest)
             run = known or await self._new(request, who, asked, digest)
@@ -268,12 +269,21 @@ class Api:
                     "This Idempotency-Key was used for another request; take a new one.",
                     "idempotency_key_reused",
                 )
-            return await self._runs.load(known[0])
+            return await self._not_stopped(who, known[0], retry)
         count = request.headers.get("x-stainless-retry-count", "0")
         if not count.isdecimal() or not count.strip("0"):
             return None
         found = await self._runs.repeated(who.name, digest)
-        return await self._runs.load(found) if found is not None else None
+        return await self._not_stopped(who, found, None) if found is not None else None
+
+    async def _not_stopped(self, who: Identity, run_id: str, retry: str | None) -> Run | None:
+        """Return a run, but None for one that was stopped because its client had gone away."""
+        run = await self._runs.load(run_id)
+        if run is None or run.end is None or run.end["state"] != "cancelled":
+            return run
+        if retry is not None:
+            await self._runs.forget_retry(who.name, retry)
+        return None
 
     async def _new(self, request: Request, who: Identity, asked: Asked, digest: str) -> Run:
         previous = None

@@ -105,8 +105,12 @@ class Runs:
         rows = await self._host.storage.fetch("run_retried", owner=owner, retry=retry, since=since)
         if rows:
             return rows[0]["id"], rows[0]["digest"]
-        await self._host.storage.execute("forget_retry", owner=owner, retry=retry)
+        await self.forget_retry(owner, retry)
         return None
+
+    async def forget_retry(self, owner: str, retry: str) -> None:
+        """Free an ``Idempotency-Key`` for another request."""
+        await self._host.storage.execute("forget_retry", owner=owner, retry=retry)
 
     async def repeated(self, owner: str, digest: str) -> str | None:
         """Return the newest request with this body that runs or has just ended, or None."""
@@ -117,7 +121,8 @@ class Runs:
         return rows[0]["id"] if rows else None
 
     async def delete(self, run: Run) -> None:
-        """Forget a run."""
+        """Forget a run; who follows it still sees its end."""
+        run.request["store"] = False
         await self._host.storage.execute("delete_run", id=run.id, owner=run.owner)
 
     async def prune(self) -> None:

@@ -68,9 +68,10 @@ class SessionFinder:
     async def named(self, owner: str, name: str, where: str) -> Found:
         """Return the session of this name, made if nobody has one."""
         name = _stem(name.strip())
-        if not (0 < len(name) <= LONGEST and name.isprintable() and "/" not in name):
+        is_plain = name.isascii() and name.isprintable() and "/" not in name
+        if not (0 < len(name) <= LONGEST and is_plain):  # it is sent back in a header
             raise bad(
-                f"{where}: a session's name is 1 to {LONGEST} printable characters without a "
+                f"{where}: a session's name is 1 to {LONGEST} printable ASCII characters without a "
                 "slash.",
                 where,
             )
