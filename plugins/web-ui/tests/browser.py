@@ -53,8 +53,9 @@ SCRIPT = [
 ]
 DOOR = """
 import asyncio, json
+from dataclasses import replace
 import hookline_scripted.provider as scripted
-from hookline_hookspecs import Ask, Delta, GatewayWork, Plugin, hookimpl
+from hookline_hookspecs import Ask, Attachment, Audio, Delta, GatewayWork, Plugin, hookimpl
 from hookline_webkit import WebServer
 
 PEOPLE = {"owner": "operator", "mia": "person", "ben": "person"}
@@ -86,6 +87,22 @@ class Extra(Plugin):
 
     async def gateway_stopping(self):
         pass
+
+    adds_to_reply_only = True
+
+    @hookimpl
+    def on_voice(self, ctx, audio):
+        return f"words of {audio.duration:g} s"
+
+    @hookimpl
+    def pre_reply(self, ctx, reply):
+        if not any(isinstance(one, Audio) for one in ctx.turn.inbound.attachments):
+            return None
+        path = self.host.storage.dir / "spoken.ogg"
+        path.write_bytes(b"OggS spoken")
+        spoken = Audio(path, "audio/ogg", 2.5)
+        table = Attachment(path, "text/csv", "table.csv", 11, "the table")
+        return replace(reply, attachments=(spoken, table))
 
     @hookimpl
     def pre_tool(self, ctx, call):
