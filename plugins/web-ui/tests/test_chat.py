@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from typing import Any
 
-from .browser import LONG, Chat, Person, new, text_of
+from .browser import LONG, Chat, Gateway, Person, new, text_of
 
 
 def test_a_first_message_makes_one_chat_however_often_it_is_sent(play: Any) -> None:
@@ -219,5 +220,36 @@ def test_a_bad_message_is_refused_with_a_sentence(play: Any) -> None:
         )
         await owner.say("not-a-uuid", "hello", 404)
         await owner.get(f"/sessions/{session}", 404)
+
+    play(story)
+
+
+def test_what_only_looks_changes_nothing(play: Any, gateway: Gateway) -> None:
+    def stored() -> dict[str, Any]:
+        with sqlite3.connect(gateway.home / "hookline.db", timeout=30) as db:
+            found = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            names = [name for (name,) in found if not name.startswith(("web_server", "nodes"))]
+            rows = {name: db.execute(f'SELECT * FROM "{name}"').fetchall() for name in names}
+        db.close()
+        return rows
+
+    async def story(owner: Person) -> None:
+        session = new()
+        await owner.say(session, "look twice")
+        found = await owner.settled(session)
+        turn = found["messages"][0]["turn"]
+        await owner.get(f"/sessions/{session}/turns/{turn}")
+        await asyncio.sleep(0.5)
+        before = stored()
+        for path in (
+            *("/state", "/commands", "/sessions", "/sessions?q=look", f"/sessions/{session}"),
+            *(f"/sessions/{session}/turns/{turn}", f"/commands/complete?session={session}&text=/m"),
+        ):
+            await owner.get(path)
+        for kind in ("md", "jsonl"):
+            await owner.client.get(f"/api/sessions/{session}/export?format={kind}")
+        async with owner.events(session):
+            pass
+        assert stored() == before
 
     play(story)

@@ -196,3 +196,45 @@ def test_pieces_that_come_fast_are_told_together() -> None:
         assert live.snapshot("s") | {"attempt": 0} == snapshot | {"parts": [], "step": "model"}
 
     asyncio.run(story())
+
+
+def test_a_reader_that_stalls_holds_nobody_up(play: Any, gateway: Gateway) -> None:
+    async def story(owner: Person) -> None:
+        session = new()
+        await owner.say(session, "hello")
+        await owner.settled(session)
+        _, port = gateway.url.rsplit(":", 1)
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(port), limit=1024)
+        head = f"GET /api/events?sessions={session} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
+        cookie = owner.client.headers["Cookie"]
+        writer.write(f"{head}Cookie: {cookie}\r\nSec-Fetch-Site: same-origin\r\n\r\n".encode())
+        assert await reader.readline() == b"HTTP/1.1 200 OK\r\n"
+        for number in range(BEHIND + 50):
+            title = f"{number} {'x' * 190}"
+            await owner.ask("PATCH", f"/sessions/{session}", json={"title": title})
+        await owner.say(session, "huge please")
+        found = await owner.settled(session, 2)
+        assert text_of(found["messages"][-1]) == "word " * 50_000
+        assert b"title" in await reader.read(50_000)
+        writer.close()
+
+    play(story)
+
+
+def test_a_stream_ends_when_its_browser_is_logged_out(own_gateway: Gateway) -> None:
+    own_gateway.configure()
+    own_gateway.start()
+
+    async def story() -> None:
+        mia = await own_gateway.person("mia")
+        async with mia.events() as events:
+            answer = await mia.client.post("/logout")
+            assert answer.status_code == 303
+            async with asyncio.timeout(10):
+                assert [event async for event in events] == []
+        await mia.close()
+        again = await own_gateway.person("mia")
+        await again.get("/state", 401)
+        await again.close()
+
+    asyncio.run(story())
