@@ -6,7 +6,9 @@ Imports the web framework, so it is imported when somebody needs to listen.
 from __future__ import annotations
 
 import asyncio
+import resource
 import secrets
+from contextlib import suppress
 from typing import Any
 
 from hookline_hookspecs import HooklineError, Host
@@ -27,7 +29,10 @@ from .site import SENDER, Site
 
 IDLE_SECONDS = 75.0
 """For the next request on a connection; longer than proxies wait, so that they close first."""
-MOST_CONNECTIONS = 2 * (MOST_STREAMS + MOST_OTHERS)
+MOST_WAITING = 1024
+"""Connections without a whole request; fewer where the system allows few open files."""
+OPEN_FILES = 4 * (MOST_STREAMS + MOST_OTHERS)
+"""What is asked of the system: each connection is an open file."""
 LONGEST_HEAD = 32_768
 """Bytes of a request's headers."""
 
@@ -71,7 +76,7 @@ class Server:
         self._listener = Listener(
             self.site,
             most_at_once=None,
-            most_waiting=MOST_CONNECTIONS,
+            most_waiting=min(MOST_WAITING, _open_files() // 4),
             idle_seconds=IDLE_SECONDS,
             h11_max_incomplete_event_size=LONGEST_HEAD,
             date_header=True,
@@ -135,7 +140,9 @@ class Server:
     async def _may_read(self, request: Any) -> None:
         sender = request.scope[SENDER]
         assert isinstance(sender, Sender)
-        if sender.is_local:
+        # A proxy that tells nothing of whom it speaks for looks like this machine.
+        tells = self._config.public_url is None or bool(self._config.trusted_proxies)
+        if sender.is_local and tells:
             return
         token = self._cookies.read(request, sender)
         who = await self._logins.identify(token) if token else None
@@ -143,3 +150,14 @@ class Server:
             raise Problem(401, "unauthorized", "You are not logged in.", "Run `hookline web`.")
         if not who.is_operator:
             raise Problem(403, "forbidden", "Only the operator may read the metrics.")
+
+
+def _open_files() -> int:
+    """Raise the limit of open files as far as needed and allowed; return what it is then."""
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = OPEN_FILES if most == resource.RLIM_INFINITY else min(OPEN_FILES, most)
+    if now != resource.RLIM_INFINITY and now < wanted:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+            now = wanted
+    return OPEN_FILES if now == resource.RLIM_INFINITY else now
