@@ -99,6 +99,39 @@ def test_a_person_has_sixteen_streams_and_gets_them_back(serve: Serve) -> None:
     serve(story)
 
 
+def test_who_is_not_known_keeps_nobody_out(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hookline_web_server.limits.MOST_UNKNOWN", 3)
+    monkeypatch.setattr("hookline_web_server.limits.WAIT_SECONDS", 0.05)
+
+    async def story(site: Site) -> None:
+        port = int(site.url.rpartition(":")[2])
+        head = f"POST /everything/none HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
+        async with site.client() as owner, site.client(None) as nobody:
+            lines = []
+            for _ in range(5):
+                lines.append(await asyncio.open_connection("127.0.0.1", port))
+                lines[-1][1].write(head.encode() + b"Content-Length: 9\r\n\r\nx")
+            answers = [asyncio.ensure_future(reader.readline()) for reader, _ in lines]
+            await asyncio.wait(answers, return_when=asyncio.FIRST_COMPLETED)
+            assert (await nobody.get("/everything/none")).status_code == 503
+            assert (await owner.get("/everything/person")).status_code == 200
+            for answer, (_, writer) in zip(answers, lines, strict=True):
+                answer.cancel()
+                writer.close()
+
+    serve(story)
+
+
+def test_the_head_of_a_stream_ends(serve: Serve) -> None:
+    async def story(site: Site) -> None:
+        async with site.client() as owner:
+            head = await owner.head("/everything/stream")
+            assert head.headers["content-type"].startswith("text/event-stream")
+            assert site.server.server.site.count_streams() == 0
+
+    serve(story)
+
+
 def test_streams_do_not_keep_other_requests_out(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,7 +14,9 @@ Receive: TypeAlias = Callable[[], Awaitable[dict[str, Any]]]
 MINUTE = 60.0
 MOST_KEYS = 10_000
 """Whose requests are counted at a time; above, who sent none for the longest is forgotten."""
-MOST_STREAMS, MOST_OTHERS = 1100, 128
+MOST_STREAMS, MOST_OTHERS, MOST_UNKNOWN = 1100, 128, 64
+"""At a time: streams, other requests of who is known, and those of everybody else, who keep only
+each other out."""
 STREAMS_EACH = {"web": 16, "api": 64}
 WAIT_SECONDS = 10.0
 """For another request to end, before 503 is answered."""
@@ -57,16 +59,18 @@ class Slots:
     """Requests under way: streams, counted apart for each person, and all others."""
 
     def __init__(self) -> None:
-        self._others = asyncio.Semaphore(MOST_OTHERS)
+        self._known = asyncio.Semaphore(MOST_OTHERS)
+        self._unknown = asyncio.Semaphore(MOST_UNKNOWN)
         self.streams = 0
         self.each: Counter[str] = Counter()
 
     @asynccontextmanager
-    async def other(self) -> AsyncIterator[Callable[[], None]]:
+    async def other(self, *, is_known: bool) -> AsyncIterator[Callable[[], None]]:
         """Hold a slot; the function gives it back early. Raises :class:`Problem` (503)."""
+        slots = self._known if is_known else self._unknown
         try:
             async with asyncio.timeout(WAIT_SECONDS):
-                await self._others.acquire()
+                await slots.acquire()
         except TimeoutError:
             raise Problem(
                 503,
@@ -81,7 +85,7 @@ class Slots:
             nonlocal is_held
             if is_held:
                 is_held = False
-                self._others.release()
+                slots.release()
 
         try:
             yield release

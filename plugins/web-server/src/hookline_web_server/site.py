@@ -160,15 +160,17 @@ class Site:
     ) -> None:
         """Call the handler within the limits, and send what it returns."""
         entry = found.entry
-        async with self._slots.other() as release:
+        async with self._slots.other(is_known=work is not None) as release:
             taking = limited(receive, entry.route.max_bytes, scope["headers"])
             if entry.route.method == MOUNT:
                 root = scope.get("root_path", "") + found.root
                 await entry.route.handler({**scope, "root_path": root}, taking, send)
                 return
             response = await self._handled(Request(scope, taking), entry)
-            if not _is_stream(response):
-                await response(scope, taking, send)
+            if not _is_stream(response) or scope["method"] == "HEAD":
+                only_head = Response(None, response.status_code, response.headers)
+                answered = only_head if _is_stream(response) else response
+                await answered(scope, taking, send)
                 return
             with self._slots.stream(scope[IDENTITY], scope["client"][0]):
                 send.is_stream = True
