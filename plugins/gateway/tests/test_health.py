@@ -7,11 +7,13 @@ import os
 import signal
 import socket
 import stat
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hookline_gateway.health import health_on
+from hookline_gateway.health import check_on, health_on
+from hookline_hookspecs import CheckResult
 
 from .conftest import PATIENCE, Gateways, Platform, end
 
@@ -72,6 +74,22 @@ def test_what_is_no_healthy_state_is_said(
     said = capsys.readouterr()
     assert (ended.value.code, said.err) == (1, "")
     assert sentence in said.out
+
+
+def test_the_doctor_tells_how_the_gateway_is(tmp_path: Path) -> None:
+    def found(**changed: object) -> CheckResult:
+        state = {"pid": os.getpid(), "state": "ready", "heartbeat": time.time(), "channels": {}}
+        (tmp_path / "gateway.state").write_text(json.dumps(state | changed))
+        return check_on(tmp_path)
+
+    none = check_on(tmp_path)
+    assert (none.ok, none.hint, none.detail) == (True, True, "no gateway runs")
+    assert found(channels={"web": {"state": "up"}}).detail.startswith("up with web; its last")
+    assert found(state="stopped").hint
+    hanging = found(heartbeat=time.time() - 600)
+    assert (hanging.ok, "hangs" in hanging.detail) == (False, True)
+    (tmp_path / "gateway.state").write_text("[")
+    assert not check_on(tmp_path).ok
 
 
 def datagrams(listening: socket.socket, last: str) -> list[str]:

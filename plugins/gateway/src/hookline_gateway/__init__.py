@@ -12,7 +12,18 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from hookline_hookspecs import Context, Deny, Host, Inbound, Plugin, Reply, Turn, hookimpl
+from hookline_hookspecs import (
+    Check,
+    CheckResult,
+    Context,
+    Deny,
+    Host,
+    Inbound,
+    Plugin,
+    Reply,
+    Turn,
+    hookimpl,
+)
 from hookline_webkit import GatewayCommand
 from pydantic import BaseModel, Field
 
@@ -91,6 +102,17 @@ class Gateway(Plugin[GatewayConfig]):
         register("gateway", self.gateway, help="Serve every channel that is on until stopped.")
         told = "Whether the gateway runs: exit code 0 if it does, else 1."
         register("health", health_on(self.host.home), help=told)
+
+    @hookimpl
+    def register_checks(self, register: Callable[[Check], None]) -> None:
+        """Check that the gateway of this home lives, if one was started."""
+
+        def check() -> CheckResult:
+            from .health import check_on
+
+            return check_on(self.host.home)
+
+        register(Check("gateway", check))
 
     @hookimpl
     def teardown(self, host: Host) -> None:

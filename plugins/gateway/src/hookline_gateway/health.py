@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from hookline_hookspecs import CheckResult
 
 from .state import ENDED, NAME, READY, STOPPED
 
@@ -31,6 +32,18 @@ def health_on(home: Path) -> Callable[..., None]:
             raise SystemExit(1)
 
     return health
+
+
+def check_on(home: Path) -> CheckResult:
+    """Judge the gateway for ``hookline doctor``; none at all, and one that was stopped, is fine."""
+    fault, found = judged(home)
+    if not (home / NAME).exists() or found.get("state") == STOPPED:
+        return CheckResult(True, "no gateway runs", "hookline gateway", hint=True)
+    if fault is not None:
+        return CheckResult(False, fault, "hookline gateway")
+    age = max(0.0, time.time() - found["heartbeat"])
+    names = ", ".join(found["channels"]) or "no channel"
+    return CheckResult(True, f"up with {names}; its last heartbeat was {age:.0f} s ago")
 
 
 def _as_json(fault: str | None, found: Mapping[str, Any], said: str) -> str:
