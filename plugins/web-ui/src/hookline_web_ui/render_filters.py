@@ -81,6 +81,8 @@ def milliseconds(value: float | None) -> str:
     """Return a duration as people read it: ``0.4 ms``, ``35 ms``, ``2.1 s``, ``3 min 5 s``."""
     if value is None:
         return ""
+    if value < 0.1:
+        return "< 0.1 ms"
     if value < 10:
         return f"{value:.1f} ms"
     if value < 1000:

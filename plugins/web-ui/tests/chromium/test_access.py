@@ -76,4 +76,6 @@ def test_a_status_tells_begin_question_and_end_once(window: New) -> None:
     group.get_by_role("button", name="Deny").click()
     one.settled()
     told = one.page.evaluate("told")
-    assert told == ["Working", "Waiting for your answer", "Working", "Done"]
+    # A question may come before the first picture of the turn is drawn.
+    assert told[-3:] == ["Waiting for your answer", "Working", "Done"]
+    assert told[:-3] in ([], ["Working"])

@@ -11,7 +11,7 @@
  * @property {boolean|null} ok null while it runs
  * @property {string} text
  * @property {number|null} seconds
- * @property {{before: string, after: string, name: string}|null} diff
+ * @property {string|{before: string, after: string, name: string}|null} diff
  *
  * @typedef {object} Item a thing in the log; `rev` grows when it must be drawn again
  * @property {"message"|"aside"|"notice"} kind

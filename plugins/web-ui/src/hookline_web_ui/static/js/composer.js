@@ -41,6 +41,8 @@ export function keepDraft(id, draft) {
  */
 export function Composer({ id, known, running, limits, voice, given, blocked, send, stop }) {
   const [draft, setDraft] = useState(() => readDraft(id));
+  /** The draft before it is drawn, so that a second press finds it sent. */
+  const now = useRef(draft);
   const [uploads, setUploads] = useState(/** @type {any[]} */ ([]));
   const [problem, setProblem] = useState("");
   const [over, setOver] = useState(false);
@@ -49,12 +51,11 @@ export function Composer({ id, known, running, limits, voice, given, blocked, se
   const completion = useCompletion(id, known, draft.text, (text) => change({ text }));
 
   /** @param {Partial<Draft>} changed */
-  const change = (changed) =>
-    setDraft((/** @type {Draft} */ old) => {
-      const next = { ...old, ...changed };
-      keepDraft(id, next);
-      return next;
-    });
+  const change = (changed) => {
+    now.current = { ...now.current, ...changed };
+    keepDraft(id, now.current);
+    setDraft(now.current);
+  };
   useEffect(() => {
     if (given.stamp) {
       change({ text: given.text });
@@ -67,17 +68,19 @@ export function Composer({ id, known, running, limits, voice, given, blocked, se
   }, [id]);
 
   const waiting = uploads.some((one) => !one.error);
-  const ready = (draft.text.trim() || draft.files.length) && !waiting && !blocked;
+  const full = (/** @type {Draft} */ one) => Boolean(one.text.trim() || one.files.length);
+  const ready = full(draft) && !waiting && !blocked;
   const submit = (mode = running ? "queue" : "send") => {
-    if (!ready) return;
-    if (draft.text.length > limits.text) {
-      setProblem(`The text is too long by ${draft.text.length - limits.text} characters; send a file.`);
+    const { text, files } = now.current;
+    if (!ready || !full(now.current)) return;
+    if (text.length > limits.text) {
+      setProblem(`The text is too long by ${text.length - limits.text} characters; send a file.`);
       return;
     }
     setProblem("");
     setUploads([]);
-    send(draft.text.trim(), draft.files, mode);
     change({ text: "", files: [] });
+    send(text.trim(), files, mode);
     completion.close();
     input.current.focus();
   };
@@ -99,11 +102,7 @@ export function Composer({ id, known, running, limits, voice, given, blocked, se
       upload(one.id, file, name, (share) => update({ share }), one.stop.signal).then(
         (stored) => {
           setUploads((/** @type {any[]} */ old) => old.filter((other) => other.id !== one.id));
-          setDraft((/** @type {Draft} */ old) => {
-            const next = { ...old, files: [...old.files, stored] };
-            keepDraft(id, next);
-            return next;
-          });
+          change({ files: [...now.current.files, stored] });
         },
         (error) => update({ error: `${error.message} ${error.fix}`.trim() }),
       );

@@ -48,7 +48,13 @@ function changed() {
 }
 
 const chat = new Chat(main.dataset.session || uuid(), changed);
-const stream = new Stream({ event: heard, state: (state) => set({ stream: state }) });
+const stream = new Stream({
+  event: heard,
+  state: (state) => {
+    set({ stream: state });
+    if (state === "open") resendAll();
+  },
+});
 onExpired(() => set({ expired: true }));
 
 /** @param {any} event @param {string} id */
@@ -192,7 +198,7 @@ async function deliver(item) {
   }
 }
 
-/** What could not be sent is sent again when there is a network again, under the same id. */
+/** What could not be sent is sent again when the server can be reached, under the same id. */
 function resendAll() {
   for (const item of chat.sending.values()) if (item.state === "failed") deliver(item);
 }
@@ -277,8 +283,8 @@ function Empty() {
   return html`<div class="welcome">
     <h2>What shall we do?</h2>
     <p class="quiet">
-      The answer stays even if this page is closed. Press <kbd>?</kbd> for the keyboard, type
-      <kbd>/</kbd> for commands, or drop a file anywhere here.
+      The answer stays even if this page is closed. Press <kbd>?</kbd> for the keyboard,
+      ${"type "}<kbd>/</kbd> for commands, or drop a file on the box below.
     </p>
     <div class="actions">
       ${words.map(

@@ -28,8 +28,9 @@ export function Command({ text }) {
   let end = 0;
   for (const match of text.matchAll(RISKY)) {
     parts.push(plain(text.slice(end, match.index)));
-    parts.push(html`<mark>${plain(match[0])}</mark>`);
-    end = match.index + match[0].length;
+    const risky = match[0].trimEnd();
+    parts.push(html`<mark>${plain(risky)}</mark>`);
+    end = match.index + risky.length;
   }
   return html`<code>${parts}${plain(text.slice(end))}</code>`;
 }

@@ -202,6 +202,7 @@ const Thinking = ({ text }) =>
 function ToolCard({ tool }) {
   if (!tool) return null;
   const state = tool.ok == null ? "runs" : tool.ok ? "done" : "failed";
+  const diff = tool.diff ?? edited(tool.arguments);
   const said = { runs: "running", done: "done", failed: "failed" }[state];
   return html`<details class=${`tool ${state}`} data-tool=${tool.name}>
     <summary>
@@ -214,8 +215,8 @@ function ToolCard({ tool }) {
         : null}
     </summary>
     <div class="inside">
-      ${tool.diff
-        ? html`<${DiffView} diff=${tool.diff} />`
+      ${diff
+        ? html`<${DiffView} diff=${diff} />`
         : html`<pre class="long" tabindex="0" aria-label="Arguments"><${Visible}
             text=${written(tool.arguments)}
           /></pre>`}
@@ -223,6 +224,12 @@ function ToolCard({ tool }) {
       html`<pre class="long" tabindex="0" aria-label="Result"><${Visible} text=${tool.text} /></pre>`}
     </div>
   </details>`;
+}
+
+/** What a call replaces, if it names both texts. @param {any} args */
+function edited(args) {
+  if (typeof args?.old_string !== "string" || typeof args.new_string !== "string") return null;
+  return { before: args.old_string, after: args.new_string, name: args.path ?? "" };
 }
 
 /** @param {unknown} args */

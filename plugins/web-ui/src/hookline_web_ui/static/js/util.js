@@ -44,6 +44,7 @@ export function size(bytes) {
 /** @param {number|null|undefined} ms */
 export function duration(ms) {
   if (ms == null) return "";
+  if (ms < 0.1) return "< 0.1 ms";
   if (ms < 10) return `${ms.toFixed(1)} ms`;
   if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < 60000) return `${(ms / 1000).toFixed(1)} s`;
@@ -115,6 +116,23 @@ export function difference(before, after) {
   for (const text of tail.slice(0, 3)) lines.push({ mark: "same", text });
   if (tail.length > 3) lines.push({ mark: "gap", text: "…" });
   return /** @type {any} */ (lines);
+}
+
+/**
+ * The lines of a difference in the unified format.
+ * @param {string} text
+ * @returns {Array<{mark: "add"|"del"|"same"|"gap", text: string}>}
+ */
+export function unified(text) {
+  const marks = { "+": "add", "-": "del", " ": "same" };
+  const lines = text.replace(/\n$/, "").split("\n");
+  const body = lines.filter((line, n) => n > 1 || !/^(---|\+\+\+) /.test(line));
+  return /** @type {any} */ (
+    body.map((line) => {
+      const mark = marks[/** @type {"+"} */ (line[0])];
+      return mark ? { mark, text: line.slice(1) } : { mark: "gap", text: line };
+    })
+  );
 }
 
 /** @param {string[]} a @param {string[]} b */

@@ -1,7 +1,7 @@
 /** Draws a view, as a plugin describes a page, from its JSON. @module */
 import { html } from "../vendor/preact.js";
 import { CodeBlock, markdown } from "./markdown.js";
-import { clock, cut, difference, duration, inside, pieces } from "./util.js";
+import { clock, cut, difference, duration, inside, pieces, unified } from "./util.js";
 
 const FOLD = 200;
 
@@ -12,9 +12,11 @@ export function Visible({ text }) {
   );
 }
 
-/** @param {{diff: {before: string, after: string, name?: string}}} props */
-export function DiffView({ diff }) {
-  const lines = difference(diff.before ?? "", diff.after ?? "");
+/** @param {{diff: string|{before: string, after: string, name?: string}}} props */
+export function DiffView({ diff: given }) {
+  const diff = typeof given === "string" ? { before: "", after: "", name: "" } : given;
+  const lines =
+    typeof given === "string" ? unified(given) : difference(diff.before ?? "", diff.after ?? "");
   const signs = { add: "+ ", del: "- ", same: "  ", gap: "" };
   return html`<div
     class="diff"

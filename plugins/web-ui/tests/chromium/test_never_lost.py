@@ -1,0 +1,180 @@
+"""Nothing is lost and nothing doubled, whatever happens to page, network and gateway."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from ..browser import Gateway
+from .conftest import LONG, SCRIPT, Window
+
+New = Callable[..., Window]
+PLAIN = LONG.replace("**", "").replace("`", "")
+pytestmark = pytest.mark.slow
+
+
+def answer(one: Window) -> str:
+    """What the page shows of the last answer, paragraph by paragraph."""
+    texts = one.log.locator('article[data-role="assistant"] .md').all_inner_texts()
+    return str(texts[-1]) if texts else ""
+
+
+def wait_for(one: Window, words: int) -> None:
+    one.until(
+        "n => ((document.querySelector('article[data-role=assistant]')?.innerText ?? '')"
+        ".match(/slow/g) ?? []).length >= n",
+        words,
+    )
+
+
+def test_a_reload_in_the_middle_at_every_tenth_piece(window: New) -> None:
+    one = window().open()
+    one.say("long please")
+    for words in range(10, 200, 10):
+        wait_for(one, words)
+        one.page.reload()
+    one.settled()
+    assert answer(one).split() == PLAIN.split()
+    assert one.log.get_by_role("article").count() == 2
+
+
+def test_a_network_that_comes_and_goes(window: New) -> None:
+    one = window().open()
+    one.say("long please")
+    context = one.page.context
+    for words in (20, 60, 100):
+        wait_for(one, words)
+        context.set_offline(True)
+        one.page.wait_for_timeout(150)
+        context.set_offline(False)
+        one.page.evaluate("dispatchEvent(new Event('online'))")
+    one.settled()
+    assert answer(one).split() == PLAIN.split()
+    one.page.reload()
+    one.settled()
+    assert answer(one).split() == PLAIN.split()
+
+
+def test_what_is_sent_offline_arrives_once(window: New) -> None:
+    one = window().open()
+    one.say("hello")
+    one.settled()
+    one.page.context.set_offline(True)
+    one.say("sent into the void")
+    one.page.get_by_text("Not sent:").wait_for()
+    one.page.context.set_offline(False)
+    one.settled(2)
+    one.page.reload()
+    one.settled(2)
+    assert one.log.inner_text().count("sent into the void") == 1
+
+
+def test_three_presses_are_one_message(window: New) -> None:
+    one = window().open()
+    one.box.fill("hello")
+    one.button("Send").evaluate("b => { b.click(); b.click(); b.click(); }")
+    one.settled()
+    one.page.wait_for_timeout(300)
+    assert one.log.get_by_role("article").count() == 2
+
+
+def test_a_lost_answer_to_a_post_makes_no_second_turn(window: New) -> None:
+    one = window().open()
+    one.say("hello")
+    one.settled()
+    lost = []
+
+    def lose(route: Any) -> None:
+        if not lost:
+            lost.append(route.fetch().status)
+            route.abort()
+        else:
+            route.continue_()
+
+    one.page.route("**/messages", lose)
+    one.say("once")
+    one.settled(2)
+    one.page.wait_for_timeout(600)
+    assert lost == [202]
+    assert one.log.get_by_role("article").count() == 4
+
+
+def test_eight_tabs_load_and_follow(window: New) -> None:
+    one = window().open()
+    one.say("hello")
+    one.settled()
+    path = one.page.url.removeprefix(one.url)
+    tabs = [one, *(window(like=one).open(path) for _ in range(7))]
+    tabs[5].say("to all")
+    for tab in tabs:
+        tab.settled(2)
+    assert {tab.log.inner_text() for tab in tabs} == {one.log.inner_text()}
+    assert sum(bool(tab.streams) for tab in tabs) == 1
+    # The tab that reads for all is closed: another one goes on.
+    one.page.close()
+    tabs[3].say("still there?")
+    for tab in tabs[1:]:
+        tab.settled(3)
+
+
+def test_a_message_during_a_turn_waits_and_stop_ends_it(window: New) -> None:
+    one = window().open()
+    one.say("long please")
+    wait_for(one, 10)
+    one.say("and then this")
+    one.page.get_by_label("Waiting messages").wait_for()
+    one.button("Stop").click()
+    one.until("() => document.querySelectorAll('article[data-role=user]').length === 2")
+    one.settled()
+    assert "Here is what I found" in answer(one)
+    assert "slow11x19" not in one.log.inner_text()
+
+
+def test_an_edited_message_branches(window: New) -> None:
+    one = window().open()
+    one.say("hello")
+    one.settled()
+    before = one.page.url
+    one.button("Edit").click()
+    one.page.wait_for_url(lambda url: url != before)
+    one.until("() => document.querySelector('textarea')?.value === 'hello'")
+    one.say("hello, edited")
+    one.settled()
+    assert "hello, edited" in one.log.inner_text()
+    one.open(before.removeprefix(one.url)).settled()
+    assert "edited" not in one.log.inner_text()
+
+
+@pytest.fixture
+def lone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    """A gateway that a test may kill."""
+    made = Gateway(tmp_path_factory.mktemp("lone"))
+    made.configure(SCRIPT)
+    made.start()
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("words", [0, 15, 120])
+def test_a_gateway_killed_with_the_page_open(chromium: Any, lone: Gateway, words: int) -> None:
+    from .conftest import _log_in
+
+    context = chromium.new_context()
+    _log_in(context, lone, "owner")
+    one = Window(context.new_page(), lone.url).open()
+    one.say("long please")
+    one.page.wait_for_url("**/chat/**")
+    wait_for(one, words)
+    lone.end(lone.running[-1], signal.SIGKILL)
+    lone.start()
+    one.settled()
+    shown = answer(one)
+    assert shown.split() == PLAIN.split()
+    assert one.log.inner_text().count("long please") == 1
+    one.page.reload()
+    one.settled()
+    assert answer(one) == shown
+    context.close()
