@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from hookline_hookspecs import (
@@ -26,6 +28,8 @@ from hookline_prices import Prices
 from .live import Live, LiveTurn
 from .owning import CHANNEL, Chat
 
+LOST = 10.0
+"""Seconds after a message was settled for which its turn is still taken to be under way."""
 ROOTS = 1024
 """Sub-agents' sessions whose root is remembered."""
 
@@ -175,3 +179,11 @@ class Listener:
         if inbound.channel == CHANNEL and inbound.session_id:
             here = (inbound.channel, inbound.chat_id)
             self._live.unqueued(inbound.session_id, here, inbound.message_id)
+            check = partial(self._end_lost, inbound.session_id, inbound.message_id)
+            asyncio.get_running_loop().call_later(LOST, check)
+
+    def _end_lost(self, session: str, message_id: str) -> None:
+        """Forget a turn that broke off without its end being told, as when the store fails."""
+        turn = self._live.turn(session)
+        if turn is not None and turn.message_id == message_id:
+            self._live.end(turn)
