@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +81,8 @@ class Served:
     running: list[subprocess.Popen[str]] = field(default_factory=list)
     clients: list[OpenAI] = field(default_factory=list)
     key: str = ""
+    since: int = 0
+    """The model's requests before this one are of others."""
 
     @property
     def url(self) -> str:
@@ -145,7 +147,7 @@ class Served:
         return made["key"]
 
     def client(self, key: str = "", **options: Any) -> OpenAI:
-        """OpenAI's client, with the key of ``ann`` unless another is given."""
+        """OpenAI's client, with the own key unless another is given."""
         options = {"max_retries": 0, "timeout": PATIENCE, **options}
         made = OpenAI(api_key=key or self.key, base_url=self.url, **options)
         self.clients.append(made)
@@ -162,7 +164,8 @@ class Served:
 
     def asked(self, words: str) -> list[Any]:
         """The requests that the model got whose last user text is this."""
-        bodies = [one.json for one in self.model.requests if one.json and "messages" in one.json]
+        mine = self.model.requests[self.since :]
+        bodies = [one.json for one in mine if one.json and "messages" in one.json]
         return [body for body in bodies if last_words(body)[0] == words]
 
     def run_states(self, run_id: str) -> list[str]:
@@ -211,9 +214,16 @@ def home(tmp_path: Path) -> Iterator[Served]:
     yield from _served(tmp_path)
 
 
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A gateway that the tests of a module share."""
+@pytest.fixture(scope="session")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A gateway that all tests of a process share."""
     for made in _served(tmp_path_factory.mktemp("served")):
         made.start()
         yield made
+
+
+@pytest.fixture(scope="module")
+def served(gateway: Served, request: pytest.FixtureRequest) -> Served:
+    """The shared gateway, with a key of the module's own, whose requests are counted apart."""
+    name = request.module.__name__.rpartition(".")[2]
+    return replace(gateway, key=gateway.new_key(name), since=len(gateway.model.requests))

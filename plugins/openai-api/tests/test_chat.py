@@ -221,6 +221,6 @@ def test_a_revoked_key_is_out_at_once(served: Served) -> None:
             read += 1
     assert read < 3000
     names = [row["name"] for row in json.loads(served.run("api", "keys", "list", "--json")[1])]
-    assert names == ["ann"]
+    assert "bob" not in names
     assert served.run("api", "keys", "revoke", "bob")[0] == 1
     until(lambda: "api:bob" not in served.run("pairing", "list")[1])
