@@ -166,6 +166,14 @@ def test_two_people_do_not_write_over_each_other(site: Site, path: Path) -> None
     assert "notes_max_chars: 3000" in text
 
 
+def test_a_change_waits_although_the_server_asks_for_routes_again(
+    site: Site, configured: Harness, path: Path
+) -> None:
+    view = review(site, "memory", notes_max_chars="3000")
+    assert Site(configured).post("/plugins/memory/confirm", token(view)).tone == "good"
+    assert "notes_max_chars: 3000" in path.read_text()
+
+
 def test_a_change_is_confirmed_by_who_made_it(site: Site) -> None:
     from dataclasses import replace
 

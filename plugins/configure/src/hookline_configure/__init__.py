@@ -18,6 +18,8 @@ from .follow import Follower
 if TYPE_CHECKING:
     from hookline_hookspecs.hooks.boot import RegisterCli
 
+    from .pages import PluginPages
+
 __all__ = ["Configure"]
 
 
@@ -25,6 +27,7 @@ class Configure(Plugin[NoConfig]):
     """Adds the commands, and follows config.yaml while a process runs."""
 
     _follower: Follower | None = None
+    _pages: PluginPages | None = None
 
     @hookimpl
     def register_cli(self, register: RegisterCli) -> None:
@@ -44,7 +47,9 @@ class Configure(Plugin[NoConfig]):
         """Register the pages of the plugins and their settings."""
         from .pages import PluginPages
 
-        PluginPages(self.host).register(register)
+        # The same again, when the server asks anew: changes may wait in it for a person's yes.
+        self._pages = self._pages or PluginPages(self.host)
+        self._pages.register(register)
 
     @hookimpl
     def setup(self, host: Host) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
+from weakref import WeakSet
 
 from hookline_hookspecs import HooklineError, Host
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 TABLES = "tables of the pages"
 """The name of the work of :func:`prepare`."""
+_prepared: WeakSet[Host] = WeakSet()
 SiteRole = Literal["operator", "person"]
 
 
@@ -164,6 +166,9 @@ def prepare(host: Host, query: str, **params: Any) -> None:
         with suppress(HooklineError):  # whoever opens the page is told
             await host.storage.fetch(query, **params)
 
+    if host in _prepared:  # the server asks for routes again and again
+        return
     with suppress(RuntimeError):
         asyncio.get_running_loop()
         host.spawn(read(), TABLES)
+        _prepared.add(host)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from hookline_hookspecs import HooklineError, Host, Route
+from hookline_hookspecs import HooklineError, Host
 from hookline_webkit import Change, Device, Identity, LoginLink, PageLink, SiteRoute
 from hookline_webkit.services import SiteRole
 
@@ -106,11 +106,9 @@ class SharedServer:
 
     def pages(self, who: Identity) -> Sequence[PageLink]:
         """Return the pages that this person may open."""
-        from .table import Table
-
         links = [
             PageLink(page.title, entry.path, page.section, page.order, entry.plugin)
-            for entry in Table.of(self._host.registered(Route)).entries
+            for entry in self.server.site.table.entries
             if (page := entry.route.page) is not None
             and (entry.auth == "person" or (entry.auth == "operator" and who.is_operator))
         ]
