@@ -6,6 +6,7 @@ request that does not ask for a stream, as those for titles and reviews may, get
 
     /text/v1/chat/completions       a short text
     /tools-20/v1/messages           a tool call until the body holds 20 results, then the text
+    /reads-3/v1/messages            the same with the tool read_file
 
 ``python benchmarks/server.py`` prints its port and serves until its stdin is closed.
 """
@@ -17,20 +18,36 @@ import json
 import sys
 from collections.abc import Iterable
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
-TOOL = "bench_add"
+from workload import NOTES
+
+Call: TypeAlias = "tuple[int, str, str]"
+"""A tool call: its number, the tool, and the arguments as JSON."""
+
+
+def adding(number: int) -> Call:
+    """The call of a benchmark's own tool."""
+    return number, "bench_add", json.dumps({"left": number, "right": 1})
+
+
+def reading(number: int) -> Call:
+    """The call that reads a file."""
+    return number, "read_file", json.dumps({"path": NOTES[number]})
+
+
+CALLS = {"tools": adding, "reads": reading}
 WORDS = ("The ", "quick ", "brown ", "fox ", "jumps ", "over ", "the ", "dog.")
 """The answer, one streamed piece each: short, so that neither side is paid for parsing."""
 
 
-def openai_events(call: int | None) -> Iterable[str]:
+def openai_events(call: Call | None) -> Iterable[str]:
     """The stream of ``/chat/completions``: a tool call by its number, or the text."""
     if call is None:
         deltas: list[dict[str, Any]] = [{"content": word} for word in WORDS]
     else:
-        function = {"name": TOOL, "arguments": json.dumps({"left": call, "right": 1})}
-        one = {"index": 0, "id": f"call_{call}", "type": "function", "function": function}
+        function = {"name": call[1], "arguments": call[2]}
+        one = {"index": 0, "id": f"call_{call[0]}", "type": "function", "function": function}
         deltas = [{"tool_calls": [one]}]
     finish = "stop" if call is None else "tool_calls"
     head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1_700_000_000}
@@ -44,7 +61,7 @@ def openai_events(call: int | None) -> Iterable[str]:
     yield "data: [DONE]\n\n"
 
 
-def anthropic_events(call: int | None) -> Iterable[str]:
+def anthropic_events(call: Call | None) -> Iterable[str]:
     """The stream of ``/messages``: a tool call by its number, or the text."""
     usage: dict[str, Any] = {"input_tokens": 100, "output_tokens": 1}
     message: dict[str, Any] = {
@@ -59,9 +76,8 @@ def anthropic_events(call: int | None) -> Iterable[str]:
         block: dict[str, Any] = {"type": "text", "text": ""}
         deltas = [{"type": "text_delta", "text": word} for word in WORDS]
     else:
-        block = {"type": "tool_use", "id": f"toolu_{call}", "name": TOOL, "input": {}}
-        arguments = json.dumps({"left": call, "right": 1})
-        deltas = [{"type": "input_json_delta", "partial_json": arguments}]
+        block = {"type": "tool_use", "id": f"toolu_{call[0]}", "name": call[1], "input": {}}
+        deltas = [{"type": "input_json_delta", "partial_json": call[2]}]
     yield _event("content_block_start", index=0, content_block=block)
     for delta in deltas:
         yield _event("content_block_delta", index=0, delta=delta)
@@ -71,12 +87,12 @@ def anthropic_events(call: int | None) -> Iterable[str]:
     yield _event("message_stop")
 
 
-def openai_message(call: int | None) -> dict[str, Any]:
+def openai_message(call: Call | None) -> dict[str, Any]:
     """The whole answer of ``/chat/completions``."""
     message: dict[str, Any] = {"role": "assistant", "content": "".join(WORDS)}
     if call is not None:
-        function = {"name": TOOL, "arguments": json.dumps({"left": call, "right": 1})}
-        one = {"id": f"call_{call}", "type": "function", "function": function}
+        function = {"name": call[1], "arguments": call[2]}
+        one = {"id": f"call_{call[0]}", "type": "function", "function": function}
         message = {"role": "assistant", "content": None, "tool_calls": [one]}
     finish = "stop" if call is None else "tool_calls"
     choice = {"index": 0, "message": message, "finish_reason": finish}
@@ -85,12 +101,12 @@ def openai_message(call: int | None) -> dict[str, Any]:
     return head | {"model": "bench", "choices": [choice], "usage": usage}
 
 
-def anthropic_message(call: int | None) -> dict[str, Any]:
+def anthropic_message(call: Call | None) -> dict[str, Any]:
     """The whole answer of ``/messages``."""
     block: dict[str, Any] = {"type": "text", "text": "".join(WORDS)}
     if call is not None:
-        block = {"type": "tool_use", "id": f"toolu_{call}", "name": TOOL}
-        block["input"] = {"left": call, "right": 1}
+        block = {"type": "tool_use", "id": f"toolu_{call[0]}", "name": call[1]}
+        block["input"] = json.loads(call[2])
     stop = {"stop_reason": "end_turn" if call is None else "tool_use", "stop_sequence": None}
     head = {"id": "msg_1", "type": "message", "role": "assistant", "model": "bench"}
     return head | stop | {"content": [block], "usage": {"input_tokens": 100, "output_tokens": 10}}
@@ -110,7 +126,7 @@ STREAMED = (b'"stream":true', b'"stream": true')
 
 
 @cache
-def answer(path: str, call: int | None) -> bytes:
+def answer(path: str, call: Call | None) -> bytes:
     """The whole HTTP response."""
     events, _, _ = WIRES[path]
     chunks = [event.encode() for event in events(call)]
@@ -120,7 +136,7 @@ def answer(path: str, call: int | None) -> bytes:
 
 
 @cache
-def whole(path: str, call: int | None) -> bytes:
+def whole(path: str, call: Call | None) -> bytes:
     """The whole HTTP response to a request that asks for no stream."""
     _, message, _ = WIRES[path]
     body = json.dumps(message(call)).encode()
@@ -132,10 +148,11 @@ def respond(target: str, body: bytes) -> bytes:
     """The answer to a request."""
     _, script, rest = target.split("/", 2)
     path = "/" + rest.partition("?")[0]
-    calls = int(script.partition("-")[2] or 0)
+    kind, _, number = script.partition("-")
+    calls = int(number or 0)
     done = body.count(WIRES[path][2]) if calls else 0
     give = answer if any(mark in body for mark in STREAMED) else whole
-    return give(path, done if done < calls else None)
+    return give(path, CALLS[kind](done) if done < calls else None)
 
 
 class Connection(asyncio.Protocol):
