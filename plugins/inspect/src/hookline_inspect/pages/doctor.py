@@ -60,7 +60,7 @@ class DoctorPage:
                     ]
                 ),
                 Table(
-                    ["State", "Check", "Plugin", "Found", "Mend"],
+                    ["Check", "State", "Found", "Mend", "Plugin"],
                     [_row(row) for row in ordered],
                     title="Checks",
                     empty="No plugin brings a check.",
@@ -103,7 +103,7 @@ def _verdict(failing: int) -> Part:
 
 def _row(row: dict[str, Any]) -> Row:
     state = Badge("ok", "good") if row["ok"] else Badge("mend", "bad")
-    return Row([state, row["name"], row["plugin"], row["detail"], row["fix"]])
+    return Row([row["name"], state, row["detail"], row["fix"] or None, row["plugin"]])
 
 
 def _late(name: str, plugin: str, seconds: float) -> dict[str, Any]:
