@@ -8,6 +8,9 @@ from typing import Any
 
 from .browser import LONG, Chat, Gateway, Person, new, text_of
 
+ELSEWHERE = ("web_server", "nodes", "prompt_cache")
+"""Tables that others write at times of their own."""
+
 
 def test_a_first_message_makes_one_chat_however_often_it_is_sent(play: Any) -> None:
     async def story(owner: Person) -> None:
@@ -228,7 +231,7 @@ def test_what_only_looks_changes_nothing(play: Any, gateway: Gateway) -> None:
     def stored() -> dict[str, Any]:
         with sqlite3.connect(gateway.home / "hookline.db", timeout=30) as db:
             found = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-            names = [name for (name,) in found if not name.startswith(("web_server", "nodes"))]
+            names = [name for (name,) in found if not name.startswith(ELSEWHERE)]
             rows = {name: db.execute(f'SELECT * FROM "{name}"').fetchall() for name in names}
         db.close()
         return rows
