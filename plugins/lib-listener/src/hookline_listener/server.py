@@ -6,6 +6,7 @@ Imported when a plugin begins to listen. The signals of the process stay the gat
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -105,7 +106,8 @@ def _bound(address: Address) -> socket.socket:
     try:
         listening = socket.create_server(address, family=family, backlog=MOST_AT_ONCE)
     except OSError as error:
-        raise OSError(f"{address} cannot be listened on: {error.strerror or error}") from None
+        why = os.strerror(error.errno) if error.errno and error.errno > 0 else error
+        raise OSError(f"{address} cannot be listened on: {why}") from None
     listening.setblocking(False)
     # Connections inherit it. asyncio sets it only where a socket names its protocol, and without it
     # whatever is sent in two pieces waits 40 ms for the client's acknowledgement.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import socket
 
 from hookline_hookspecs import Access, CheckResult, Host
@@ -25,7 +26,8 @@ async def port_check(config: WebServerConfig, host: Host) -> CheckResult:
             detail = f"another program listens on {address}"
             fix = f"stop it, or set web-server.listen: {address.host}:PORT"
             return CheckResult(False, detail, fix)
-        detail = f"{address} cannot be listened on: {error.strerror or error}"
+        why = os.strerror(error.errno) if error.errno and error.errno > 0 else error
+        detail = f"{address} cannot be listened on: {why}"
         return CheckResult(False, detail, "set web-server.listen to an address of this machine")
     return CheckResult(True, f"{address} is free")
 

@@ -73,7 +73,8 @@ class LoginPages:
         try:
             login = await self._logins.redeem(code, agent, before, switch=switch)
         except OtherPerson as error:
-            raise Problem(409, "other_person", f"Careful: {error}.") from None
+            fix = "Logging in by it ends the login that this browser has."
+            raise Problem(409, "other_person", f"{error}.", fix) from None
         if login is None:
             raise Problem(
                 401,

@@ -90,7 +90,7 @@ class Logins:
             return None
         name, role = str(found["name"]), found["role"]
         if before is not None and before.name != name and not switch:
-            raise OtherPerson(f"this link is for {name}, and you are logged in as {before.name}")
+            raise OtherPerson(f"This link is for {name}, and you are logged in as {before.name}")
         token, device = secrets.token_urlsafe(TOKEN_BYTES), secrets.token_hex(8)
         now = self._host.now()
 

@@ -43,7 +43,7 @@ async function login(code, more = {}) {
   }
   const isNoLink = response.status === 401;
   show(told.error?.message ?? "That did not work.", isNoLink ? "" : told.error?.fix);
-  if (response.status === 409) offer("Log in as the other person", () => login(code, { switch: true }));
+  if (response.status === 409) offer("Log in by the link", () => login(code, { switch: true }));
   else if (response.status === 429 || response.status >= 500) offer("Try again", () => login(code, more));
   else at("how").hidden = false;
 }
