@@ -48,11 +48,14 @@ def test_an_edited_chat_is_another_session_with_its_history(served: Served) -> N
 
 
 def test_a_history_from_elsewhere_is_brought_along(served: Served) -> None:
-    post(served, ["My dog is called Rex.", "A fine name.", "Who is he then?"])
+    session, _ = post(served, ["My dog is called Rex.", "A fine name.", "Who is he then?"])
     (request,) = served.asked("Who is he then?")
     roles = [one["role"] for one in request["messages"] if one["role"] != "system"]
     assert roles == ["user", "assistant", "user"]
     assert "Rex" in json.dumps(request)
+    first, second, *_ = served.run("sessions", "export", session)[1].splitlines()
+    for line in (first, second):  # what the client says was said is its person's word
+        assert json.loads(line)["blocks"][0]["origins"] == [["person", "api:test_sessions"]]
 
 
 def test_a_thousand_messages(served: Served) -> None:

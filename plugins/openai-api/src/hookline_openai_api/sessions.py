@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from secrets import token_hex
 
-from hookline_hookspecs import Conversations, Host, Inspection, Message, Session
+from hookline_hookspecs import Conversations, Host, Inspection, Message, Origin, Session, TextBlock
 
 from .asked import Asked, Said
 from .errors import ApiError, bad
@@ -99,20 +99,22 @@ class SessionFinder:
 
     async def bring(self, owner: str, found: Found, history: Sequence[Said]) -> None:
         """Begin a new session with what the client has said before. Raises ``StoreError``."""
-        messages = [message for said in history if (message := _message(said)) is not None]
+        person = Origin("person", f"{CHANNEL}:{owner}")
+        messages = [made for said in history if (made := _message(said, person)) is not None]
         if not messages:
             return
         session = Session(found.id, CHANNEL, owner, None, self._host.now())
         await self._host.services[Conversations].begin(session, messages)
 
 
-def _message(said: Said) -> Message | None:
+def _message(said: Said, person: Origin) -> Message | None:
+    """A message of the client's history; the client vouches for all of it."""
     text = said.content.text.strip()
     names = [f"(attached file: {one.name})" for one in said.content.files]
     text = "\n\n".join([*([text] if text else []), *names])
     if not text or said.is_tool:
         return None
-    return Message.user(text) if said.role == "user" else Message.assistant(text)
+    return Message(said.role, (TextBlock(text, (person,)),))
 
 
 def _short(*parts: str) -> str:
