@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from hookline_hookspecs import (
     ArtifactKeeper,
@@ -14,6 +15,7 @@ from hookline_hookspecs import (
     Job,
     Origin,
     Plugin,
+    Route,
     ToolError,
     ToolOutput,
     ToolResult,
@@ -51,6 +53,13 @@ class Artifacts(Plugin[ArtifactsConfig]):
     def register_jobs(self, register: Callable[[Job], None]) -> None:
         """Delete what has expired."""
         register(Job("expire", self._expire, EVERY, at_start=True))
+
+    @hookimpl
+    def register_routes(self, register: Callable[[Route], None]) -> None:
+        """Register ``/artifacts/ID``, a whole text as a file."""
+        from .page import download
+
+        register(Route("GET", "/{id}", partial(download, self._store), auth="person"))
 
     async def _expire(self) -> None:
         await self._store.forget_expired()

@@ -97,6 +97,14 @@ class ArtifactStore:
             raise Refused(f"the artifact {id_!r} belongs to another chat")
         return Kept(id_, rows[0]["chars"], _origins(rows[0]["origins"]))
 
+    async def of_chat(self, id_: str) -> tuple[str, str, Kept] | None:
+        """Return a text's channel, its chat and itself, or None if there is none."""
+        rows = await self._open().fetch("text_of", id=id_, now=self._now())
+        if not rows:
+            return None
+        row = rows[0]
+        return row["channel"], row["chat_id"], Kept(id_, row["chars"], _origins(row["origins"]))
+
     async def read(self, kept: Kept, start: int, stop: int) -> str:
         """Return the code points from ``start`` up to ``stop`` (exclusive)."""
         rows = await self._open().fetch("parts_of", id=kept.id, after=start - PART, before=stop)

@@ -16,9 +16,9 @@ from hookline_origins.kept import named, strangers
 from hookline_prices import Prices
 from hookline_webkit import (
     Chart,
-    Code,
     Diff,
     Group,
+    Link,
     Markdown,
     Moment,
     Part,
@@ -30,6 +30,7 @@ from hookline_webkit import (
     Timeline,
     View,
     When,
+    address,
 )
 from hookline_webkit.views import Tone
 
@@ -211,7 +212,12 @@ def _tool(row: Mapping[str, Any]) -> Iterator[Part]:
         cut = f"{result[:RESULT_CHARS]}\n[… {more:,} characters more]" if more > 0 else result
         inside.append(Markdown(fenced(cut)))
     if artifacts := _ARTIFACT.findall(result):
-        inside.append(Table(["Artifact"], [Row([Code(one)]) for one in dict.fromkeys(artifacts)]))
+        inside.append(
+            Table(
+                ["Artifact"],
+                [Row([Link(one, address("artifacts", one))]) for one in dict.fromkeys(artifacts)],
+            )
+        )
     try:
         others = strangers(origins_from_json(json.loads(row["origins"] or "[]")))
     except (ValueError, TypeError):

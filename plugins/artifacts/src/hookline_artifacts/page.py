@@ -1,0 +1,24 @@
+"""``/artifacts/ID``: a text that was cut, whole, for a person who may see its chat.
+
+Imported when a web server asks for routes.
+"""
+
+from __future__ import annotations
+
+from hookline_webkit import Download, Problem, identity, part
+from hookline_webkit.requests import RequestLike
+
+from .store import ArtifactStore
+
+
+async def download(store: ArtifactStore, request: RequestLike) -> Download:
+    """Return the text as a file. Raises ``Problem`` (404)."""
+    who, id_ = identity(request), part(request, "id")
+    found = await store.of_chat(id_)
+    if found is None or not who.may_see(*found[:2]):
+        told = "There is no such text, or it has been deleted: one is kept for a day."
+        raise Problem(404, "not_found", told)
+    kept = found[2]
+    text = await store.read(kept, 0, kept.chars)
+    body = text.encode("utf-8", "backslashreplace")
+    return Download(f"{id_}.txt", body, "text/plain; charset=utf-8")
