@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
@@ -147,8 +148,7 @@ class Sessions:
         what = f"the prompt of session {record.id}"
         parts: tuple[tuple[str, str, str], ...]
         parts = readable(what, lambda: tuple((p["plugin"], p["slot"], p["text"]) for p in json.loads(row["parts"])), ())
-        tools: tuple[ToolSchema, ...]
-        tools = readable(what, lambda: tuple(ToolSchema(**item) for item in json.loads(row["tools"])), ())
+        tools = readable(what, lambda: _stored_tools(row["tools"]), tuple[ToolSchema, ...]())
         stable, workspace = stable_prompt(row["system"], tools, parts), self.workspace(record)
         state = SessionState(record, stable, row["model"], workspace, row["summary"], last_used=row["updated"])
         state.warm_until, state.question = row["warm_until"], question_from_json(row["question"])
@@ -341,6 +341,12 @@ def _offered(engine: Engine, kind: str, names: Sequence[str] | None) -> Iterator
                 reason = f"its tool {tool.name} has no schema: {describe(error)}"
                 engine.bus.signals.send_failure(tool.plugin, "register_tools", reason)
                 log.warning("plugin %s: %s", tool.plugin, reason)
+
+
+@lru_cache(64)
+def _stored_tools(text: str) -> tuple[ToolSchema, ...]:
+    """The same objects for the same JSON: most sessions have the tools of others, encoded already."""
+    return tuple(ToolSchema(**item) for item in json.loads(text))
 
 
 def _successor(session_id: str, inbound: Inbound) -> str:

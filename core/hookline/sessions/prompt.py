@@ -97,8 +97,8 @@ def envelope(blocks: Iterable[ContextBlock]) -> str:
         if block.text:
             body.append(escape(block.text, quote=False))
         body += [f'<{item} name="{escape(name)}">{escape(text, quote=False)}</{item}>' for name, text in block.items]
-    filled = [f"<{tag}>{_lines(body)}</{tag}>" for tag, body in bodies.items() if body]
-    return f"<context>\n{_lines(filled)}\n</context>" if filled else ""
+    filled = [f"<{tag}>" + "\n".join(body) + f"</{tag}>" for tag, body in bodies.items() if body]
+    return "\n".join(["<context>", *filled, "</context>"]) if filled else ""
 
 
 def notices(state: SessionState) -> tuple[ContextBlock, ...]:
@@ -116,7 +116,3 @@ def notices(state: SessionState) -> tuple[ContextBlock, ...]:
         lines.append(f"The workspace is now {state.workspace}.")
         flags.workspace = str(state.workspace)
     return (ContextBlock("notices", "\n".join(lines), origins=origins),) if lines else ()
-
-
-def _lines(texts: list[str]) -> str:
-    return "\n".join(texts)

@@ -246,8 +246,7 @@ def _finished(result: ToolResult) -> ToolResult:
     """The result as the model reads it: bounded, with its notes, never empty."""
     text = clean(result.text) if result.ok else redacted(clean(result.text))
     if len(text) > LONGEST:
-        left_out = len(text) - LONGEST
-        half = LONGEST // 2
+        left_out, half = len(text) - LONGEST, LONGEST // 2
         text = f"{text[:half]}\n[… {left_out} characters left out …]\n{text[-half:]}"
     notes = clean("".join(f"\n\nNote: {note}" for note in result.notes))
     return replace(result, text=(text or "(no output)") + notes, shown=redacted(clean(result.shown)))
