@@ -164,6 +164,9 @@ def crowd(bench: Bench, wire: str) -> Iterator[Row]:
         better="more",
         samples=samples,
     )
+    used = middle(samples, "hookline", "cpu") * 1e3
+    name = f"50 sessions at once, {where}: CPU"
+    yield Row(name, "ms a turn", used, limit=4.5, judged="value")
 
 
 def thousand(bench: Bench, _setting: str) -> Iterator[Row]:
@@ -181,6 +184,17 @@ def thousand(bench: Bench, _setting: str) -> Iterator[Row]:
         value = middle(samples, memory, "kilobytes")
         limit = 40.0 if memory == "rss" else None
         yield Row(f"{name}: {words}", "kB a session", value, limit=limit, judged="value")
+
+
+def pace(bench: Bench, _setting: str) -> Iterator[Row]:
+    """1,000 chats with 50 messages a second between them."""
+    job = {"chats": 1000, "rate": 50.0, "turns": 500}
+    with Worker("pace_side.py", job) as worker:
+        samples = bench.interleave({"hookline": worker.sample})
+    name = f"{job['chats']:,} chats, {job['rate']:g} turns a second"
+    yield Row(f"{name}: median wait", "ms", middle(samples, "hookline", "p50") * 1e3)
+    p95 = middle(samples, "hookline", "p95") * 1e3
+    yield Row(f"{name}: p95", "ms", p95, limit=50.0, judged="value", samples=samples)
 
 
 def process(
@@ -290,6 +304,7 @@ MEASURES: Mapping[str, tuple[Measure, Sequence[str]]] = {
     "start": (start, ("--version", "--help")),
     "crowd": (crowd, ("instant", *WIRES)),
     "thousand": (thousand, ("",)),
+    "pace": (pace, ("",)),
     "dispatch": (dispatch, ("",)),
 }
 """What ``--only`` names, and what each is run with."""
