@@ -6,6 +6,7 @@ that nothing a plugin says can become an element of the page.
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
@@ -63,7 +64,13 @@ class HtmlRenderer:
     def chat(self, request: RequestLike, session: str = "", title: str = "") -> Response:
         """Return the page of a chat; an empty ``session`` is a new one."""
         modules = self.assets.modules
-        return self._html(request, "chat.html", 200, session=session, title=title, modules=modules)
+        made = self._html(request, "chat.html", 200, session=session, title=title, modules=modules)
+        asked = dict(request.scope.get("headers", ())).get(b"accept-encoding", b"")
+        if b"gzip" in asked:  # nothing in this page is secret, so that its length tells nothing
+            made.body = gzip.compress(made.body, 6)
+            made.headers["Content-Encoding"] = "gzip"
+            made.headers["Content-Length"] = str(len(made.body))
+        return made
 
     def _html(self, request: RequestLike, name: str, status: int, **values: Any) -> Response:
         who = request.scope.get(IDENTITY)

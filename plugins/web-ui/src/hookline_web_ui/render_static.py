@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import mimetypes
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
@@ -20,6 +21,20 @@ TYPES = {
     ".svg": "image/svg+xml",
     ".txt": "text/plain; charset=utf-8",
 }
+
+LATER = ("js/live.js", "js/details.js", "js/view.js", "js/voice.js")
+"""Modules that the chat does not need when it is opened."""
+COMMENT = re.compile(
+    r"^[ \t]*/\*(?:(?!\*/).)*\*/[ \t]*\n|/\*\* @type (?:(?!\*/).)*\*/ ?", re.DOTALL | re.MULTILINE
+)
+"""A comment of whole lines, or a type."""
+
+
+def sent(name: str, body: bytes) -> bytes:
+    """Return what is sent of a file: modules and style sheets of our own without comments."""
+    if name.startswith("vendor/") or not name.endswith((".js", ".css")):
+        return body
+    return COMMENT.sub("", body.decode("utf-8")).encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +61,8 @@ class Assets:
                 if entry.is_dir():
                     waiting.append((f"{name}/", entry))
                     continue
-                body = entry.read_bytes()
                 suffix = entry.name[entry.name.rfind(".") :]
+                body = sent(name, entry.read_bytes())
                 mime = TYPES.get(suffix) or mimetypes.guess_type(entry.name)[0]
                 packed = gzip.compress(body, 9, mtime=0)
                 found[name] = Asset(mime or "application/octet-stream", body, packed)
@@ -63,8 +78,8 @@ class Assets:
 
     @cached_property
     def modules(self) -> list[str]:
-        """What the chat imports, so that a browser asks for everything at once."""
-        return sorted(name for name in self.all if name.endswith(".js") and name != "js/live.js")
+        """What the chat imports at once, so that a browser asks for everything together."""
+        return sorted(name for name in self.all if name.endswith(".js") and name not in LATER)
 
     async def serve(self, request: RequestLike) -> Response:
         """Answer ``GET /static/{version}/{name:path}``. Raises :class:`Problem` (404)."""

@@ -2,7 +2,6 @@
 import { html, useEffect, useRef, useState } from "../vendor/preact.js";
 import { call, upload } from "./api.js";
 import { cut, size, uuid } from "./util.js";
-import { Recorder } from "./voice.js";
 
 const TOUCH = matchMedia("(pointer: coarse)");
 
@@ -35,11 +34,11 @@ export function keepDraft(id, draft) {
 /**
  * @param {{
  *   id: string, known: boolean, running: boolean, limits: {file: number, text: number},
- *   voice: boolean, given: {text: string, stamp: number}, blocked: string,
+ *   Recorder?: any, given: {text: string, stamp: number}, blocked: string,
  *   send: (text: string, files: any[], mode: string) => void, stop: () => void,
  * }} props
  */
-export function Composer({ id, known, running, limits, voice, given, blocked, send, stop }) {
+export function Composer({ id, known, running, limits, Recorder, given, blocked, send, stop }) {
   const [draft, setDraft] = useState(() => readDraft(id));
   /** The draft before it is drawn, so that a second press finds it sent. */
   const now = useRef(draft);
@@ -205,7 +204,7 @@ export function Composer({ id, known, running, limits, voice, given, blocked, se
           <path d="m20 11.5-8 8a5.2 5.2 0 0 1-7.4-7.4l8.3-8.3a3.5 3.5 0 0 1 5 5l-8.3 8.2a1.7 1.7 0 0 1-2.4-2.4l7.4-7.4" />
         </svg>
       </button>
-      ${voice && html`<${Recorder} attach=${attach} fail=${setProblem} />`}
+      ${Recorder && html`<${Recorder} attach=${attach} fail=${setProblem} />`}
       <span class="grow"></span>
       ${running &&
       html`<button

@@ -3,14 +3,12 @@ import { html, render, signal } from "../vendor/preact.js";
 import { ApiError, call, onExpired } from "./api.js";
 import { Chat } from "./chat.js";
 import { Composer, keepDraft } from "./composer.js";
-import { Details } from "./details.js";
 import { Header } from "./header.js";
 import { QuestionDock } from "./question.js";
 import * as shell from "./shell.js";
 import { Stream } from "./stream.js";
 import { Log } from "./transcript.js";
 import { uuid } from "./util.js";
-import { canRecord } from "./voice.js";
 
 const main = /** @type {HTMLElement} */ (document.getElementById("main"));
 const TAIL = 50;
@@ -230,9 +228,13 @@ async function edit(item) {
   }
 }
 
+/** Parts of the page that are loaded when they are needed. @type {{Details?: any, Recorder?: any}} */
+const parts = {};
+
 /** @param {string} turn @param {HTMLElement|null} from */
-function details(turn, from) {
+async function details(turn, from) {
   opener = from;
+  parts.Details ??= (await import("./details.js")).Details;
   set({ details: turn });
 }
 
@@ -344,7 +346,7 @@ function App() {
           known=${known}
           running=${chat.running}
           limits=${server.limits}
-          voice=${/** @type {any} */ (server.voice).listen && canRecord()}
+          Recorder=${parts.Recorder}
           given=${given}
           blocked=${mine ? "" : other}
           send=${send}
@@ -352,7 +354,7 @@ function App() {
         />`}
       </div>
     </div>
-    ${turn && html`<${Details} key=${turn} chat=${chat} turn=${turn} close=${closeDetails} />`}
+    ${turn && html`<${parts.Details} key=${turn} chat=${chat} turn=${turn} close=${closeDetails} />`}
   </div>`;
 }
 
@@ -377,6 +379,10 @@ async function begin() {
       set({ stream: "waiting" });
       await new Promise((done) => setTimeout(done, wait));
     }
+  }
+  if (/** @type {any} */ (server.voice).listen) {
+    const voice = await import("./voice.js");
+    if (voice.canRecord()) parts.Recorder = voice.Recorder;
   }
   // With the page's first state a person may begin to write; the chat itself may come later.
   main.replaceChildren();

@@ -1,8 +1,8 @@
 /** The log of a chat: messages, tools, answers of commands. @module */
 import { html, useLayoutEffect, useRef } from "../vendor/preact.js";
-import { CodeBlock, Growing, copy, markdown } from "./markdown.js";
+import { Growing, copy, markdown } from "./markdown.js";
+import { DiffView, Visible } from "./text.js";
 import { clock, cut, gist, size } from "./util.js";
-import { DiffView, Visible } from "./view.js";
 
 /** @typedef {import("./chat.js").Item} Item */
 /** @typedef {import("./chat.js").Chat} Chat */
@@ -286,5 +286,3 @@ function Files({ files, speech }) {
     })}
   </ul>`;
 }
-
-export { CodeBlock };

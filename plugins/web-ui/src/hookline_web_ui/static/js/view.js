@@ -1,33 +1,10 @@
 /** Draws a view, as a plugin describes a page, from its JSON. @module */
 import { html } from "../vendor/preact.js";
-import { CodeBlock, markdown } from "./markdown.js";
-import { clock, cut, difference, duration, inside, pieces, unified } from "./util.js";
+import { markdown } from "./markdown.js";
+import { DiffView, Visible } from "./text.js";
+import { clock, cut, duration, inside } from "./util.js";
 
 const FOLD = 200;
-
-/** A text whose control characters are seen. @param {{text: string}} props */
-export function Visible({ text }) {
-  return pieces(text).map((piece) =>
-    piece.hidden ? html`<span class="control">${piece.text}</span>` : piece.text,
-  );
-}
-
-/** @param {{diff: string|{before: string, after: string, name?: string}}} props */
-export function DiffView({ diff: given }) {
-  const diff = typeof given === "string" ? { before: "", after: "", name: "" } : given;
-  const lines =
-    typeof given === "string" ? unified(given) : difference(diff.before ?? "", diff.after ?? "");
-  const signs = { add: "+ ", del: "- ", same: "  ", gap: "" };
-  return html`<div
-    class="diff"
-    tabindex="0"
-    role="group"
-    aria-label=${diff.name ? `What changes in ${diff.name}` : "What changes"}
-  >
-    ${lines.map((line) => html`<div class=${line.mark}>${signs[line.mark]}${line.text}</div>`)}
-    ${lines.length ? null : html`<div class="gap">Nothing changes.</div>`}
-  </div>`;
-}
 
 /** @param {{view: any, level?: number}} props */
 export function ViewParts({ view, level = 3 }) {
@@ -210,5 +187,3 @@ export function Folded({ text, title }) {
     <pre class="long" tabindex="0"><${Visible} text=${text} /></pre>
   </details>`;
 }
-
-export { CodeBlock };

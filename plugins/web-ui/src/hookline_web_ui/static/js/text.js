@@ -1,0 +1,27 @@
+/** Texts that are shown letter by letter, and what changed between two. @module */
+import { html } from "../vendor/preact.js";
+import { difference, pieces, unified } from "./util.js";
+
+/** A text whose control characters are seen. @param {{text: string}} props */
+export function Visible({ text }) {
+  return pieces(text).map((piece) =>
+    piece.hidden ? html`<span class="control">${piece.text}</span>` : piece.text,
+  );
+}
+
+/** @param {{diff: string|{before: string, after: string, name?: string}}} props */
+export function DiffView({ diff: given }) {
+  const diff = typeof given === "string" ? { before: "", after: "", name: "" } : given;
+  const lines =
+    typeof given === "string" ? unified(given) : difference(diff.before ?? "", diff.after ?? "");
+  const signs = { add: "+ ", del: "- ", same: "  ", gap: "" };
+  return html`<div
+    class="diff"
+    tabindex="0"
+    role="group"
+    aria-label=${diff.name ? `What changes in ${diff.name}` : "What changes"}
+  >
+    ${lines.map((line) => html`<div class=${line.mark}>${signs[line.mark]}${line.text}</div>`)}
+    ${lines.length ? null : html`<div class="gap">Nothing changes.</div>`}
+  </div>`;
+}

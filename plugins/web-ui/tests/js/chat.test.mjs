@@ -1,0 +1,154 @@
+// What a chat shows after any order of snapshots and events. Run with `node --test`.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Chat } from "../../src/hookline_web_ui/static/js/chat.js";
+
+const TEXT = "Some words, one after the other.";
+const words = TEXT.match(/\S+\s*/g);
+const user = { seq: 1, turn: "t", role: "user", created: 1, message_id: "m" };
+user.blocks = [{ type: "text", text: "hi" }];
+const answer = { seq: 2, turn: "t", role: "assistant", created: 2, part: 0 };
+answer.blocks = [{ type: "text", text: TEXT }];
+const events = [
+  { type: "state", state: "running" },
+  { type: "user", turn: "t", ts: 1, message_id: "m", text: "hi", files: [], seq: null },
+  { type: "start", turn: "t", ts: 1, attempt: 1, part: 0 },
+  ...words.map((text, n) => ({ type: "delta", turn: "t", attempt: 1, part: 0, n, text })),
+  { type: "part", turn: "t", attempt: 1, part: 0, text: null },
+  { type: "result", turn: "t", ts: 3, text: TEXT, messages: [user, answer], stop: "done" },
+  { type: "state", state: "idle" },
+].map((event, n) => ({ ...event, session: "s", id: `b.${n + 1}` }));
+
+/** The snapshot after so many events. */
+function snapshot(count) {
+  const done = events.slice(0, count);
+  const over = done.some((event) => event.type === "result");
+  const began = done.some((event) => event.type === "start");
+  const deltas = done.filter((event) => event.type === "delta");
+  const parts = [{ part: 0, n: deltas.length, text: deltas.map((one) => one.text).join("") }];
+  return {
+    cursor: `b.${count}`,
+    session: { id: "s", state: over || !began ? "idle" : "running", mine: true },
+    messages: over ? [user, answer] : began ? [user] : [],
+    turn: began && !over ? { id: "t", attempt: 1, parts: deltas.length ? parts : [], tools: [] } : null,
+    queue: [],
+    question: null,
+    asides: [],
+    more: false,
+  };
+}
+const shown = (chat) => chat.items.map((item) => `${item.role}: ${item.blocks[0].text}`);
+const WHOLE = ["user: hi", `assistant: ${TEXT}`];
+const play = (chat, from, to = events.length) =>
+  events.slice(from, to).every((event) => chat.apply(event, event.id));
+
+test("events alone", () => {
+  const chat = new Chat("s");
+  assert.ok(play(chat, 0));
+  assert.deepEqual(shown(chat), WHOLE);
+  assert.equal(chat.turn, null);
+});
+
+test("a snapshot at any place, and events from any earlier place", () => {
+  for (let at = 0; at <= events.length; at += 1) {
+    for (let from = 0; from <= at; from += 1) {
+      const chat = new Chat("s");
+      chat.load(snapshot(at));
+      assert.ok(play(chat, from), `${at} ${from}`);
+      assert.deepEqual(shown(chat), WHOLE, `${at} ${from}`);
+      assert.equal(chat.running, false);
+    }
+  }
+});
+
+test("a snapshot at any place of what is shown already", () => {
+  for (let at = 0; at <= events.length; at += 1) {
+    const chat = new Chat("s");
+    play(chat, 0, at);
+    chat.load(snapshot(at));
+    assert.ok(play(chat, at));
+    assert.deepEqual(shown(chat), WHOLE);
+  }
+});
+
+test("every event twice", () => {
+  const chat = new Chat("s");
+  for (const event of events) for (const _ of [1, 2]) assert.ok(chat.apply(event));
+  assert.deepEqual(shown(chat), WHOLE);
+});
+
+test("a missing delta asks for a snapshot", () => {
+  const chat = new Chat("s");
+  play(chat, 0, 4);
+  assert.equal(chat.apply(events[5], events[5].id), false);
+  chat.load(snapshot(6));
+  assert.ok(play(chat, 6));
+  assert.deepEqual(shown(chat), WHOLE);
+});
+
+test("a later attempt discards what was provisional", () => {
+  const chat = new Chat("s");
+  play(chat, 0, 6);
+  assert.ok(chat.apply({ type: "start", turn: "t", attempt: 1000, part: 0, ts: 2 }));
+  assert.deepEqual(shown(chat), ["user: hi"]);
+  assert.ok(chat.apply({ ...events[3], attempt: 1 }));
+  assert.deepEqual(shown(chat), ["user: hi"]);
+  assert.ok(chat.apply({ ...events[3], attempt: 1000 }));
+  assert.deepEqual(shown(chat), ["user: hi", `assistant: ${words[0]}`]);
+});
+
+test("a message that is being sent becomes the stored one", () => {
+  const chat = new Chat("s");
+  chat.send("m", "hi", []);
+  assert.equal(chat.items[0].state, "sending");
+  assert.ok(play(chat, 0));
+  assert.deepEqual(shown(chat), WHOLE);
+  assert.equal(chat.sending.size, 0);
+  assert.equal(chat.items[0].seq, 1);
+});
+
+test("a message that could not be sent survives a snapshot", () => {
+  const chat = new Chat("s");
+  chat.load(snapshot(events.length));
+  chat.send("other", "later", []);
+  chat.failed("other", "offline");
+  chat.load(snapshot(events.length));
+  assert.deepEqual(shown(chat), [...WHOLE, "user: later"]);
+});
+
+test("a tool is running, then done, and stays done", () => {
+  const chat = new Chat("s");
+  play(chat, 0, 4);
+  const call = { type: "tool_call", turn: "t", ts: 2, id: "c", name: "bash", arguments: { command: "ls" } };
+  const result = { type: "tool_result", turn: "t", ts: 3, id: "c", name: "bash", ok: true, text: "a" };
+  chat.apply(call);
+  assert.equal(chat.tools.get("c").ok, null);
+  assert.equal(chat.items.at(-1).blocks.at(-1).id, "c");
+  chat.apply(result);
+  chat.apply(call);
+  assert.equal(chat.tools.get("c").ok, true);
+  assert.equal(chat.items.at(-1).blocks.filter((one) => one.type === "tool_call").length, 1);
+});
+
+test("a question opens, and closes with who answered", () => {
+  const chat = new Chat("s");
+  const choices = [{ id: "once", label: "Once", style: "" }];
+  chat.apply({ type: "question", ts: 1, id: "q", kind: "approval", text: "?", choices });
+  assert.equal(chat.question.id, "q");
+  chat.apply({ type: "answered", ts: 2, question: "other", choice: "once", by: "web:ann" });
+  assert.equal(chat.question.id, "q");
+  chat.apply({ type: "answered", ts: 2, question: "q", choice: "once", by: "web:ann" });
+  assert.equal(chat.question, null);
+  assert.match(chat.items.at(-1).text, /web:ann answered: Once/);
+});
+
+test("a command and its answer are one thing", () => {
+  const chat = new Chat("s");
+  chat.send("k", "/help", []);
+  chat.apply({ type: "user", ts: 1, turn: null, message_id: "k", text: "/help", command: true });
+  chat.apply({ type: "result", ts: 2, turn: null, message_id: "k", text: "Commands", id: "r" });
+  assert.deepEqual(
+    chat.items.map(({ kind, command, text }) => ({ kind, command, text })),
+    [{ kind: "aside", command: "/help", text: "Commands" }],
+  );
+});

@@ -1,0 +1,104 @@
+// Small helpers, the event reader and growing Markdown. Run with `node --test`.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Growing } from "../../src/hookline_web_ui/static/js/markdown.js";
+import { EventReader } from "../../src/hookline_web_ui/static/js/stream.js";
+import * as util from "../../src/hookline_web_ui/static/js/util.js";
+
+test("control characters are seen", () => {
+  const shown = util.pieces("a\u202eb\u0000").map((one) => one.text);
+  assert.deepEqual(shown, ["a", "U+202E", "b", "U+0000"]);
+});
+
+test("only http, https and mailto lead outside", () => {
+  for (const bad of ["javascript:x", "data:text/html,x", "/login", "//a.example", " jAvascript:x", "x"]) {
+    assert.equal(util.outside(bad), null, bad);
+  }
+  assert.equal(util.outside("https://a.example/x"), "https://a.example/x");
+  assert.equal(util.inside("/sessions?a=b"), "/sessions?a=b");
+  for (const bad of ["//evil.example", "/\\evil.example", "javascript:alert(1)"]) {
+    assert.equal(util.inside(bad), "#", bad);
+  }
+});
+
+test("a difference gives both texts back", () => {
+  const texts = ["", "a\n", "a\nb\nc\n", "a\nX\nc\n", "b\na\n", "1\n2\n3\n4\n5\n6\n7\n8\n9\n"];
+  for (const before of texts) {
+    for (const after of texts) {
+      const lines = util.difference(before, after);
+      const whole = (mark) => lines.filter((one) => one.mark === mark).map((one) => one.text);
+      const all = (text) => text.split("\n").filter(Boolean);
+      assert.ok(whole("del").every((line) => all(before).includes(line)));
+      assert.ok(whole("add").every((line) => all(after).includes(line)));
+      assert.equal(all(before).length - whole("del").length, all(after).length - whole("add").length);
+    }
+  }
+});
+
+test("a unified difference", () => {
+  const lines = util.unified("--- a\n+++ b\n@@ -1 +1 @@\n-old\n+new\n same\n");
+  assert.deepEqual(lines.map((one) => one.mark), ["gap", "del", "add", "same"]);
+});
+
+test("events come whole, whatever pieces they come in", () => {
+  const text = ': hello\n\nid: b.1\ndata: {"a":1}\n\nid: b.2\ndata: {"b":"\u00e4"}\n\n';
+  for (let size = 1; size < text.length; size += 1) {
+    const reader = new EventReader();
+    const found = [];
+    for (let at = 0; at < text.length; at += size) found.push(...reader.feed(text.slice(at, at + size)));
+    assert.deepEqual(found.map((one) => one.id), ["b.1", "b.2"]);
+  }
+});
+
+const MARKDOWN = `# Title
+
+A paragraph with **bold**, \`code\` and a [link](https://a.example).
+
+- one
+- two
+  - nested
+
+  still two
+
+1. first
+
+| a | b |
+|---|---|
+| 1 | 2 |
+
+\`\`\`python
+def f():
+
+    return 1
+\`\`\`
+
+> quote
+> more
+
+<b>raw</b>
+
+The end.`;
+const plain = (node) => {
+  if (node == null || node === false) return "";
+  if (Array.isArray(node)) return node.map(plain).join("");
+  if (typeof node !== "object") return String(node);
+  const inner = plain(node.props.children);
+  const name = typeof node.type === "string" ? node.type : (node.props.language ?? "");
+  return `<${name}>${inner}${node.props.text ?? ""}</>`;
+};
+
+test("Markdown that grows ends as what it is at once", () => {
+  const whole = plain(new Growing().set(MARKDOWN, true).nodes);
+  for (const size of [1, 3, 7, 50]) {
+    const growing = new Growing();
+    for (let end = size; end < MARKDOWN.length; end += size) growing.set(MARKDOWN.slice(0, end));
+    assert.equal(plain(growing.set(MARKDOWN, true).nodes), whole);
+  }
+});
+
+test("blocks that are whole are drawn once", () => {
+  const growing = new Growing().set("one\n\ntwo\n\nthr");
+  const [first] = growing.nodes;
+  growing.set("one\n\ntwo\n\nthree\n\nfour");
+  assert.equal(growing.nodes[0], first);
+});

@@ -1,0 +1,75 @@
+"""The modules' own tests, where node is; what they may not use; and that nothing grew too large."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hookline_web_ui.render_static import Assets
+
+HERE = Path(__file__).resolve().parent
+STATIC = HERE.parent / "src" / "hookline_web_ui" / "static"
+MODULES = sorted((STATIC / "js").glob("*.js"))
+LINES = 2500
+FIRST_LOAD = 60_000
+"""Bytes, gzipped, that a first visit may load."""
+
+
+def code(text: str) -> list[str]:
+    """The lines that are neither blank nor a comment."""
+    bare = re.sub(r"^\s*/\*\*(?:(?!\*/).)*\*/\n", "", text, flags=re.DOTALL | re.MULTILINE)
+    return [
+        line for line in bare.splitlines() if line.strip() and not line.strip().startswith("//")
+    ]
+
+
+def test_node_tests_pass() -> None:
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("no node: the modules' own tests need it")
+    tests = [str(file) for file in sorted((HERE / "js").glob("*.mjs"))]
+    run = subprocess.run([node, "--test", *tests], capture_output=True, text=True, cwd=HERE)
+    assert run.returncode == 0, run.stdout
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda file: file.name)
+def test_no_module_makes_elements_of_strings(module: Path) -> None:
+    text = module.read_text("utf-8")
+    for name in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "DOMParser"):
+        assert name not in text
+    assert not re.search(r"\beval\(|new Function|\.cssText|style=", text)
+    assert "http://" not in text
+    assert len(text.splitlines()) <= 500
+
+
+def test_the_modules_keep_their_size() -> None:
+    total = sum(len(code(file.read_text("utf-8"))) for file in MODULES)
+    assert total <= LINES, f"{total} lines"
+
+
+def test_a_first_load_is_small() -> None:
+    assets = Assets()
+    names = [*assets.modules, "app.css", "icon.svg"]
+    total = sum(len(assets.all[name].packed) for name in names)
+    assert total <= FIRST_LOAD, f"{total} bytes"
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda file: file.name)
+def test_what_is_sent_is_what_is_written_without_comments(module: Path) -> None:
+    left = Assets().all[f"js/{module.name}"].body.decode("utf-8")
+    kept = [re.sub(r"/\*\* @type .*?\*/ ?", "", line) for line in code(module.read_text("utf-8"))]
+    assert code(left) == kept
+    assert "/**" not in left
+
+
+@pytest.mark.slow
+def test_the_bundle_is_what_its_script_makes() -> None:
+    if shutil.which("npm") is None:
+        pytest.skip("no npm: the bundle is made with it")
+    script = HERE.parent / "vendor" / "make.py"
+    run = subprocess.run([sys.executable, str(script), "--check"], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
