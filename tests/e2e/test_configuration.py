@@ -241,19 +241,22 @@ def test_the_environment_wins_over_the_file(machine: Machine) -> None:
 
 
 def test_help_shows_the_plugins_commands_and_leaves_the_plugins_alone(tmp_path: Path) -> None:
-    (tmp_path / "config.yaml").write_text("plugins: {memory: false}", "utf-8")
+    text = "plugins: {memory: false, scheduler: true, web-server: true}"
+    (tmp_path / "config.yaml").write_text(text, "utf-8")
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "hookline", "--home", tmp_path, "--help"],
         capture_output=True,
         encoding="utf-8",
         check=True,
     )
-    assert {"chat", "pairing", "gateway"} <= set(done.stdout.split())
+    assert {"chat", "pairing", "gateway", "cron", "web"} <= set(done.stdout.split())
     assert "memory" not in done.stdout
+    assert "hookline: warning" not in done.stderr
     lines = [line.rpartition("|")[2].strip() for line in done.stderr.splitlines()]
     imported = {name.partition(".")[0] for name in lines}
     assert "hookline" in imported
-    assert not {"hookline_access", "hookline_files", "hookline_memory", "hookline_run"} & imported
+    unused = {"hookline_access", "hookline_memory", "hookline_run", "hookline_web_server"}
+    assert not unused & imported
 
 
 def test_a_sentence_on_a_terminal_ends_its_lines_between_words(machine: Machine) -> None:

@@ -111,7 +111,7 @@ def _with_plugins(words: Sequence[str]) -> tuple[Any, Explain]:
         root, explain = _registered(loaded, set(loaded.plugins) - owner, {})
         if _has_command(root, words):
             return root, explain
-    leave = {plugin for plugin, entry in loaded.plugins.items() if entry.standard}
+    leave = {plugin for plugin, entry in loaded.plugins.items() if entry.standard or plugin in standard}
     return _registered(loaded, leave - set(standard), {}) if words else _registered(loaded, leave, standard)
 
 
