@@ -68,8 +68,14 @@ class UnderWay:
         """End the streams of who may not come in any more, for ever."""
         while True:
             await asyncio.sleep(LOOK_SECONDS)
+            judged: dict[Identity, bool] = {}  # eight tabs of a person are one question
             for task, work in list(self._works.items()):
-                if work.is_stream and not work.is_ended and not await self._may_stay(work):
+                if not work.is_stream or work.is_ended:
+                    continue
+                if work.who not in judged:
+                    judged[work.who] = await self._may_stay(work)
+                    await asyncio.sleep(0)  # others may go on in between
+                if not judged[work.who]:
                     _end(task, work)
 
     async def _may_stay(self, work: Work) -> bool:
