@@ -64,7 +64,7 @@ class Site:
         self, name: str | None = "owner", role: Literal["operator", "person"] = "operator"
     ) -> AsyncIterator[httpx2.AsyncClient]:
         """Yield a client that is logged in as ``web:NAME``; as nobody, if ``name`` is None."""
-        own = {"Origin": self.url, "User-Agent": AGENT}
+        own = {"Accept": "application/json", "Origin": self.url, "User-Agent": AGENT}
         async with httpx2.AsyncClient(
             base_url=self.url, headers=own, trust_env=False, timeout=60
         ) as client:
@@ -111,7 +111,7 @@ class Gateway:
     @contextmanager
     def client(self, person: str | None = None) -> Iterator[httpx2.Client]:
         """Yield a client that is logged in, as the operator if no person is named."""
-        own = {"Origin": self.url}
+        own = {"Accept": "application/json", "Origin": self.url}
         with httpx2.Client(base_url=self.url, headers=own, trust_env=False, timeout=60) as client:
             found = client.post("/login", json={"code": self.link(person)["code"]})
             assert found.status_code == 200, found.text

@@ -46,11 +46,13 @@ def test_a_page_is_for_who_is_logged_in(harness: Callable[..., Harness]) -> None
             for client, name in ((owner, "owner"), (mia, "mia")):
                 found = await client.get("/visitors")
                 assert found.json()["parts"][0]["rows"][0]["cells"] == [name]
-            asked = await nobody.get("/visitors?x=1", headers=PAGE)
-            assert (asked.status_code, asked.headers["location"]) == (
-                303,
-                "/login?next=/visitors%3Fx%3D1",
-            )
+            for accept in ("text/html", "*/*", ""):
+                asked = await nobody.get("/visitors?x=1", headers={"Accept": accept})
+                assert asked.status_code == 303
+                assert asked.headers["location"] == "/login?next=/visitors%3Fx%3D1"
+            for odd in ("//evil.example", "/\\evil.example", "/"):
+                asked = await nobody.get(site.url + odd, headers=PAGE)
+                assert asked.headers.get("location", "/login") == "/login", odd
             assert (await nobody.get("/visitors")).json()["error"]["code"] == "unauthorized"
             assert (await mia.get("/visitors/file")).status_code == 403
             file = await owner.get("/visitors/file")

@@ -26,11 +26,12 @@ _IN_NAMES = frozenset(ascii_letters + digits + "._-")
 
 
 def wants_page(scope: Mapping[str, Any]) -> bool:
-    """Return whether a person reads the answer, in a browser."""
+    """Return whether the answer is a page: everywhere but below :data:`PROGRAMS`, unless the
+    request asks for JSON and not for HTML."""
     if scope["path"].startswith(PROGRAMS):
         return False
     accept = b",".join(value for name, value in scope["headers"] if name == b"accept")
-    return b"text/html" in accept
+    return b"text/html" in accept or b"json" not in accept
 
 
 async def answer(request: Request, returned: Any, renderer: Renderer | None) -> Response:
@@ -84,7 +85,11 @@ async def refusal(request: Request, problem: Problem, renderer: Renderer | None)
     if problem.status == 401 and request.method in ("GET", "HEAD"):
         sent, query = request.scope["raw_path"], request.scope["query_string"]
         asked = (sent + (b"?" + query if query else b"")).decode("ascii", "replace")
-        where = "/login" if asked == "/" else f"/login?next={quote(asked, safe='/')}"
+        where = (
+            "/login"
+            if asked == "/" or local(asked) != asked
+            else f"/login?next={quote(asked, safe='/')}"
+        )
         return Response(status_code=303, headers={"Location": where, **problem.headers})
     response = None
     if renderer is not None:
