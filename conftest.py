@@ -10,6 +10,7 @@ import os
 import shutil
 import tempfile
 from collections import defaultdict
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -51,6 +52,17 @@ def pytest_configure(config: pytest.Config) -> None:
     nursery.keep_queries()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Iterator[None]:
+    """Look for no garbage meanwhile: 19,000 tests are many objects, and they stay to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()  # they are left out of every later search
+        gc.enable()
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Try some examples of each property and some variants of each matrix.
@@ -84,24 +96,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker("slow")
 
 
-def pytest_collection_finish() -> None:
-    """Leave what was collected out of every later search for garbage: it stays to the end."""
-    _tidy()
-
-
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_logfinish() -> None:
     """Leave out what tests have imported since, too."""
     if next(_finished) % TIDY == 0:
-        _tidy()
+        gc.collect()
+        gc.freeze()
 
 
 _finished = count(1)
-
-
-def _tidy() -> None:
-    gc.collect()
-    gc.freeze()
 
 
 def _holds_programs(folder: Path) -> bool:

@@ -7,7 +7,6 @@ import json
 from dataclasses import replace
 from typing import Any
 
-import anthropic
 import pytest
 from fakes.anthropic_server import Reply, Use
 from hookline_anthropic import AnthropicProvider
@@ -319,6 +318,8 @@ async def test_two_hundred_requests_at_once_share_four_clients(
     talk: MakeTalk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[object] = []
+    import anthropic  # a second and a half, which every worker would need to collect the tests
+
     build = anthropic.AsyncAnthropic.__init__
 
     def counted(client: Any, *args: Any, **options: Any) -> None:
