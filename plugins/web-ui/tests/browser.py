@@ -58,7 +58,7 @@ import hookline_scripted.provider as scripted
 from hookline_hookspecs import Ask, Attachment, Audio, Delta, GatewayWork, Plugin, hookimpl
 from hookline_webkit import WebServer
 
-PEOPLE = {"owner": "operator", "mia": "person", "ben": "person"}
+PEOPLE = {"owner": "operator", "mia": "person", "ben": "person", "eve": "person"}
 
 
 async def speak(text, on_delta):

@@ -1,4 +1,4 @@
-"""Gateways with the page, one for the tests of a module, and one of a test's own."""
+"""Gateways with the page, one for most tests, and one of a test's own."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 from .browser import PATIENCE, Gateway
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    """A gateway that is up, for every test of a module."""
+    """A gateway that is up, for every test that needs none of its own."""
     made = Gateway(tmp_path_factory.mktemp("page"))
     made.configure()
     made.start()

@@ -188,28 +188,28 @@ def test_files_are_had_by_whose_they_are(play: Any) -> None:
 
 
 def test_sessions_are_renamed_listed_by_page_and_exported(play: Any) -> None:
-    async def story(ben: Person) -> None:
+    async def story(eve: Person) -> None:
         sessions = [new() for _ in range(3)]
         for session in sessions:
-            await ben.say(session, "look twice")
-            await ben.settled(session)
-        await ben.ask("PATCH", f"/sessions/{sessions[0]}", 200, json={"title": " A  b "})
-        await ben.ask("PATCH", f"/sessions/{sessions[0]}", 400, json={"title": " "})
-        first = await ben.get("/sessions?limit=2")
-        rest = await ben.get(f"/sessions?limit=2&before={first['next']}")
+            await eve.say(session, "look twice")
+            await eve.settled(session)
+        await eve.ask("PATCH", f"/sessions/{sessions[0]}", 200, json={"title": " A  b "})
+        await eve.ask("PATCH", f"/sessions/{sessions[0]}", 400, json={"title": " "})
+        first = await eve.get("/sessions?limit=2")
+        rest = await eve.get(f"/sessions?limit=2&before={first['next']}")
         listed = [one["id"] for page in (first, rest) for one in page["sessions"]]
         assert listed == sessions[::-1]
         assert rest["next"] is None
-        found = await ben.get("/sessions?q=a b")
+        found = await eve.get("/sessions?q=a b")
         assert [one["title"] for one in found["sessions"]] == ["A b"]
-        lines = await ben.client.get(f"/api/sessions/{sessions[0]}/export")
+        lines = await eve.client.get(f"/api/sessions/{sessions[0]}/export")
         stored = [json.loads(line) for line in lines.text.splitlines()]
         assert [one["role"] for one in stored] == ["user", "assistant", "user", "assistant"]
-        text = await ben.client.get(f"/api/sessions/{sessions[0]}/export?format=md")
+        text = await eve.client.get(f"/api/sessions/{sessions[0]}/export?format=md")
         assert text.text.startswith("# A b\n")
         assert "**bash**" in text.text
 
-    play(story, "ben")
+    play(story, "eve")
 
 
 def test_two_tabs_show_the_same(play: Any) -> None:
