@@ -113,7 +113,6 @@ def main(target: Path) -> None:
             page.evaluate("document.fonts.ready")
             page.screenshot(path=target / f"{name}.png", animations="disabled", caret="hide")
 
-        shoot(page, "new-chat")
         say(page, "Plan my week, please")
         page.goto(f"{root}/")
         say(page, "The report shows wrong averages: can you find out why?")
@@ -125,20 +124,18 @@ def main(target: Path) -> None:
         page.get_by_role("button", name="Details", exact=True).last.click()
         page.get_by_role("region", name="Turn").locator(".part, .stats").first.wait_for()
         shoot(page, "details")
-        for name in ("sessions", "insights", "plugins", "prompt", "doctor", "memory", "people"):
-            page.goto(f"{root}/{name}")
-            page.wait_for_timeout(200)
-            shoot(page, name)
+        page.goto(f"{root}/insights")
+        page.wait_for_timeout(200)
+        shoot(page, "insights")
         state = first.storage_state()
         night = browser.new_context(viewport=WHOLE, color_scheme="dark", storage_state=state)
         dark = night.new_page()
         dark.goto(chat)
         dark.get_by_role("button", name="Details", exact=True).last.wait_for()
         shoot(dark, "chat-dark")
-        for name in ("insights", "plugins"):
-            dark.goto(f"{root}/{name}")
-            dark.wait_for_timeout(200)
-            shoot(dark, f"{name}-dark")
+        dark.goto(f"{root}/plugins")
+        dark.wait_for_timeout(200)
+        shoot(dark, "plugins-dark")
         pocket = browser.new_context(
             viewport=PHONE,
             color_scheme="light",
@@ -156,9 +153,6 @@ def main(target: Path) -> None:
         say(small, "Please clean up and publish")
         shoot(small, "phone-approval")
         small.get_by_role("button", name="Deny", exact=True).click()
-        small.get_by_role("button", name="Menu", exact=True).click()
-        small.wait_for_timeout(200)
-        shoot(small, "phone-menu")
         browser.close()
 
 

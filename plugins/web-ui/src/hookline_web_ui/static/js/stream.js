@@ -8,6 +8,8 @@ import { uuid } from "./util.js";
 
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 15000;
+const BUSY = 8;
+/** Milliseconds for which events are taken without a pause. */
 const SILENCE = 40000;
 /** A stream that says nothing for so long is dead: the server sends a comment every 15 s. */
 
@@ -141,7 +143,13 @@ export class Stream {
       for await (const text of chunks(body)) {
         clearTimeout(dead);
         dead = setTimeout(() => this.stop.abort(), SILENCE);
-        for (const { id, data } of reader.feed(text)) this.pass(JSON.parse(data), id);
+        let began = performance.now();
+        for (const { id, data } of reader.feed(text)) {
+          this.pass(JSON.parse(data), id);
+          if (performance.now() - began < BUSY) continue;
+          await new Promise((done) => setTimeout(done)); // let the page draw and listen
+          began = performance.now();
+        }
       }
     } finally {
       clearTimeout(dead);

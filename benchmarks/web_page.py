@@ -1,0 +1,135 @@
+"""Measures the chat page in Debian's Chromium against a real gateway with a scripted model.
+
+``uv run python benchmarks/web_page.py`` prints a table: what a first visit loads, when it is first
+seen, how long a piece of an answer takes to the screen, and the longest task of the page while an
+answer of 50,000 tokens is written.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+
+from fakes.web import gateway
+from playwright.sync_api import sync_playwright
+
+LONG = "\n\n".join(
+    f"Paragraph {n}: " + " ".join(f"**w{n}** `c` and more" for _ in range(20)) for n in range(500)
+)
+STEPS = [
+    {"when": "long please", "text": LONG, "repeat": True},
+    {"when": ".", "text": "A short answer with **bold** words.", "repeat": True},
+]
+SLOW = {"latency": 150, "downloadThroughput": 200_000, "uploadThroughput": 96_000, "offline": False}
+WATCH = """
+window.longest = 0; window.lags = [];
+new PerformanceObserver(list => {
+  for (const one of list.getEntries()) longest = Math.max(longest, one.duration);
+}).observe({ type: "longtask", buffered: true });
+addEventListener("DOMContentLoaded", () => {
+  new MutationObserver(() => {
+    if (window.came) { lags.push(performance.now() - came); window.came = 0; }
+  }).observe(document.body, { subtree: true, childList: true, characterData: true });
+});
+const parse = JSON.parse;
+JSON.parse = (text, ...more) => {
+  const value = parse(text, ...more);
+  if (value?.type === "delta" && !window.came) window.came = performance.now();
+  return value;
+};
+"""
+
+
+def ready(page: Any) -> None:
+    """Wait until one can write."""
+    page.get_by_role("textbox", name="Message").wait_for()
+
+
+def over(page: Any, answers: int = 1) -> None:
+    """Wait until so many turns are over."""
+    page.wait_for_function(
+        "n => document.querySelectorAll('[data-details]').length >= n"
+        " && !document.querySelector('.state[data-busy=true]')",
+        arg=answers,
+        timeout=300_000,
+    )
+
+
+def say(page: Any, text: str) -> None:
+    """Send a message."""
+    page.get_by_role("textbox", name="Message").fill(text)
+    page.get_by_role("button", name="Send", exact=True).click()
+
+
+def first_load(browser: Any, state: Any, url: str, slow: bool) -> tuple[int, float]:
+    """Return what a first visit loads in bytes, and when it is first seen in milliseconds."""
+    context = browser.new_context(storage_state=state)
+    page = context.new_page()
+    wire = context.new_cdp_session(page)
+    wire.send("Network.enable")
+    if slow:
+        wire.send("Network.emulateNetworkConditions", SLOW)
+    page.goto(url)
+    ready(page)
+    page.wait_for_timeout(300)
+    paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+    loaded = page.evaluate(
+        "performance.getEntriesByType('resource').concat(performance.getEntriesByType('navigation'))"
+        ".reduce((sum, one) => sum + one.encodedBodySize, 0)"
+    )
+    context.close()
+    return int(loaded), float(paint)
+
+
+def main() -> None:
+    """Print the table."""
+    chromium = os.environ.get("HOOKLINE_CHROMIUM") or shutil.which("chromium")
+    rows: list[tuple[str, str, str]] = []
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        gateway(Path(folder), json.dumps({"steps": STEPS}), review=False, titles=False) as running,
+        sync_playwright() as driver,
+    ):
+        browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        context = browser.new_context()
+        page = context.new_page()
+        page.goto(running.link()["url"])
+        ready(page)
+        state = context.storage_state()
+        root = f"{running.url}/"
+        sizes, paints = zip(
+            *(first_load(browser, state, root, slow=False) for _ in range(5)), strict=True
+        )
+        rows.append(("first load, everything, gzipped", f"{sizes[0] / 1000:.1f} kB", "60 kB"))
+        rows.append(("first paint on loopback", f"{sorted(paints)[2]:.0f} ms", "150 ms"))
+        slow = sorted(first_load(browser, state, root, slow=True)[1] for _ in range(3))[1]
+        rows.append(("first paint at 150 ms and 1.6 Mbit/s", f"{slow:.0f} ms", "1,000 ms"))
+
+        page.add_init_script(WATCH)
+        page.goto(root)
+        ready(page)
+        page.evaluate("longest = 0")
+        say(page, "long please")
+        over(page)
+        lags = sorted(page.evaluate("lags"))
+        p99 = lags[int(len(lags) * 0.99)]
+        rows.append(("piece of an answer to the screen, p99", f"{p99:.0f} ms", "50 ms"))
+        words = len(LONG.split())
+        longest = page.evaluate("longest")
+        rows.append((f"longest task in an answer of {words:,} words", f"{longest:.0f} ms", "50 ms"))
+
+        browser.close()
+    sys.stdout.write("| what | measured | goal |\n|---|---|---|\n")
+    for row in rows:
+        sys.stdout.write(f"| {' | '.join(row)} |\n")
+
+
+if __name__ == "__main__":
+    main()
