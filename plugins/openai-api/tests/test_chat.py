@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from openai import APIError, AsyncOpenAI, BadRequestError, NotFoundError
+from openai import APIError, AsyncOpenAI, BadRequestError, NotFoundError, RateLimitError
 
 from .conftest import PATIENCE, Served, until
 
@@ -196,6 +196,26 @@ def test_a_stream_that_nobody_reads_is_stopped_and_others_finish(served: Served)
     said = served.run("sessions", "export", "cut")[1]
     assert "Stopped." in said
     assert "1999" not in said
+
+
+@pytest.mark.slow
+async def test_a_stream_too_many_is_refused_and_does_nothing(served: Served) -> None:
+    async with AsyncOpenAI(
+        api_key=served.new_key("greedy"), base_url=served.url, max_retries=0
+    ) as client:
+
+        async def opened(words: str) -> Any:
+            said: Any = [{"role": "user", "content": words}]
+            return await client.chat.completions.create(
+                model="hookline", messages=said, stream=True
+            )
+
+        streams = [await opened("count 1000") for _ in range(64)]
+        with pytest.raises(RateLimitError, match="Too many streams"):
+            await opened("say too much")
+        for stream in streams:
+            await stream.close()
+    assert not served.asked("say too much")
 
 
 def test_an_approval_without_an_admin_who_can_be_reached_is_a_no(served: Served) -> None:

@@ -300,7 +300,8 @@ class Api:
         return run
 
     async def _send(self, run: Run, who: Identity, asked: Asked, digest: str = "") -> None:
-        """Hand the message to core, which stores it."""
+        """Hand the message to core, which stores it; that of a stream when the stream begins, so
+        that a stream which the server refuses does nothing."""
         attachments = await self.files.save(asked.content)
         run.inbound = Inbound(
             CHANNEL,
@@ -316,7 +317,9 @@ class Api:
         )
         if digest:
             await self._runs.add(run, digest)
-        await self.host.receive(run.inbound)
+        run.is_held = asked.stream
+        if not run.is_held:
+            await self.host.receive(run.inbound)
 
     # Streaming
 
@@ -335,6 +338,11 @@ class Api:
         """
         run.followers += 1
         try:
+            if run.is_held and run.inbound is not None:
+                run.is_held = False
+                # Not cancelled with the stream: a message that is half taken would wait for long.
+                taking = self.host.spawn(self.host.receive(run.inbound), "receive")
+                await asyncio.shield(taking)
             yield b"".join([_event(one, named) for one in first]) or ALIVE
             async for entries in run.follow(SILENCE):
                 pieces = [_event(one, named) for entry in entries for one in render(entry)]

@@ -32,6 +32,7 @@ class Run:
         request: what the answer repeats of the request, as JSON.
         chain: the chain of the client's messages up to this one.
         created: Unix time in seconds.
+        is_held: its message waits for the stream to begin.
         started: its turn is the one under way in its session.
         left: the entries that the client has seen before it went away.
     """
@@ -46,6 +47,7 @@ class Run:
     retry: str | None = None
     inbound: Inbound | None = None
     log: list[Entry] = field(default_factory=list)
+    is_held: bool = False
     started: bool = False
     stopping: bool = False
     followers: int = 0
