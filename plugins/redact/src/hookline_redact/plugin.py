@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .redactor import Redactor
 
 LONG = 20_000
-"""Characters from which on a text is worked on in a thread, so that others need not wait. So is the first."""
+"""Characters from which on a text is worked on in a thread, as the first one is."""
 
 
 class Redact(Plugin[RedactConfig]):
