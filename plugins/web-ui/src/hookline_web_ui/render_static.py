@@ -28,13 +28,15 @@ COMMENT = re.compile(
     r"^[ \t]*/\*(?:(?!\*/).)*\*/[ \t]*\n|/\*\* @type (?:(?!\*/).)*\*/ ?", re.DOTALL | re.MULTILINE
 )
 """A comment of whole lines, or a type."""
+INDENT = re.compile(r"^[ \t]+", re.MULTILINE)
 
 
 def sent(name: str, body: bytes) -> bytes:
-    """Return what is sent of a file: modules and style sheets of our own without comments."""
+    """Return what is sent of a file: our own modules and style sheets without comments
+    and indentation."""
     if name.startswith("vendor/") or not name.endswith((".js", ".css")):
         return body
-    return COMMENT.sub("", body.decode("utf-8")).encode()
+    return INDENT.sub("", COMMENT.sub("", body.decode("utf-8"))).encode()
 
 
 @dataclass(frozen=True, slots=True)
