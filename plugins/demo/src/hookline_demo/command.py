@@ -13,7 +13,7 @@ import typer
 from .interrupts import held
 from .screen import Screen
 from .stage import Stage
-from .stories import DEFAULT, REAL, STORIES, find
+from .stories import DEFAULT, NEEDS, REAL, STORIES, find, lacking
 
 DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 """Exit codes, as everywhere in Hookline."""
@@ -25,6 +25,7 @@ def demo(
     story: Annotated[str, typer.Argument(metavar="STORY", help=STORY_HELP)] = DEFAULT,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the temporary folder.")] = False,
     model: Annotated[str | None, typer.Option(help=f"A real model; {', '.join(REAL)}.")] = None,
+    no_open: Annotated[bool, typer.Option("--no-open", help="Open no browser; web.")] = False,
 ) -> None:
     """Show a real run without a key; only the model's words are recorded."""
     if story not in STORIES:
@@ -36,8 +37,15 @@ def demo(
             f"hookline: {story} has recorded words; --model is for {', '.join(REAL)}\n"
         )
         raise SystemExit(USAGE)
+    if absent := lacking(story):
+        installs = " && ".join(f"hookline plugins enable {name}" for name in NEEDS[story])
+        sys.stderr.write(
+            f"hookline: {story} needs {' and '.join(absent)}, not installed here; "
+            f"`{installs}` installs what is missing\n"
+        )
+        raise SystemExit(USAGE)
     try:
-        raise SystemExit(_tell(story, keep, model))
+        raise SystemExit(_tell(story, keep, model, may_open=not no_open))
     except KeyboardInterrupt:
         sys.stderr.write("\nInterrupted.\n")
         raise SystemExit(INTERRUPTED) from None
@@ -47,18 +55,18 @@ def demo(
         raise SystemExit(FAILED) from None
 
 
-def _tell(name: str, keep: bool, model: str | None) -> int:
+def _tell(name: str, keep: bool, model: str | None, *, may_open: bool) -> int:
     """Tell the story on a stage of its own; the exit code. A failure keeps the stage."""
     story, screen = find(name), Screen(sys.stdout)
     with ExitStack() as leaving:
         with held():
-            stage = Stage.set_up(name, model)
+            stage = Stage.set_up(name, model, may_open=may_open)
             kept = partial(screen.say, f"The folder is kept: {stage.folder}")
             leaving.callback(kept if keep else stage.remove)
         came_true = story.tell(stage, screen)
         if not came_true:
             leaving.pop_all()
             kept()
-    if came_true and keep:
+    if came_true and keep and name not in NEEDS:
         screen.say(f"  its session:  hookline sessions show demo --home {stage.home}")
     return DONE if came_true else FAILED

@@ -23,18 +23,27 @@ _DROPPED = ("FORCE_COLOR", "PYTHON_COLORS")
 @dataclass(frozen=True)
 class Stage:
     """One story's folder. ``sample`` maps relative paths (``shop/basket.py``) to packaged text;
-    ``model`` is a real one (``provider/model``) in place of the recorded words."""
+    ``model`` is a real one (``provider/model``) in place of the recorded words; ``may_open`` is
+    whether a browser may be opened."""
 
     folder: Path
     sample: Mapping[str, str]
     model: str | None = None
+    may_open: bool = False
 
     @classmethod
-    def set_up(cls, story: str, model: str | None = None) -> Stage:
-        """Make a private temporary folder and copy the story's data into it."""
+    def set_up(cls, story: str, model: str | None = None, *, may_open: bool = False) -> Stage:
+        """Make a private temporary folder and copy the story's data into it.
+
+        A story without a project plays in that of ``fix``.
+        """
         data = files(__package__) / "stories" / story
-        sample = dict(_texts(data / "project"))
-        stage = cls(Path(tempfile.mkdtemp(prefix="hookline-demo-")).resolve(), sample, model)
+        project = data / "project"
+        if not project.is_dir():
+            project = files(__package__) / "stories" / "fix" / "project"
+        folder = Path(tempfile.mkdtemp(prefix="hookline-demo-")).resolve()
+        sample = dict(_texts(project))
+        stage = cls(folder, sample, model, may_open)
         try:
             stage.home.mkdir(mode=0o700)
             stage.words.write_bytes((data / "words.yaml").read_bytes())

@@ -7,6 +7,7 @@ A new one is a module with ``tell(stage, screen) -> bool``, a folder ``project``
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Protocol, cast
 
 from ..screen import Screen
@@ -17,10 +18,13 @@ STORIES = {
     "fix": "a failing test is found and fixed",
     "crash": "a turn is killed in a command and finished by the next start",
     "learning": "three releases, each quicker for what was learnt from the one before",
+    "web": "the page in a browser, with conversations to look at, until Ctrl+C",
 }
 """Name of a story (and of its package) to what happens in it."""
 REAL = ("learning",)
 """Stories that a real model can play."""
+NEEDS = {"web": ("web-server", "web-ui")}
+"""Name of a story to the plugins that it needs and that are not in the standard set."""
 
 
 class Story(Protocol):
@@ -28,6 +32,12 @@ class Story(Protocol):
 
     def tell(self, stage: Stage, screen: Screen) -> bool:
         """Tell it from the first line to the last; True if all of it really happened."""
+
+
+def lacking(name: str) -> list[str]:
+    """The plugins that the story of this name needs and that are not installed."""
+    modules = {plugin: f"hookline_{plugin.replace('-', '_')}" for plugin in NEEDS.get(name, ())}
+    return [plugin for plugin, module in modules.items() if find_spec(module) is None]
 
 
 def find(name: str) -> Story:

@@ -1,0 +1,147 @@
+"""The story ``web``: the page in a browser, with conversations in it, until Ctrl+C."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from types import FrameType
+
+from ...process import ask, command, parsed, started
+from ...screen import Screen
+from ...stage import Stage
+from ...turn import TRUTH, tell_failure
+from .visitor import Unanswered, Visitor
+
+FIX = "The tests of this project fail. Find the cause and fix it."
+TABLE = "What does shipping cost now, as a table?"
+KEEP = "Remember: staging runs on ship-7.example, and I like reports as one line. Keep how we ship."
+JOB = "Every weekday at 9:00, run the tests of the shop and tell me only if one fails."
+RISK = "Install the linter."
+
+
+def tell(stage: Stage, screen: Screen) -> bool:
+    """Serve the page until it is interrupted. True if it could be served at all."""
+    screen.say(TRUTH, "bold")
+    screen.say()
+    screen.say(f"folder  {stage.project}  (a copy; your own files and sessions are not touched)")
+    _configure(stage)
+    with _ending(), stage.log.open("wb") as log:
+        options = {"stdout": subprocess.PIPE, "stderr": log, "start_new_session": True}
+        with started(stage, command("web", "--json"), {}, **options) as process:
+            try:
+                _open(stage, screen, process)
+            except Unanswered as error:
+                tell_failure([str(error), *_last_words(stage)], screen)
+                return False
+            return _served(stage, screen, process)
+
+
+def _configure(stage: Stage) -> None:
+    """Write the config of a home whose page is beside the one that the reader may have."""
+    words = f"scripted/{stage.words}"
+    plugins = {
+        # Any free port: another gateway may have the usual one.
+        "web-server": {"listen": "127.0.0.1:0"},
+        "web-ui": True,
+        "gateway": {"drain": 1},
+        **({"scheduler": True} if _has_schedule() else {}),
+    }
+    config = {
+        "workspace": str(stage.project),
+        "model": words,
+        "auxiliary_model": words,
+        "trace": True,
+        "plugins": plugins,
+    }
+    (stage.home / "config.yaml").write_text(json.dumps(config, indent=2), "utf-8")
+
+
+def _has_schedule() -> bool:
+    return find_spec("hookline_scheduler") is not None
+
+
+def _open(stage: Stage, screen: Screen, process: subprocess.Popen[bytes]) -> None:
+    """Have the conversations, then show the link. Raises :class:`Unanswered`."""
+    assert process.stdout is not None
+    first = parsed(process.stdout.readline())
+    if first is None:
+        process.wait()
+        raise Unanswered("the gateway did not start")
+    screen.say("        a few conversations are had in it first …", "dim")
+    _converse(Visitor.by(first["url"]))
+    link = ask(stage, "web", "--json")
+    if not isinstance(link, dict):
+        raise Unanswered("no link could be had")
+    screen.say()
+    screen.say("Open this in a browser on this machine; it works once, within 10 minutes:")
+    screen.say()
+    screen.write(f"  {link['url']}\n", "bold")
+    screen.say()
+    if stage.may_open and _browse(str(link["url"])):
+        screen.say("A browser opens.")
+    screen.say(f"One more link:  HOOKLINE_HOME={stage.home} hookline web")
+    screen.say("The demo runs until Ctrl+C; then its folder is removed.")
+
+
+def _converse(visitor: Visitor) -> None:
+    """Have every conversation at once; the one that waits for a person comes last."""
+    fix, keep = visitor.say(FIX), visitor.say(KEEP)
+    single = [keep, visitor.say(JOB)] if _has_schedule() else [keep]
+    visitor.answered(fix)
+    visitor.say(TABLE, fix)
+    visitor.answered(fix, 2)
+    for session in single:
+        visitor.answered(session)
+    visitor.asked(visitor.say(RISK))
+    visitor.log_out()
+
+
+def _served(stage: Stage, screen: Screen, process: subprocess.Popen[bytes]) -> bool:
+    """Wait for the end, which is an interruption."""
+    try:
+        code = process.wait()
+    except KeyboardInterrupt:
+        screen.say()
+        screen.say("The demo ends.")
+        return True
+    tell_failure([f"the gateway ended with exit code {code}", *_last_words(stage)], screen)
+    return False
+
+
+def _last_words(stage: Stage) -> list[str]:
+    return stage.log.read_text("utf-8", "replace").strip().splitlines()[-3:]
+
+
+@contextmanager
+def _ending() -> Iterator[None]:
+    """A signal that would end this process interrupts it instead, so that nothing stays behind."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    usual = {name: signal.signal(getattr(signal, name), interrupt) for name in names}
+    try:
+        yield
+    finally:
+        for name, handler in usual.items():
+            signal.signal(getattr(signal, name), handler)
+
+
+def _browse(url: str) -> bool:
+    """Open a browser with a window of its own; False where there is none."""
+    if sys.platform.startswith("linux"):
+        shown = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+        if not shown or os.environ.get("SSH_CONNECTION"):
+            return False
+    try:
+        return webbrowser.open(url)
+    except (webbrowser.Error, OSError):
+        return False

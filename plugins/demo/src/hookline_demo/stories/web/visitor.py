@@ -1,0 +1,82 @@
+"""Somebody who writes on the page, as a browser does: over HTTP, logged in by a link."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.client import HTTPConnection
+from time import monotonic, sleep
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+PATIENCE = 60.0
+"""Seconds that a conversation may take."""
+_PAUSE = 0.1
+
+
+class Unanswered(Exception):
+    """The page refused something, or nothing came of it in time; the text is a sentence."""
+
+
+@dataclass
+class Visitor:
+    """A browser at ``url`` (scheme, host and port)."""
+
+    url: str
+    cookie: str = field(default="", repr=False)
+
+    @classmethod
+    def by(cls, link: str) -> Visitor:
+        """Log in with a link, ``…/login#CODE``. Raises :class:`Unanswered`."""
+        address, _, code = link.partition("/login#")
+        visitor = cls(address)
+        visitor.ask("POST", "/login", {"code": code})
+        return visitor
+
+    def say(self, text: str, session: str = "") -> str:
+        """Send a message to a session, without one to a new one; its id."""
+        session = session or str(uuid4())
+        message = {"message_id": str(uuid4()), "text": text}
+        self.ask("POST", f"/api/sessions/{session}/messages", message)
+        return session
+
+    def answered(self, session: str, turns: int = 1) -> None:
+        """Wait until a session has had so many turns and is idle. Raises :class:`Unanswered`."""
+        self._until(session, lambda row: row["turns"] >= turns and row["state"] == "idle")
+
+    def asked(self, session: str) -> None:
+        """Wait until a question is open in a session. Raises :class:`Unanswered`."""
+        self._until(session, lambda row: bool(row["question"]))
+
+    def log_out(self) -> None:
+        """Log out, so that this browser is not among the person's."""
+        self.ask("POST", "/logout")
+
+    def _until(self, session: str, fits: Callable[[dict[str, Any]], bool]) -> None:
+        end = monotonic() + PATIENCE
+        while monotonic() < end:
+            rows = self.ask("GET", "/api/sessions")["sessions"]
+            if any(row["id"] == session and fits(row) for row in rows):
+                return
+            sleep(_PAUSE)
+        raise Unanswered(f"a conversation was not over after {PATIENCE:.0f} s")
+
+    def ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+        """Send a request; the JSON of the answer. Raises :class:`Unanswered`."""
+        connection = HTTPConnection(urlsplit(self.url).netloc, timeout=PATIENCE)
+        headers = {"Origin": self.url, "Content-Type": "application/json", "Cookie": self.cookie}
+        sent = None if body is None else json.dumps(body)
+        try:
+            connection.request(method, path, sent, headers)
+            answer = connection.getresponse()
+            text = answer.read()
+        except OSError as error:
+            raise Unanswered(f"{method} {path}: {error}") from error
+        finally:
+            connection.close()
+        if answer.status >= 400:
+            raise Unanswered(f"{method} {path}: {answer.status} {text.decode(errors='replace')}")
+        self.cookie = (answer.getheader("Set-Cookie") or self.cookie).partition(";")[0]
+        return json.loads(text) if text.startswith(b"{") else None
