@@ -152,6 +152,14 @@ def test_markdown_of_every_kind() -> None:
         assert piece in page
 
 
+def test_whoever_is_logged_in_can_log_out_on_every_page() -> None:
+    person = Identity("web", "mia", "person", "d2")
+    text = shown(Text("Words"), request=Request(who=person))
+    assert (
+        '<form method="post" action="/logout"><button class="plain">Log out</button></form>' in text
+    )
+
+
 def test_the_navigation_names_where_one_is() -> None:
     page = shown()
     assert '<nav class="nav-main" aria-label="Main">' in page
@@ -217,4 +225,5 @@ def test_a_problem_of_nobody_known_shows_no_navigation() -> None:
     answer = asyncio.run(RENDERER.problem(Request(who=None), Problem(421, "host", "Wrong.")))
     text = bytes(answer.body).decode()
     assert "Wrong." in text
+    assert '<a class="button primary" href="/">Back to the chat</a>' in text
     assert "<nav" not in text

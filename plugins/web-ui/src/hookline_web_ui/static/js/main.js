@@ -286,7 +286,7 @@ function Empty() {
     <h2>What shall we do?</h2>
     <p class="quiet">
       The answer stays even if this page is closed. Press <kbd>?</kbd> for the keyboard,
-      ${"type "}<kbd>/</kbd> for commands, or drop a file on the box below.
+      ${" type "}<kbd>/</kbd> for commands, or drop a file on the box below.
     </p>
     <div class="actions">
       ${words.map(
