@@ -74,12 +74,26 @@ def _look(visitor: Visitor) -> None:
     assert any("| goods |" in text for text in texts)
     waits = by_name["Install the linter."]
     assert waits["question"]
-    asked = visitor.ask("GET", f"/api/sessions/{waits['id']}")["question"]
-    assert "example.invalid" in asked["preview"]
-    answer = {"question": asked["id"], "choice": "Deny"}
-    visitor.ask("POST", f"/api/sessions/{waits['id']}/answer", answer)
-    visitor.answered(waits["id"])
+    said = _decide(visitor, waits["id"], "Deny")
+    assert said == "Refused, or nobody allowed it in time. The script has not run."
+    said = _decide(visitor, visitor.say("Install the linter."), "Once")
+    assert said.startswith("Nothing came of it")
     typed = visitor.say("Who are you?")
     visitor.answered(typed)
-    said = visitor.ask("GET", f"/api/sessions/{typed}")["messages"][-1]["blocks"][-1]["text"]
-    assert "my words are recorded" in said
+    assert "my words are recorded" in _last(visitor, typed)
+
+
+def _decide(visitor: Visitor, session: str, choice: str) -> str:
+    """Answer the approval that a session waits for; what the model says then."""
+    visitor.asked(session)
+    asked = visitor.ask("GET", f"/api/sessions/{session}")["question"]
+    assert "example.invalid" in asked["preview"]
+    answer = {"question": asked["id"], "choice": choice}
+    visitor.ask("POST", f"/api/sessions/{session}/answer", answer)
+    visitor.answered(session)
+    return _last(visitor, session)
+
+
+def _last(visitor: Visitor, session: str) -> str:
+    """What the model said last in a session."""
+    return str(visitor.ask("GET", f"/api/sessions/{session}")["messages"][-1]["blocks"][-1]["text"])
