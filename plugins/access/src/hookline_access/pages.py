@@ -132,7 +132,7 @@ class PeoplePages:
             given = wrong or {}
             name = Field(
                 "name", "Name", value=given.get("name", ""), required=True,
-                help="They write as web:NAME. Letters, digits, dot, dash and underscore.",
+                help="They write as web:NAME. 64 characters at most.",
                 error=given.get("error", ""),
             )  # fmt: skip
             told = "An operator may do everything; a person has their own chats only."

@@ -108,7 +108,7 @@ class TurnView:
                 Stat("Cost", cost_text if calls else "nothing"),
                 Stat("Tokens in", f"{usage.input:,}", share),
                 Stat("Tokens out", f"{usage.output:,}"),
-                Stat("Calls", f"{len(calls)} of a model, {len(steps)} of tools"),
+                Stat("Tool calls", str(len(steps)), f"in {len(calls)} model calls"),
                 Stat("Ended with", turn["stop"] or turn["state"], turn["error"] or "", tone),
             ]
         )
