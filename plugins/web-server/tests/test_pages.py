@@ -8,7 +8,7 @@ from typing import Any
 from fakes.web import WEB, listening, web_plugins
 from hookline.testing import Harness
 from hookline_hookspecs import Page, Plugin, Route, hookimpl
-from hookline_webkit import Download, Redirect, Row, Table, View, identity
+from hookline_webkit import Download, Identity, Redirect, Row, Table, View, identity
 
 PAGE = {"Accept": "text/html"}
 
@@ -63,5 +63,39 @@ def test_a_page_is_for_who_is_logged_in(harness: Callable[..., Harness]) -> None
             assert slash.json() == {"name": "a/b"}
             done = await owner.post("/visitors", headers=PAGE)
             assert (done.status_code, done.headers["location"]) == (303, "/visitors")
+
+    h.run(story())
+
+
+def test_a_page_whose_plugin_is_off_keeps_its_place(harness: Callable[..., Harness]) -> None:
+    h = harness(*web_plugins(), config=WEB)
+
+    async def story() -> None:
+        async with (
+            listening(h) as site,
+            site.client() as owner,
+            site.client("mia", "person") as mia,
+        ):
+            pages = {
+                one.title: one for one in site.server.pages(Identity("web", "o", "operator", ""))
+            }
+            assert (pages["Schedule"].path, pages["People"].plugin) == ("/schedule", "access")
+            told = (await owner.get("/schedule")).json()
+            assert told["parts"][0]["rows"][0]["cells"][1]["text"] == (
+                "hookline plugins enable scheduler"
+            )
+            assert (await mia.get("/schedule")).status_code == 403
+
+    h.run(story())
+
+
+def test_who_sends_json_is_told_a_problem_as_json(harness: Callable[..., Harness]) -> None:
+    h = harness(*web_plugins(), config=WEB)
+
+    async def story() -> None:
+        async with listening(h) as site, site.client(None) as nobody:
+            sent = {"json": {"code": "x"}, "headers": {"Accept": "*/*"}}
+            refused = await nobody.post("/login", **sent)
+            assert (refused.status_code, refused.json()["error"]["code"]) == (401, "bad_code")
 
     h.run(story())

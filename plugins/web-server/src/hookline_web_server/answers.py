@@ -27,11 +27,13 @@ _IN_NAMES = frozenset(ascii_letters + digits + "._-")
 
 def wants_page(scope: Mapping[str, Any]) -> bool:
     """Return whether the answer is a page: everywhere but below :data:`PROGRAMS`, unless the
-    request asks for JSON and not for HTML."""
+    request asks for JSON and not for HTML, or sends JSON, as no form does."""
     if scope["path"].startswith(PROGRAMS):
         return False
-    accept = b",".join(value for name, value in scope["headers"] if name == b"accept")
-    return b"text/html" in accept or b"json" not in accept
+    headers = scope["headers"]
+    accept = b",".join(value for name, value in headers if name == b"accept")
+    sends = any(name == b"content-type" and b"json" in value for name, value in headers)
+    return b"text/html" in accept or not (sends or b"json" in accept)
 
 
 async def answer(request: Request, returned: Any, renderer: Renderer | None) -> Response:

@@ -99,9 +99,9 @@ class Rules:
         if scope["method"] in SAFE:
             return
         headers = _headers(scope)
-        site = headers.get(b"sec-fetch-site")
-        if site is not None or self._is_own(headers.get(b"origin"), sender):
-            return  # a foreign one was refused by check()
+        is_vouched = headers.get(b"sec-fetch-site") == "same-origin"
+        if is_vouched or self._is_own(headers.get(b"origin"), sender):
+            return
         raise Problem(
             403,
             "foreign_origin",

@@ -24,6 +24,7 @@ from .cookies import Cookies
 from .limits import Rates, Slots, limited
 from .logins import Logins
 from .metrics import Metrics
+from .places import places
 from .rules import RAW_HEADERS, SAFE, Rules, Sender
 from .table import METHODS, MOUNT, Entry, Found, Table
 from .underway import UnderWay, Work
@@ -87,6 +88,7 @@ class Site:
             if names != self._plugins:
                 self._plugins = names
                 self._table = Table.of(found)
+                self._table.complete("web-server", places())
                 for fault in self._table.faults:
                     self._host.log.error("%s", fault)
         return self._table

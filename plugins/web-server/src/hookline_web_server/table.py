@@ -88,6 +88,13 @@ class Table:
         else:
             self._exact[entry.route.method, entry.path] = entry
 
+    def complete(self, plugin: str, routes: Iterable[Route]) -> None:
+        """Add those of a plugin's routes whose place nobody has taken."""
+        for route in routes:
+            path = whole_path(plugin, route)
+            if (route.method, path) not in self._exact:
+                self._add(Entry(plugin, path, route))
+
     def find(self, method: str, path: str) -> Found | None:
         """Return where a request goes. ``path`` is as it was sent, percent-encoded."""
         method = "GET" if method == "HEAD" else method
