@@ -237,3 +237,17 @@ def test_what_an_operator_changes_is_noted_without_what_was_sent(serve: Serve) -
         ("web:mia", "logged in"),
         ("web:owner", "logged in"),
     ]
+
+
+def test_what_browsers_ask_for_by_themselves_is_there_for_nobody(serve: Serve) -> None:
+    async def story(site: Site) -> None:
+        async with site.client(None) as client:
+            icon = await client.get("/favicon.ico")
+            assert (icon.status_code, icon.headers["content-type"]) == (200, "image/svg+xml")
+            assert "Disallow: /" in (await client.get("/robots.txt")).text
+            themes = {"dark": ' data-theme="dark"', '"><b>': "", "": ""}
+            for theme, told in themes.items():
+                page = await client.get("/login", headers={"Cookie": f"hookline-theme={theme}"})
+                assert f'<html lang="en"{told}>' in page.text
+
+    serve(story)

@@ -12,7 +12,7 @@ from typing import Any
 
 from hookline_webkit import Assets, Problem, SiteRoute, identity
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 
 from .answers import local
 from .cookies import Cookies
@@ -23,6 +23,8 @@ from .rules import Rules, Sender
 ATTEMPTS = 5
 """Logins that one address may try in a minute."""
 LONGEST_CODE = 100
+THEME = "hookline-theme"
+"""The cookie in which pages keep the theme that was chosen; it says nothing else."""
 
 
 class LoginPages:
@@ -48,14 +50,27 @@ class LoginPages:
         yield SiteRoute("POST", "/login", self.login, auth="none", max_bytes=4096)
         yield SiteRoute("GET", "/login/who", self.who, auth="none")
         yield SiteRoute("GET", "/login/assets/{name}", self._assets, auth="none")
+        yield SiteRoute("GET", "/favicon.ico", self.icon, auth="none")
+        yield SiteRoute("GET", "/robots.txt", self.robots, auth="none")
         yield SiteRoute("POST", "/logout", self.logout, auth="person")
 
     async def page(self, request: Request) -> Response:
-        """The page, which is the same for everybody."""
-        page = self._assets.text("login.html")
+        """The page, which is the same for everybody but for the theme chosen on the other pages."""
+        theme = request.cookies.get(THEME)
+        chosen = f' data-theme="{theme}"' if theme in ("light", "dark") else ""
+        page = self._assets.text("login.html").replace("{theme}", chosen)
         for name in self._assets.names():
             page = page.replace(f"{{{name}}}", self._assets.url(name))
         return HTMLResponse(page)
+
+    async def icon(self, request: Request) -> Response:
+        """The icon, for browsers that ask for it where no page names one."""
+        headers = {"Cache-Control": "public, max-age=86400"}
+        return Response(self._assets.text("icon.svg"), 200, headers, "image/svg+xml")
+
+    async def robots(self, request: Request) -> Response:
+        """Nothing here is for search engines."""
+        return PlainTextResponse("User-agent: *\nDisallow: /\n")
 
     async def who(self, request: Request) -> dict[str, Any]:
         """Who this browser is logged in as, so that the page need not ask for a link."""
