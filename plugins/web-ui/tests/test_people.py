@@ -122,7 +122,13 @@ def test_a_persons_approval_is_put_to_the_operator(play: Any) -> None:
                     break
         assert event["session"] == own
         assert event["may_answer"] is True
-        assert "rm -rf /tmp/nothing-there" in event["text"]
+        assert "rm -rf /tmp/nothing-there" in event["preview"]
+        assert "web:mia" in event["text"]
+        assert "```" not in event["text"]
+        assert (await owner.get(f"/sessions/{own}"))["question"] is None
+        (waiting,) = (await owner.get("/state"))["questions"]
+        assert (waiting["id"], waiting["preview"]) == (event["id"], event["preview"])
+        assert (await mia.get("/state"))["questions"] == []
         theirs = await mia.get(f"/sessions/{session}")
         assert theirs["question"] is None
         choice = event["choices"][-1]["label"]

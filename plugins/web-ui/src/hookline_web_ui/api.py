@@ -87,6 +87,7 @@ class Api:
                 "role": who.role,
                 "model": model,
                 "voice": voice,
+                "questions": self._pages.questions.elsewhere(who),
                 "limits": {"file": MOST_BYTES, "text": LONGEST},
                 "version": version("hookline"),
             }

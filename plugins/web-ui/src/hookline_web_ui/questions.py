@@ -91,7 +91,8 @@ class Questions:
         until = self._host.now() + LONGEST if fleeting else 0.0
         made = self._made(reply.id, session, chat, asked, until)
         if fleeting:
-            made.told["kind"] = "approval"
+            text, preview = _parted(reply.text, len(reply.choices))
+            made.told |= {"kind": "approval", "elsewhere": True, "text": text, "preview": preview}
         self._show(made, None)
 
     def _made(self, id_: str, session: str, chat: Chat, asked: Question, until: float) -> Open:
@@ -131,12 +132,22 @@ class Questions:
         return [
             {**made.told, "session": session, "may_answer": is_mine(who, made.chat)}
             for made in found
-            if self.find(made.id) is not None
+            if self.find(made.id) is not None and not made.told.get("elsewhere")
+        ]
+
+    def elsewhere(self, who: Identity) -> list[dict[str, Any]]:
+        """Return the open questions about other chats that were put to this person, the oldest
+        first; a page shows them whichever chat is open."""
+        return [
+            {**made.told, "session": made.session, "may_answer": True}
+            for made in list(self._open.values())
+            if made.told.get("elsewhere") and is_mine(who, made.chat) and self.find(made.id)
         ]
 
     def is_open(self, session: str) -> bool:
         """Return whether a question of a session waits."""
-        return any(made.session == session for made in self._open.values())
+        found = self._open.values()
+        return any(one.session == session and not one.told.get("elsewhere") for one in found)
 
     # Answering
 
@@ -195,3 +206,17 @@ def _told(
     choices = [{"id": one.id, "label": one.label, "style": one.style} for one in buttons]
     told = {"id": id_, "kind": kind, "text": text, "choices": choices, "expires": until}
     return told | {"preview": "", "reason": "", "tool": ""}
+
+
+def _parted(text: str, choices: int) -> tuple[str, str]:
+    """The words and the literal preview of an approval that ``access`` wrote as Markdown: last
+    comes a block of code, whose fence is nowhere within it, then the choices and how to type one.
+    """
+    lines = text.split("\n")
+    end = len(lines) - 2 - choices
+    if end < 1 or len(lines[end]) < 3 or set(lines[end]) != {"`"}:
+        return text, ""
+    begin = next((at for at in range(end - 1, -1, -1) if lines[at] == lines[end]), end)
+    if begin == end:
+        return text, ""
+    return "\n".join(lines[:begin]), "\n".join(lines[begin + 1 : end])

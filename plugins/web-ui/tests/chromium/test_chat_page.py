@@ -30,6 +30,25 @@ def test_what_is_answered_is_there_after_a_reload(window: New) -> None:
     assert one.page.get_by_role("link", name="hello").count() == 1  # the list of recent chats
 
 
+def test_an_approval_for_another_is_shown_in_whatever_chat_is_open(window: New) -> None:
+    one, other = window().open(), window(name="mia").open()
+    one.say("hello")
+    one.settled()
+    one.open("/")
+    other.say("remove it")
+    group = one.page.get_by_role("group", name="Approval")
+    group.wait_for()
+    one.open("/")
+    group.wait_for()
+    assert group.locator("code").inner_text().startswith("rm -rf /tmp/never-there")
+    assert "web:mia" in group.inner_text()
+    assert other.page.get_by_role("group", name="Approval").count() == 0
+    group.get_by_role("button", name="Deny", exact=True).click()
+    group.wait_for(state="detached")
+    other.settled()
+    assert one.log.get_by_role("article").count() == 0
+
+
 def test_a_long_command_is_read_and_refused_on_a_phone(window: New) -> None:
     one = window(360, 640, has_touch=True, is_mobile=True).open()
     one.say("remove it")

@@ -274,7 +274,7 @@ export class Chat {
   /** @param {any} event */
   on_question(event) {
     const { type, ts, ...question } = event;
-    this.question = question;
+    if (!event.elsewhere) this.question = question;
   }
 
   /** @param {any} event */

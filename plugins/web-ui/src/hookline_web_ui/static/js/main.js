@@ -21,13 +21,15 @@ const STEPS = {
 const ui = signal({
   ...{ ready: false, stream: "", problem: /** @type {any} */ (null), earlier: false },
   ...{ details: "", answerProblem: "", given: { text: "", stamp: 0 }, version: 0, expired: false },
+  /** Questions about other chats, that were put to this person. */
+  elsewhere: /** @type {any[]} */ ([]),
 });
 /** @param {Partial<typeof ui.value>} changed */
 const set = (changed) => {
   ui.value = { ...ui.value, ...changed };
 };
 
-let server = { boot: "", cursor: "", role: "", voice: {}, limits: { file: 25e6, text: 100000 } };
+let server = { boot: "", cursor: "", role: "", voice: {}, limits: { file: 25e6, text: 100000 }, questions: /** @type {any[]} */ ([]) };
 let known = Boolean(main.dataset.session);
 /** Events that came while a snapshot was on its way. @type {Array<[any, string]>|null} */
 let held = null;
@@ -60,6 +62,7 @@ function heard(event, id) {
   aside(event);
   if (event.type === "resync") {
     if (event.session == null || event.session === chat.id) snapshot();
+    if (event.session == null) call("GET", "/api/state").then((told) => set({ elsewhere: told.questions }), () => {});
     return;
   }
   if (event.session !== chat.id) return;
@@ -83,9 +86,19 @@ function aside(event) {
   else if (event.type === "state") {
     const change = { state: event.state, updated: event.ts };
     if (!shell.changeRecent(id, change) && id !== chat.id) shell.loadRecent();
-  } else if (event.type === "question") shell.changeRecent(id, { question: true });
-  else if (event.type === "answered") shell.changeRecent(id, { question: false });
+  } else if (event.type === "question") {
+    if (!event.elsewhere) shell.changeRecent(id, { question: true });
+    else if (event.may_answer) set({ elsewhere: [...others(event.id), event] });
+  } else if (event.type === "answered") {
+    if (others(event.question).length === ui.value.elsewhere.length) shell.changeRecent(id, { question: false });
+    else set({ elsewhere: others(event.question) });
+  }
 }
+
+/** The questions about other chats, without one. @param {string} id */
+const others = (id) => ui.value.elsewhere.filter((one) => one.id !== id);
+/** The question that is shown: this chat's, else the oldest about another. */
+const shown = () => chat.question ?? ui.value.elsewhere[0];
 
 const address = (/** @type {string} */ rest = "") =>
   `/api/sessions/${encodeURIComponent(chat.id)}${rest}`;
@@ -203,15 +216,18 @@ function resendAll() {
 
 /** @param {string} choice */
 async function answer(choice) {
-  const question = chat.question;
+  const question = shown();
   if (!question) return;
   set({ answerProblem: "" });
   try {
-    await call("POST", address("/answer"), { question: question.id, choice });
+    const at = question.elsewhere ? `/api/sessions/${encodeURIComponent(question.session)}/answer` : address("/answer");
+    await call("POST", at, { question: question.id, choice });
   } catch (error) {
     const failed = /** @type {ApiError} */ (error);
     set({ answerProblem: `${failed.message} ${failed.fix}`.trim() });
-    if (failed.status === 409 || failed.status === 404) snapshot();
+    if (failed.status !== 409 && failed.status !== 404) return;
+    if (question.elsewhere) set({ elsewhere: others(question.id), answerProblem: "" });
+    else snapshot();
   }
 }
 
@@ -266,7 +282,7 @@ function Status() {
   let says = "";
   let more = "";
   if (state === "waiting") says = "Offline. What was sent is kept; connecting again …";
-  else if (chat.question) says = "Waiting for your answer";
+  else if (shown()) says = "Waiting for your answer";
   else if (chat.running) {
     says = "Working";
     more = [STEPS[/** @type {"model"} */ (turn?.step)] ?? "", turn?.about].filter(Boolean).join(": ");
@@ -337,8 +353,8 @@ function App() {
       <div class="foot-frame">
         <${Status} />
         <${Queue} />
-        ${chat.question &&
-        html`<${QuestionDock} question=${chat.question} answer=${answer} problem=${answerProblem} />`}
+        ${shown() &&
+        html`<${QuestionDock} question=${shown()} answer=${answer} problem=${answerProblem} />`}
         ${!open &&
         html`<${Composer}
           key=${chat.id}
@@ -373,6 +389,7 @@ async function begin() {
   for (let wait = 500; ; wait = Math.min(wait * 2, 8000)) {
     try {
       server = await call("GET", "/api/state");
+      set({ elsewhere: server.questions });
       break;
     } catch (error) {
       if (!(/** @type {ApiError} */ (error).passing)) break;
