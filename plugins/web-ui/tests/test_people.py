@@ -35,6 +35,8 @@ def test_a_person_sees_their_own_chats_and_the_operator_all(play: Any) -> None:
             ("POST", "/messages", {"message_id": new(), "text": "hi"}),
         ):
             await ben.ask(method, path + rest, 404, json=body)
+        shells = [await one.client.get(f"/chat/{session}") for one in (owner, mia, ben)]
+        assert [one.status_code for one in shells] == [200, 200, 404]
         answer = await ben.client.get(f"/api/events?sessions={session}")
         assert answer.status_code == 404
         assert (await ben.get("/sessions"))["sessions"] == []

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Host, Page, Route
-from hookline_webkit import Identity, PageLink, Problem, Redirect, SiteRoute, WebServer, part
+from hookline_webkit import (
+    Identity,
+    PageLink,
+    Problem,
+    Redirect,
+    SiteRoute,
+    WebServer,
+    identity,
+    part,
+)
 from hookline_webkit.requests import FLASH, RequestLike
 
 if TYPE_CHECKING:
@@ -21,10 +30,11 @@ class Front:
 
     Args:
         host: the plugin's host.
+        sees: returns whether somebody may see a session.
     """
 
-    def __init__(self, host: Host) -> None:
-        self._host = host
+    def __init__(self, host: Host, sees: Callable[[Identity, str], Awaitable[bool]]) -> None:
+        self._host, self._sees = host, sees
         self._made: HtmlRenderer | None = None
 
     @property
@@ -43,8 +53,15 @@ class Front:
         register(SiteRoute("GET", "/static/{version}/{name:path}", self.static, auth="none"))
 
     async def chat(self, request: RequestLike) -> Response:
-        """``GET /`` and ``GET /chat/{id}``: the same page; it asks ``/api`` for what it shows."""
-        return self.html.chat(request, part(request, "id"))
+        """``GET /`` and ``GET /chat/{id}``: the same page; it asks ``/api`` for what it shows.
+
+        Of a chat that is not there, or is another's, it is sent with 404, and says so.
+        """
+        session = part(request, "id")
+        made = self.html.chat(request, session)
+        if session and not await self._sees(identity(request), session):
+            made.status_code = 404
+        return made
 
     async def static(self, request: RequestLike) -> Response:
         """``GET /static/{version}/{name}``."""

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Channel, Context, Host, Job, Plugin, Question, Route, Turn, hookimpl
-from hookline_webkit import Renderer
+from hookline_webkit import Identity, Problem, Renderer
 from pydantic import BaseModel
 
 if TYPE_CHECKING:
@@ -47,7 +47,13 @@ class WebUi(Plugin[WebUiConfig]):
         """What makes pages of views."""
         from .front import Front
 
-        return Front(self.host)
+        return Front(self.host, self._sees)
+
+    async def _sees(self, who: Identity, session: str) -> bool:
+        try:
+            return bool(await self.pages.reader.row(who, session))
+        except Problem:
+            return False
 
     @hookimpl
     def register_channels(self, register: Callable[[Channel], None]) -> None:
