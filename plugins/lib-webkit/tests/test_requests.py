@@ -51,13 +51,12 @@ def test_a_page_that_is_no_number_is_the_first(text: str) -> None:
     assert Paging.of(FakeRequest({"query_string": text.encode()}, b""), "/x").offset == 0
 
 
-def test_a_person_owns_the_chats_that_carry_their_name() -> None:
-    uuid = "0b0e0c5e-8f5c-4a53-9a36-5a8e7a3f2f10"
-    assert PERSON.owns("web", f"{uuid}:mia")
-    for other in ("mia", f"{uuid}:mia2", f"{uuid}:x:mia", f"{uuid}x:mia", uuid, ""):
+def test_a_person_owns_the_chat_that_has_their_name() -> None:
+    assert PERSON.owns("web", "mia")
+    for other in ("mia2", "Mia", "x:mia", "mia:", " mia", ""):
         assert not PERSON.owns("web", other)
         assert OPERATOR.may_see("web", other)
-    assert not PERSON.owns("telegram", f"{uuid}:mia")
+    assert not PERSON.owns("telegram", "mia")
 
 
 def test_a_query_of_a_thousand_names_is_refused() -> None:

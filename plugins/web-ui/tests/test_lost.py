@@ -14,7 +14,7 @@ from hookline_webkit.testing import OPERATOR, PERSON
 
 from .browser import LONG, Chat, Gateway, Person, new, text_of
 
-HERE = ("web", "11111111-1111-4111-8111-111111111111:mia")
+HERE = ("web", "mia")
 POINTS = (
     *("after-receive", "after-commit", "before-model", "mid-stream", "after-model"),
     *("before-tool", "mid-tool", "after-tool", "before-reply", "after-send"),
@@ -169,7 +169,7 @@ def test_others_are_told_only_what_they_may_see() -> None:
     streams = [hub.listen(who, {}, 0) for who in (PERSON, OPERATOR)]
     live.tell("s", HERE, "title", fields={"title": "mine"}, wide=True)
     live.tell("s", HERE, "notice", fields={"text": "near"})
-    other = ("web", "11111111-1111-4111-8111-111111111111:ben")
+    other = ("web", "ben")
     live.tell_question("t", other, None, {"id": "q"}, "web:ben")
     mine, all_ = [hub.read(one).decode() for one in streams]
 

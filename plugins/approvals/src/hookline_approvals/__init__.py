@@ -36,7 +36,7 @@ from hookline_hookspecs import (
 from pydantic import BaseModel, Field
 
 from .grants import Grants, Scope, fingerprint
-from .waiting import Desk, Waiting
+from .waiting import Desk, Waiting, place
 from .wording import ALWAYS, DENY, HOW, ONCE, SESSION, as_text, choice_of, marked
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class Approvals(Plugin[ApprovalsConfig]):
         self, ctx: Context, question: Question, scope: Scope, print_: str | None
     ) -> str:
         """Ask when it is this question's turn, unless what was asked before has answered it."""
-        async with self._desk.turn_of(scope.chat):
+        async with self._desk.turn_of(place(scope.chat, scope.named)):
             granted = await self._granted(scope, print_)
             if granted is not None:
                 return granted
@@ -161,6 +161,7 @@ class Approvals(Plugin[ApprovalsConfig]):
                 f"approval-{uuid4().hex}",
                 f"/approve {SHOW}",
                 received=self.host.now(),
+                session_id=scope.named,
             )
         )
 
@@ -201,7 +202,7 @@ class Approvals(Plugin[ApprovalsConfig]):
 
     @hookimpl
     def on_message(self, ctx: Context, inbound: Inbound) -> Inbound | Deny | None:
-        """While a question stands in the chat, the person's next message is its answer.
+        """While a question stands in the conversation, the person's next message is its answer.
 
         A press of a button, or a choice as the reply to a question, answers that question alone,
         whoever it comes from. What somebody else wrote, and was forwarded, answers nothing.
@@ -209,7 +210,7 @@ class Approvals(Plugin[ApprovalsConfig]):
         if inbound.forwarded or inbound.kind not in SAID:
             return None
         chat = (inbound.channel, inbound.chat_id)
-        waiting = self._desk.open_in(chat)
+        waiting = self._desk.open_in(place(chat, inbound.session_id))
         shown = self._shown.get((*chat, inbound.reply_to or ""))
         pressed = False
         if shown is not None and inbound.text in shown.question.choices:
@@ -242,7 +243,8 @@ class Approvals(Plugin[ApprovalsConfig]):
     async def _answered(
         self, ctx: Context, meant: str, typed: str, why: str = ""
     ) -> str | Question:
-        waiting = self._desk.open_in((ctx.session.channel, ctx.session.chat_id))
+        chat, named = (ctx.session.channel, ctx.session.chat_id), ctx.turn.inbound.session_id
+        waiting = self._desk.open_in(place(chat, named)) or self._desk.open_of(ctx.session.id)
         if waiting is None or waiting.answer.done():
             return "Nothing waits for approval in this chat."
         speaker = ctx.turn.inbound.user_id

@@ -24,7 +24,8 @@ class Scope:
     """For whom a turn works: the chat, the person, and the session that the person is in.
 
     A sub-agent works in the scope of the turn that sent it. ``person`` is empty where nobody is
-    known, as in scheduled work.
+    known, as in scheduled work. ``named`` is the session that the person's message named, where
+    one chat has several conversations.
     """
 
     channel: str
@@ -32,13 +33,15 @@ class Scope:
     person: str
     session_id: str
     session_created: float
+    named: str | None = None
 
     @classmethod
     def of(cls, turn: Turn) -> Scope:
         """The scope of a turn that a message began."""
         session = turn.session
         person = turn.inbound.user_id
-        return cls(session.channel, session.chat_id, person, session.id, session.created)
+        named = turn.inbound.session_id if session.kind == "chat" else None
+        return cls(session.channel, session.chat_id, person, session.id, session.created, named)
 
     @property
     def chat(self) -> tuple[str, str]:

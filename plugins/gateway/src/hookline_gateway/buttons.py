@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections import OrderedDict
 from collections.abc import Awaitable
 from dataclasses import asdict, dataclass, replace
@@ -19,24 +20,27 @@ from .authors import is_alone
 Chat = tuple[str, str]
 MOST = 2048
 """Messages whose authors are remembered, and chats whose questions are."""
-EACH = 8
+EACH = 32
 """Questions of one chat that are remembered, the newest."""
 PATIENCE = 2.0
 """Seconds that a press waits for the question, while the chat's reply is still on its way."""
 OVER = "That question is answered, or is not open any more. Nothing was changed."
+_SUCCESSOR = re.compile(r"~\d+$")
 NOT_ASKED = "Only the person who was asked may answer. Nothing was changed."
 
 
 @dataclass(slots=True)
 class Asked:
     """A question: the ids of its messages, its choices, who was asked (empty if that is not known)
-    and which message ended it. ``kept``: it outlives the process."""
+    and which message ended it. ``kept``: it outlives the process. ``conversation``: the session
+    that the person's message named, where a chat has several."""
 
     ids: list[str]
     choices: list[str]
     person: str
     ended_by: str = ""
     kept: bool = True
+    conversation: str = ""
 
 
 class Questions:
@@ -44,15 +48,15 @@ class Questions:
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._authors: OrderedDict[tuple[Chat, str], tuple[str, bool]] = OrderedDict()
-        """Who wrote a message, and whether it began a turn."""
+        self._authors: OrderedDict[tuple[Chat, str], tuple[str, bool, str]] = OrderedDict()
+        """Who wrote a message, whether it began a turn, and in which conversation."""
         self._under_way: OrderedDict[tuple[Chat, str], None] = OrderedDict()
         self._asked: OrderedDict[Chat, list[Asked]] = OrderedDict()
 
     def wrote(self, inbound: Inbound, *, begins_turn: bool) -> None:
         """A message has been let in; its reply may be a question to whoever wrote it."""
         key = (_chat(inbound), inbound.message_id)
-        self._authors[key] = (inbound.user_id, begins_turn)
+        self._authors[key] = (inbound.user_id, begins_turn, _conversation(inbound))
         while len(self._authors) > MOST:
             self._authors.popitem(last=False)
 
@@ -72,8 +76,9 @@ class Questions:
             return None
         chat = (reply.session.channel, reply.session.chat_id)
         found = self._authors.get((chat, reply.in_reply_to or ""))
-        person, is_kept = found if found is not None else ("", True)
-        asked = Asked([*reply.delivered], [str(one) for one in reply.choices], person, kept=is_kept)
+        person, is_kept, within = found if found is not None else ("", True, "")
+        choices = [str(one) for one in reply.choices]
+        asked = Asked([*reply.delivered], choices, person, kept=is_kept, conversation=within)
         self._under_way[chat, reply.id] = None  # a press may be there already, and waits
         return self._remember(chat, reply.id, asked)
 
@@ -99,7 +104,12 @@ class Questions:
             return await self._pressed(inbound, question, chat)
         if inbound.kind == "press":
             return Deny(OVER)
-        mine = [one for one in open_ if one.person == inbound.user_id and _is_open(one, inbound)]
+        mine = [
+            one
+            for one in open_
+            if (one.person, one.conversation) == (inbound.user_id, _conversation(inbound))
+            and _is_open(one, inbound)
+        ]
         if not mine or inbound.forwarded:
             return None
         for one in mine:  # any message of who was asked is the answer
@@ -165,6 +175,11 @@ def _chosen(question: Asked, text: str) -> str:
 
 def _chat(inbound: Inbound) -> Chat:
     return (inbound.channel, inbound.chat_id)
+
+
+def _conversation(inbound: Inbound) -> str:
+    """The session that a message names, which leads to its successors; empty if it names none."""
+    return _SUCCESSOR.sub("", inbound.session_id or "")
 
 
 def _key(chat: Chat) -> str:

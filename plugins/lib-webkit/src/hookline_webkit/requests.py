@@ -12,8 +12,6 @@ from hookline_hookspecs import HooklineError, Route
 from .views import Link
 
 T = TypeVar("T")
-UUID = 36
-"""Characters of a UUID, with which the id of a chat of the web begins; ``:NAME`` follows."""
 IDENTITY = "hookline.identity"
 """The key of the :class:`Identity` in a request's ASGI scope."""
 FLASH = "hookline.flash"
@@ -55,9 +53,9 @@ class Identity:
         return f"{self.channel}:{self.name}"
 
     def owns(self, channel: str, chat_id: str) -> bool:
-        """Return whether this is a chat of this person: its id ends with ``:NAME`` after the UUID
-        that their browser made for it."""
-        return channel == self.channel and chat_id[UUID:] == f":{self.name}"
+        """Return whether this is the chat of this person: its id is their name, and each of their
+        conversations is a session of it."""
+        return channel == self.channel and chat_id == self.name
 
     def may_see(self, channel: str, chat_id: str) -> bool:
         """Return whether this person may see a chat: their own, and the operator every one."""

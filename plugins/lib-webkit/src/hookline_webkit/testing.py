@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from inspect import isawaitable
 from typing import Any
 from urllib.parse import unquote, urlencode, urlsplit
-from uuid import NAMESPACE_URL, uuid4, uuid5
+from uuid import uuid4
 
 from hookline_hookspecs import Inbound, Route
 
@@ -86,13 +86,13 @@ class Site:
         return json.dumps(plain(view), ensure_ascii=False)
 
     def say(self, text: str, who: Identity = PERSON, session: str = "a") -> None:
-        """Send a message as a person writes it in a chat of their own, and run its turn."""
+        """Send a message as a person writes it in one of their conversations, and run its turn."""
         self._harness.run(self._said(text, who, session))
 
     async def _said(self, text: str, who: Identity, session: str) -> None:
         runtime = await self._harness.aopen()
-        chat = f"{uuid5(NAMESPACE_URL, session)}:{who.name}"
-        inbound = Inbound(who.channel, chat, who.name, uuid4().hex, text, session_id=session)
+        more: dict[str, Any] = {"session_id": session, "private": True}
+        inbound = Inbound(who.channel, who.name, who.name, uuid4().hex, text, **more)
         submission = await runtime.dispatcher.submit(inbound, "ask")
         await submission.confirm()
         await runtime.finish_background(30.0)

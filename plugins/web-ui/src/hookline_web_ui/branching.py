@@ -36,7 +36,7 @@ async def branch(
             raise Problem(400, "no_message", told, "Choose another message.")
         text = found[0]["text"]
     new = str(uuid4())
-    channel, chat_id = chat_of(new, who.name)
+    channel, chat_id = chat_of(who.name)
     mark, now = f".{new[:8]}", host.now()
 
     def work(transaction: Transaction) -> int:

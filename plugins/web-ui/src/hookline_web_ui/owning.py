@@ -1,6 +1,8 @@
 """Whose a session is: the one check for sessions, files and questions.
 
-A chat of the page has the id ``UUID:NAME``: the UUID that the page made, and whose it is.
+A person's chat on the page has their name as its id, so that what is learnt in one conversation is
+known in the next. Each conversation is a session of that chat, whose id is the UUID that the page
+made; the sessions that follow it, as after a long pause, are ``UUID~2`` and so on.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ CHANNEL = "web"
 Chat: TypeAlias = "tuple[str, str]"
 """Channel and chat id."""
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-_CHARS = 36
+_SUCCESSOR = re.compile(r"~\d+$")
 
 
 def is_uuid(text: object) -> bool:
@@ -23,17 +25,20 @@ def is_uuid(text: object) -> bool:
     return isinstance(text, str) and _UUID.fullmatch(text) is not None
 
 
-def chat_of(session_id: str, name: str) -> Chat:
-    """Return the chat that a person's new session belongs to."""
-    return CHANNEL, f"{session_id}:{name}"
+def conversation(session_id: str) -> str:
+    """Return the id of the first session of a conversation: the page goes on in its successors."""
+    return _SUCCESSOR.sub("", session_id)
+
+
+def chat_of(name: str) -> Chat:
+    """Return a person's chat."""
+    return CHANNEL, name
 
 
 def owner(chat: Chat) -> str | None:
     """Return the name of the person whose chat it is; None for a chat of another channel."""
     channel, chat_id = chat
-    if channel != CHANNEL or not is_uuid(chat_id[:_CHARS]) or chat_id[_CHARS : _CHARS + 1] != ":":
-        return None
-    return chat_id[_CHARS + 1 :]
+    return chat_id if channel == CHANNEL and chat_id else None
 
 
 def is_mine(who: Identity, chat: Chat) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from secrets import token_hex
 from typing import Any
 
-from hookline_hookspecs import Context, Host, Inspection, Question, Reply, Turn
+from hookline_hookspecs import Context, HooklineError, Host, Inspection, Question, Reply, Turn
 from hookline_webkit import Identity, Problem, WebServer
 
 from .files import Files
@@ -122,7 +122,9 @@ class Pages:
         """Tell a reply. That of a turn is told when the turn is over; here go its files, its
         question, and what is no turn's: answers to commands, refusals, notices."""
         here = chat(reply.session)
-        session = reply.session.id or await self.reader.current(here[1])
+        session = reply.session.id or await self.reader.told_in(reply)
+        if not session and reply.choices:
+            raise HooklineError(f"{here[1]} has no conversation on the page to be asked in")
         turn = reply.id.removesuffix("-reply")
         found = await self.host.storage.fetch("turn", id=turn) if turn != reply.id else []
         own = turn if found else None

@@ -7,16 +7,18 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from hookline_hookspecs import Host
+from hookline_hookspecs import Host, Reply
 from hookline_webkit import Identity
 
 from .files import Files
 from .live import Live
-from .owning import CHANNEL, chat_of, is_mine, is_uuid, may_see, visible
+from .owning import CHANNEL, chat_of, conversation, is_mine, is_uuid, may_see, visible
 from .questions import Questions, of_session
 
 KEPT = 7 * 86400.0
 """Seconds for which core keeps commands and their answers."""
+MOST_ASIDES = 200
+"""Commands of a session that are shown with their answers, the newest."""
 MARGIN = 200
 """Messages before a page that are looked through for the beginning of a turn."""
 _ATTACHED = re.compile(r"\(attached file .*/media/web/[0-9a-f]{16}.*\)")
@@ -47,10 +49,10 @@ class Reader:
         if not is_uuid(session_id):
             return None
         waiting = await self._storage.fetch("waiting_for", id=session_id)
-        channel, chat_id = chat_of(session_id, who.name)
+        channel, chat_id = chat_of(who.name)
         if waiting:
             channel, chat_id = waiting[0]["channel"], waiting[0]["chat_id"]
-        elif not await self._asides(chat_id, 0.0):
+        elif not await self._asides(chat_id, session_id, 0.0):
             return None
         now = self._now()
         empty = dict.fromkeys(("title", "ended", "successor", "parent_id", "question"))
@@ -96,7 +98,7 @@ class Reader:
         limit = number(asked.get("limit"), 50, 200)
         words = " ".join(asked.get("q", "").split())
         params: dict[str, Any] = {
-            "mine": None if who.is_operator else f":{who.name}",
+            "mine": None if who.is_operator else who.name,
             "channel": asked.get("channel") or None,
             "kind": asked.get("kind") or "chat",
             "before": decimal(asked.get("before")),
@@ -130,8 +132,10 @@ class Reader:
         row = await self.row(who, session_id)
         before, tail = decimal(asked.get("before")), number(asked.get("tail"), 50, 1000)
         messages, more, since = await self._page(session_id, before, tail)
-        chat_id = row["chat_id"] if row["channel"] == CHANNEL else ""
-        asides = await self._asides(chat_id, since) if chat_id and before is None else []
+        is_ours = row["channel"] == CHANNEL
+        asides = []
+        if is_ours and before is None:
+            asides = await self._asides(row["chat_id"], session_id, since)
         questions = self._questions.of(session_id, who)
         if row["question"] and not questions:
             last = messages[-1]["turn"] if messages else ""
@@ -144,7 +148,7 @@ class Reader:
             "messages": messages,
             "more": more,
             "turn": live,
-            "queue": await self.queue(chat_id) if chat_id else [],
+            "queue": await self.queue(session_id) if is_ours else [],
             "question": questions[0] if questions else None,
             "asides": asides,
         }
@@ -212,18 +216,24 @@ class Reader:
             last["stop"] = turns[turn]["stop"] if turn in turns else ""
         return made
 
-    async def queue(self, chat_id: str | None) -> list[dict[str, Any]]:
-        """Return the messages of a chat that wait for their turn; of all chats without one."""
-        rows = await self._storage.fetch("waiting", chat_id=chat_id)
+    async def queue(self, session_id: str | None) -> list[dict[str, Any]]:
+        """Return the messages of a conversation that wait for their turn; of all without one."""
+        named = None if session_id is None else conversation(session_id)
+        rows = await self._storage.fetch("waiting", named=named, following=f"{named}~%")
         return [item for row in rows if (item := _waiting(row)) is not None]
 
-    async def _asides(self, chat_id: str, since: float) -> list[dict[str, Any]]:
-        since = max(since, self._now() - KEPT)
-        made = []
-        for row in await self._storage.fetch("asides", chat_id=chat_id, since=since):
+    async def _asides(self, chat_id: str, session_id: str, since: float) -> list[dict[str, Any]]:
+        named, since = conversation(session_id), max(since, self._now() - KEPT)
+        within: dict[str, Any] = {"chat_id": chat_id, "named": named, "following": f"{named}~%"}
+        found = await self._storage.fetch("asides", **within, since=since)
+        made: list[dict[str, Any]] = []
+        for row in found:
             body = json.loads(row["body"])
             answers = body.get("in_reply_to") or ""
             asked = await self._storage.fetch("inbound", message_id=answers) if answers else []
+            session = row["session_id"] or (asked[0]["session_id"] if asked else "") or ""
+            if conversation(session) != named:
+                continue  # it was answered before its session was stored, in another conversation
             command = str(json.loads(asked[0]["body"]).get("text", "")) if asked else ""
             is_open = self._questions.find(row["id"]) is not None
             made.append(
@@ -237,7 +247,7 @@ class Reader:
                     "question": row["id"] if is_open else None,
                 }
             )
-        return made
+        return made[-MOST_ASIDES:]
 
     async def title(self, session_id: str) -> str | None:
         """Return a session's title."""
@@ -245,10 +255,19 @@ class Reader:
         title: str | None = rows[0]["title"] if rows else None
         return title
 
-    async def current(self, chat_id: str) -> str:
-        """Return the session of a chat of the page that its messages go to."""
-        rows = await self._storage.fetch("active", channel=CHANNEL, chat_id=chat_id)
-        return str(rows[0]["id"]) if rows else chat_id[:36]
+    async def told_in(self, reply: Reply) -> str:
+        """Return the session in which a reply is told that names none: the one that it answers a
+        message of, or else the conversation that the person was in last; empty if there is none."""
+        chat_id = reply.session.chat_id
+        asked = reply.in_reply_to or ""
+        rows = await self._storage.fetch("inbound", message_id=asked) if asked else []
+        if rows and rows[0]["session_id"]:
+            return str(rows[0]["session_id"])
+        for query in ("active", "written"):
+            rows = await self._storage.fetch(query, channel=CHANNEL, chat_id=chat_id)
+            if rows and rows[0]["id"]:
+                return str(rows[0]["id"])
+        return ""
 
     def sees(self, who: Identity, row: Row) -> bool:
         """Return whether the person may see a session."""

@@ -107,13 +107,15 @@ class Sender:
         try:
             row = await self._reader.row(who, session_id)
         except Problem:
-            if who.channel != CHANNEL or not is_uuid(session_id) or await self._exists(session_id):
+            if who.channel != CHANNEL or not is_uuid(session_id):
+                raise
+            if await self._chat_with(session_id) not in (None, chat_of(who.name)):
                 raise
             if self._new.setdefault(session_id, who.name) != who.name:
                 raise
             while len(self._new) > KNOWN:
                 self._new.popitem(last=False)
-            return chat_of(session_id, who.name)
+            return chat_of(who.name)
         chat = (row["channel"], row["chat_id"])
         if not is_mine(who, chat) or row["kind"] != "chat":
             told = "This session is not yours to write in."
@@ -123,8 +125,12 @@ class Sender:
             raise Problem(409, "ended", "This session has ended.", fix)
         return chat
 
-    async def _exists(self, session_id: str) -> bool:
-        return bool(await self._host.storage.fetch("title", id=session_id))
+    async def _chat_with(self, session_id: str) -> Chat | None:
+        """The chat of the session that has this id, or will once its first message is worked on."""
+        for query in ("waiting_for", "session"):  # it may become a session meanwhile
+            if rows := await self._host.storage.fetch(query, id=session_id):
+                return rows[0]["channel"], rows[0]["chat_id"]
+        return None
 
     async def stop(self, who: Identity, session_id: str) -> bool:
         """Stop the turn under way; return False if there is none. Raises :class:`Problem`."""
@@ -133,10 +139,7 @@ class Sender:
         if not is_mine(who, chat) and not who.is_operator:
             raise Problem(403, "forbidden", "Only whose chat it is may stop it.")
         inbound = Inbound(*chat, who.name, uuid4().hex, "/stop", session_id=session_id)
-        conversations = self._host.services[Conversations]
-        if await conversations.stop(inbound):
-            return True
-        return await conversations.stop(Inbound(*chat, who.name, uuid4().hex, "/stop"))
+        return await self._host.services[Conversations].stop(inbound)
 
     async def answer(self, who: Identity, session_id: str, body: Mapping[str, Any]) -> None:
         """Take the answer to a question. Raises :class:`Problem` (404, 403, 400, 409)."""

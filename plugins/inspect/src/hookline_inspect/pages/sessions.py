@@ -36,7 +36,7 @@ from hookline_webkit import (
     part,
     query,
 )
-from hookline_webkit.requests import UUID, RequestLike
+from hookline_webkit.requests import RequestLike
 
 from ..service import inspection
 from ..sessions import body, called
@@ -234,8 +234,7 @@ def _link(row: Mapping[str, Any]) -> Link:
 
 def _own(who: Identity) -> dict[str, Any]:
     """The chats that somebody may see, for the database; it is as ``Identity.owns`` says."""
-    owner = "" if who.is_operator else f":{who.name}"
-    return {"channel": who.channel, "owner": owner, "tail": UUID + 1}
+    return {"channel": who.channel, "owner": None if who.is_operator else who.name}
 
 
 def _pattern(words: str) -> str:

@@ -1,5 +1,5 @@
--- What the pages read of core's tables. An empty `owner`, `kind` or `pattern` stands for all; a
--- pattern is one of LIKE, masked with a backslash. A person's chat ends with `owner`.
+-- What the pages read of core's tables. No `owner` and an empty `kind` or `pattern` stand for all; a
+-- pattern is one of LIKE, masked with a backslash. A person's chat has the id `owner`.
 
 -- name: page_sessions
 SELECT s.id, s.title, s.channel, s.chat_id AS chat, s.kind, s.parent_id, s.created, s.updated,
@@ -9,7 +9,7 @@ SELECT s.id, s.title, s.channel, s.chat_id AS chat, s.kind, s.parent_id, s.creat
        (SELECT SUM(u.input + u.output) FROM usage u WHERE u.session_id = s.id) AS tokens
 FROM sessions s
 WHERE (:kind = '' OR s.kind = :kind)
-  AND (:owner = '' OR (s.channel = :channel AND substr(s.chat_id, :tail) = :owner))
+  AND (:owner IS NULL OR (s.channel = :channel AND s.chat_id = :owner))
   AND (:pattern = '' OR s.title LIKE :pattern ESCAPE '\')
 ORDER BY s.updated DESC, s.created DESC, s.id LIMIT :limit OFFSET :start;
 
@@ -32,7 +32,7 @@ ORDER BY seq LIMIT :limit OFFSET :start;
 SELECT m.session_id, m.seq, m.role, m.text, m.created, s.title, s.channel, s.chat_id
 FROM messages m JOIN sessions s ON s.id = m.session_id
 WHERE m.text LIKE :pattern ESCAPE '\'
-  AND (:owner = '' OR (s.channel = :channel AND substr(s.chat_id, :tail) = :owner))
+  AND (:owner IS NULL OR (s.channel = :channel AND s.chat_id = :owner))
 ORDER BY m.created DESC, m.seq DESC LIMIT :limit;
 
 -- name: page_calls

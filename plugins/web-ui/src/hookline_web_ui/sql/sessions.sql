@@ -7,14 +7,14 @@ SELECT s.id, s.channel, s.chat_id, s.kind, s.title, s.model, s.created, s.update
         ORDER BY m.seq LIMIT 1) AS first_words
 FROM sessions s WHERE s.id = :id;
 
--- Those of one person, or all; mine is the end of a chat's id, after its UUID.
+-- Those of one person, or all; mine is the id of a person's chat.
 -- name: sessions
 SELECT s.id, s.channel, s.chat_id, s.kind, s.title, s.model, s.created, s.updated, s.turns, s.ended,
        s.successor, s.parent_id, s.question,
        (SELECT m.text FROM messages m WHERE m.session_id = s.id AND m.role = 'user' AND m.text <> ''
         ORDER BY m.seq LIMIT 1) AS first_words
 FROM sessions s
-WHERE (:mine IS NULL OR (s.channel = 'web' AND substr(s.chat_id, 37) = :mine))
+WHERE (:mine IS NULL OR (s.channel = 'web' AND s.chat_id = :mine))
   AND (:channel IS NULL OR s.channel = :channel) AND (:kind IS NULL OR s.kind = :kind)
   AND (:before IS NULL OR s.updated < :before)
 ORDER BY s.updated DESC, s.created DESC LIMIT :limit;
@@ -28,7 +28,7 @@ SELECT s.id, s.channel, s.chat_id, s.kind, s.title, s.model, s.created, s.update
        (SELECT m.text FROM messages m WHERE m.session_id = s.id AND m.text LIKE :pattern ESCAPE '\'
         ORDER BY m.seq DESC LIMIT 1) AS found
 FROM sessions s
-WHERE (:mine IS NULL OR (s.channel = 'web' AND substr(s.chat_id, 37) = :mine))
+WHERE (:mine IS NULL OR (s.channel = 'web' AND s.chat_id = :mine))
   AND (:channel IS NULL OR s.channel = :channel) AND (:kind IS NULL OR s.kind = :kind)
   AND (:before IS NULL OR s.updated < :before)
   AND (s.title LIKE :pattern ESCAPE '\'
@@ -72,23 +72,31 @@ WHERE t.session_id = :id AND t.number >= :number;
 -- name: turn
 SELECT id, session_id, number, state FROM turns WHERE id = :id;
 
--- Messages of a chat that no turn has begun with. The plus sign keeps SQLite from using another index
+-- Messages of a conversation that no turn has begun with. The plus sign keeps SQLite from using another index
 -- than the partial one on open messages.
 -- name: waiting
 SELECT message_id, session_id, chat_id, channel, body, received FROM inbox
 WHERE state <> 'done' AND state <> 'taken' AND +channel = 'web'
-  AND (:chat_id IS NULL OR chat_id = :chat_id)
+  AND (:named IS NULL OR session_id = :named OR session_id LIKE :following)
 ORDER BY +received, id;
 
 -- name: waiting_for
 SELECT channel, chat_id FROM inbox
 WHERE state <> 'done' AND state <> 'taken' AND +channel = 'web' AND session_id = :id LIMIT 1;
 
--- Commands and what they were answered.
+-- Commands of a conversation and what they were answered. Without a session: what was answered before
+-- there was one, in any conversation of the chat.
 -- name: asides
-SELECT o.id, o.body, o.created, o.turn_id, o.state FROM outbox o
+SELECT o.id, o.session_id, o.body, o.created, o.turn_id, o.state FROM outbox o
 WHERE o.channel = 'web' AND o.chat_id = :chat_id AND o.turn_id IS NULL AND o.created >= :since
-ORDER BY o.created, o.id LIMIT 200;
+  AND (o.session_id = '' OR o.session_id = :named OR o.session_id LIKE :following)
+ORDER BY o.created, o.id;
 
 -- name: inbound
-SELECT body FROM inbox WHERE channel = 'web' AND message_id = :message_id;
+SELECT body, session_id FROM inbox WHERE channel = 'web' AND message_id = :message_id;
+
+-- The conversation in which something was written last.
+-- name: written
+SELECT session_id AS id FROM inbox
+WHERE channel = :channel AND chat_id = :chat_id AND session_id IS NOT NULL
+ORDER BY received DESC LIMIT 1;

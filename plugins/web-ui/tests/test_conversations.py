@@ -1,0 +1,173 @@
+"""Several conversations of one person: what they share, and what each has for itself."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sqlite3
+from typing import Any
+
+import httpx2
+
+from .browser import Gateway, Person, new, text_of
+
+NOTE, FACT = "Mia eats no meat", "The tent stands in the cellar"
+MODEL = [
+    {
+        "when": "note it",
+        "tools": [
+            {"name": "memory", "arguments": {"action": "add", "content": NOTE}},
+            {"name": "memory", "arguments": {"action": "remember", "content": FACT}},
+        ],
+        "repeat": True,
+    },
+    {"when": ".", "text": "answered", "repeat": True},
+]
+
+
+def test_what_is_learnt_in_a_conversation_is_known_in_ones_next(own_gateway: Gateway) -> None:
+    own_gateway.configure(MODEL, memory=True)
+    own_gateway.start()
+
+    async def story() -> None:
+        mia, ben = await own_gateway.person("mia"), await own_gateway.person("ben")
+        first = new()
+        await mia.say(first, "note it")
+        await mia.settled(first)
+        for person in (mia, ben):
+            await person.say(session := new(), "where is the tent?")
+            found = await person.settled(session)
+            assert text_of(found["messages"][-1]) == "answered"
+            prompt, context = _told(own_gateway, session)
+            assert (NOTE in prompt, FACT in context) == (person is mia, person is mia)
+        for one in (mia, ben):
+            await one.close()
+
+    asyncio.run(story())
+
+
+def _told(gateway: Gateway, session: str) -> tuple[str, str]:
+    """The prompt of a session, and the context of its first turn."""
+    with sqlite3.connect(gateway.home / "hookline.db") as db:
+        (prompt,) = db.execute("SELECT system FROM sessions WHERE id = ?", (session,)).fetchone()
+        texts = db.execute("SELECT text FROM sidecars WHERE session_id = ?", (session,)).fetchall()
+    return str(prompt), "".join(text for (text,) in texts)
+
+
+def test_two_conversations_have_a_question_each(play: Any) -> None:
+    async def story(owner: Person) -> None:
+        one, two = new(), new()
+        for session, words in ((one, "ask me"), (two, "ask me")):
+            await owner.say(session, words)
+        asked = {
+            session: await owner.until(session, lambda found: found["question"])
+            for session in (one, two)
+        }
+        wrong = {"question": asked[one]["question"]["id"], "choice": "No"}
+        await owner.ask("POST", f"/sessions/{two}/answer", 404, json=wrong)
+        await owner.say(two, "2")
+        found = await owner.settled(two, 2)
+        assert [text_of(each) for each in found["messages"]][-2:] == ["No", "answered"]
+        still = await owner.get(f"/sessions/{one}")
+        assert still["question"]["id"] == asked[one]["question"]["id"]
+        press = {"question": asked[one]["question"]["id"], "choice": "Yes"}
+        await owner.ask("POST", f"/sessions/{one}/answer", 202, json=press)
+        found = await owner.settled(one, 2)
+        assert [text_of(each) for each in found["messages"]][-2:] == ["Yes", "answered"]
+
+    play(story)
+
+
+def test_two_conversations_have_an_approval_each(play: Any) -> None:
+    async def story(owner: Person) -> None:
+        one, two = new(), new()
+        await owner.say(one, "remove it")
+        await owner.say(two, "remove it")
+        asked = {
+            session: (await owner.until(session, lambda found: found["question"]))["question"]
+            for session in (one, two)
+        }
+        assert asked[one]["id"] != asked[two]["id"]
+        other = {"question": asked[one]["id"], "choice": "Once"}
+        await owner.ask("POST", f"/sessions/{two}/answer", 404, json=other)
+        await owner.say(two, "/deny not this")
+        refused = await owner.settled(two)
+        assert "not this" in _result(refused)
+        still = await owner.get(f"/sessions/{one}")
+        assert still["question"]["id"] == asked[one]["id"]
+        await owner.ask("POST", f"/sessions/{one}/answer", 202, json=other)
+        assert "not this" not in _result(await owner.settled(one))
+
+    play(story)
+
+
+def _result(found: Any) -> str:
+    return "".join(
+        block["text"]
+        for one in found["messages"]
+        for block in one["blocks"]
+        if block["type"] == "tool_result"
+    )
+
+
+def test_a_command_acts_on_its_own_conversation(play: Any) -> None:
+    async def story(owner: Person) -> None:
+        one, two = new(), new()
+        for session in (one, two):
+            await owner.say(session, "long please")
+        for session in (one, two):
+            await owner.until(session, lambda found: found["turn"] is not None)
+        await owner.say(one, "waits here")
+        await owner.say(two, "speak into it", mode="steer")
+        there = await owner.get(f"/sessions/{two}")
+        assert (there["session"]["state"], there["queue"]) == ("running", [])
+        assert [item["text"] for item in (await owner.get(f"/sessions/{one}"))["queue"]] == [
+            "waits here"
+        ]
+        assert (await owner.ask("POST", f"/sessions/{one}/stop", 202, json={}))["stopped"]
+        stopped = await owner.settled(one, 2)
+        assert (await owner.get(f"/sessions/{two}"))["session"]["state"] == "running"
+        assert not (await owner.ask("POST", f"/sessions/{one}/stop", 202, json={}))["stopped"]
+        stops = [each.get("stop") for each in stopped["messages"] if each["role"] == "assistant"]
+        assert "stopped" in stops
+        await owner.say(two, "/stop")
+        await owner.settled(two)
+        await owner.say(one, "/undo")
+        undone = await owner.until(one, lambda found: found["asides"])
+        assert "waits here" not in [text_of(each) for each in undone["messages"]]
+        found = await owner.get(f"/sessions/{two}")
+        assert [each["command"] for each in found["asides"] if each["command"] == "/undo"] == []
+        await owner.say(one, "/new")
+        ended = await owner.until(one, lambda found: found["session"]["ended"])
+        assert ended["session"]["mine"] is True
+        assert (await owner.get(f"/sessions/{two}"))["session"]["ended"] is None
+
+    play(story)
+
+
+def test_an_unstored_conversation_is_nobody_elses(own_gateway: Gateway) -> None:
+    """Its first message waits while the gateway is killed: then nobody else writes in it."""
+    own_gateway.configure()
+    process = own_gateway.start(HOOKLINE_CRASH_AT="after-commit")
+
+    async def send(name: str, session: str) -> None:
+        person = await own_gateway.person(name)
+        with contextlib.suppress(httpx2.TransportError):
+            await person.say(session, "a secret")
+        await person.close()
+
+    session = new()
+    asyncio.run(send("mia", session))
+    process.wait(60)
+    own_gateway.start()
+
+    async def story() -> None:
+        ben, mia = await own_gateway.person("ben"), await own_gateway.person("mia")
+        await ben.say(session, "let me in", 404)
+        found = await mia.settled(session)
+        assert [text_of(one) for one in found["messages"]] == ["a secret", "answered"]
+        await ben.say(session, "let me in", 404)
+        await ben.close()
+        await mia.close()
+
+    asyncio.run(story())
