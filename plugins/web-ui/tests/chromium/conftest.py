@@ -45,9 +45,12 @@ LONG = "\n\n".join(
     f"Paragraph {n} with **bold** and `code`: " + " ".join(f"slow{n}x{k}" for k in range(20))
     for n in range(12)
 )
+HUGE = "\n\n".join(f"Paragraph {n} is **bold**, `code` and {n * n}" for n in range(2000))
+"""More than is drawn in one frame; it comes at once."""
 SCRIPT = [
     {"when": "hostile please", "text": HOSTILE, "repeat": True},
     {"when": "long please", "text": LONG, "repeat": True},
+    {"when": "huge please", "text": HUGE, "repeat": True},
     {
         "when": "remove it",
         "text": "I remove it.",

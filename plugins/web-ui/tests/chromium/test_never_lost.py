@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ..browser import Gateway
-from .conftest import LONG, SCRIPT, Window
+from .conftest import HUGE, LONG, SCRIPT, Window
 
 New = Callable[..., Window]
 PLAIN = LONG.replace("**", "").replace("`", "")
@@ -39,6 +39,19 @@ def test_a_reload_in_the_middle_at_every_tenth_piece(window: New) -> None:
     one.settled()
     assert answer(one).split() == PLAIN.split()
     assert one.log.get_by_role("article").count() == 2
+
+
+def test_an_answer_that_is_drawn_over_many_frames(window: New) -> None:
+    one = window().open()
+    one.say("huge please")
+    one.until("() => (document.querySelector('.md')?.innerText ?? '').length > 500")
+    one.page.reload()
+    words = HUGE.replace("**", "").replace("`", "").split()
+    for _ in range(2):
+        one.settled()
+        assert answer(one).split() == words
+        assert one.log.evaluate("log => log.scrollHeight - log.scrollTop - log.clientHeight") < 2
+        one.page.reload()
 
 
 def test_a_network_that_comes_and_goes(window: New) -> None:

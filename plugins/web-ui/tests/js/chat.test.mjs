@@ -152,3 +152,13 @@ test("a command and its answer are one thing", () => {
     [{ kind: "aside", command: "/help", text: "Commands" }],
   );
 });
+
+test("a snapshot of an answer under way goes on with what is drawn", () => {
+  const chat = new Chat("s");
+  play(chat, 0, 5);
+  const live = chat.items.at(-1);
+  chat.load(snapshot(6));
+  assert.equal(chat.items.at(-1), live);
+  assert.ok(play(chat, 6));
+  assert.deepEqual(shown(chat), WHOLE);
+});

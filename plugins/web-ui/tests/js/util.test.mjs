@@ -98,7 +98,38 @@ test("Markdown that grows ends as what it is at once", () => {
 
 test("blocks that are whole are drawn once", () => {
   const growing = new Growing().set("one\n\ntwo\n\nthr");
-  const [first] = growing.nodes;
+  const first = growing.nodes[0].props.children[0];
   growing.set("one\n\ntwo\n\nthree\n\nfour");
-  assert.equal(growing.nodes[0], first);
+  assert.equal(growing.nodes[0].props.children[0], first);
+  growing.set(`one\n\ntwo\n\nthree\n\nfour${"\n\nmore".repeat(100)}`);
+  const lot = growing.nodes[0];
+  growing.set(`${growing.text} and more`, true);
+  assert.equal(growing.nodes[0], lot);
+});
+
+test("a long text is drawn piece by piece, and ends as what it is at once", () => {
+  const texts = [`${MARKDOWN}\n\n`.repeat(30), "word ".repeat(5000), `${"😀".repeat(999)} [a]\n\n[a]: x`];
+  for (const text of texts) {
+    const whole = plain(new Growing().set(text, true).nodes);
+    for (const room of [1.5, 40, 1000]) {
+      const growing = new Growing();
+      let pieces = 0;
+      for (; growing.text !== text; pieces += 1) {
+        growing.set(text, true, room);
+        assert.ok(text.startsWith(growing.text));
+      }
+      assert.ok(pieces > 1);
+      assert.equal(plain(growing.nodes), whole);
+    }
+    const growing = new Growing().set(text.slice(0, 99));
+    while (growing.text !== text) growing.set(text, false, 100); // it comes faster than it is drawn
+    assert.equal(plain(growing.set(text, true, 100).nodes), whole);
+  }
+});
+
+test("another text takes the place of what was drawn", () => {
+  const growing = new Growing().set("one\n\ntwo\n\nthree", false);
+  growing.set("something else", false, 1);
+  while (growing.text !== "something else") growing.set("something else", false, 1);
+  assert.equal(plain(growing.nodes), plain(new Growing().set("something else").nodes));
 });

@@ -90,7 +90,7 @@ export class Chat {
     if (turn) {
       this.turn = { ...turn };
       for (const { part, n, text } of turn.parts ?? []) {
-        const item = this.live(turn.id, part);
+        const item = this.live(turn.id, part, old);
         Object.assign(item, { n });
         setText(item, text);
       }
@@ -386,12 +386,16 @@ export class Chat {
     }
   }
 
-  /** The item of an answer that is being written. @param {string} turn @param {number} part */
-  live(turn, part) {
+  /**
+   * The item of an answer that is being written.
+   * @param {string} turn @param {number} part
+   * @param {Map<string, Item>} [old] items that stay the same objects, so that nothing is drawn anew
+   */
+  live(turn, part, old) {
     const key = `${turn}/${part}`;
     const known = this.items.find((item) => item.key === key);
     if (known) return known;
-    const item = base("message", key, Date.now() / 1000);
+    const item = old?.get(key) ?? base("message", key, Date.now() / 1000);
     const blocks = [{ type: "text", text: "" }];
     Object.assign(item, { role: "assistant", seq: null, turn, part, n: 0, live: true, blocks });
     this.items.push(item);

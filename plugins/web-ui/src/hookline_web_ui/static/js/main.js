@@ -267,7 +267,7 @@ async function stop() {
 }
 
 const doings = {
-  ...{ edit, details, earlier, speak: null },
+  ...{ edit, details, earlier, again: changed, speak: null },
   resend: deliver,
   discard: (/** @type {any} */ item) => {
     chat.forget(item.id);

@@ -1,6 +1,7 @@
 /**
  * Markdown as elements: tokens of marked's lexer, each by an allow-list. Raw HTML stays text, and
- * no image is loaded. While a text grows, only its last block is lexed again. @module
+ * no image is loaded. While a text grows, only its last block is lexed again, and a long one is
+ * taken piece by piece, so that the page can draw and listen between. @module
  */
 import { Lexer, html } from "../vendor/preact.js";
 import { outside } from "./util.js";
@@ -8,9 +9,16 @@ import { outside } from "./util.js";
 /** Blocks that are whole together with the one that may still change. */
 export class Growing {
   constructor() {
+    /** As much of the text as can be drawn. */
     this.text = "";
+    this.done = false;
     /** Where the last block begins. */
     this.open = 0;
+    /** @type {any} links that are defined somewhere in the text, once it is whole */
+    this.links = null;
+    /** Blocks that are whole, so many in an element whose layout is its own. */
+    /** @type {any[]} */
+    this.lots = [];
     /** @type {any[]} */
     this.whole = [];
     /** @type {any[]} */
@@ -20,33 +28,67 @@ export class Growing {
   /**
    * @param {string} text the whole text; what continues the last one is cheap
    * @param {boolean} done whether nothing will follow
+   * @param {number} room about so many characters more may be drawn now
    */
-  set(text, done = false) {
-    if (!text.startsWith(this.text) || (done && /^ {0,3}\[[^\]\n]+\]:/m.test(text))) {
-      this.open = 0; // another text, or one whose links are defined at its end
-      this.whole = [];
+  set(text, done = false, room = Infinity) {
+    if (text === this.text && done === this.done) return this;
+    let drawn = this.text.length;
+    if (!text.startsWith(this.text)) {
+      this.restart();
+      drawn = 0;
     }
-    this.text = text;
-    const tokens = lex(text.slice(this.open));
+    if (done && !this.done) {
+      const links = text.match(DEFINED);
+      if (links) this.restart(new Lexer().lex(links.join("\n\n")).links);
+    }
+    this.done = done;
+    // A large open block is lexed anew each time: less often, the larger it is.
+    let end = drawn + Math.max(room, (drawn - this.open) / 2);
+    if (end < text.length) end = Math.max(text.lastIndexOf("\n", end) + 1, drawn + 1, end - room / 2);
+    this.text = text.slice(0, end);
+    const tokens = lex(this.text.slice(this.open), false, this.links);
     const settled = tokens.findLastIndex((token) => token.type !== "space");
     for (const token of tokens.slice(0, Math.max(settled, 0))) {
       this.open += token.raw.length;
-      if (token.type !== "space") this.whole.push(vnode(token));
+      if (token.type === "space") continue;
+      if (this.whole.length === LOT) {
+        this.lots.push(this.lot(this.whole));
+        this.whole = [];
+      }
+      this.whole.push(vnode(token));
     }
     this.last = tokens.slice(Math.max(settled, 0)).map(vnode);
     return this;
   }
 
-  /** What to draw; blocks that are whole are the same objects each time. */
+  /** @param {any} [links] */
+  restart(links = null) {
+    this.open = 0;
+    this.lots = [];
+    this.whole = [];
+    this.links = links;
+  }
+
+  /** @param {any[]} blocks */
+  lot(blocks) {
+    return html`<div class="lot" key=${this.lots.length}>${blocks}</div>`;
+  }
+
+  /** What to draw; what is whole is the same objects each time. */
   get nodes() {
-    return [...this.whole, ...this.last];
+    return [...this.lots, this.lot([...this.whole, ...this.last])];
   }
 }
 
-/** @param {string} text @param {boolean} [breaks] whether an end of line is one */
-function lex(text, breaks = false) {
+const LOT = 12;
+const DEFINED = /^ {0,3}\[[^\]\n]+\]:.*$/gm;
+
+/** @param {string} text @param {boolean} [breaks] whether an end of line is one @param {any} [links] */
+function lex(text, breaks = false, links = null) {
   try {
-    return new Lexer({ gfm: true, breaks }).lex(text);
+    const lexer = new Lexer({ gfm: true, breaks });
+    Object.assign(lexer.tokens.links, links);
+    return lexer.lex(text);
   } catch {
     return [{ type: "text", raw: text, text }];
   }

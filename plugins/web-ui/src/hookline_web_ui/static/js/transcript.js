@@ -14,14 +14,52 @@ import { clock, cut, gist, size } from "./util.js";
  * @property {(item: Item) => void} discard
  * @property {((text: string) => void)|null} speak
  * @property {() => void} earlier
+ * @property {() => void} again draw the log once more
  */
 
-/** @type {WeakMap<object, Growing[]>} */
+/**
+ * What is drawn of an answer: its texts, and how far.
+ * @type {WeakMap<object, {texts: Growing[], behind: boolean, length: number}>}
+ */
 const growing = new WeakMap();
 /** @type {WeakMap<object, {mark: string, vnode: any}>} */
 const drawn = new WeakMap();
 const NEAR = 48;
 /** So many pixels from its end the log still follows what is written. */
+const FRAME = 16;
+/** Milliseconds that drawing may take of a frame. */
+const ANCHORS = CSS.supports("overflow-anchor", "auto");
+/** Whether the browser itself keeps what is looked at where it is while more comes above it. */
+
+/** So many characters are drawn in a frame: as many as the last frames had time for. */
+let pace = 4000;
+
+/**
+ * Draw more of the answers, the last one first.
+ * @param {Item[]} items
+ * @returns {boolean} whether there is more to draw
+ */
+function grow(items) {
+  let room = pace;
+  let more = false;
+  for (const item of items.toReversed()) {
+    if (item.role !== "assistant") continue;
+    const known = growing.get(item) ?? { texts: [], behind: false, length: 0 };
+    growing.set(item, known);
+    Object.assign(known, { behind: false, length: 0 });
+    const texts = (item.blocks ?? []).filter((block) => block.type === "text");
+    for (const [n, { text }] of texts.entries()) {
+      const one = (known.texts[n] ??= new Growing());
+      const source = text.includes("\r") ? text.replace(/\r\n?/g, "\n") : text;
+      const before = one.text.length;
+      if (room > 0) room -= Math.max(one.set(source, !item.live, room).text.length - before, 0);
+      known.behind ||= one.text !== source;
+      known.length += one.text.length;
+    }
+    more ||= known.behind;
+  }
+  return more;
+}
 
 /** @param {{chat: Chat, doings: Doings, version: number, earlier: boolean, empty: any}} props */
 export function Log({ chat, doings, earlier, empty }) {
@@ -40,13 +78,21 @@ export function Log({ chat, doings, earlier, empty }) {
     jump.current.hidden = true;
   };
   const items = chat.items.filter((item) => item.state !== "queued");
+  const began = performance.now();
+  const more = grow(items);
   useLayoutEffect(() => {
     const [box, before] = [log.current, was.current];
     const first = items[0]?.key ?? "";
     const sent = items.at(-1)?.state === "sending" && items.length > before.count;
     if (before.follow || sent) toEnd();
-    else if (first !== before.first && before.first) box.scrollTop += box.scrollHeight - before.height;
+    else if (!ANCHORS && first !== before.first && before.first) {
+      box.scrollTop += box.scrollHeight - before.height;
+    }
     Object.assign(was.current, { first, height: box.scrollHeight, count: items.length });
+    if (!more) return;
+    const took = Math.max(performance.now() - began, 1);
+    pace = Math.max(3000, Math.min(32000, pace * Math.max(0.5, Math.min(2, FRAME / took))));
+    doings.again();
   });
   useLayoutEffect(() => {
     const watcher = new ResizeObserver(() => was.current.follow && toEnd());
@@ -89,7 +135,10 @@ function answers(/** @type {Item[]} */ items, /** @type {number} */ n, /** @type
 
 /** @param {Item} item @param {Chat} chat @param {Doings} doings @param {boolean} last */
 function itemNode(item, chat, doings, last) {
-  const mark = `${item.rev} ${last} ${item.live} ${item.state} ${item.seq} ${chat.session?.mine}`;
+  const text = growing.get(item);
+  if (text?.behind) last = false; // its end is to come
+  const state = `${item.live} ${item.state} ${item.seq} ${chat.session?.mine}`;
+  const mark = `${item.rev} ${last} ${text?.length} ${state}`;
   const known = drawn.get(item);
   if (known?.mark === mark) return known.vnode;
   let vnode;
@@ -147,9 +196,9 @@ function UserMessage({ item, chat, doings }) {
 
 /** @param {{item: Item, chat: Chat, doings: Doings, last: boolean}} props */
 function Answer({ item, chat, doings, last }) {
-  const all = growing.get(item) ?? [];
-  growing.set(item, all);
-  const text = words(item);
+  const texts = growing.get(item)?.texts ?? [];
+  const said = (item.blocks ?? []).some((block) => block.type === "text" && block.text);
+  let count = 0;
   return html`<article
     class=${`message assistant${item.live ? " live" : ""}`}
     data-role="assistant"
@@ -157,11 +206,7 @@ function Answer({ item, chat, doings, last }) {
     aria-label="Hookline"
   >
     ${(item.blocks ?? []).map((block, n) => {
-      if (block.type === "text") {
-        all[n] ??= new Growing();
-        const source = block.text.includes("\r") ? block.text.replace(/\r\n?/g, "\n") : block.text;
-        return html`<div class="md" key=${n}>${all[n].set(source, !item.live).nodes}</div>`;
-      }
+      if (block.type === "text") return html`<div class="md" key=${n}>${texts[count++]?.nodes}</div>`;
       if (block.type === "thinking") return html`<${Thinking} key=${n} text=${block.text} />`;
       if (block.type === "image") return picture(block);
       if (block.type !== "tool_call") return null;
@@ -170,8 +215,12 @@ function Answer({ item, chat, doings, last }) {
     <${Files} files=${item.files} speech=${true} />
     ${last &&
     html`<footer>
-      ${text &&
-      html`<button type="button" class="plain" onClick=${(/** @type {any} */ e) => copy(e, text)}>
+      ${said &&
+      html`<button
+        type="button"
+        class="plain"
+        onClick=${(/** @type {any} */ e) => copy(e, words(item))}
+      >
         Copy
       </button>`}
       ${item.turn &&
@@ -184,8 +233,8 @@ function Answer({ item, chat, doings, last }) {
         Details
       </button>`}
       ${doings.speak &&
-      text &&
-      html`<button type="button" class="plain" onClick=${() => doings.speak?.(text)}>Listen</button>`}
+      said &&
+      html`<button type="button" class="plain" onClick=${() => doings.speak?.(words(item))}>Listen</button>`}
       <time class="quiet">${clock(item.at)}</time>
     </footer>`}
   </article>`;
