@@ -66,6 +66,26 @@ def test_the_stream_tells_a_turn_as_the_store_has_it(play: Any) -> None:
     play(story)
 
 
+def test_each_end_is_told_although_the_next_message_waits(play: Any) -> None:
+    async def story(owner: Person) -> None:
+        session, ids = new(), [new() for _ in range(4)]
+        await owner.say(session, "hello")
+        await owner.settled(session)
+        chat = Chat(owner, session)
+        await chat.load()
+        async with owner.events(f"{session}@{chat.cursor}") as events:
+            for message in ids:
+                await owner.say(session, "hello", message_id=message)
+            async for event in events:
+                chat.apply(event)
+                if len(chat.results) == len(ids):
+                    break
+        assert [one["message_id"] for one in chat.results] == ids
+        assert all(len(one["messages"]) == 2 for one in chat.results)
+
+    play(story)
+
+
 def test_a_reload_at_every_tenth_delta_loses_and_doubles_nothing(play: Any) -> None:
     async def story(owner: Person) -> None:
         session = new()

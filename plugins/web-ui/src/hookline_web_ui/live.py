@@ -21,6 +21,8 @@ MOST_TEXT = 20_000
 """Characters of a tool's result that an event holds."""
 MOST_WAITING = 200
 """Messages of one session that wait, as far as they are told."""
+FOLLOWED = 1000
+"""Turns whose next one began before their own end was told."""
 
 
 @dataclass(slots=True)
@@ -80,6 +82,7 @@ class Live:
         self.attempt = 0
         """The number of the first attempt; that of a later process is higher."""
         self._turns: dict[str, LiveTurn] = {}
+        self._followed: OrderedDict[str, LiveTurn] = OrderedDict()
         self._waiting: dict[str, OrderedDict[str, dict[str, Any]]] = {}
 
     def begin_at(self, attempt: int) -> None:
@@ -163,6 +166,13 @@ class Live:
         """Return the turn under way."""
         return self._turns.get(session)
 
+    def ended(self, session: str, turn: str) -> LiveTurn | None:
+        """Return a turn whose end is to be told, also if the session's next one has begun."""
+        running = self._turns.get(session)
+        if running is not None and running.id == turn:
+            return running
+        return self._followed.pop(turn, None)
+
     def snapshot(self, session: str) -> dict[str, Any] | None:
         """Return the turn under way as JSON, with all that was told of it so far."""
         running = self._turns.get(session)
@@ -179,6 +189,10 @@ class Live:
         attempt = self.attempt
         if before is not None and before.id == turn:
             attempt = before.attempt + 1
+        elif before is not None:
+            self._followed[before.id] = before
+            if len(self._followed) > FOLLOWED:
+                self._followed.popitem(last=False)
         made = LiveTurn(turn, session, chat, attempt, part, message_id, self._now())
         self._turns[session] = made
         self._tell_state(session, chat)

@@ -70,8 +70,8 @@ class Pages:
 
     async def ended(self, turn: Turn) -> None:
         """A turn is over and its reply has left: tell all that is stored of it."""
-        live = self.live.turn(turn.session.id)
-        if live is None or live.id != turn.id:
+        live = self.live.ended(turn.session.id, turn.id)
+        if live is None:
             return
         here = chat(turn.session)
         messages = await self.reader.turn(turn.session.id, turn.id)
