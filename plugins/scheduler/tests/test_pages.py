@@ -58,6 +58,30 @@ def test_a_job_is_added_paused_resumed_and_deleted(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
+    ("when", "said"),
+    [
+        ("0 9 * * 1-5", "every weekday at 9:00"),
+        ("5 18 * * *", "every day at 18:05"),
+        ("30 7 * * 7", "every Sunday at 7:30"),
+        ("*/15 * * * *", "every 15 minutes"),
+        ("0 */6 * * *", "every 6 hours"),
+        ("10 * * * *", "every hour at 10 past"),
+        ("0 9 1 * *", "on day 1 of every month at 9:00"),
+        ("*/7 * * * *", "*/7 * * * *"),
+        ("0 9 1 * 1", "0 9 1 * 1"),
+        ("0 9-17 * * 1-5", "0 9-17 * * 1-5"),
+    ],
+)
+def test_a_cron_expression_is_said_in_words_and_kept_below(
+    site: Site, when: str, said: str
+) -> None:
+    site.post("/schedule/add", {**NEW, "when": when})
+    row = jobs(site.get("/schedule")).rows[0]
+    assert row.cells[1] == said
+    assert row.detail == ("" if said == when else f"cron: {when}")
+
+
+@pytest.mark.parametrize(
     ("wrong", "field"),
     [
         ({"when": "now and then"}, "when"),

@@ -41,6 +41,8 @@ from .complaint import Complaint
 from .desk import Desk
 from .jobs import Chat, Job, Run
 from .service import session_named
+from .spoken import spoken
+from .when import Cron
 
 AT_ONCE = 50
 TONES: Mapping[str, Tone] = {
@@ -180,9 +182,12 @@ def _row(job: Job, run: Run | None, now: float) -> Row:
     who = strangers(job.origins)
     what = f"{wording.short(job.prompt)}{f' (from {named(who)})' if who else ''}"
     where = HERE if job.chat.workspace else job.chat.name
-    cells: list[Cell] = [what, wording.described(job), When(job.due) if job.due else None, shown]
-    detail = job.prompt if len(job.prompt) > wording.QUIET or "\n" in job.prompt else ""
-    return Row([*cells, last, where], _actions(job), detail)
+    when = wording.described(job)
+    said = spoken(when) if isinstance(job.schedule, Cron) else when
+    cells: list[Cell] = [what, said, When(job.due) if job.due else None, shown]
+    long = len(job.prompt) > wording.QUIET or "\n" in job.prompt
+    details = [*([job.prompt] if long else []), *([f"cron: {when}"] if said != when else [])]
+    return Row([*cells, last, where], _actions(job), "\n\n".join(details))
 
 
 def _actions(job: Job) -> Sequence[Action]:

@@ -1,0 +1,55 @@
+"""Cron expressions in words, as far as there are short ones."""
+
+from __future__ import annotations
+
+DAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+SETS = {"*": "every day", "1-5": "every weekday", "0,6": "every weekend", "6,0": "every weekend"}
+
+
+def spoken(expression: str) -> str:
+    """``every weekday at 9:00`` for ``0 9 * * 1-5``; the expression itself if it is less plain."""
+    minute, hour, day, month, weekday = expression.split()
+    if (day, month) == ("*", "*"):
+        when = _day(weekday)
+        if when and minute.isdecimal() and hour.isdecimal():
+            return f"{when} at {int(hour)}:{minute:0>2}"
+        if when == SETS["*"] and (found := _often(minute, hour)):
+            return found
+    if day.isdecimal() and (month, weekday) == ("*", "*") and (minute + hour).isdecimal():
+        return f"on day {int(day)} of every month at {int(hour)}:{minute:0>2}"
+    return expression
+
+
+def _day(weekday: str) -> str:
+    if weekday in SETS:
+        return SETS[weekday]
+    if weekday.isdecimal() and int(weekday) < len(DAYS):
+        return f"every {DAYS[int(weekday)]}"
+    return ""
+
+
+def _often(minute: str, hour: str) -> str:
+    """What runs every few minutes or hours, where that divides an hour or a day evenly."""
+    if hour == "*" and minute == "*":
+        return "every minute"
+    if hour == "*" and minute.isdecimal():
+        return "every hour" if int(minute) == 0 else f"every hour at {int(minute)} past"
+    step = minute.removeprefix("*/")
+    if (
+        hour == "*"
+        and step != minute
+        and step.isdecimal()
+        and int(step) > 1
+        and 60 % int(step) == 0
+    ):
+        return f"every {int(step)} minutes"
+    step = hour.removeprefix("*/")
+    if (
+        minute == "0"
+        and step != hour
+        and step.isdecimal()
+        and int(step) > 1
+        and 24 % int(step) == 0
+    ):
+        return f"every {int(step)} hours"
+    return ""
