@@ -426,6 +426,21 @@ def test_a_missing_command_is_explained(machine: Machine, site: Site) -> None:
     )
 
 
+def test_the_page_is_brought_whole_where_it_is_not_installed(machine: Machine, site: Site) -> None:
+    (site.path / "sitecustomize.py").write_text(
+        "from importlib.metadata import Distribution, EntryPoints\n"
+        "found = Distribution.entry_points.fget\n"
+        "Distribution.entry_points = property(\n"
+        "    lambda dist: EntryPoints(one for one in found(dist) if 'web-' not in one.name)\n)\n"
+    )
+    machine.cold = True  # a process that reads this file
+    machine.config("")
+    assert machine.run("web").err.splitlines()[-1] == (
+        "hookline: `hookline web` comes with plugin web-server, which is not installed; "
+        "`hookline plugins enable web-ui` mends that"
+    )
+
+
 def test_commands_that_need_no_config_run_with_a_wrong_one(machine: Machine) -> None:
     machine.config("max_iterations: [many]\n")
     health = machine.run("health")

@@ -107,8 +107,7 @@ class PluginCommands:
         """
 
         async def work(runtime: Runtime) -> Any:
-            command = _registered(runtime, plugin, words)
-            result = await command.callback(**options)
+            result = await _registered(runtime, plugin, words).callback(**options)
             await runtime.finish_background(BACKGROUND_SECONDS)
             return result
 
@@ -140,12 +139,13 @@ class PluginCommands:
                 err(f"hookline: it may come with plugin {plugin}, {self._fate(plugin)}")
 
     def _fate(self, plugin: str) -> str:
-        loading = self._runtime.plugins.loadings.get(plugin)
-        if loading is not None and loading.reason:
-            return f"which is not on: {loading.reason}"
-        if loading is not None and loading.entry.enabled:  # no other name is ever suggested for pip
+        if (found := self._runtime.plugins.loadings.get(plugin)) is not None and found.reason:
+            return f"which is not on: {found.reason}"
+        state = "installed" if found is not None and found.entry.enabled else "on"
+        if state == "installed" and "configure" not in installed():  # no other name is ever suggested for pip
             return f"which is not installed: pip install hookline-{plugin}"
-        return f"which is not on; `hookline plugins enable {plugin}` mends that"
+        wanted = plugin.replace("web-server", "web-ui")  # `hookline web` is for the pages
+        return f"which is not {state}; `hookline plugins enable {wanted}` mends that"
 
 
 def invoke(root: Any, words: Sequence[str], explain: Explain = None) -> int:

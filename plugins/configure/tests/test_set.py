@@ -228,3 +228,20 @@ def test_only_a_known_plugin_can_be_switched_off(line: Line, path: Path) -> None
     assert (done.exit_code, done.stdout) == (2, "")
     assert "there is no plugin memmory. Did you mean memory?" in done.stderr
     assert path.read_text() == WRITTEN
+
+
+def test_what_a_plugin_requires_is_switched_on_with_it(line: Line, path: Path) -> None:
+    done = line("plugins", "enable", "web-ui", "openai-api")
+    assert done.exit_code == 0
+    assert done.stdout.splitlines() == [
+        f"web-server is on in {path}, because web-ui needs it",
+        f"web-ui is on in {path}",
+        f"openai-api is on in {path}",
+    ]
+    for name in ("web-server", "web-ui", "openai-api"):
+        assert path.read_text().count(f"  {name}: true\n") == 1
+    path.write_text("plugins: {web-server: {enabled: false, listen: '127.0.0.1:1'}}\n")
+    assert "web-server is on" in line("plugins", "enable", "web-ui").stdout
+    assert line("config", "get", "plugins.web-server.listen").stdout == "127.0.0.1:1\n"
+    again = line("plugins", "enable", "web-ui").stdout
+    assert again == f"web-ui is on in {path}\n"

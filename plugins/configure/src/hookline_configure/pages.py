@@ -55,6 +55,7 @@ from hookline_webkit.views import Tone
 from .edits import Change, Edit, Edits, apply
 from .file import ConfigFile
 from .masking import hide_all
+from .needs import lacking
 from .settings_form import Setting, settings
 from .survey import Survey
 
@@ -317,7 +318,16 @@ class PluginPages:
             raise Problem(404, "not_found", f"{name} is not installed.", "Install it first.")
         if needs := self._survey.needs(name):
             return Redirect(here, f"It needs {', '.join(needs)}: write it below first.", "warning")
-        return self._written(name, "true", f"{name} is on in config.yaml. {RESTART}")
+        try:
+            others = lacking(self._core, name)
+        except HooklineError as error:
+            return Redirect(here, _words(error), "bad")
+        for other in others:
+            done = self._written(other, "true", "")
+            if done.tone == "bad":
+                return Redirect(here, done.message, "bad")
+        named = f"{' and '.join([*others, name])} {'are' if others else 'is'}"
+        return self._written(name, "true", f"{named} on in config.yaml. {RESTART}")
 
     async def disable(self, request: RequestLike) -> Redirect:
         """``POST /plugins/NAME/disable``: at once, and in config.yaml"""

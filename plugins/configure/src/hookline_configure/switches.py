@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, entry_points, metadata
 from typing import Annotated
 
@@ -15,6 +16,7 @@ from hookline_hookspecs import CommandError, Configuration, HooklineError, Host
 
 from .commands import sentences, warn
 from .file import ConfigFile
+from .needs import lacking
 
 PREFIX = "hookline-"
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Install what is missing without asking.")]
@@ -27,13 +29,21 @@ class SwitchCommands:
         self._core = host.services[Configuration]
         self._file = ConfigFile(host)
 
-    def enable(self, name: str, yes: Yes = False) -> None:
-        """Switch a plugin on in config.yaml; install it first if it is one of Hookline's own."""
-        if not _is_installed(name):
-            self._bring(name, yes)
-            return
-        self._switch(name, "true")
-        typer.echo(f"{name} is on in {self._file.path}")
+    def enable(self, names: list[str], yes: Yes = False) -> None:
+        """Switch plugins on in config.yaml, with those they need; install what is missing."""
+        self._enable(dict.fromkeys(names), yes)
+
+    def _enable(self, names: Iterable[str], yes: bool, needed_by: str = "") -> None:
+        for name in names:
+            if not _is_installed(name):
+                self._bring(name, yes)  # the installer switches on what it has installed
+                continue
+            with sentences():
+                needs = lacking(self._core, name)
+            self._enable(needs, yes, name)
+            self._switch(name, "true")
+            why = f", because {needed_by} needs it" if needed_by else ""
+            typer.echo(f"{name} is on in {self._file.path}{why}")
 
     def disable(self, name: str) -> None:
         """Switch a plugin off in config.yaml, keeping its settings."""
@@ -58,7 +68,7 @@ class SwitchCommands:
         if is_there(f"{PREFIX}{name}"):
             raise CommandError(f"{name} is no plugin to switch on; Hookline takes it by itself.")
         if self._has_installer():
-            _hand_over(name, yes)  # the installer switches on what it has installed
+            _hand_over(name, yes)
             return
         raise CommandError(
             f"{name} is not installed. Install it with\n  {install_command(name)}\n"

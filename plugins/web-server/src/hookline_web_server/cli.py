@@ -144,7 +144,7 @@ async def _why_no_pages(host: Host) -> str:
     for row in await host.services[Inspection].plugins():
         if row["name"] == "web-ui" and row["state"] != "missing":
             return f"plugin web-ui brings no page; {row['reason'] or row['state']}"
-    return "plugin web-ui is not installed: pip install hookline-web-ui"
+    return f"plugin web-ui is not installed; `{_enable(['web-ui'])}` mends that"
 
 
 def _mend(what: str, names: Sequence[str], state: str) -> str:
@@ -152,7 +152,7 @@ def _mend(what: str, names: Sequence[str], state: str) -> str:
 
 
 def _enable(names: Sequence[str]) -> str:
-    return " && ".join(f"hookline plugins enable {name}" for name in names)
+    return f"hookline plugins enable {' '.join(names)}"
 
 
 def _say(text: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from hookline_hookspecs import Channel, Context, Host, Job, Plugin, Question, Route, Turn, hookimpl
 from hookline_webkit import Identity, Problem, Renderer
@@ -26,6 +26,7 @@ class WebUiConfig(BaseModel):
 class WebUi(Plugin[WebUiConfig]):
     """The page in which people talk to the agent."""
 
+    requires: ClassVar[tuple[str, ...]] = ("web-server",)
     _pages: Pages | None = None
 
     _api: Api | None = None

@@ -37,7 +37,7 @@ BY_PLACE = {
     ("chat", "resumed"): "sessions",
     ("sessions", "words"): "sessions",
     ("hooks", "name"): "hooks",
-    ("plugins enable", "name"): "disabled",
+    ("plugins enable", "names"): "disabled",
     ("plugins disable", "name"): "enabled",
     ("plugins info", "name"): "plugins",
     ("plugins purge", "name"): "plugins",
