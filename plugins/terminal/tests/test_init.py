@@ -63,7 +63,7 @@ def test_without_a_terminal_it_only_writes(piped: Callable, home: Path) -> None:
     assert done.returncode == 0
     assert "Nobody can be asked here" in done.stdout
     assert [mode(home), mode(home / ".env"), mode(home / "config.yaml")] == [0o700, 0o600, 0o600]
-    assert "hookline chat" in done.stdout
+    assert "Next:\n  hookline chat\n  hookline web\n" in done.stdout
 
 
 def test_again_it_changes_nothing(piped: Callable, home: Path) -> None:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ INTERRUPTED = 130
 MODEL = "HOOKLINE_MODEL"
 NEXT = ("hookline chat", 'hookline run "What is in this folder?"', "hookline doctor")
 NEXT_WITH_CHANNEL = ("hookline gateway", "hookline doctor", "hookline chat")
+WEB = "hookline web"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +78,20 @@ def _initialise(host: Host, ask: bool) -> None:
     if wanted.has_channel:
         with suppress(KeyboardInterrupt):
             channel.prepare(host.home)
-    following = NEXT_WITH_CHANNEL if wanted.has_channel else NEXT
-    tell("Next:", *(f"  {command}" for command in following))
+    _tell_next(NEXT_WITH_CHANNEL if wanted.has_channel else NEXT)
 
 
 def _without_asking(home: Path, now: Present) -> None:
     tell(*(f"hookline: {literal(problem)}" for problem in now.problems))
     _write(home, _texts(home, now, Wanted(), anew=False), Wanted())
     tell("Nobody can be asked here: put a key into .env, then try `hookline doctor`.")
-    tell("Next:", *(f"  {command}" for command in NEXT))
+    _tell_next(NEXT)
+
+
+def _tell_next(commands: Sequence[str]) -> None:
+    """The commands to go on with, the page's after the first where it is installed."""
+    web = [WEB] if entry_points(group="hookline.plugins", name="web-ui") else []
+    tell("Next:", *(f"  {command}" for command in [*commands[:1], *web, *commands[1:]]))
 
 
 def _usable(now: Present) -> Present:
