@@ -88,6 +88,7 @@ def test_an_approval_is_answered_once_by_whose_chat_it_is(play: Any) -> None:
         question = found["question"]
         assert (question["kind"], question["tool"]) == ("approval", "bash")
         assert "rm -rf /tmp/nothing-there" in question["preview"]
+        assert "Risky:" not in question["preview"]
         assert question["may_answer"] is True
         labels = [one["label"] for one in question["choices"]]
         assert labels == ["Once", "This session", "Always", "Deny"]
@@ -149,7 +150,8 @@ def test_a_question_that_ends_a_turn_is_answered_by_a_press(play: Any) -> None:
         await owner.say(session, "ask me")
         found = await owner.until(session, lambda found: found["question"] and not found["turn"])
         question = found["question"]
-        assert [one["label"] for one in question["choices"]][:2] == ["Yes", "No"]
+        assert [one["label"] for one in question["choices"]] == ["Yes", "No"]
+        assert question["text"] == "Tea?"
         path, body = f"/sessions/{session}/answer", {"question": question["id"], "choice": "Yes"}
         await owner.ask("POST", path, 202, json=body)
         await owner.ask("POST", path, 409, json=body)
@@ -243,3 +245,14 @@ def test_two_tabs_show_the_same(play: Any) -> None:
         assert tabs[0].said == tabs[1].said == "answered\nFirst this.\nanswered"
 
     play(story)
+
+
+def test_a_page_that_is_not_there_has_the_navigation_of_who_asks(play: Any) -> None:
+    async def story(owner: Person, mia: Person) -> None:
+        for path, who, status in (("/nothing", mia, 404), ("/plugins", mia, 403)):
+            answer = await who.client.get(path, headers={"Accept": "text/html"})
+            assert answer.status_code == status
+            assert 'aria-label="Main"' in answer.text
+            assert 'aria-label="Menu"' in answer.text
+
+    play(story, "owner", "mia")

@@ -248,6 +248,7 @@ class Site:
         who = await self._logins.identify(token) if token else None
         if who is None:
             raise _unknown()
+        request.scope[IDENTITY] = who  # a page that says no has the navigation, too
         return who
 
     async def _by_key(self, request: Request) -> Identity:

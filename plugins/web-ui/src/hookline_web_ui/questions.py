@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -67,7 +68,7 @@ class Questions:
         now = self._host.now()
         tool = question.call.name if question.call is not None else ""
         made = self._made(uuid4().hex, session, chat, question, now + LONGEST)
-        made.told |= {"preview": question.preview, "reason": question.reason, "tool": tool}
+        made.told |= {**_parts(question), "reason": question.reason, "tool": tool}
         made.answer = asyncio.get_running_loop().create_future()
         self._show(made, ctx.turn.id)
         try:
@@ -204,6 +205,7 @@ def _told(
     id_: str, kind: str, text: str, buttons: Sequence[Choice], until: float | None
 ) -> dict[str, Any]:
     choices = [{"id": one.id, "label": one.label, "style": one.style} for one in buttons]
+    text = _without_list(text, [one.label for one in buttons])
     told = {"id": id_, "kind": kind, "text": text, "choices": choices, "expires": until}
     return told | {"preview": "", "reason": "", "tool": ""}
 
@@ -220,3 +222,25 @@ def _parted(text: str, choices: int) -> tuple[str, str]:
     if begin == end:
         return text, ""
     return "\n".join(lines[:begin]), "\n".join(lines[begin + 1 : end])
+
+
+def _without_list(text: str, labels: Sequence[str]) -> str:
+    """The text without the numbered choices at its end, which are buttons on the page."""
+    for listed in ([*labels, "Other"], labels):
+        lines = "\n".join(f"{number}. {label}" for number, label in enumerate(listed, 1))
+        if lines and text.endswith(f"\n{lines}"):
+            return text.removesuffix(f"\n{lines}")
+    return text
+
+
+def _parts(question: Question) -> dict[str, Any]:
+    """The ``preview``, and as ``marks`` the parts of it that are named below it, each in its line.
+
+    The page marks them in place. A call that may have written such a line itself is left as it is.
+    """
+    body, _, below = question.preview.rpartition("\n\nRisky: ")
+    given = str(question.call.arguments) if question.call is not None else "Risky:"
+    repeated = [line.strip("…") for line in re.sub("[⟦⟧]", "", below).split("\nRisky: ")]
+    if not body or "Risky:" in given or not all(one in body for one in repeated):
+        return {"preview": question.preview}
+    return {"preview": body, "marks": re.findall("⟦(.+?)⟧", below)}

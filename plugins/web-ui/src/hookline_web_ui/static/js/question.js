@@ -22,17 +22,23 @@ const RISKY = new RegExp(
   "gi",
 );
 
-/** @param {{text: string}} props */
-export function Command({ text }) {
+/** @param {{text: string, marks?: string[]}} props `marks` are the parts that a guard named */
+export function Command({ text, marks = [] }) {
+  const named = marks.map((one) => one.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
   const parts = [];
   let end = 0;
-  for (const match of text.matchAll(RISKY)) {
+  for (const match of text.matchAll(new RegExp([...named, RISKY.source].join("|"), "gi"))) {
     parts.push(plain(text.slice(end, match.index)));
     const risky = match[0].trimEnd();
     parts.push(html`<mark>${plain(risky)}</mark>`);
     end = match.index + risky.length;
   }
   return html`<code>${parts}${plain(text.slice(end))}</code>`;
+}
+
+/** What a guard quotes stands between backticks. @param {{text: string}} props */
+function Quoting({ text }) {
+  return text.split(/`([^`\n]+)`/).map((one, n) => (n % 2 ? html`<code>${plain(one)}</code>` : plain(one)));
 }
 
 /** @param {string} text */
@@ -57,6 +63,10 @@ function Countdown({ expires }) {
   }, []);
   return html`<span class="quiet small" role="timer">${left(Math.ceil(expires - now))}</span>`;
 }
+
+/** "Other" is written, not pressed. */
+const write = () =>
+  /** @type {HTMLElement|null} */ (document.querySelector(".composer textarea"))?.focus();
 
 /**
  * @param {{question: any, answer: (choice: string) => Promise<void>, problem: string}} props
@@ -85,12 +95,12 @@ export function QuestionDock({ question, answer, problem }) {
     </div>
     <div class="dock-body" tabindex="0">
       ${question.text && !(approval && question.text === question.preview)
-        ? html`<p>${question.text}</p>`
+        ? html`<p><${Quoting} text=${question.text} /></p>`
         : null}
       ${question.reason && !question.text?.includes(question.reason)
-        ? html`<p class="quiet small">${question.reason}</p>`
+        ? html`<p class="quiet small"><${Quoting} text=${question.reason} /></p>`
         : null}
-      ${question.preview && html`<pre class="command"><${Command} text=${question.preview} /></pre>`}
+      ${question.preview && html`<pre class="command"><${Command} text=${question.preview} marks=${question.marks} /></pre>`}
     </div>
     ${problem && html`<p class="bad small" role="alert">${problem}</p>`}
     ${may
@@ -106,6 +116,9 @@ export function QuestionDock({ question, answer, problem }) {
                 ${choice.label}
               </button>`,
           )}
+          ${!approval && question.choices?.length
+            ? html`<button type="button" onClick=${write}>Other …</button>`
+            : null}
         </div>`
       : html`<p class="quiet small">Only an admin may answer this.</p>`}
   </section>`;
