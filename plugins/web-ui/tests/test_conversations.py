@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import sqlite3
 from typing import Any
 
@@ -133,8 +134,7 @@ def test_a_command_acts_on_its_own_conversation(play: Any) -> None:
         await owner.say(two, "/stop")
         await owner.settled(two)
         await owner.say(one, "/undo")
-        undone = await owner.until(one, lambda found: found["asides"])
-        assert "waits here" not in [text_of(each) for each in undone["messages"]]
+        await owner.until(one, lambda found: len(found["messages"]) < len(stopped["messages"]))
         found = await owner.get(f"/sessions/{two}")
         assert [each["command"] for each in found["asides"] if each["command"] == "/undo"] == []
         await owner.say(one, "/new")
@@ -168,6 +168,37 @@ def test_an_unstored_conversation_is_nobody_elses(own_gateway: Gateway) -> None:
         assert [text_of(one) for one in found["messages"]] == ["a secret", "answered"]
         await ben.say(session, "let me in", 404)
         await ben.close()
+        await mia.close()
+
+    asyncio.run(story())
+
+
+def test_after_a_long_pause_a_conversation_goes_on_in_the_session_that_follows(
+    own_gateway: Gateway,
+) -> None:
+    own_gateway.configure()
+    path = own_gateway.home / "config.yaml"
+    config = json.loads(path.read_text())
+    path.write_text(json.dumps({**config, "session": {"idle_hours": 0.0003}}))
+    own_gateway.start()
+
+    async def story() -> None:
+        mia = await own_gateway.person("mia")
+        first = new()
+        await mia.say(first, "one")
+        await mia.settled(first)
+        async with mia.events(first) as events:
+            await asyncio.sleep(1.5)
+            await mia.say(first, "two")
+            async for event in events:
+                if event["type"] == "session" and event["session"] == first:
+                    break
+        following = event["row"]["successor"]
+        found = await mia.settled(following)
+        assert [text_of(one) for one in found["messages"]] == ["two", "answered"]
+        assert found["session"]["mine"] is True
+        told = await mia.say(first, "three")
+        assert told["session"] == following
         await mia.close()
 
     asyncio.run(story())

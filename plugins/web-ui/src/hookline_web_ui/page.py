@@ -95,6 +95,9 @@ class Pages:
         self.live.end(live)
         if turn.session.kind == "chat":
             await self.tell_session(turn.session.id)
+            named = turn.inbound.session_id
+            if named and named != turn.session.id:
+                await self.tell_session(named)  # it ended, and its page goes on in this one
 
     async def tell_title(self, session_id: str, here: Chat) -> None:
         """Tell a session's title, if it has become another one."""

@@ -54,7 +54,7 @@ class Sender:
             raise Problem(413, "too_large", told, "Send it as a file, or in parts.")
         if not text.strip() and not ids:
             raise _bad("The message is empty.")
-        chat = await self._chat(who, session_id)
+        session_id, chat = await self._place(who, session_id)
         attachments = await self._files.attached(who, [str(one) for one in ids])
         is_command = text.lstrip().startswith("/") and not attachments
         steers = mode == "steer" and self._live.turn(session_id) is not None and not attachments
@@ -102,8 +102,9 @@ class Sender:
             **more,
         )
 
-    async def _chat(self, who: Identity, session_id: str) -> Chat:
-        """The chat that a message goes to: a stored one of theirs, or a new one."""
+    async def _place(self, who: Identity, session_id: str) -> tuple[str, Chat]:
+        """The session that a message goes to, and its chat: a stored one of theirs, the one that
+        followed it, or a new one."""
         try:
             row = await self._reader.row(who, session_id)
         except Problem:
@@ -115,15 +116,16 @@ class Sender:
                 raise
             while len(self._new) > KNOWN:
                 self._new.popitem(last=False)
-            return chat_of(who.name)
+            return session_id, chat_of(who.name)
         chat = (row["channel"], row["chat_id"])
         if not is_mine(who, chat) or row["kind"] != "chat":
             told = "This session is not yours to write in."
             raise Problem(409, "read_only", told, "Branch it, to continue in a chat of your own.")
+        if row["ended"] is not None and row["successor"]:
+            return await self._place(who, row["successor"])
         if row["ended"] is not None:
-            fix = "Go on in the session that followed it, or begin a new chat."
-            raise Problem(409, "ended", "This session has ended.", fix)
-        return chat
+            raise Problem(409, "ended", "This session has ended.", "Begin a new chat.")
+        return row["id"], chat
 
     async def _chat_with(self, session_id: str) -> Chat | None:
         """The chat of the session that has this id, or will once its first message is worked on."""

@@ -67,6 +67,7 @@ function heard(event, id) {
   }
   if (event.session !== chat.id) return;
   if (event.type === "session" && event.deleted) return shell.go("/");
+  if (event.type === "session") followed(event.row);
   if (held) held.push([event, id]);
   else if (!chat.apply(event, id)) snapshot();
   if (event.type === "result" && event.turn == null) followed(event);
