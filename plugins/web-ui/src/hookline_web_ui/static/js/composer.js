@@ -132,40 +132,18 @@ export function Composer({ id, known, running, limits, Recorder, given, blocked,
     ${(problem || blocked) && html`<p class="bad small" role="alert">${problem || blocked}</p>`}
     ${draft.files.length || uploads.length
       ? html`<ul class="chips">
-          ${draft.files.map(
-            (/** @type {any} */ file) =>
-              html`<li class="chip">
-                ${cut(file.name, 32)}
-                <button
-                  type="button"
-                  class="plain"
-                  aria-label=${`Remove ${file.name}`}
-                  onClick=${() => change({ files: draft.files.filter((/** @type {any} */ o) => o !== file) })}
-                >
-                  ✕
-                </button>
-              </li>`,
+          ${draft.files.map((/** @type {any} */ file) =>
+            chip(file, null, () => change({ files: draft.files.filter((other) => other !== file) })),
           )}
-          ${uploads.map(
-            (one) =>
-              html`<li class=${`chip${one.error ? " tone-bad" : ""}`}>
-                ${cut(one.name, 32)}
-                ${one.error
-                  ? html`<span class="bad">${one.error}</span>`
-                  : html`<progress max="1" value=${one.share} aria-label=${`Sending ${one.name}`}></progress>`}
-                <button
-                  type="button"
-                  class="plain"
-                  aria-label=${`Remove ${one.name}`}
-                  onClick=${() => {
-                    one.stop.abort();
-                    setUploads(uploads.filter((other) => other !== one));
-                  }}
-                >
-                  ✕
-                </button>
-              </li>`,
-          )}
+          ${uploads.map((one) => {
+            const state = one.error
+              ? html`<span class="bad">${one.error}</span>`
+              : html`<progress max="1" value=${one.share} aria-label=${`Sending ${one.name}`}></progress>`;
+            return chip(one, state, () => {
+              one.stop.abort();
+              setUploads(uploads.filter((other) => other !== one));
+            });
+          })}
         </ul>`
       : null}
     <textarea
@@ -225,6 +203,13 @@ export function Composer({ id, known, running, limits, Recorder, given, blocked,
     </div>
   </form>`;
 }
+
+/** @param {{name: string, error?: string}} file @param {any} state @param {() => void} remove */
+const chip = ({ name, error }, state, remove) =>
+  html`<li class=${`chip${error ? " tone-bad" : ""}`}>
+    ${cut(name, 32)} ${state}
+    <button type="button" class="plain" aria-label=${`Remove ${name}`} onClick=${remove}>✕</button>
+  </li>`;
 
 /** @param {HTMLTextAreaElement|null} area */
 function grow(area) {

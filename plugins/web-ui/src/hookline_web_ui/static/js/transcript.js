@@ -28,8 +28,6 @@ const NEAR = 48;
 /** So many pixels from its end the log still follows what is written. */
 const FRAME = 16;
 /** Milliseconds that drawing may take of a frame. */
-const ANCHORS = CSS.supports("overflow-anchor", "auto");
-/** Whether the browser itself keeps what is looked at where it is while more comes above it. */
 
 /** So many characters are drawn in a frame: as many as the last frames had time for. */
 let pace = 4000;
@@ -65,10 +63,25 @@ function grow(items) {
 export function Log({ chat, doings, earlier, empty }) {
   const log = useRef(/** @type {any} */ (null));
   const jump = useRef(/** @type {any} */ (null));
-  const was = useRef({ follow: true, first: "", height: 0, count: 0 });
+  const was = useRef({ follow: true, count: 0, seen: /** @type {any} */ (null), top: 0, at: -1 });
+  /** Note what is looked at, which stays in its place while more is drawn above it. */
+  const note = () => {
+    const { left, top, width } = log.current.getBoundingClientRect();
+    const [seen] = [8, 48, 120]
+      .map((y) => document.elementFromPoint(left + width / 2, top + y)?.closest(".column > article"))
+      .filter(Boolean);
+    Object.assign(was.current, { seen, top: seen?.getBoundingClientRect().top });
+  };
+  const stay = () => {
+    const { seen, top } = was.current;
+    if (!seen?.isConnected) return;
+    log.current.scrollTop += seen.getBoundingClientRect().top - top;
+    was.current.at = log.current.scrollTop;
+  };
   const show = () => {
     const box = log.current;
     was.current.follow = box.scrollHeight - box.scrollTop - box.clientHeight < NEAR;
+    if (box.scrollTop !== was.current.at) note();
     jump.current.hidden = was.current.follow;
     if (box.scrollTop < 200 && chat.more && !earlier) doings.earlier();
   };
@@ -82,20 +95,17 @@ export function Log({ chat, doings, earlier, empty }) {
   const more = grow(items);
   useLayoutEffect(() => {
     const [box, before] = [log.current, was.current];
-    const first = items[0]?.key ?? "";
     const sent = items.at(-1)?.state === "sending" && items.length > before.count;
     if (before.follow || sent) toEnd();
-    else if (!ANCHORS && first !== before.first && before.first) {
-      box.scrollTop += box.scrollHeight - before.height;
-    }
-    Object.assign(was.current, { first, height: box.scrollHeight, count: items.length });
+    else stay();
+    before.count = items.length;
     if (!more) return;
     const took = Math.max(performance.now() - began, 1);
     pace = Math.max(3000, Math.min(32000, pace * Math.max(0.5, Math.min(2, FRAME / took))));
     doings.again();
   });
   useLayoutEffect(() => {
-    const watcher = new ResizeObserver(() => was.current.follow && toEnd());
+    const watcher = new ResizeObserver(() => (was.current.follow ? toEnd() : stay()));
     watcher.observe(log.current);
     watcher.observe(log.current.firstElementChild);
     return () => watcher.disconnect();
@@ -216,11 +226,7 @@ function Answer({ item, chat, doings, last }) {
     ${last &&
     html`<footer>
       ${said &&
-      html`<button
-        type="button"
-        class="plain"
-        onClick=${(/** @type {any} */ e) => copy(e, words(item))}
-      >
+      html`<button type="button" class="plain" onClick=${(/** @type {any} */ e) => copy(e, words(item))}>
         Copy
       </button>`}
       ${item.turn &&
