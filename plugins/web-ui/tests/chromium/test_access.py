@@ -79,3 +79,21 @@ def test_a_status_tells_begin_question_and_end_once(window: New) -> None:
     # A question may come before the first picture of the turn is drawn.
     assert told[-3:] == ["Waiting for your answer", "Working", "Done"]
     assert told[:-3] in ([], ["Working"])
+
+
+@pytest.mark.slow
+def test_a_phone_reaches_every_page_and_other_is_written(window: New) -> None:
+    one = window(360, 640).open()
+    one.say("ask me")
+    dock = one.page.get_by_role("group", name="Question")
+    dock.wait_for()
+    assert "1." not in dock.inner_text()
+    dock.get_by_role("button", name="Other").click()
+    assert one.page.evaluate("document.activeElement.tagName") == "TEXTAREA"
+    one.button("Menu").click()
+    side = one.page.locator("#side")
+    assert side.evaluate("side => side.scrollHeight > side.clientHeight")
+    inner = "one => one.scrollHeight > one.clientHeight"
+    assert not one.page.locator(".side .nav-main").evaluate(inner)
+    side.get_by_role("link", name="Doctor").click()
+    one.page.wait_for_url("**/doctor")
