@@ -67,16 +67,10 @@ function heard(event, id) {
   }
   if (event.session !== chat.id) return;
   if (event.type === "session" && event.deleted) return shell.go("/");
-  if (event.type === "session") followed(event.row);
+  const next = event.row?.successor;
+  if (next) return shell.go(`/chat/${encodeURIComponent(next)}`);
   if (held) held.push([event, id]);
   else if (!chat.apply(event, id)) snapshot();
-  if (event.type === "result" && event.turn == null) followed(event);
-}
-
-/** Some commands lead to another chat. @param {any} event */
-function followed(event) {
-  const next = event.goto ?? event.successor;
-  if (next) shell.go(`/chat/${next}`);
 }
 
 /** What the list of chats has to know of any session. @param {any} event */

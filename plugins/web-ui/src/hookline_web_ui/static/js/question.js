@@ -36,9 +36,9 @@ export function Command({ text, marks = [] }) {
   return html`<code>${parts}${plain(text.slice(end))}</code>`;
 }
 
-/** What a guard quotes stands between backticks. @param {{text: string}} props */
+/** What a guard quotes stands between backticks; `code` is the command alone. @param {{text: string}} props */
 function Quoting({ text }) {
-  return text.split(/`([^`\n]+)`/).map((one, n) => (n % 2 ? html`<code>${plain(one)}</code>` : plain(one)));
+  return text.split(/`([^`\n]+)`/).map((one, n) => (n % 2 ? html`<span class="mono">${plain(one)}</span>` : plain(one)));
 }
 
 /** @param {string} text */
@@ -117,7 +117,7 @@ export function QuestionDock({ question, answer, problem }) {
               </button>`,
           )}
           ${!approval && question.choices?.length
-            ? html`<button type="button" onClick=${write}>Other …</button>`
+            ? html`<button type="button" onClick=${write}>Other</button>`
             : null}
         </div>`
       : html`<p class="quiet small">Only an admin may answer this.</p>`}
