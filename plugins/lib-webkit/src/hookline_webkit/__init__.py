@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .assets import Assets
-    from .requests import Identity, Paging, Problem, SiteRoute, address, form, identity, part, query
+    from .requests import (
+        Identity,
+        Paging,
+        Problem,
+        RequestLike,
+        SiteRoute,
+        address,
+        form,
+        identity,
+        part,
+        query,
+    )
     from .services import (
         Change,
         Device,
@@ -85,6 +96,7 @@ __all__ = [
     "Problem",
     "Redirect",
     "Renderer",
+    "RequestLike",
     "Row",
     "SiteRoute",
     "Stat",
