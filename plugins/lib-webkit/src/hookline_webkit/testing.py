@@ -140,7 +140,9 @@ class Site:
 
 def whole_path(plugin: str, route: Route) -> str:
     """Return a route's path from the root of the server."""
-    return route.path if isinstance(route, SiteRoute) else f"/{plugin}{route.path}"
+    if isinstance(route, SiteRoute):
+        return route.path
+    return f"/{plugin}{route.path}".removesuffix("/")
 
 
 def pattern(path: str) -> str:
