@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -222,8 +223,13 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield made
 
 
+_times = count(1)
+
+
 @pytest.fixture(scope="module")
 def served(gateway: Served, request: pytest.FixtureRequest) -> Served:
     """The shared gateway, with a key of the module's own, whose requests are counted apart."""
     name = request.module.__name__.rpartition(".")[2]
+    # The tests of a module may come in parts, between those of others.
+    name = f"{name}-{next(_times)}"
     return replace(gateway, key=gateway.new_key(name), since=len(gateway.model.requests))
