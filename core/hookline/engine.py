@@ -17,7 +17,7 @@ from hookline_hookspecs.tools import Tool
 
 from .bus.bus import Bus
 from .bus.implementation import PluginRefused
-from .config import Config, ConfigError, Loaded, choose_model, provider_settings, split_model
+from .config import Config, ConfigError, Loaded, choose_model, find_driver, provider_settings, split_model
 from .config.choose import no_driver
 from .store.absent import AbsentStore
 from .store.journal import Journal
@@ -26,23 +26,6 @@ from .text import filter_secrets, new_id
 
 WINDOW = 128_000
 """Tokens assumed for the window of an unknown model (FEATURES, compaction)."""
-
-
-def find_driver(group: str, name: str) -> Any:
-    """The object behind the entry point ``name`` of ``group``; None if none is installed.
-
-    Raises:
-        ConfigError: it is installed and cannot be imported.
-    """
-    from stevedore import DriverManager
-    from stevedore.exception import NoMatches
-
-    try:
-        return DriverManager(group, name, on_missing_entrypoints_callback=lambda _: None).driver
-    except NoMatches:
-        return None
-    except (Exception, SystemExit) as error:
-        raise ConfigError(f"{name} of {group} cannot be imported: {error}; reinstall it") from error
 
 
 class Providers:

@@ -12,9 +12,8 @@ from hookline_hookspecs.inspection import StablePrompt
 
 from . import clock
 from .bus.implementation import describe
-from .config import ConfigFile, choose_model, effective, load
+from .config import ConfigFile, choose_model, config_reader, effective, load
 from .config.choose import absent_drivers
-from .config.document import Document
 from .engine import Engine
 from .home import environment
 from .plugins.discovery import hooks_of
@@ -108,7 +107,7 @@ class CoreConfiguration:
 
     def parse(self, text: str, key: tuple[str, ...] = ()) -> Any:
         """The values in a text."""
-        return Document(".".join(key) or self._home / "config.yaml", text, key).values
+        return config_reader().parse(".".join(key) or self._home / "config.yaml", text, key)
 
     def check(self, text: str | None = None, *, plugins: bool = False) -> tuple[list[str], list[str]]:
         """What is off because of the config, and warnings."""

@@ -17,12 +17,12 @@ from .bus.bus import Bus
 from .bus.deadline import CoreTask, plugin_task
 from .bus.implementation import Implementation
 from .bus.watchdog import PluginCode
-from .config import Loaded
+from .config import Loaded, find_driver
 from .dispatch.commands import Commands
 from .dispatch.dispatcher import Dispatcher
 from .dispatch.outbox import Channels, Outbox
 from .dispatch.recovery import Recovery
-from .engine import Engine, find_driver
+from .engine import Engine
 from .home import make_home
 from .inspection import CoreConfiguration, CoreInspection
 from .plugins.host import PluginHost

@@ -7,6 +7,21 @@ class HooklineError(Exception):
     """Base class of Hookline's errors."""
 
 
+class ConfigError(HooklineError):
+    """The config cannot be used; a command ends with exit code 2.
+
+    The text is one or more sentences, one per line; ``problems`` holds them one by one.
+    """
+
+    def __init__(self, *problems: str) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+class SettingsError(ConfigError):
+    """Values do not fit their model. Where they are a plugin's settings, that plugin stays off."""
+
+
 class CommandError(SystemExit):
     """Ends a command with ``hookline: TEXT`` on stderr and the exit ``code``, by default that of a
     usage error."""

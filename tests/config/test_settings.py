@@ -39,7 +39,7 @@ def checked(home: Path, text: str) -> tuple[Memory, list[str]]:
     (home / "config.yaml").write_text(f"plugins:\n  memory:\n{text}")
     loaded = load(home, {"HOOKLINE_PLUGINS__MEMORY__HALF_LIFE": "7"})
     entry = loaded.plugins["memory"]
-    settings, warnings = validate_settings(Memory, entry, loaded.path, loaded.lines)
+    settings, warnings = validate_settings(Memory, entry, loaded)
     assert isinstance(settings, Memory)
     return settings, warnings
 

@@ -11,7 +11,7 @@ from meta.tree import CORE, HOOKSPECS, Dist, dists
 
 ROOMS = (
     "clock text home tasks",
-    "config/ model document variables load choose edit show",
+    "config/ model plain drivers load choose",
     "bus/ watchdog implementation deadline signals bus",
     "store/ codec journal absent",
     "engine",

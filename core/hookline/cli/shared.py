@@ -99,7 +99,7 @@ def quiet_logging() -> None:
     """Log to ``logs/hookline.log`` in the home, and not to the screen; to nowhere without the guards."""
     import logging
 
-    from hookline.engine import find_driver
+    from hookline.config import find_driver
 
     make_home(find_home())
     open_log = find_driver("hookline.services", "log")

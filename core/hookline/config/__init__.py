@@ -4,16 +4,17 @@
 the user: ConfigError prevents a start, SettingsError switches one plugin off.
 """
 
-from .choose import ModelChoice, choose_model, provider_settings, split_model
-from .load import Loaded, effective, load, plugin_commands
+from hookline_hookspecs.errors import ConfigError, SettingsError
+
+from .choose import ModelChoice, NoModel, choose_model, provider_settings, split_model
+from .drivers import config_reader, find_driver
+from .load import Loaded, effective, load, plugin_commands, validate_settings
 from .model import Config, ConfigFile, PluginEntry
-from .problems import ConfigError, NoModel, SettingsError
-from .settings import validate_settings
 
 # fmt: off
 __all__ = [
     "Config", "ConfigError", "ConfigFile", "Loaded", "ModelChoice", "NoModel", "PluginEntry",
-    "SettingsError", "choose_model", "effective", "load", "plugin_commands", "provider_settings",
-    "split_model", "validate_settings",
+    "SettingsError", "choose_model", "config_reader", "effective", "find_driver", "load", "plugin_commands",
+    "provider_settings", "split_model", "validate_settings",
 ]
 # fmt: on

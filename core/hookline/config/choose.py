@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator
 from importlib.metadata import entry_points
 from typing import NamedTuple
 
 from hookline_hookspecs import ProviderSettings
+from hookline_hookspecs.errors import ConfigError
 
-from .load import Loaded
+from .load import Key, Loaded
 from .model import ProviderConfig
-from .problems import ConfigError, Key, NoModel, nearest, sentence
-from .secrets import NO_KEY
+
+NO_KEY = "none"
+"""The key of a server that needs none."""
+
+
+class NoModel(ConfigError):
+    """No model is configured, and no variable names a provider."""
 
 
 class ModelChoice(NamedTuple):
@@ -76,11 +83,12 @@ def absent_drivers(loaded: Loaded) -> Iterator[str]:
     for name in keys.keys() - loaded.provider_errors:
         driver, _ = provider_settings(loaded, name)
         if driver not in entry_points(group="hookline.providers").names:
-            yield sentence(loaded.path, loaded.lines, keys[name], no_driver(loaded, driver))
+            yield loaded.source.sentence(keys[name], no_driver(loaded, driver))
 
 
 def no_driver(loaded: Loaded, name: str) -> str:
     """What is wrong with the driver `name`, which is not installed, and what to do."""
-    near = nearest(name, {*entry_points(group="hookline.providers").names, *loaded.presets} - {name})
-    hint = f"did you mean {near}?" if near else "`hookline plugins install` brings one"
+    known = {*entry_points(group="hookline.providers").names, *loaded.presets} - {name}
+    near = difflib.get_close_matches(name, known, 1)
+    hint = f"did you mean {near[0]}?" if near else "`hookline plugins install` brings one"
     return f"no provider {name!r} is installed; {hint}"

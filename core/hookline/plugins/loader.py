@@ -99,7 +99,7 @@ class Plugins:
     def _make(self, loading: Loading, found: type[Plugin[Any]]) -> Plugin[Any]:
         name, config = loading.entry.name, self.engine.loaded
         check_class(found)
-        settings, loading.warnings = validate_settings(found.config_class, loading.entry, config.path, config.lines)
+        settings, loading.warnings = validate_settings(found.config_class, loading.entry, config)
         self.engine.hide_secrets(settings)
         host: Any = self.make_host(name, found.__module__.split(".")[0])
         loading.host = self.engine.hosts[name] = host

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from hookline.engine import find_driver
+from hookline.config import find_driver
 
 
 @asynccontextmanager

@@ -13,7 +13,8 @@ PRIVATE_KEY = "-----BEGIN "
 SPACE_AROUND = "begins or ends with a space or the end of a line, which is left out."
 SHORTEST_SECRET = 6
 SECRET_NAME = re.compile(
-    r"(api[-_]?keys?|tokens?|secrets?|passwor[dt]|passwd|passphrase|credentials?|authorization|_key)$", re.I
+    r"(api[-_]?keys?|tokens?|secrets?|passwor[dt]|passwd|passphrase|credentials?|authorization|_key)$",
+    re.I,
 )
 URL_PASSWORD = re.compile(r"://[^/\s:@]*:([^/\s]+)(?=@)")
 
@@ -28,12 +29,18 @@ def fault_of_secret(text: str, key: Key) -> str | None:
     line = text.replace("\n", "") if text.startswith(PRIVATE_KEY) else text
     if line.isprintable() and not ("headers" in key and max(line, default="") > "\xff"):
         return None
-    return "holds a control character, or a letter that an HTTP header cannot carry; write it without."
+    return (
+        "holds a control character, or a letter that an HTTP header cannot carry; write it without."
+    )
 
 
 def masked(text: str, key: Key) -> str:
     """The `text` at `key` with a mask for passwords in URLs, or for all of it if it is a secret."""
-    return MASK if is_secret(key) else URL_PASSWORD.sub(lambda found: found[0].removesuffix(found[1]) + MASK, text)
+    return (
+        MASK
+        if is_secret(key)
+        else URL_PASSWORD.sub(lambda found: found[0].removesuffix(found[1]) + MASK, text)
+    )
 
 
 def quoted(value: object, key: Key) -> str:

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from hookline_hookspecs.errors import ConfigError
 
-from .problems import ConfigError, Key
+from .problems import Key
 
 MAX_DEPTH = 50
 LARGEST_FILE = 1_000_000
@@ -45,11 +46,20 @@ def uncover(text: str) -> str:
 
 
 def read_text(path: Path, faults: list[str]) -> str:
-    """The text of a config file; empty if there is none, or, with a sentence in `faults`, no text."""
+    """The text of a config file; empty if there is none.
+
+    It is empty too if it cannot be read; a sentence in `faults` says why.
+    """
     try:
         if path.stat().st_size <= LARGEST_FILE and (path.is_file() or path.samefile(os.devnull)):
             return path.read_bytes().decode("utf-8-sig")
-        found = "a folder" if path.is_dir() else "larger than 1 MB" if path.is_file() else "a pipe or a device"
+        found = (
+            "a folder"
+            if path.is_dir()
+            else "larger than 1 MB"
+            if path.is_file()
+            else "a pipe or a device"
+        )
         fault = f"{path}: this is {found}, where a text file belongs; move it away."
     except FileNotFoundError:
         if not path.is_symlink():
@@ -77,7 +87,9 @@ class Document:
         self.origin = origin
         self.lines: dict[Key, int | str] = {}
         found = self._read(text, key)
-        self.values: Any = next((value for value in found if value is not None), None if key else {})
+        self.values: Any = next(
+            (value for value in found if value is not None), None if key else {}
+        )
         if len(found) > 1 or not (key or isinstance(self.values, dict)):
             raise self._error(1, "a config is one mapping, `key: value` on each line.")
 
@@ -98,7 +110,9 @@ class Document:
             before = text.encode("utf-8", "replace")[: getattr(error, "position", 0)]
             line = mark.line + 1 if mark else before.count(b"\n") + 1
             reason = getattr(error, "problem", None) or str(error).split("\n")[0]
-            raise self._error(line, f"this is not YAML: {reason}; use spaces to indent, quotes around text.") from None
+            raise self._error(
+                line, f"this is not YAML: {reason}; use spaces to indent, quotes around text."
+            ) from None
 
     def _error(self, line: int, text: str) -> ConfigError:
         at = f"{self.origin}:{line}" if isinstance(self.origin, Path) else self.origin
@@ -113,7 +127,10 @@ class Document:
         if isinstance(event, yaml.MappingStartEvent):
             return self._mapping(events, key)
         if isinstance(event, yaml.SequenceStartEvent):
-            return [self._value(item, events, (*key, str(at))) for at, item in enumerate(takewhile(_continues, events))]
+            return [
+                self._value(item, events, (*key, str(at)))
+                for at, item in enumerate(takewhile(_continues, events))
+            ]
         written = uncover(event.value)
         return _scalar(written) if event.implicit[0] else written
 

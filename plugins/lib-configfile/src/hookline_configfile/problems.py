@@ -11,29 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from hookline_hookspecs import HooklineError
-
 Key: TypeAlias = tuple[str, ...]
 Lines: TypeAlias = Mapping[Key, int | str]
-
-
-class ConfigError(HooklineError):
-    """The config cannot be used; a command ends with exit code 2.
-
-    The text is one or more sentences, one per line; `problems` holds them one by one.
-    """
-
-    def __init__(self, *problems: str) -> None:
-        super().__init__("\n".join(problems))
-        self.problems = problems
-
-
-class NoModel(ConfigError):
-    """No model is configured, and no variable names a provider."""
-
-
-class SettingsError(ConfigError):
-    """Values do not fit their model. Where they are a plugin's settings, that plugin stays off."""
 
 
 def sentence(path: Path | str, lines: Lines, key: Key, text: str) -> str:

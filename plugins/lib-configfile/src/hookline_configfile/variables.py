@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 from pathlib import Path
 
+from hookline_hookspecs.errors import ConfigError
+
 from .document import MAX_DEPTH, Document, read_text
-from .model import ConfigFile
-from .problems import ConfigError, Key, map_scalars, sentence
-from .secrets import NO_KEY, PRIVATE_KEY, SHORTEST_SECRET, SPACE_AROUND, URL_PASSWORD, fault_of_secret, is_secret
+from .problems import Key, map_scalars, sentence
+from .secrets import (
+    NO_KEY,
+    PRIVATE_KEY,
+    SHORTEST_SECRET,
+    SPACE_AROUND,
+    URL_PASSWORD,
+    fault_of_secret,
+    is_secret,
+)
 
 PREFIX = "HOOKLINE_"
-_ASSIGNMENT = re.compile(r"""(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(?:(['"])(.*?)\2|([^'"\s#].*?)?)(?:\s+#.*)?""", re.A)
+_ASSIGNMENT = re.compile(
+    r"""(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(?:(['"])(.*?)\2|([^'"\s#].*?)?)(?:\s+#.*)?""", re.A
+)
 _REFERENCE = re.compile(r"\$?\$\{([^}:]*)(?::-([^}]*))?\}?")
 
 
 def read_dotenv(path: Path, faults: list[str]) -> tuple[dict[str, str], list[str]]:
-    """The variables of a `.env` file, and a warning for each line that is none; `faults` as in `read_text`.
+    """The variables of a `.env` file, and a warning for each line that is none.
 
     A line is `KEY=VALUE`, optionally after `export` and with quotes around the value; # begins a
-    comment.
+    comment. `faults` are as in `read_text`.
     """
     values: dict[str, str] = {}
     warnings = []
@@ -35,12 +46,15 @@ def read_dotenv(path: Path, faults: list[str]) -> tuple[dict[str, str], list[str
     return values, warnings
 
 
-def overlay_variables(document: Document, env: Mapping[str, str]) -> None:
-    """Override the document by the `HOOKLINE_…` variables; empty ones are ignored."""
+def overlay_variables(document: Document, env: Mapping[str, str], keys: Collection[str]) -> None:
+    """Override the document by the `HOOKLINE_…` variables of `keys`, those of the top level.
+
+    Empty variables are ignored.
+    """
     for name in sorted(env):
         parts = name.removeprefix(PREFIX).lower().split("__")
         # Others are no keys, but the likes of HOOKLINE_HOME.
-        known = parts[0] in ConfigFile.model_fields and len(parts) < MAX_DEPTH
+        known = parts[0] in keys and len(parts) < MAX_DEPTH
         if name.startswith(PREFIX) and known and env[name].strip():
             key = _key(document.values, parts)
             try:
@@ -63,7 +77,9 @@ def _key(values: object, parts: list[str]) -> Key:
     return key
 
 
-def expand(document: Document, env: Mapping[str, str]) -> tuple[dict[Key, str], set[str], list[str]]:
+def expand(
+    document: Document, env: Mapping[str, str]
+) -> tuple[dict[Key, str], set[str], list[str]]:
     """Replace `${VAR}` and `${VAR:-default}` in all text.
 
     Returns a sentence for each key with a variable that is not set or a secret that cannot be used,
@@ -94,7 +110,9 @@ def expand(document: Document, env: Mapping[str, str]) -> tuple[dict[Key, str], 
                     faults.setdefault(key, place(fault))
             if is_secret(key):
                 if 0 < len(value) < SHORTEST_SECRET and value.lower() not in (NO_KEY, "empty"):
-                    warnings.append(place("is too short a secret to be kept out of logs and errors."))
+                    warnings.append(
+                        place("is too short a secret to be kept out of logs and errors.")
+                    )
                 # Shorter ones would be masked inside ordinary words.
                 secrets.update([value, *value.split()] if len(value) >= 4 else [])
             secrets.update(password for password in URL_PASSWORD.findall(value) if password)

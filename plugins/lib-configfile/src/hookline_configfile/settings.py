@@ -1,4 +1,4 @@
-"""Validates the core's config and plugins' settings with pydantic; errors become sentences.
+"""Validates values with a pydantic model; errors become sentences.
 
 What pydantic tolerates is found by comparing its result with what was written: unknown keys
 (warnings), and `012` or `true` for a number (errors).
@@ -11,10 +11,10 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from hookline_hookspecs.errors import SettingsError
 from pydantic import BaseModel, ValidationError
 
-from .model import PluginEntry
-from .problems import Key, Lines, SettingsError, nearest, sentence
+from .problems import Key, Lines, nearest, sentence
 from .secrets import quoted
 
 M = TypeVar("M", bound=BaseModel)
@@ -32,20 +32,14 @@ _WORDS = (
 )
 
 
-def validate_settings(
-    model: type[BaseModel], entry: PluginEntry, path: Path, lines: Lines
-) -> tuple[BaseModel, list[str]]:
-    """A plugin's settings as an instance of its model, and warnings about unknown keys.
-
-    `path` and `lines` are those of `Loaded`. Raises SettingsError with a sentence for each error.
-    """
-    return check_values(model, entry.settings, ("plugins", entry.name), path, lines)
-
-
 def check_values(
     model: type[M], values: Mapping[str, object], key: Key, path: Path, lines: Lines
 ) -> tuple[M, list[str]]:
-    """As `validate_settings`, for the `values` at `key`."""
+    """The `values` at `key` as an instance of `model`, and warnings about unknown keys.
+
+    `path` and `lines` are those of the document. Raises SettingsError with a sentence for each
+    error.
+    """
     told: list[str] = []
     warnings: list[str] = []
     # A model may forbid other keys; here they are ignored, and warned about.
@@ -73,7 +67,8 @@ def _without(values: Mapping[str, Any], wrong: Collection[Key], key: Key) -> dic
     return {
         name: _without(inner, wrong, (*key, name)) if isinstance(inner, dict) else inner
         for name, inner in values.items()
-        if (*key, name) not in {at if isinstance(inner, dict) else at[: len(key) + 1] for at in wrong}
+        if (*key, name)
+        not in {at if isinstance(inner, dict) else at[: len(key) + 1] for at in wrong}
     }
 
 

@@ -1,0 +1,123 @@
+"""All that says how a home is configured: config.yaml, `.env`, variables and options."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from .document import Document, read_text
+from .problems import Key, map_scalars, sentence
+from .secrets import MASK, SECRET_NAME, SPACE_AROUND, fault_of_secret, masked, quoted
+from .settings import check_values
+from .variables import expand, overlay_variables, read_dotenv
+
+M = TypeVar("M", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """What a home's config says, before any model has checked it.
+
+    `values` are those of config.yaml with variables and options laid over them and `${VAR}`
+    replaced. `lines` maps a key to its line in the file, or to the name of what else set it. `env`
+    is the environment with the variables of `.env` that it does not set. `secrets` are values to
+    mask in output. `faults` are sentences by key, `unreadable` those about whole files.
+    """
+
+    path: Path
+    values: dict[str, Any]
+    lines: dict[Key, int | str]
+    env: dict[str, str] = field(repr=False)
+    secrets: frozenset[str] = field(repr=False)
+    faults: dict[Key, str]
+    unreadable: list[str]
+    warnings: list[str]
+
+    def sentence(self, key: Key, text: str) -> str:
+        """`text` about `key`, after the place that set it."""
+        return sentence(self.path, self.lines, key, text)
+
+    def wrong(self, key: Key, value: object, wanted: str) -> str:
+        """A sentence about a `value` at `key` that is not what is `wanted`."""
+        return self.sentence(key, f"found {quoted(value, key)}, wanted {wanted}")
+
+    def check(
+        self, model: type[M], values: Mapping[str, object], key: Key = ()
+    ) -> tuple[M, list[str]]:
+        """The `values` at `key` as an instance of `model`, and warnings about unknown keys.
+
+        Raises SettingsError with a sentence for each error.
+        """
+        return check_values(model, values, key, self.path, self.lines)
+
+    def masked(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The `values` with `********` in place of secrets."""
+        # The longest first, so that no secret is left half masked by a shorter one inside it.
+        secrets = sorted(self.secrets, key=len, reverse=True)
+
+        def hide(value: Any, key: Key) -> Any:
+            if not isinstance(value, str):
+                return value
+            for secret in secrets:
+                value = value.replace(secret, MASK)
+            return masked(value, key)
+
+        return {name: map_scalars(value, (name,), hide) for name, value in values.items()}
+
+
+def read(
+    path: Path,
+    env: Mapping[str, str],
+    options: Mapping[str, object],
+    text: str | None,
+    *,
+    keys: Collection[str],
+    secret_variables: Collection[str],
+) -> Configured:
+    """Read config.yaml at `path` and what changes it: `.env` beside it, variables, options.
+
+    `env` is the process environment. `options` are values by dotted key; those that are None are
+    ignored. `text` replaces the content of config.yaml. `keys` are those of the top level, which
+    `HOOKLINE_…` variables may set. `secret_variables` hold secrets whatever they are named. Raises
+    ConfigError if the text is no YAML mapping.
+    """
+    unreadable: list[str] = []
+    dotenv, warnings = read_dotenv(path.parent / ".env", unreadable)
+    env = {**dotenv, **env}
+    document = Document(path, read_text(path, unreadable) if text is None else text)
+    overlay_variables(document, env, keys)
+    for key, value in options.items():
+        if value is not None:
+            document.overlay(tuple(key.split(".")), value, "the command line")
+    faults, secrets, short = expand(document, env)
+    # Shorter ones, or a switch among the variables, would be masked inside ordinary words.
+    secrets |= {text for name, text in env.items() if len(text) >= 8 and SECRET_NAME.search(name)}
+    for name in {*filter(SECRET_NAME.search, dotenv), *secret_variables} & env.keys():
+        place = path.parent / ".env" if env[name] == dotenv.get(name) else "the environment"
+        if env[name] != env[name].strip():
+            warnings.append(f"{place}: {name}: {SPACE_AROUND}")
+            env[name] = env[name].strip()
+        if fault := fault_of_secret(env[name], (name,)):
+            faults[name, ""] = f"{place}: {name}: {fault}"
+    return Configured(
+        path=path,
+        values=document.values,
+        lines=document.lines,
+        env=env,
+        secrets=frozenset(secrets),
+        faults=faults,
+        unreadable=list(dict.fromkeys(unreadable)),
+        warnings=[*warnings, *short],
+    )
+
+
+def parse(origin: Path | str, text: str, key: Key = ()) -> Any:
+    """The values in a YAML `text`: of a whole config, or, with a `key`, of the value there.
+
+    `origin` is named in errors. Raises ConfigError.
+    """
+    return Document(origin, text, key).values
