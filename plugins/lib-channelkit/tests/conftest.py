@@ -20,10 +20,12 @@ from hookline_channelkit import (
     Lost,
     NotModified,
     Painter,
+    Post,
     RetryAfter,
     Take,
     TooLong,
     Unsure,
+    Wire,
     length_of,
     paint,
 )
@@ -85,6 +87,8 @@ class Shown:
     file: Attachment | Audio | None = None
     texts: list[str] = field(default_factory=list)
     changed: float = 0.0
+    token: str = ""
+    sequence: int = 0
 
 
 class Platform:
@@ -178,14 +182,15 @@ class Platform:
         if rich and text.count("⟦") != text.count("⟧"):
             raise BadMarkup("can't find the end of bold")
 
-    def add(self, chat: str, text: str, **more: Any) -> str:
+    def add(self, chat: str, text: str, post: Post, **more: Any) -> str:
         self._count += 1
-        made = Shown(f"p{self._count}", chat, text, texts=[text], **more)
+        more |= {"rich": post.rich, "choices": post.choices, "reply_to": post.reply_to}
+        made = Shown(f"p{self._count}", chat, text, texts=[text], token=post.token, **more)
         made.changed = asyncio.get_running_loop().time()
         self.shown[made.id] = made
         return made.id
 
-    def change(self, id_: str, text: str, rich: bool, choices: tuple[str, ...]) -> None:
+    def change(self, id_: str, text: str, post: Post) -> None:
         now = asyncio.get_running_loop().time()
         if id_ not in self.shown:
             raise Lost("message to edit not found")
@@ -193,14 +198,17 @@ class Platform:
         if now - one.changed < self.limits.edit_every * 0.5:
             self.refused.append("edited too fast")
             raise RetryAfter(0.05)
-        if (one.text, one.choices) == (text, choices):
+        if (one.text, one.choices) == (text, post.choices):
             raise NotModified("message is not modified")
-        one.text, one.rich, one.choices, one.changed = text, rich, choices, now
+        if post.sequence <= one.sequence:
+            raise AssertionError(f"sequence {post.sequence} after {one.sequence}")
+        one.text, one.rich, one.choices, one.changed = text, post.rich, post.choices, now
+        one.sequence = post.sequence
         one.texts.append(text)
 
 
-class PlatformWire:
-    """A client of the platform (protocol ``Wire``)."""
+class PlatformWire(Wire):
+    """A client of the platform."""
 
     def __init__(self, platform: Platform) -> None:
         self.platform = platform
@@ -228,21 +236,17 @@ class PlatformWire:
         if self.probe_fault is not None:
             raise self.probe_fault
 
-    async def text(
-        self, chat: str, text: str, *, rich: bool, reply_to: str | None, choices: tuple[str, ...]
-    ) -> str:
+    async def text(self, chat: str, text: str, post: Post) -> str:
         def act() -> str:
-            self.platform.markup(text, rich)
-            return self.platform.add(chat, text, rich=rich, reply_to=reply_to, choices=choices)
+            self.platform.markup(text, post.rich)
+            return self.platform.add(chat, text, post)
 
         return str(await self.platform.request("text", chat, text, act))
 
-    async def edit(
-        self, chat: str, message_id: str, text: str, *, rich: bool, choices: tuple[str, ...] = ()
-    ) -> None:
+    async def edit(self, chat: str, message_id: str, text: str, post: Post) -> None:
         def act() -> None:
-            self.platform.markup(text, rich)
-            self.platform.change(message_id, text, rich, choices)
+            self.platform.markup(text, post.rich)
+            self.platform.change(message_id, text, post)
 
         await self.platform.request("edit", chat, text, act)
 
@@ -253,13 +257,11 @@ class PlatformWire:
 
         await self.platform.request("delete", chat, "x", act)
 
-    async def file(
-        self, chat: str, item: Attachment | Audio, *, caption: str, reply_to: str | None
-    ) -> str:
+    async def file(self, chat: str, item: Attachment | Audio, post: Post) -> str:
         def act() -> str:
-            return self.platform.add(chat, caption, file=item, reply_to=reply_to)
+            return self.platform.add(chat, post.caption, post, file=item)
 
-        return str(await self.platform.request("file", chat, caption, act))
+        return str(await self.platform.request("file", chat, post.caption, act))
 
     async def typing(self, chat: str) -> None:
         self.platform.typed.append(chat)
@@ -270,10 +272,6 @@ class PlatformWire:
         return paint(markdown, Stars())
 
 
-class PigeonKit(Kit):
-    name = "pigeon"
-
-
 def pigeon(platform: Platform, **options: Any) -> type[Plugin[Any]]:
     """A plugin that brings a channel to the platform."""
 
@@ -281,7 +279,7 @@ def pigeon(platform: Platform, **options: Any) -> type[Plugin[Any]]:
         def __init__(self, config: NoConfig, host: Host) -> None:
             super().__init__(config, host)
             self.wire = PlatformWire(platform)
-            self.channel = PigeonKit(host, self.wire, KitOptions(**options))
+            self.channel = Kit(host, self.wire, KitOptions(**options))
 
         @hookimpl
         async def teardown(self, host: Host) -> None:
@@ -337,8 +335,8 @@ class Town:
         )
 
     @property
-    def kit(self) -> PigeonKit:
-        found: PigeonKit = self.harness.plugin(self._kind).channel
+    def kit(self) -> Kit:
+        found: Kit = self.harness.plugin(self._kind).channel
         return found
 
     @property
@@ -374,8 +372,9 @@ class Town:
         await asyncio.gather(work, dead, return_exceptions=True)
 
     async def records(self) -> list[str]:
-        """The keys that the kit has left in the store."""
-        return await self.kit.host.storage.kv.keys()
+        """What the kit has left in the store of work that is done."""
+        found = await self.kit.host.storage.kv.keys()
+        return [key for key in found if key.startswith(("sent:", "stream:", "held:"))]
 
     async def close(self) -> None:
         await self.harness.aclose()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import stat
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,8 @@ async def test_typing_shows_while_a_turn_runs_and_hurts_nobody(
     town: Any, platform: Platform
 ) -> None:
     platform.fault = lambda name, *_: "away" if name == "typing" else None
-    one = await town(platform, {"": "one two three"}, typing_every=0.01, stream=False)
+    platform.limits = replace(platform.limits, typing_every=0.01)
+    one = await town(platform, {"": "one two three"}, stream=False)
     one.model.held.clear()
     await one.say("hi")
     await until(lambda: len(platform.typed) > 2)

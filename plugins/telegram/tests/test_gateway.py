@@ -97,7 +97,7 @@ def test_what_telegram_tells_of_a_message_reaches_the_turn(
     message, press, edit = [json.loads(row[0]) for row in rows if '"text":"hello' not in row[0]]
     assert [kept["private"] for kept in (message, press, edit)] == [True] * 3
     assert (press["kind"], press["target"]) == ("press", str(question.id))
-    assert (edit["kind"], edit["target"]) == ("edit", str(last["message_id"]))
+    assert (edit["kind"], edit["target"]) == ("edit", f"{chat}:{last['message_id']}")
     assert (message["sender"], message["sent"]) == ("Ann", said["date"])
 
 

@@ -205,11 +205,11 @@ def test_a_question_is_answered_by_who_was_asked(group: Group, api: BotApi) -> N
 
 
 def test_a_button_of_another_message_does_nothing(group: Group, api: BotApi) -> None:
-    """Of one that is not a question of ours, of another chat's question, and a label made up."""
+    """Of one that is not a question of ours, of another chat's question, and a button made up."""
     api.say(group.chat, "ask", ANN)
     question = api.find("Which one?", group.chat)
     other = Group(api, group.gateways, group.chat - 10**7)
-    made_up = {"inline_keyboard": [[{"text": "Always", "callback_data": "0"}]]}
+    made_up = {"inline_keyboard": [[{"text": "Always", "callback_data": "7"}]]}
     forged = [
         Shown(group.chat, question.id, "text", "", "", markup=made_up),
         Shown(other.chat, question.id, "text", "", "", markup=question.markup),

@@ -1,15 +1,19 @@
-"""What Hookline's channels share; a channel plugin writes a :class:`Wire` and subclasses
-:class:`Kit`."""
+"""What Hookline's channels share. A channel plugin writes a :class:`Wire` to its platform, and
+subclasses :class:`ChannelPlugin` and :class:`ChannelConfig`; the README is the guide."""
 
 from __future__ import annotations
 
+from .arrivals import Arrival, RemoteFile, Take
 from .authors import author, quoted_from
+from .complaints import Complaints
+from .config import ChannelConfig
 from .errors import (
     BadMarkup,
     CannotStart,
     Gone,
     Lost,
     NotModified,
+    Refused,
     RetryAfter,
     TooLong,
     Unsure,
@@ -17,15 +21,24 @@ from .errors import (
 )
 from .inbound import Media, TooLarge
 from .kit import Kit, KitOptions
+from .limits import Limits, Rate
 from .markdown import Painter, paint
-from .splitting import Piece, cut, length_of, split
+from .plugin import ChannelPlugin, failed
+from .splitting import Piece, cut, fitting, length_of, split
 from .watchdog import Patience, Watchdog
-from .wire import LINK_PREVIEWS, Limits, Take, Wire
+from .wire import LINK_PREVIEWS, PRESSED, TOO_OLD, UNKNOWN, Post, Unknown, Wire
 
 __all__ = [
     "LINK_PREVIEWS",
+    "PRESSED",
+    "TOO_OLD",
+    "UNKNOWN",
+    "Arrival",
     "BadMarkup",
     "CannotStart",
+    "ChannelConfig",
+    "ChannelPlugin",
+    "Complaints",
     "Gone",
     "Kit",
     "KitOptions",
@@ -36,16 +49,23 @@ __all__ = [
     "Painter",
     "Patience",
     "Piece",
+    "Post",
+    "Rate",
+    "Refused",
+    "RemoteFile",
     "RetryAfter",
     "Take",
     "TooLarge",
     "TooLong",
+    "Unknown",
     "Unsure",
     "Watchdog",
     "Wire",
     "WireError",
     "author",
     "cut",
+    "failed",
+    "fitting",
     "length_of",
     "paint",
     "quoted_from",

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from hookline_hookspecs import HooklineError
 
+from .limits import Kind, Scope
+
 
 class WireError(HooklineError):
     """Base of the errors below."""
@@ -16,18 +18,31 @@ class CannotStart(WireError):
     """The channel cannot start; the text says why and what to do."""
 
 
+class Refused(WireError):
+    """The bot lacks a permission, and asking again does not help: a scope, an intent, a setting.
+
+    The sentence is ``PROBLEM; WHAT TO DO``. It is told once, in the log and by ``hookline doctor``;
+    what needed the permission is left out, and a reply is given up.
+    """
+
+
 class RetryAfter(WireError):
     """The platform refused because too much was sent; nothing was delivered.
 
+    Args:
+        seconds: to wait, as the platform's headers say.
+        scope: whether that concerns this chat, or everything the bot does.
+        kind: the only kind of request that it concerns; None for every kind.
+
     Attributes:
         retry_after: seconds to wait; core's outbox honours it.
-        overall: True if it concerns every chat and not this one alone.
     """
 
-    def __init__(self, seconds: float, *, overall: bool = False) -> None:
+    def __init__(self, seconds: float, scope: Scope = "chat", kind: Kind | None = None) -> None:
         super().__init__(f"the platform asks to wait {seconds:g} s")
         self.retry_after = max(0.0, seconds)
-        self.overall = overall
+        self.scope: Scope = scope
+        self.kind: Kind | None = kind
 
 
 class BadMarkup(WireError):
@@ -53,6 +68,6 @@ class Gone(WireError):
 class Unsure(WireError):
     """The request went out and no answer came: it may have been delivered, or not.
 
-    The next attempt is marked as a possible repeat. A wire raises it where a connection breaks
+    The kit asks :meth:`Wire.find` before it tries again. A wire raises it where a connection breaks
     after the request was written; not for an edit, which may be repeated at will.
     """

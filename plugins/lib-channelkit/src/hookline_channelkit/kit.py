@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from hookline_hookspecs import Context, Delta, Feature, Host, Inbound, Reply, Turn
 
+from .account import Account
+from .arrivals import Arrival
+from .asked import Asked
+from .catchup import CatchUp
+from .config import ChannelConfig
 from .delivery import Delivery
+from .errors import Lost, NotModified
+from .fetching import Fetching
 from .inbound import Media
 from .locks import Locks
+from .menu import Menu
 from .presence import Presence
 from .rates import Rates
+from .refusals import Refusals
 from .streaming import Streams
+from .taking import Taking
 from .watchdog import Patience, Watchdog
-from .wire import Wire
+from .wire import Post, Wire
 
 DAY = 86_400.0
 """Seconds."""
+HEARD_EVERY = 60.0
+"""Seconds after which it is kept again that the channel receives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,22 +41,35 @@ class KitOptions:
     Args:
         stream: show a running answer by editing one message.
         typing: show that somebody writes while a turn runs.
-        typing_every: seconds after which the platform forgets that.
+        commands: the menu: command and help; None = the usual ones; {} = leave it as it is.
+        max_bytes: the largest file of a message that is taken.
         patience: how long a silent connection is believed in.
         keep_days: days that files of messages are kept; None = for ever.
     """
 
     stream: bool = True
     typing: bool = True
-    typing_every: float = 4.5
+    commands: Mapping[str, str] | None = None
+    max_bytes: int = 20_000_000
     patience: Patience = field(default_factory=Patience)
     keep_days: float | None = 30.0
+
+    @classmethod
+    def of(cls, config: ChannelConfig) -> KitOptions:
+        """What the settings say."""
+        return cls(
+            stream=config.stream,
+            commands=config.commands,
+            max_bytes=config.max_bytes,
+            keep_days=config.keep_days,
+        )
 
 
 class Kit:
     """A network channel over a :class:`Wire` (protocol ``Channel``).
 
-    A plugin sets ``name``, registers the channel, and calls :meth:`aclose` in its ``teardown``.
+    Its name is the plugin's, so that one kind may be there several times (``telegram:work``).
+    :class:`ChannelPlugin` makes, registers and closes it.
 
     Args:
         host: the plugin's host.
@@ -52,49 +77,84 @@ class Kit:
         options: how it behaves.
     """
 
-    name: str
-    edits = True
     network = True
-    can: frozenset[Feature] = frozenset({"edits", "files", "typing"})
-    """What the platform can do; a subclass whose platform can do more says so."""
 
     def __init__(self, host: Host, wire: Wire, options: KitOptions | None = None) -> None:
-        self.host, self.wire = host, wire
+        self.host, self.wire, self.name = host, wire, host.plugin
         self.options = options or KitOptions()
+        self.can: frozenset[Feature] = wire.can
+        self.edits = "edits" in wire.can
+        self.refusals = Refusals(host)
         self._rates = Rates(wire.limits)
-        locks = Locks()
+        wire.hold = self._rates.hold
+        locks, asked = Locks(), Asked(host)
         self._streams = Streams(host, wire, self._rates, locks)
-        self._delivery = Delivery(host, wire, self._rates, locks, self._streams)
-        self._presence = Presence(wire, self._rates, self.options.typing_every, host.spawn)
+        self._delivery = Delivery(
+            host, wire, self._rates, locks, self._streams, self.refusals, asked
+        )
+        every = wire.limits.typing_every
+        self._presence = Presence(wire, self._rates, every, host.spawn)
+        media = Media(host, self.name, self.options.max_bytes)
+        self._media, self._asked = media, asked
+        self._fetching = Fetching(host, wire, media, self.refusals)
+        self._catch_up = CatchUp(host, wire, self.refusals)
+        self._taking = Taking(host, self.name, self._fetching, asked, self._catch_up)
+        self._menu = Menu(host, wire, self.options.commands)
+        self._account = Account(wire.identity)
         self._connected: list[tuple[str, Callable[..., None]]] = []
         self._watchdog: Watchdog | None = None
-        self._watching: asyncio.Task[Any] | None = None
+        self._background: list[asyncio.Task[Any]] = []
         self._stopped = asyncio.Event()
+        self._kept = float("-inf")
 
     # The protocol Channel
 
     async def start(self) -> None:
         """Connect; return when messages are received. Raises :class:`CannotStart`."""
         self._stopped.clear()
+        self._account.claim()
+        try:
+            await self._begin()
+        except BaseException:
+            self._account.release()
+            raise
+
+    async def _begin(self) -> None:
         await self._streams.load()
         await self._delivery.ledger.prune()
+        await self._asked.prune()
         if self.options.keep_days is not None:
-            before = self.host.now() - self.options.keep_days * DAY
-            await Media(self.host, self.name).prune(before)
+            await self._media.prune(self.host.now() - self.options.keep_days * DAY)
+        await self._catch_up.load()
+        await self._taking.load()
         self._listen()
         watchdog = self._watchdog = Watchdog(
             self.wire.probe,
-            self.wire.disconnect,
-            lambda: self.wire.connect(_Taking(self, watchdog)),
+            self._disconnect,
+            lambda: self._connect(watchdog),
             self.host.log,
             self.options.patience,
         )
         try:
-            await self.wire.connect(_Taking(self, watchdog))
+            await self._connect(watchdog)
         except BaseException:
             self._deafen()
             raise
-        self._watching = self.host.spawn(watchdog.run(), "watchdog")
+        catching = self._catch_up.run(self._taking.keep, self._taking.in_order)
+        self._background = [
+            self.host.spawn(watchdog.run(), "watchdog"),
+            self.host.spawn(catching, "catch up"),
+        ]
+
+    async def _connect(self, watchdog: Watchdog) -> None:
+        self._catch_up.begin()  # before anything of this connection is stored
+        await self.wire.connect(_Take(self, watchdog))
+        self.host.spawn(self._menu.show(), "menu")
+
+    async def _disconnect(self) -> None:
+        """Receive no more; what is being stored is stored to its end."""
+        await self.wire.disconnect()
+        await self._taking.settled()
 
     async def wait(self) -> None:
         """Return when the channel has been stopped."""
@@ -102,20 +162,22 @@ class Kit:
 
     async def stop(self) -> None:
         """Receive no more. Replies can still be sent, because the gateway drains after this."""
-        if (watching := self._watching) is not None:
-            self._watching = None
-            while not watching.done():  # a wire may swallow a cancellation
-                watching.cancel()
-                await asyncio.wait([watching], timeout=1)
+        background, self._background = self._background, []
+        while any(not task.done() for task in background):  # a wire may swallow a cancellation
+            for task in background:
+                task.cancel()
+            await asyncio.wait(background, timeout=1)
         self._deafen()
         self._presence.stop()
         self._streams.close_all()
         if not self._stopped.is_set():
             self._stopped.set()
             try:
-                await self.wire.disconnect()
+                await self._disconnect()
+                await self._catch_up.heard()
             except Exception as error:
                 self.host.log.warning("the connection does not end: %s", error)
+        self._account.release()
 
     async def send(self, reply: Reply) -> Sequence[str]:
         """Deliver a reply; the ids of its messages, in order, the last text with the buttons.
@@ -130,6 +192,61 @@ class Kit:
         await self.stop()
         self.host.signals.disconnect("reply_sent", self._reply_sent)
         await self.wire.aclose()
+
+    # The protocols Reacting and Threading
+
+    async def react(self, chat_id: str, message_id: str, emoji: str | None) -> None:
+        """Set the agent's reaction to a message; None takes it away."""
+        await self._rates.wait(chat_id, "edit")
+        await self.wire.react(chat_id, message_id, emoji)
+
+    async def open_thread(self, chat_id: str, message_id: str) -> str:
+        """Start a thread at a message, or find the existing one; its id."""
+        await self._rates.wait(chat_id, "text")
+        return await self.wire.open_thread(chat_id, message_id)
+
+    # What the wire tells
+
+    async def take(self, arrival: Arrival | Inbound) -> bool:
+        """Store what was received; see :class:`Take`."""
+        return await self._taking.take(arrival)
+
+    def heard(self) -> None:
+        """The platform is there; kept from time to time, for chats that were never heard of."""
+        now = asyncio.get_running_loop().time()
+        if now - self._kept > HEARD_EVERY:
+            self._kept = now
+            self.host.spawn(self._catch_up.heard(), "heard")
+
+    def reconnected(self) -> None:
+        """The connection is new, and something may have been missed."""
+        self._catch_up.begin()
+
+    # People who may write
+
+    def passed(self, inbound: Inbound) -> None:
+        """Nobody has refused this message. Was it a press, its buttons have done their work; and
+        only now is its sender told of a file that was not taken."""
+        if inbound.kind == "press" and inbound.target:
+            self.host.spawn(self._unbutton(inbound.chat_id, inbound.target), "buttons")
+        if (problem := self._fetching.problem_of(inbound.message_id)) is not None:
+            self.host.spawn(self._tell(inbound.chat_id, problem), "tell")
+
+    async def _unbutton(self, chat: str, message: str) -> None:
+        try:
+            await self._rates.wait(chat, "edit")
+            await self.wire.unbutton(chat, message)
+        except (Lost, NotModified):
+            return
+        except Exception as error:
+            self.host.log.info("the buttons of a message could not be taken away: %s", error)
+
+    async def _tell(self, chat: str, sentence: str) -> None:
+        try:
+            await self._rates.wait(chat)
+            await self.wire.text(chat, sentence, Post(kind="notice"))
+        except Exception as error:
+            self.host.log.warning("somebody could not be told of a file: %s", error)
 
     # Signals
 
@@ -203,18 +320,23 @@ class Kit:
         return self._forget(reply)
 
 
-class _Taking:
+class _Take:
     """What a wire calls with what it receives (protocol ``Take``)."""
 
     def __init__(self, kit: Kit, watchdog: Watchdog) -> None:
         self._kit, self._watchdog = kit, watchdog
 
-    async def __call__(self, inbound: Inbound) -> bool:
+    async def __call__(self, arrival: Arrival | Inbound) -> bool:
         self._watchdog.heard()
-        return await self._kit.host.receive(inbound)
+        return await self._kit.take(arrival)
 
     def heard(self) -> None:
         self._watchdog.heard()
+        self._kit.heard()
 
     def broken(self, reason: str) -> None:
         self._watchdog.broken(reason)
+
+    def reconnected(self) -> None:
+        self._watchdog.heard()
+        self._kit.reconnected()

@@ -56,7 +56,7 @@ class Presence:
     async def _show(self, chat: str) -> None:
         ends = asyncio.get_running_loop().time() + LONGEST
         while chat in self._turns and asyncio.get_running_loop().time() < ends:
-            if not self._rates.is_held(chat):
+            if await self._rates.may_now(chat, "typing"):
                 with contextlib.suppress(Exception):
                     async with asyncio.timeout(self._every * 2):
                         await self._wire.typing(chat)

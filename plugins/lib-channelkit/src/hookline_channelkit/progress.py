@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import OrderedDict
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
@@ -25,6 +26,9 @@ class Progress:
         files: attachments that are delivered or given up.
         begun: a request for the next part has gone out and was not answered by an error.
         unsure: that request may have been carried out.
+        marked: the platform could not tell whether it was; the next attempt is marked.
+        began: Unix time just before the first attempt at the next part, 0 before that.
+        end: characters of the text that the next part goes to, while it is under way.
         ids: the platform's ids of the messages that are delivered, in order.
         done: all of it.
         at: Unix time of the last change.
@@ -34,9 +38,23 @@ class Progress:
     files: int = 0
     begun: bool = False
     unsure: bool = False
+    marked: bool = False
+    began: float = 0.0
+    end: int = 0
     ids: list[str] = field(default_factory=list)
     done: bool = False
     at: float = 0.0
+
+    def confirm(self) -> None:
+        """The part under way is delivered."""
+        self.begun = self.unsure = self.marked = False
+        self.began = 0.0
+
+
+def token_of(*part: str | int) -> str:
+    """24 letters and digits that stand for a part of a reply, always the same."""
+    name = "\0".join(map(str, part)).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(name).hexdigest()[:24]
 
 
 class Ledger:
@@ -68,6 +86,7 @@ class Ledger:
     async def begin(self, reply: Reply, progress: Progress) -> None:
         """The next request goes out now. Raises ``StoreError``: then it must not."""
         progress.begun = True
+        progress.began = progress.began or self._host.now()
         try:
             await self._write(reply, progress)
         except Exception:

@@ -9,8 +9,10 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
+
+from .limits import Limits
 
 Length: TypeAlias = Callable[[str], int]
 
@@ -23,6 +25,9 @@ CLUSTER = 64
 CANDIDATES = 32
 """Borders of one kind that are tried, from the last."""
 
+SPARE = 8
+"""A piece that counts for too much is made smaller by this part more than the excess, at least."""
+_TABLE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})([^\n]*)")
 _SENTENCE = re.compile(r"[.!?…][\"')\]»”’]*\s+|[。！？]+[」』”’]*")
 _SPACE = re.compile(r"\s+")
@@ -41,6 +46,52 @@ def utf8(text: str) -> int:
 def length_of(unit: Literal["utf16", "chars", "bytes"]) -> Length:
     """The function that counts as the platform does."""
     return {"utf16": utf16, "chars": len, "bytes": utf8}[unit]
+
+
+def fitting(
+    markdown: str, limits: Limits, start: int = 0, *, room: int | None = None, frame: str = ""
+) -> Piece:
+    """The next piece of ``markdown`` from ``start`` that one message takes.
+
+    Args:
+        markdown: the whole text.
+        limits: what the platform allows: length as it counts, and tables.
+        start: an end of another piece, below the text's length.
+        room: characters, in ``limits.unit``, if less than ``limits.text`` is to be used.
+        frame: what is put before or behind the piece, and counts.
+
+    Pieces that follow each other add up to the text (see :func:`split`). Where not even
+    :data:`SMALLEST` characters fit, the piece is that short.
+    """
+    length = length_of(limits.unit)
+    measure = limits.measure or length
+    text = markdown[: _stop_of_tables(markdown, start, limits.tables)]
+    most = limits.text - (0 if limits.measure else length(frame))
+    size = max(SMALLEST, min(most, room or most))
+    while True:
+        piece = next(cut(text, size, length, start))
+        counted = measure(frame + piece.text)
+        if counted <= limits.text or size <= SMALLEST:
+            return replace(piece, is_last=piece.end == len(markdown))
+        size = min(size, length(piece.text))
+        size = max(SMALLEST, size * limits.text // counted - size // SPARE // 4 - 1)
+
+
+def _stop_of_tables(text: str, start: int, most: int | None) -> int:
+    """Where the first table begins that is one too many; the text's length without one."""
+    if most is None:
+        return len(text)
+    fence, before, at, found = _fence_after(text, start), start, start, 0
+    while at < len(text):
+        end = newline if (newline := text.find("\n", at)) >= 0 else len(text)
+        line = text[at:end]
+        if fence is None and "|" in line and "-" in line and _TABLE.fullmatch(line) and at > before:
+            found += "|" in text[before:at]
+            if found > most:
+                return before
+        fence = _step(fence, text, at, end)
+        before, at = at, end + 1
+    return len(text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,15 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from hookline_hookspecs import Host, Turn
+from hookline_hookspecs import Host, Turn, crash
 
-from .errors import BadMarkup, Gone, Lost, NotModified, RetryAfter, TooLong, Unsure
+from .errors import BadMarkup, Gone, Lost, NotModified, Refused, RetryAfter, TooLong, Unsure
+from .limits import Kind
 from .locks import Locks
+from .progress import token_of
 from .rates import Rates
-from .splitting import SMALLEST, Length, cut, length_of
-from .wire import Wire
+from .splitting import SMALLEST, fitting
+from .wire import UNKNOWN, Post, Unknown, Wire
 
 PREFIX = "stream:"
 """Before the chat and the inbound message in the plugin's key-value storage."""
@@ -31,6 +33,14 @@ TURNS = 16
 """Turns of a chat that are remembered while their replies wait."""
 STALE = 7 * 86_400.0
 """Seconds after which a record that no reply asked for is removed."""
+RESERVE = 2
+"""Edits of a message that are left to the reply: one that may be refused, and one plain."""
+YOUNG = 0.8
+"""The part of a message's time for edits that a running answer uses."""
+A_SECOND = 20
+"""By how much the sequence of edits rises in a second: more than a platform takes edits."""
+HIGHEST = 2**31 - 1
+"""The highest sequence; reached three years after the message was sent."""
 
 
 @dataclass(slots=True, eq=False)
@@ -41,6 +51,10 @@ class Stream:
         message: the platform's id, once it is sent.
         doubt: a message was sent and its id never came: it may be there.
         delayed: the reply is stored and could not be delivered yet.
+        opened: Unix time just before it was sent.
+        number: which message of the turn it is, from 0; a message that grows too old is replaced.
+        edits: how often this process has edited it.
+        sequence: that of the last edit.
         edited: when it was last changed, by the loop's clock.
         closed: it is the reply's now.
     """
@@ -52,6 +66,10 @@ class Stream:
     message: str | None = None
     doubt: bool = False
     delayed: bool = False
+    opened: float = 0.0
+    number: int = 0
+    edits: int = 0
+    sequence: int = 0
     edited: float = 0.0
     closed: bool = False
     rich: bool = True
@@ -65,6 +83,11 @@ class Stream:
     def key(self) -> str:
         """Its name in the storage."""
         return key_of(self.chat, self.inbound)
+
+    @property
+    def token(self) -> str:
+        """What its message is sent with."""
+        return token_of("stream", self.chat, self.inbound, self.number)
 
 
 def key_of(chat: str, inbound: str) -> str:
@@ -84,7 +107,6 @@ class Streams:
 
     def __init__(self, host: Host, wire: Wire, rates: Rates, locks: Locks) -> None:
         self._host, self._wire, self._rates, self._locks = host, wire, rates, locks
-        self._length: Length = length_of(wire.limits.unit)
         self._turns: dict[str, dict[str, Stream]] = {}
         """Streams by chat and inbound message, in the order of their turns."""
         self._sessions: dict[str, Stream] = {}
@@ -124,6 +146,8 @@ class Streams:
         if left is not None:
             stream.message = left.get("message")
             stream.doubt = stream.message is None
+            stream.opened, stream.number = left.get("at", 0.0), left.get("number", 0)
+            stream.edits = self._wire.limits.edits or 0  # nobody has counted them
         return stream
 
     def grow(self, session_id: str, text: str) -> None:
@@ -195,16 +219,30 @@ class Streams:
         if stream is not None and not (stream.message or stream.doubt or stream.delayed):
             self._end(chat, inbound)
 
+    async def look_up(self, stream: Stream) -> str | Unknown | None:
+        """Learn what became of a message whose id never came; see :meth:`Wire.find`."""
+        found = await self._wire.find(stream.chat, stream.token, "", stream.opened)
+        if found is not UNKNOWN:
+            stream.message, stream.doubt = found, False
+        return found
+
+    def sequence_of(self, stream: Stream) -> int:
+        """The sequence of the next edit: it rises with the time since the message was sent, so
+        that it does after a restart, too."""
+        passed = int((self._host.now() - stream.opened) * A_SECOND)
+        stream.sequence = min(HIGHEST, max(stream.sequence + 1, passed))
+        return stream.sequence
+
     async def lose(self, stream: Stream) -> None:
         """Its message cannot become the reply: away with it. Raises what the wire raises, but not
         where the message is gone already or cannot be removed."""
         if stream.message is not None:
-            await self._rates.wait(stream.chat)
+            await self._rates.wait(stream.chat, "edit")
             try:
                 await self._wire.delete(stream.chat, stream.message)
             except (Lost, Gone, NotModified, BadMarkup) as error:
                 self._host.log.info("a shown answer cannot be removed: %s", error)
-        stream.message, stream.doubt = None, False
+        stream.message, stream.doubt, stream.number = None, False, stream.number + 1
         (self._left or {}).pop(stream.key, None)
         await self._erase(stream.key)
 
@@ -235,7 +273,8 @@ class Streams:
                 await self._later(stream, max(TICK, every))
                 continue
             async with lock:
-                if stream.closed or not await self._rates.may_now(stream.chat):
+                kind: Kind = "text" if stream.message is None else "edit"
+                if stream.closed or not await self._rates.may_now(stream.chat, kind):
                     await self._later(stream, 0)
                 else:
                     await self._show(stream)
@@ -253,10 +292,9 @@ class Streams:
 
     def preview(self, stream: Stream) -> str:
         """The text so far, cut to one message."""
-        spare = self._length(CUT)
-        piece = next(cut(stream.text, max(SMALLEST, stream.limit - spare), self._length), None)
-        if piece is None:
+        if not stream.text:
             return ""
+        piece = fitting(stream.text, self._wire.limits, room=stream.limit, frame=CUT)
         return piece.text if piece.is_last else piece.text.rstrip() + CUT
 
     async def _show(self, stream: Stream) -> None:
@@ -278,20 +316,25 @@ class Streams:
         except TooLong:
             stream.limit = max(SMALLEST, stream.limit * 3 // 4)
             stream.grown.set()
-        except (Gone, Unsure):
+        except (Gone, Refused, Unsure):
             stream.closed = True
         except Exception as error:
             self._host.log.info("the running answer is not shown: %s", error)
 
     async def _put(self, stream: Stream, text: str, rich: bool) -> None:
-        """Edit the message, or send it."""
+        """Edit the message, or send it; one that cannot be edited for long any more is replaced."""
         loop = asyncio.get_running_loop()
+        if stream.message is not None and self._is_used_up(stream):
+            await self.lose(stream)
+            await self._rates.wait(stream.chat, "text")
         if stream.message is None:
             await self._open(stream, text, rich)
             stream.edited = loop.time()
             return
+        stream.edits += 1
+        post = Post(stream.token, rich=rich, final=False, sequence=self.sequence_of(stream))
         try:
-            await self._wire.edit(stream.chat, stream.message, text, rich=rich)
+            await self._wire.edit(stream.chat, stream.message, text, post)
         except NotModified:
             pass
         except Lost:
@@ -300,22 +343,34 @@ class Streams:
         finally:
             stream.edited = loop.time()
 
+    def _is_used_up(self, stream: Stream) -> bool:
+        """True if the message has only those edits, or that time, left that its reply needs."""
+        limits, age = self._wire.limits, self._host.now() - stream.opened
+        if limits.edits is not None and stream.edits >= limits.edits - RESERVE:
+            return True
+        return limits.edit_seconds is not None and age > limits.edit_seconds * YOUNG
+
     async def _open(self, stream: Stream, text: str, rich: bool) -> None:
-        kv = self._host.storage.kv
-        await kv.set(stream.key, {"message": None, "at": self._host.now()})
+        stream.opened, stream.edits, stream.sequence = self._host.now(), 0, 0
+        await self._keep(stream)
         stream.doubt = True
+        post = Post(stream.token, rich=rich, reply_to=stream.inbound, final=False)
+        crash.point("before-stream")
         try:
-            stream.message = await self._wire.text(
-                stream.chat, text, rich=rich, reply_to=stream.inbound, choices=()
-            )
+            stream.message = await self._wire.text(stream.chat, text, post)
         except Unsure:
             raise
         except Exception:
             stream.doubt = False
             await self._erase(stream.key)
             raise
+        crash.point("after-stream")
         stream.doubt = False
-        await kv.set(stream.key, {"message": stream.message, "at": self._host.now()})
+        await self._keep(stream)
+
+    async def _keep(self, stream: Stream) -> None:
+        value = {"message": stream.message, "at": stream.opened, "number": stream.number}
+        await self._host.storage.kv.set(stream.key, value)
 
     async def _erase(self, key: str) -> None:
         try:

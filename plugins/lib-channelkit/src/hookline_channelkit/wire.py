@@ -1,11 +1,19 @@
-"""What a channel plugin writes: the :class:`Wire` to one platform, and its :class:`Limits`."""
+"""What a channel plugin writes: the :class:`Wire` to one platform."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from enum import Enum
+from typing import ClassVar, Final, Literal
 
-from hookline_hookspecs import Attachment, Audio, Inbound
+from hookline_hookspecs import Attachment, Audio, Choice
+from hookline_hookspecs.host import Feature
+
+from .arrivals import Arrival, RemoteFile, Take
+from .errors import Gone, Lost, RetryAfter
+from .limits import Limits
 
 LINK_PREVIEWS = False
 """Whether a channel may let its platform, or a reader's app, fetch what an answer links to: never.
@@ -19,91 +27,194 @@ text link (:meth:`Painter.image`), and a file is sent as bytes, never as an addr
 """
 
 
+PRESSED = "You have pressed a button here already; nothing was changed."
+"""What a wire tells a person whose press was there already (``take`` returned False)."""
+TOO_OLD = "This message is too old; please write your answer."
+"""What a wire tells a person who pressed a button of a message that the platform shows no more."""
+
+
+class Unknown(Enum):
+    """The type of :data:`UNKNOWN`."""
+
+    UNKNOWN = "unknown"
+
+
+UNKNOWN: Final = Unknown.UNKNOWN
+"""The answer of :meth:`Wire.find` where the platform cannot tell."""
+
+
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """What a platform allows.
+class Post:
+    """How a message is sent or changed. More fields may be added.
 
     Args:
-        text: longest message, in ``unit``.
-        unit: what the platform counts: UTF-16 code units, characters, or bytes of UTF-8.
-        edit_every: seconds between two edits of one message at least.
-        per_chat: messages a second in one chat at most; 0 = no limit.
-        overall: messages a second in all chats at most; 0 = no limit.
-        file_bytes: largest file that can be sent.
+        token: 24 letters and digits that name this part of this reply: the same for every attempt
+            at it, in this process and the next, and for no other part. To be sent where the
+            platform drops repeats (Discord ``nonce``, Feishu ``uuid``) or keeps it for
+            :meth:`Wire.find` (Slack ``metadata``).
+        rich: the text is in the platform's dialect, as :meth:`Wire.render` made it; else plain.
+        reply_to: the message that it answers, as :class:`Inbound` names it; the platform may not
+            know it, then it is left out.
+        choices: a button for each, in order; a label that is too long for the platform is cut. A
+            press of one is an :class:`Inbound` with ``kind="press"``, the message's id as
+            ``target``, and as ``text`` the number of the button, from 0.
+        thread: the thread that the reply names, where it is another than the chat's own.
+        audience: the only person who may see it; only for a wire that ``can`` do ``ephemeral``.
+        kind: an answer, a notice beside it, or a question.
+        caption: of a file: plain text shown with it.
+        final: False for a running answer: :meth:`Wire.text` begins one, :meth:`Wire.edit` goes on
+            with it and, with True, ends it. A wire with streams of the platform's own opens one at
+            the first, feeds it with the full text, and closes it at the last. After a crash the
+            final edit may come from the next process.
+        sequence: of an edit: a positive number below 2**31 that is higher than that of every
+            earlier edit of the message, after a restart too.
     """
 
-    text: int
-    unit: Literal["utf16", "chars", "bytes"] = "chars"
-    edit_every: float = 1.0
-    per_chat: float = 1.0
-    overall: float = 30.0
-    file_bytes: int = 50_000_000
+    token: str = ""
+    rich: bool = False
+    reply_to: str | None = None
+    choices: tuple[Choice, ...] = ()
+    thread: str | None = None
+    audience: str | None = None
+    kind: Literal["answer", "notice", "question"] = "answer"
+    caption: str = ""
+    final: bool = True
+    sequence: int = 0
 
 
-class Take(Protocol):
-    """What a wire calls with what it receives."""
-
-    async def __call__(self, inbound: Inbound) -> bool:
-        """Store a message; False if it was there already. Acknowledge it to the platform only
-        after this has returned; if it raises, the platform has to deliver it again."""
-
-    def heard(self) -> None:
-        """The platform is there: a poll came back, a ping was answered. Keeps the watchdog calm."""
-
-    def broken(self, reason: str) -> None:
-        """Receiving has ended by itself; the watchdog renews the connection now."""
-
-
-class Wire(Protocol):
+class Wire(ABC):
     """One platform. Every method raises the errors of :mod:`.errors`; nothing is retried here.
 
     ``chat`` is the ``chat_id`` of an :class:`Inbound`, message ids are the platform's as text.
-    A wire that works again after ``disconnect`` and ``connect`` is what the watchdog needs.
+    A wire that works again after ``disconnect`` and ``connect`` is what the watchdog needs. Eight
+    methods have to be written; the others say what a platform lacks.
     """
 
-    @property
-    def limits(self) -> Limits:
-        """What the platform allows."""
+    limits: Limits
+    """What the platform allows."""
+    can: ClassVar[frozenset[Feature]] = frozenset({"edits", "files", "typing"})
+    """What the platform can do (see ``Channel``)."""
+    catches_up: ClassVar[bool] = False
+    """True if :meth:`history` tells what was written meanwhile; False where the platform keeps
+    messages itself until they are acknowledged (Telegram: 24 hours)."""
+    hold: Callable[[str, RetryAfter], None] = staticmethod(lambda _chat, _error: None)
+    """Set by the kit: ``self.hold(chat, RetryAfter(0.4, kind="text"))`` after a request that went
+    well, where the answer's headers say that the next one would not (``X-RateLimit-Remaining: 0``).
+    """
 
+    # Receiving
+
+    @abstractmethod
     async def connect(self, take: Take) -> None:
         """Begin to receive; return when messages are received. Raises :class:`CannotStart`."""
 
+    @abstractmethod
     async def disconnect(self) -> None:
         """Receive no more; sending still works. Harmless if there is no connection."""
 
+    @abstractmethod
     async def aclose(self) -> None:
         """Close everything; called once, last."""
 
+    @abstractmethod
     async def probe(self) -> None:
         """A cheap request that proves that the platform answers and that receiving goes on.
         Raises whatever is wrong."""
 
-    async def text(
-        self, chat: str, text: str, *, rich: bool, reply_to: str | None, choices: tuple[str, ...]
-    ) -> str:
-        """Send a message, with a button for each choice and no link previews; its id.
+    async def chats(self) -> Sequence[str]:
+        """The chats that the bot is in, as far as the platform tells; those that it has heard of
+        before are known without."""
+        return ()
 
-        ``rich`` text is in the platform's dialect, as :meth:`render` made it. ``reply_to`` may be
-        a message that the platform does not know (then it is left out).
+    async def history(self, chat: str, after: str, since: float) -> AsyncIterator[Arrival]:
+        """What people wrote in a chat, oldest first: what :attr:`Arrival.cursor` places behind
+        ``after``; if that is empty, what was sent at the Unix time ``since`` or later.
+
+        An async generator; pages are fetched as they are asked for. It may repeat what is known.
+        Each arrival has a cursor, and is the same as if it had been received at the time. What is
+        nothing for the agent is left out. Raises :class:`Refused` where the bot may not read it.
         """
+        return
+        yield  # an async generator
 
-    async def edit(
-        self, chat: str, message_id: str, text: str, *, rich: bool, choices: tuple[str, ...] = ()
-    ) -> None:
-        """Replace a message, without link previews. Raises :class:`Lost` or
+    async def fetch(self, file: RemoteFile) -> bytes | AsyncIterable[bytes]:
+        """The bytes of a file that came with a message. Raises :class:`Gone` if it is not given
+        out, anything else to be asked again."""
+        raise Gone("this platform gives no files out")
+
+    # Sending
+
+    @abstractmethod
+    async def text(self, chat: str, text: str, post: Post) -> str:
+        """Send a message without link previews; its id."""
+
+    async def edit(self, chat: str, message_id: str, text: str, post: Post) -> None:
+        """Replace a message's text and buttons, without link previews. Raises :class:`Lost` or
         :class:`NotModified` besides."""
+        raise Lost("this platform has no edits")
 
     async def delete(self, chat: str, message_id: str) -> None:
         """Remove a message. Raises :class:`Lost` if it is not there or cannot be removed."""
+        raise Lost("this platform removes no messages")
 
-    async def file(
-        self, chat: str, item: Attachment | Audio, *, caption: str, reply_to: str | None
-    ) -> str:
-        """Send a file (plain caption); the id of its message. ``mime`` is judged by content; an
-        :class:`Audio` is sent as a voice message where the platform has them."""
+    @abstractmethod
+    async def file(self, chat: str, item: Attachment | Audio, post: Post) -> str:
+        """Send a file with ``post.caption``; the id of its message. ``mime`` is judged by content;
+        an :class:`Audio` is sent as a voice message where the platform has them."""
 
-    async def typing(self, chat: str) -> None:
+    async def find(self, chat: str, token: str, text: str, since: float) -> str | Unknown | None:
+        """Look for a message that was perhaps sent: ``token`` is that of its :class:`Post`,
+        ``text`` what was to be sent (empty if that is not known, a caption for a file), and
+        ``since`` the Unix time just before the first attempt.
+
+        Its id if it is there, whatever the platform has made of the text since. None if it is
+        certainly not there, or if the platform drops a repeat of the token: then it is sent again
+        with the same token. :data:`UNKNOWN` if the platform cannot tell: then it is sent again,
+        marked as a possible repeat. An error that it raises has it asked again later.
+        """
+        return UNKNOWN
+
+    async def typing(self, chat: str) -> None:  # noqa: B027
         """Show for some seconds that somebody writes."""
+
+    async def unbutton(self, chat: str, message_id: str) -> None:  # noqa: B027
+        """Take a message's buttons away: somebody's press has counted."""
+
+    async def react(self, chat: str, message_id: str, emoji: str | None) -> None:  # noqa: B027
+        """Set the agent's reaction to a message; None takes it away."""
+
+    async def open_thread(self, chat: str, message_id: str) -> str:
+        """Begin a thread at a message, or find the one that is there; its id."""
+        raise Gone("this platform has no threads")
+
+    async def private_chat(self, person: str) -> str | None:
+        """The chat with a person alone, opened if need be; None if there is none. For a reply
+        that only they may see, on a platform without ephemeral messages."""
+        return None
 
     def render(self, markdown: str) -> str:
         """Markdown in the platform's dialect (see :mod:`.markdown`)."""
+        return markdown
+
+    # The account
+
+    @property
+    def identity(self) -> str:
+        """What two gateways must not share: the platform's address and the token. Only a hash of it
+        is used. Empty: any number may run."""
+        return ""
+
+    async def whoami(self) -> str:
+        """Who the token belongs to, as a sentence for ``hookline doctor`` ("the bot is @name").
+        Raises :class:`CannotStart` with ``PROBLEM; WHAT TO DO``."""
+        await self.probe()
+        return "the platform answers"
+
+    async def missing(self) -> Sequence[str]:
+        """What the bot lacks (scopes, intents, settings), for ``hookline doctor``: a sentence
+        ``PROBLEM; WHAT TO DO`` for each."""
+        return ()
+
+    async def set_menu(self, commands: Mapping[str, str]) -> None:  # noqa: B027
+        """Show the commands (name without slash, and help) in the platform's menu. The kit calls
+        it after a connect, if they differ from those that were set last."""

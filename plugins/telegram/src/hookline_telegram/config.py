@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Mapping
-from typing import Literal
 
+from hookline_channelkit import ChannelConfig
 from hookline_hookspecs import Host
-from pydantic import BaseModel, Field, SecretStr
+from pydantic import Field, SecretStr
 
 VARIABLE = "TELEGRAM_BOT_TOKEN"
 """Environment variable (or line of ``.env``) that is read where config has no token."""
 _TOKEN = re.compile(r"[0-9]+:[A-Za-z0-9_-]+")
 
 
-class TelegramConfig(BaseModel):
+class TelegramConfig(ChannelConfig):
     """The bot, and how it behaves."""
 
     token: SecretStr = Field(
@@ -29,34 +27,20 @@ class TelegramConfig(BaseModel):
     base_file_url: str = Field(
         default="https://api.telegram.org/file/bot", description="Its files, up to the token."
     )
-    stream: bool = Field(default=True, description="Show a running answer by editing a message.")
-    edit_every: float = Field(
-        default=1.5, ge=0.2, description="Seconds between two edits of a message at least."
-    )
-    groups: Literal["mention", "always"] = Field(
-        default="mention",
-        description="In groups, answer what is addressed to the bot, or everything it sees.",
-    )
-    commands: dict[str, str] | None = Field(
-        default=None, description="The menu: command and help; null: the usual ones; {}: no change."
-    )
     poll_seconds: int = Field(
         default=20, ge=1, le=50, description="Seconds that a request for updates may stay open."
     )
     max_bytes: int = Field(
         default=20_000_000,
         ge=1,
+        le=20_000_000,
         description="The largest file taken; the Bot API gives out no more than 20 MB.",
-    )
-    keep_days: float | None = Field(
-        default=30.0, gt=0, description="Days that files of messages are kept; null: for ever."
     )
 
 
 def token_of(config: TelegramConfig, host: Host) -> str:
     """The token, of config or of the environment; empty without one."""
-    env: Mapping[str, str] = getattr(host, "env", os.environ)
-    return (config.token.get_secret_value() or env.get(VARIABLE, "")).strip()
+    return (config.token.get_secret_value() or host.env.get(VARIABLE, "")).strip()
 
 
 def fault_of(token: str) -> str | None:

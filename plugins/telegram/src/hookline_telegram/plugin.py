@@ -1,56 +1,21 @@
-"""The plugin: brings the channel, and lets ``hookline doctor`` try the token."""
+"""The plugin: the kit's, with Telegram's settings and wire."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from hookline_channelkit import ChannelPlugin, Wire
 
-from hookline_hookspecs import Channel, Check, CheckResult, Context, Host, Inbound, Plugin, hookimpl
-
-from .config import TelegramConfig
-
-if TYPE_CHECKING:
-    from .channel import TelegramChannel
+from .config import TelegramConfig, fault_of, token_of
 
 
-class Telegram(Plugin[TelegramConfig]):
+class Telegram(ChannelPlugin[TelegramConfig]):
     """Telegram as a channel."""
 
-    def __init__(self, config: TelegramConfig, host: Host) -> None:
-        super().__init__(config, host)
-        self.channel: TelegramChannel | None = None
+    def make_wire(self) -> Wire:
+        """The wire to the Bot API."""
+        from .wire import TelegramWire
 
-    @hookimpl
-    def setup(self, host: Host) -> None:
-        """Make the channel; the gateway starts it."""
-        from .channel import TelegramChannel
+        return TelegramWire(self.config, self.host)
 
-        self.channel = TelegramChannel(self.config, host)
-
-    @hookimpl
-    async def teardown(self, host: Host) -> None:
-        """Close what is open."""
-        if self.channel is not None:
-            await self.channel.aclose()
-
-    @hookimpl
-    def register_channels(self, register: Callable[[Channel], None]) -> None:
-        """The channel ``telegram``."""
-        if self.channel is not None:
-            register(self.channel)
-
-    @hookimpl(trylast=True)
-    def on_message(self, ctx: Context, inbound: Inbound) -> None:
-        """Hear of messages that nobody has refused; nothing is refused or changed."""
-        if self.channel is not None and inbound.channel == self.channel.name:
-            self.channel.passed(inbound)
-
-    @hookimpl
-    def register_checks(self, register: Callable[[Check], None]) -> None:
-        """That Telegram knows the token."""
-        register(Check("token", self._token))
-
-    async def _token(self, offline: bool = False) -> CheckResult:
-        from .checking import token_check
-
-        return await token_check(self.config, self.host, offline=offline)
+    def fault(self) -> str | None:
+        """What is wrong with the token, as far as it can be seen."""
+        return fault_of(token_of(self.config, self.host))

@@ -7,15 +7,16 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hookline_channelkit import RetryAfter, Take
+from hookline_channelkit import Complaints, RetryAfter, Take
 
+from . import reading
 from .api import SLACK, BadToken, Conflict, understood, updates_of
 from .reading import Json, Me
 
 if TYPE_CHECKING:
     from telegram import Bot
 
-    from .taking import Taker
+    from .arriving import Arriving
 
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
 """Seconds after a failure; they double."""
@@ -31,12 +32,13 @@ PAGE = 100
 class Poller:
     """Asks for updates, again and again. ``offset`` is the first that was not stored."""
 
-    def __init__(self, bot: Bot, taker: Taker, poll_seconds: int, log: logging.Logger) -> None:
+    def __init__(
+        self, bot: Bot, arriving: Arriving, poll_seconds: int, log: logging.Logger
+    ) -> None:
         self._bot = bot
-        self._taker = taker
+        self._arriving = arriving
         self._poll_seconds = poll_seconds
-        self._log = log
-        self._trouble = ""
+        self._complaints = Complaints(log)
         self._me: Me | None = None
         self.offset = 0
 
@@ -47,19 +49,19 @@ class Poller:
             try:
                 await self._once(take)
                 wait = FIRST_WAIT
+                self._complaints.over("receiving again")
                 continue
             except RetryAfter as error:
-                self._tell(str(error))
-                wait = error.retry_after
+                trouble, wait = str(error), error.retry_after
             except Conflict as error:
-                self._tell(f"somebody else receives for this bot; end it, please ({error})")
+                trouble = f"somebody else receives for this bot; end it, please ({error})"
                 if "webhook" in str(error):
                     await self._quietly_drop_webhook()
             except BadToken as error:
-                self._tell(str(error))
-                wait = LONGEST_WAIT
+                trouble, wait = str(error), LONGEST_WAIT
             except Exception as error:
-                self._tell(str(error) or type(error).__name__)
+                trouble = str(error) or type(error).__name__
+            self._complaints.tell(f"not receiving: {trouble}")
             await asyncio.sleep(wait)
             wait = min(max(wait, FIRST_WAIT) * 2, LONGEST_WAIT)
 
@@ -70,16 +72,24 @@ class Poller:
         take.heard()
         if found:
             updates = await self._whole_albums(found)
-            await self._taker.store(updates, me, take)
+            await self._store(updates, me, take)
             self.offset = max(int(update["update_id"]) for update in updates) + 1
-        if self._trouble:
-            self._log.warning("receiving again")
-            self._trouble = ""
 
     async def _who(self) -> Me:
         with understood():
             user = await self._bot.get_me()
         return Me(user.id, user.username or "")
+
+    async def _store(self, updates: Sequence[Json], me: Me, take: Take) -> None:
+        """Store everything, in order within a chat. Raises if something could not be: then all
+        has to come again, and what was stored is known by its id."""
+        chats: dict[int, list[Json]] = {}
+        for update in updates:
+            chats.setdefault(reading.chat_of(update), []).append(update)
+        work = [self._arriving.store(of_chat, me, take) for of_chat in chats.values()]
+        for failed in await asyncio.gather(*work, return_exceptions=True):
+            if failed is not None:
+                raise failed
 
     async def _whole_albums(self, updates: Sequence[Json]) -> Sequence[Json]:
         """Ask for the same again while an album at its end still grows: nothing was confirmed."""
@@ -98,10 +108,4 @@ class Poller:
         try:
             await self._bot.delete_webhook(drop_pending_updates=False)
         except Exception as error:
-            self._log.info("the webhook could not be taken away: %s", error)
-
-    def _tell(self, trouble: str) -> None:
-        """Say what is wrong, once until it changes."""
-        if trouble != self._trouble:
-            self._log.warning("not receiving: %s", trouble)
-        self._trouble = trouble
+            self._complaints.tell(f"the webhook could not be taken away: {error}")

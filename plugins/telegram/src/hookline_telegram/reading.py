@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from hookline_channelkit import author, quoted_from
+from hookline_channelkit import RemoteFile, author, quoted_from
 from hookline_hookspecs import Origin
 
 CHANNEL = "telegram"
@@ -25,17 +25,6 @@ class Me:
 
     id: int
     name: str
-
-
-@dataclass(frozen=True, slots=True)
-class File:
-    """A file that can be fetched. ``size`` in bytes, 0 if it is not told; seconds of a sound."""
-
-    id: str
-    name: str
-    size: int
-    is_sound: bool
-    seconds: float
 
 
 def chat_of(update: Json) -> int:
@@ -182,27 +171,19 @@ def _entities(message: Json) -> Iterator[tuple[str, str, Json]]:
         yield str(entity["type"]), part, entity
 
 
-def file_of(message: Json) -> File | None:
+def file_of(message: Json) -> RemoteFile | None:
     """The file of a message, of a photo the largest."""
     if sizes := message.get("photo"):
         largest = max(sizes, key=lambda one: int(one.get("width", 0)) * int(one.get("height", 0)))
-        return File(largest["file_id"], "photo.jpg", int(largest.get("file_size") or 0), False, 0.0)
+        return RemoteFile(
+            largest["file_id"], "photo.jpg", int(largest.get("file_size") or 0), False, 0.0
+        )
     for kind in KINDS:
         if about := message.get(kind):
             name = str(about.get("file_name") or _NAMES.get(kind, kind))
             seconds = float(about.get("duration") or 0)
             size = int(about.get("file_size") or 0)
-            return File(about["file_id"], name, size, kind in SOUNDS, seconds)
-    return None
-
-
-def label_of(query: Json) -> str | None:
-    """The words on the button that was pressed; None if its message is too old to be shown."""
-    markup = (query.get("message") or {}).get("reply_markup") or {}
-    for row in markup.get("inline_keyboard", ()):
-        for button in row:
-            if button.get("callback_data") == query.get("data"):
-                return str(button["text"])
+            return RemoteFile(about["file_id"], name, size, kind in SOUNDS, seconds)
     return None
 
 

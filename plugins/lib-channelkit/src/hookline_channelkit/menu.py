@@ -1,10 +1,14 @@
-"""The menu of commands that a chat shows."""
+"""The menu of commands that a platform shows."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
 from hookline_hookspecs import Host, Inspection
+
+from .taking import digest
+from .wire import Wire
 
 CORE = frozenset(
     {"help", "new", "stop", "model", "retry", "undo", "title", "resume", "queue", "whoami"}
@@ -29,6 +33,35 @@ USUAL = {
     "help": "Show all commands",
 }
 """What is shown unless config says otherwise, in this order."""
+KEY = "menu"
+"""Where a digest of the menu that was set last is, in the plugin's key-value storage: some
+platforms allow few changes a day."""
+
+
+class Menu:
+    """The commands that exist, in the platform's menu.
+
+    Args:
+        host: the plugin's host.
+        wire: the platform.
+        commands: what config says; None = :data:`USUAL`, as far as it exists; {} = no change.
+    """
+
+    def __init__(self, host: Host, wire: Wire, commands: Mapping[str, str] | None) -> None:
+        self._host, self._wire, self._commands = host, wire, commands
+
+    async def show(self) -> None:
+        """Set the menu, if it is not the one that was set last. A failure is logged."""
+        if self._commands == {}:
+            return
+        try:
+            commands = self._commands or await commands_of(self._host)
+            mark = digest(json.dumps([self._wire.identity, dict(commands)]))
+            if await self._host.storage.kv.get(KEY) != mark:
+                await self._wire.set_menu(commands)
+                await self._host.storage.kv.set(KEY, mark)
+        except Exception as error:
+            self._host.log.warning("the menu of commands could not be set: %s", error)
 
 
 async def commands_of(host: Host) -> Mapping[str, str]:
