@@ -130,5 +130,9 @@ class Store(Protocol):
     def search_query(self, text: str) -> str:
         """Return a valid query for every word of the text a person typed; empty if it has none."""
 
+    async def snapshot(self, path: Path) -> None:
+        """Write a copy of all that is committed to the new file ``path``, while others read and
+        write; only its owner can read the file. Raises ``StoreError``, and leaves no file then."""
+
     def location(self) -> Path | str:
         """Return where the data is, as shown to people."""

@@ -202,6 +202,13 @@ class SqliteStore:
             run = self._writes.submit(self._migrator.run, self._writer, component, steps)
             await asyncio.wrap_future(run)
 
+    async def snapshot(self, path: Path) -> None:
+        """Copy the database to a new file; see the protocol."""
+        from .snapshots import write_snapshot
+
+        await self.read(lambda connection: None)  # so that what was handed over is committed
+        await write_snapshot(self._path, path, self._connect)
+
     @property
     def changes(self) -> int:
         """A number that differs once another process has written, as of now; no thread is asked."""
