@@ -90,7 +90,8 @@ class ToolRegistry(dict[str, Tool]):
 
     def register(self, tool: Tool, plugin: str) -> None:
         """Add a plugin's tool. Raises ``PluginRefused`` if its name is taken, naming the plugin."""
-        if (other := self.get(tool.name)) is not None:
+        other = self.get(tool.name)
+        if other is not None and not (other.deferred and tool.deferred and other.plugin == plugin):
             told = f"its tool {tool.name} has the name of one of plugin {other.plugin}"
             raise PluginRefused(f"{told}; switch one of them off")
         tool.plugin = plugin

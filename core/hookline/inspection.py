@@ -64,7 +64,7 @@ class CoreInspection:
         if loading is None:
             return {}
         plugin, settings = loading.plugin, effective(self._engine.loaded).get("plugins", {})
-        tools = [(tool.name, tool_json(tool.schema)) for tool in loading.tools]
+        tools = [(tool.name, tool_json(tool.schema)) for tool in loading.tools if not tool.deferred]
         commands, schema = [one.name for one in loading.commands], _schema(plugin.config_class) if plugin else {}
         return {"tools": tools, "commands": commands, "settings": settings.get(name, {}), "schema": schema}
 

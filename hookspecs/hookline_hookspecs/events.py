@@ -77,6 +77,7 @@ class Inbound:
         target: the id of the message that a press, reaction, edit or deletion applies to.
         forwarded: from whom the text was forwarded; empty if the person wrote it.
         origins: where the text came from besides the person.
+        workspace: the folder that tools work in during this turn; None for the chat's own.
     """
 
     channel: str
@@ -101,6 +102,7 @@ class Inbound:
     target: str | None = None
     forwarded: str = ""
     origins: tuple[Origin, ...] = ()
+    workspace: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)

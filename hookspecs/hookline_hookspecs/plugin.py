@@ -23,7 +23,7 @@ else:
         """Empty at run time, so that a plugin has only the hooks it defines."""
 
 
-API = (2, 2)
+API = (2, 3)
 """The version of this contract. The major version changes when something is removed; a plugin
 written for an earlier version still loads."""
 

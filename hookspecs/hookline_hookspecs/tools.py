@@ -35,7 +35,11 @@ class ToolOptions(TypedDict, total=False):
     reviewers. ``origin``: where its results come from, ``outside`` for
     whatever others can write, ``workspace``, the default, for this machine's own data. ``effects``: a function of the
     context and the call that returns what the call may do; without it, a tool that is not
-    ``read_only`` may do anything.
+    ``read_only`` may do anything. ``deferred``: the model is not shown its schema and calls it
+    through a bridge of the same plugin. ``bridge``: a call of it stands for a call of a deferred
+    tool: its parameters are ``tool``, that one's name, and ``arguments``, an object. Core makes
+    that call in its place, so hooks, approvals and the journal see the deferred tool, and the
+    bridge's own function is never run.
     """
 
     read_only: bool
@@ -45,6 +49,8 @@ class ToolOptions(TypedDict, total=False):
     main_only: bool
     origin: Literal["outside", "workspace"] | None
     effects: Callable[..., Sequence[Effect]] | None
+    deferred: bool
+    bridge: bool
 
 
 @dataclass(eq=False)
@@ -75,6 +81,8 @@ class Tool:
     main_only: bool = False
     origin: Literal["outside", "workspace"] | None = None
     effects: Callable[..., Sequence[Effect]] | None = None
+    deferred: bool = False
+    bridge: bool = False
     plugin: str = field(default="", init=False)
 
     def __post_init__(self) -> None:
@@ -82,7 +90,10 @@ class Tool:
             rule = "a letter, then up to 63 letters, digits, _ or -"
             raise ValueError(f"{self.name!r} is no tool name: {rule}")
         self.description = inspect.cleandoc(self.description)
-        self.wants_context = "ctx" in inspect.signature(self.run).parameters
+        taken = inspect.signature(self.run).parameters
+        if self.bridge and (self.deferred or not {"tool", "arguments"} <= taken.keys()):
+            raise ValueError(f"{self.name!r} is a bridge: it takes `tool` and `arguments`, and is not deferred itself")
+        self.wants_context = "ctx" in taken
         self.is_async = inspect.iscoroutinefunction(inspect.unwrap(self.run))
 
     @classmethod

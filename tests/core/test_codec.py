@@ -70,6 +70,7 @@ INBOUND = {
         ),
         max_size=3,
     ).map(tuple),
+    "workspace": st.none() | TEXT.map(Path),
 }
 REPLY = {
     "session": st.just(SESSION),

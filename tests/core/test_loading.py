@@ -172,7 +172,7 @@ CASES = [
     (Misspelt, ["pre_tol", "did you mean pre_tool"]),
     (Unmarked, ["pre_tool", "never be called", "add @hookimpl"]),
     (Signature, ["post_tool", "outcome"]),
-    (Newer, ["2.99", "2.2", "update hookline"]),
+    (Newer, ["2.99", "2.3", "update hookline"]),
     (Major, ["3.0", "update hookline"]),
     (Lonely, ["memory", "hookline plugins enable memory"]),
     (Clash, ["greet", "greeter", "switch one of them off"]),

@@ -84,7 +84,7 @@ class Sessions:
                     continue
                 if row["id"] is None:
                     record = Session(session_id, *chat, None, clock.now())
-                    state = await self.create(record, summary=summary)
+                    state = await self.create(record, summary=summary, workspace=inbound.workspace)
                     state.inherited = inherited
                 elif row["ended"] is not None or self._expired(state := await self._load(row)):
                     following = row["successor"] or _successor(session_id, inbound)
@@ -98,6 +98,7 @@ class Sessions:
                 if not inbound.session_id:
                     self._last[chat] = state
                 state.flags.recovered |= not row["left_over"]
+                state.work_in(inbound.workspace)
                 yield state, bool(row["known"])
                 return
 
@@ -333,7 +334,8 @@ async def assembled(engine: Engine, state: SessionState, tools: Sequence[str] | 
 def _offered(engine: Engine, kind: str, names: Sequence[str] | None) -> Iterator[ToolSchema]:
     """The schemas of the tools that a session offers, without those that cannot be encoded."""
     for tool in engine.tools.values():
-        if (kind == "chat" or not tool.main_only) and (names is None or tool.name in names):
+        for_kind = (kind == "chat" or not tool.main_only) and not tool.deferred
+        if for_kind and (names is None or tool.name in names):
             try:
                 tool_json(tool.schema)
                 yield tool.schema

@@ -126,6 +126,11 @@ class SessionState:
         read = [result.origins for result in self.active.finished.values()] if self.active else []
         return merge_origins(self.inherited, *[entry.message.origins for entry in self.history], *read)
 
+    def work_in(self, folder: Path | None) -> None:
+        """Let tools work in ``folder`` from now on, unless it is None."""
+        if folder is not None and folder != self.workspace:
+            self.workspace, self.cache.paths = folder, None
+
     def take_steering(self) -> list[TextBlock]:
         """What was said into the turn since it was last asked for."""
         texts, self.pending.steering = self.pending.steering, []
@@ -179,6 +184,9 @@ class ActiveTurn:
     stopping: bool = False
     _writes: list[Awaitable[Any]] = field(default_factory=list)
     _lost: BaseException | None = None
+
+    def __post_init__(self) -> None:
+        self.state.work_in(self.inbound.workspace)
 
     @classmethod
     def begin(cls, state: SessionState, inbound: Inbound, inbox_id: str | None, mode: str) -> ActiveTurn:

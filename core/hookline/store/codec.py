@@ -133,5 +133,6 @@ _CODED: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "attachments": (lambda all_: [*map(_file_to_dict, all_)], lambda all_: tuple(map(_file_from_dict, all_))),
     "choices": (lambda all_: [*map(_choice_to_json, all_)], lambda all_: tuple(map(_choice_from_json, all_))),
     "origins": (origins_to_json, origins_from_json),
+    "workspace": (str, Path),
 }
 """Fields that JSON does not hold as they are: how they are written and read."""

@@ -24,7 +24,7 @@ from ..tasks import finish_despite_cancel, uncancel
 from ..text import clean, numbered
 from .answer import storable
 from .model_call import call_model, turn_request
-from .tool_call import run_calls
+from .tool_call import inner_call, run_calls
 
 log = logging.getLogger("hookline.turn")
 PAUSES = (0.5, 2.0)
@@ -125,9 +125,10 @@ async def _loop(ctx: TurnContext) -> None:
         final = turn.iterations >= limit
         response = await _ask(ctx, turn_request(ctx, state.messages(), final=final))
         turn.iterations += 1
-        calls = () if final else response.message.tool_calls
-        await _record(ctx, _message_to_store(response, calls), calls, response)
-        await engine.bus.observe("post_model", ctx, response)
+        asked = () if final else response.message.tool_calls
+        calls = [inner_call(ctx, call) for call in asked]
+        await _record(ctx, _message_to_store(response, asked), calls, response)
+        await engine.bus.observe("post_model", ctx, _with_calls(response, calls))
         if response.stop == "pause" and not calls and turn.iterations < limit:
             continue
         if final:
@@ -179,6 +180,13 @@ async def _streamed(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
         ctx.engine.bus.signals.send("delta", Delta("", "restart"), ctx)
         await asyncio.sleep(pause)
     raise AssertionError
+
+
+def _with_calls(response: ModelResponse, calls: Sequence[ToolCall]) -> ModelResponse:
+    """The response with these calls in place of its own of the same ids."""
+    inner = {call.id: call for call in calls}
+    blocks = [inner.get(b.id, b) if isinstance(b, ToolCall) else b for b in response.blocks]
+    return replace(response, blocks=tuple(blocks))
 
 
 def _message_to_store(response: ModelResponse, calls: Sequence[ToolCall]) -> Message:

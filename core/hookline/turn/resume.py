@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from hookline_hookspecs import Inbound
+from hookline_hookspecs import Inbound, ToolCall
 from hookline_hookspecs.events import ToolResult
 
 from ..engine import Engine
@@ -40,7 +42,8 @@ async def resume_turn(engine: Engine, state: SessionState, row: Mapping[str, Any
         if not last.tool_calls:
             turn.outcome.reply = last.text
             return
-        for call in last.tool_calls:
+        calls = [_journalled(call, steps.get(call.id)) for call in last.tool_calls]
+        for call in calls:
             step = steps.get(call.id)
             if step is not None and step["state"] == "finished":
                 text = step["result"] or ""
@@ -48,7 +51,14 @@ async def resume_turn(engine: Engine, state: SessionState, row: Mapping[str, Any
                 turn.finished[call.id] = ToolResult(call, text, ok=bool(step["ok"]), origins=origins)
             elif step is not None and step["state"] == "started" and not step["read_only"]:
                 turn.finish_call(engine.journal, ToolResult(call, UNKNOWN, ok=False))
-        await answer_calls(ctx, last.tool_calls)
+        await answer_calls(ctx, calls)
 
     await carry_out(ctx, begin)
     return turn
+
+
+def _journalled(call: ToolCall, step: Mapping[str, Any] | None) -> ToolCall:
+    """The call as it was begun: where the model called a bridge, the deferred tool's."""
+    if step is None or step["name"] == call.name:
+        return call
+    return replace(call, name=step["name"], arguments=json.loads(step["arguments"]))

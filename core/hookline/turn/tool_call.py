@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import difflib
 import json
 import logging
 from collections.abc import Sequence
@@ -42,6 +43,31 @@ class _Settled(Exception):
         self, call: ToolCall, text: str, *, ok: bool = False, origins: tuple[Origin, ...] = (), shown: str = ""
     ) -> None:
         self.result = ToolResult(call, text, ok, origins=origins, shown=shown)
+
+
+def inner_call(ctx: TurnContext, call: ToolCall) -> ToolCall:
+    """The call of a deferred tool that a call of a bridge stands for, under its id; others as they are."""
+    tools = ctx.engine.tools
+    bridge = tools.get(call.name)
+    if bridge is None or not bridge.bridge or call.error or not _is_offered(ctx, call.name):
+        return call
+    try:
+        asked = bridge.check(call.arguments)
+    except ToolError as error:
+        return replace(call, error=str(error))
+    name, arguments = asked["tool"], asked.get("arguments") or {}
+    behind = [tool.name for tool in tools.values() if tool.deferred and tool.plugin == bridge.plugin]
+    if name not in behind or not isinstance(arguments, dict):
+        near = difflib.get_close_matches(str(name), behind, 1)
+        hint = (
+            f"did you mean {near[0]}?" if near else f"{name} itself is offered, so call that" if tools.get(name) else ""
+        )
+        return replace(call, error=f"no tool {name!r} is called through {call.name}; {hint}".rstrip("; "))
+    return ToolCall(call.id, name, arguments)
+
+
+def _is_offered(ctx: TurnContext, name: str) -> bool:
+    return any(schema.name == name for schema in ctx.state.stable.tools)
 
 
 async def run_calls(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
@@ -91,12 +117,19 @@ def _offered(ctx: TurnContext, tool: Tool | None, call: ToolCall) -> Tool:
     if call.error:
         raise _Settled(call, f"Error: {call.error}")
     names = [schema.name for schema in ctx.state.stable.tools]
-    if call.name not in names:
+    if call.name not in names and not (tool is not None and _is_reached(ctx, tool)):
         told = f"there is no tool {call.name!r}; the tools are: {', '.join(names) or 'none'}"
         raise _Settled(call, f"Error: {told}")
     if tool is None:
         raise _Settled(call, f"Error: tool {call.name} is no longer available")
     return tool
+
+
+def _is_reached(ctx: TurnContext, tool: Tool) -> bool:
+    """True for a deferred tool, if the session offers a bridge of its plugin."""
+    ours = [one.name for one in ctx.engine.tools.values() if one.bridge and one.plugin == tool.plugin]
+    for_kind = ctx.state.record.kind == "chat" or not tool.main_only
+    return tool.deferred and for_kind and any(_is_offered(ctx, name) for name in ours)
 
 
 def _with_checked_arguments(tool: Tool, call: ToolCall) -> ToolCall:

@@ -71,7 +71,9 @@ class BootHooks:
     def register_tools(self, register: Callable[[Tool], None]) -> None:
         """At startup, for tools known only at run time; otherwise ``@tool`` on a method is enough.
 
-        A tool whose name another plugin already uses is refused, and its plugin fails.
+        A tool whose name another plugin already uses is refused, and its plugin fails. ``register``
+        may be kept for ``deferred`` tools: one that is registered later can be called at once, and
+        replaces the plugin's deferred tool of its name.
         """
 
     @spec("collect", 5, sync=True)

@@ -1,0 +1,288 @@
+"""Deferred tools: not in the prompt, called through a bridge, and judged as what they are."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hookline.testing import calls
+from hookline_hookspecs import (
+    Ask,
+    Context,
+    Deny,
+    ModelResponse,
+    Plugin,
+    Tool,
+    ToolCall,
+    ToolResult,
+    ToolResultBlock,
+    hookimpl,
+    tool,
+)
+from hookline_hookspecs.plugin import NoConfig
+
+Make = Callable[..., Any]
+RAN: list[str] = []
+
+
+@pytest.fixture(autouse=True)
+def _nothing_ran() -> None:
+    RAN.clear()
+
+
+class Library(Plugin[NoConfig]):
+    """A bridge, and tools behind it that are known only at run time."""
+
+    @tool(read_only=True)
+    def book_find(self, query: str) -> str:
+        """Find a tool."""
+        return "shelf__lend(title)"
+
+    @tool(bridge=True)
+    def book_call(self, tool: str, arguments: dict[str, Any] | None = None) -> str:
+        """Call a tool that book_find has found."""
+        raise SystemError("a bridge is never run")
+
+    @hookimpl
+    def register_tools(self, register: Callable[[Tool], None]) -> None:
+        self.register = register
+        schema = {"type": "object", "properties": {"title": {}}, "required": ["title"]}
+        register(Tool("shelf__lend", "Lend.", self.lend, parameters=schema, deferred=True))
+        register(Tool("shelf__look", "Look.", self.look, deferred=True, read_only=True))
+        register(Tool("shelf__burn", "Burn.", self.lend, deferred=True, approval="it burns"))
+        register(Tool("shelf__mine", "Mine.", self.look, deferred=True, main_only=True))
+
+    def lend(self, title: str) -> str:
+        RAN.append(f"lend {title}")
+        return f"lent {title}"
+
+    def look(self, where: str = "here", ctx: Context | None = None) -> str:
+        RAN.append(f"look {where}")
+        return f"seen {where}"
+
+
+class Desk(Plugin[NoConfig]):
+    """Another plugin: a guard, a follower of every call, and tools of its own."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.judged: list[tuple[str, dict[str, Any]]] = []
+        self.told: list[str] = []
+
+    @hookimpl
+    def register_tools(self, register: Callable[[Tool], None]) -> None:
+        register(Tool("desk__hidden", "Hidden.", lambda: "hidden", deferred=True))
+
+    @tool
+    def ring(self) -> str:
+        """Ring."""
+        return "rung"
+
+    @hookimpl
+    def pre_tool(self, ctx: Context, call: ToolCall) -> Deny | Ask | None:
+        self.judged.append((call.name, dict(call.arguments)))
+        assert ctx.tool is not None
+        assert ctx.tool.name == call.name
+        return Deny("that one stays") if call.arguments.get("title") == "Faust" else None
+
+    @hookimpl
+    def post_tool(self, ctx: Context, result: ToolResult) -> None:
+        self.told.append(f"result {result.call.name}")
+
+    @hookimpl
+    def post_model(self, ctx: Context, response: ModelResponse) -> None:
+        self.told += [f"asked {call.name}" for call in response.message.tool_calls]
+
+
+def through(name: Any, arguments: Any = None, **kept: Any) -> ToolCall:
+    asked = {"tool": name} if arguments is None else {"tool": name, "arguments": arguments}
+    return calls("book_call", **asked, **kept)
+
+
+def library(harness: Make, *said: Any, **options: Any) -> Any:
+    return harness(Library, Desk, model=[*said, "done"], **options)
+
+
+def test_the_model_is_shown_the_bridge_and_nothing_behind_it(harness: Make) -> None:
+    h = library(harness)
+    h.send("go")
+    offered = {schema.name for schema in h.model.requests[0].tools}
+    assert {"book_find", "book_call", "ring"} <= offered
+    assert not {name for name in offered if "__" in name}
+
+
+def test_hooks_and_results_have_the_inner_call_and_the_model_its_own(harness: Make) -> None:
+    h = library(harness, [through("shelf__lend", {"title": "Emma"})])
+
+    outcome = h.send("go")
+
+    (result,) = outcome.tool_calls
+    assert (result.call.name, result.call.arguments) == ("shelf__lend", {"title": "Emma"})
+    assert (result.ok, result.text, RAN) == (True, "lent Emma", ["lend Emma"])
+    desk = h.plugin(Desk)
+    assert desk.judged == [("shelf__lend", {"title": "Emma"})]
+    assert desk.told == ["asked shelf__lend", "result shelf__lend"]
+    # What the model said is sent back as it was, with the result under its id.
+    asked, answered = h.model.requests[1].messages[-2:]
+    assert [(call.name, call.id) for call in asked.tool_calls] == [("book_call", result.call.id)]
+    (block,) = answered.blocks
+    assert isinstance(block, ToolResultBlock)
+    assert (block.call_id, block.text) == (result.call.id, "lent Emma")
+
+
+def test_a_guard_that_denies_the_inner_call_denies_it(harness: Make) -> None:
+    h = library(harness, [through("shelf__lend", {"title": "Faust"})])
+    (result,) = h.send("go", approve="yes").tool_calls
+    assert (result.text, RAN) == ("Denied: that one stays", [])
+
+
+@pytest.mark.parametrize(("answer", "ran"), [("Once", ["lend Emma"]), ("Deny", [])])
+def test_an_approval_asks_with_the_literal_inner_arguments(
+    harness: Make, answer: str, ran: list[str]
+) -> None:
+    h = library(harness, [through("shelf__burn", {"title": "Emma"})], answers=[answer])
+    h.send("go")
+    (question,) = h.questions
+    assert question.text == "Allow shelf__burn? it burns"
+    assert question.preview == '{\n "title": "Emma"\n}'
+    assert question.call is not None
+    assert (question.call.name, question.call.arguments) == ("shelf__burn", {"title": "Emma"})
+    assert ran == RAN
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (through("shelf__lent", {}), "no tool 'shelf__lent' is called through book_call; did you"),
+        (through("nonsense", {}), "no tool 'nonsense' is called through book_call"),
+        (through("book_call", {"tool": "shelf__lend"}), "book_call itself is offered"),
+        (through("ring"), "ring itself is offered, so call that"),
+        (through("desk__hidden"), "no tool 'desk__hidden' is called through book_call"),
+        (through(7), "argument 'tool' of book_call"),
+        (through("shelf__lend", "title"), "argument 'arguments' of book_call"),
+        (calls("book_call"), "book_call needs the argument 'tool'"),
+        (through("shelf__lend", {}), "shelf__lend needs the argument 'title'"),
+        (calls("desk__hidden"), "there is no tool 'desk__hidden'"),
+    ],
+)
+def test_what_cannot_be_called_so_is_a_sentence_to_the_model(
+    harness: Make, asked: ToolCall, said: str
+) -> None:
+    h = library(harness, [asked])
+    (result,) = h.send("go").tool_calls
+    assert not result.ok
+    assert result.text.startswith("Error: ")
+    assert said in result.text
+    assert RAN == []
+
+
+def test_a_tool_that_was_found_may_be_called_by_its_name(harness: Make) -> None:
+    h = library(harness, [calls("shelf__lend", title="Emma"), through("shelf__look")])
+    assert [result.text for result in h.send("go").tool_calls] == ["lent Emma", "seen here"]
+
+
+def test_deferred_tools_that_only_read_run_side_by_side(harness: Make) -> None:
+    h = library(harness, [through("shelf__look", {"where": "a"}), calls("shelf__look", where="b")])
+    assert [result.text for result in h.send("go").tool_calls] == ["seen a", "seen b"]
+
+
+def test_a_sub_agent_reaches_what_is_for_it(harness: Make) -> None:
+    h = library(harness, [through("shelf__mine"), through("shelf__look")])
+    h.send("hello")
+
+    async def nested() -> Any:
+        h.model.steps[:] = [[through("shelf__mine"), through("shelf__look")], "ok"]
+        return await h.plugin(Desk).host.run_turn("go")
+
+    turn = h.run(nested())
+    assert [result.ok for result in turn.tool_calls] == [False, True]
+
+
+def test_a_session_without_the_bridge_reaches_nothing_behind_it(harness: Make) -> None:
+    h = library(harness)
+
+    async def nested() -> Any:
+        await h.aopen()
+        h.model.steps[:] = [[through("shelf__look"), calls("shelf__look")], "ok"]
+        return await h.plugin(Desk).host.run_turn("go", tools=["ring"])
+
+    turn = h.run(nested())
+    assert [result.ok for result in turn.tool_calls] == [False, False]
+    assert RAN == []
+
+
+def test_a_tool_registered_later_is_called_in_a_session_under_way(harness: Make) -> None:
+    h = library(harness, "first", [through("shelf__new"), through("shelf__look")])
+    h.send("hello")
+    kept = h.plugin(Library).register
+
+    kept(Tool("shelf__new", "New.", lambda: "new", deferred=True))
+    kept(Tool("shelf__look", "Look.", lambda: "seen anew", deferred=True))
+    outcome = h.send("go")
+
+    assert [result.text for result in outcome.tool_calls] == ["new", "seen anew"]
+    first, *later = [request.tools for request in h.model.requests]
+    assert all(tools == first for tools in later)
+
+
+def test_another_plugins_deferred_tool_is_not_replaced(harness: Make) -> None:
+    h = library(harness)
+    h.send("hello")
+    with pytest.raises(Exception, match="has the name of one of plugin"):
+        h.plugin(Library).register(Tool("desk__hidden", "Mine.", lambda: "", deferred=True))
+
+
+def test_a_bridge_that_cannot_be_one_is_refused() -> None:
+    with pytest.raises(ValueError, match="it takes `tool` and `arguments`"):
+        Tool("odd", "Odd.", lambda tool: tool, bridge=True)
+    with pytest.raises(ValueError, match="not deferred itself"):
+        Tool("odd", "Odd.", lambda tool, arguments: tool, bridge=True, deferred=True)
+
+
+CRASHING = """
+import sys
+from pathlib import Path
+from hookline.testing import Harness, calls
+from hookline_hookspecs import Plugin, Tool, hookimpl, tool
+from hookline_hookspecs.plugin import NoConfig
+
+class Desk(Plugin[NoConfig]):
+    pass
+
+class Library(Plugin[NoConfig]):
+    @tool(bridge=True)
+    def book_call(self, tool: str, arguments: dict) -> str:
+        "Call."
+    @hookimpl
+    def register_tools(self, register):
+        register(Tool("shelf__lend", "Lend.", lambda title: "lent", deferred=True))
+
+said = [calls("book_call", tool="shelf__lend", arguments={"title": "Emma"})]
+Harness(Library, Desk, home=Path(sys.argv[1]), model=[said, "never"]).send("go")
+"""
+
+
+@pytest.mark.parametrize(
+    ("point", "text", "ran"),
+    [("after-model", "lent Emma", ["lend Emma"]), ("mid-tool", "Interrupted: ", [])],
+)
+def test_a_turn_that_is_taken_up_goes_on_with_the_inner_call(
+    harness: Make, python: Any, tmp_path: Path, point: str, text: str, ran: list[str]
+) -> None:
+    home = tmp_path / "one"
+    died = python(CRASHING, str(home), HOOKLINE_CRASH_AT=point)
+    assert died.returncode == -signal.SIGKILL, died.stderr
+
+    h = harness(Library, Desk, home=home, model=["taken up", "next"])
+    assert h.send("and now?").text == "next"
+
+    asked, answered = h.model.requests[0].messages[-2:]
+    assert [call.name for call in asked.tool_calls] == ["book_call"]
+    assert answered.blocks[0].text.startswith(text)
+    assert ran == RAN
+    assert [name for name, _ in h.plugin(Desk).judged] == ["shelf__lend"] * len(ran)
+    steps = h.run(h.runtime.engine.store.read(lambda db: db.fetch("SELECT * FROM steps")))
+    assert [(s["name"], s["arguments"]) for s in steps] == [("shelf__lend", '{"title":"Emma"}')]

@@ -1,0 +1,116 @@
+"""A message may say in which folder tools work (``Inbound.workspace``)."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hookline.testing import calls
+from hookline_hookspecs import Context, Inbound, Plugin, command, tool
+from hookline_hookspecs.plugin import NoConfig
+
+Make = Callable[..., Any]
+
+
+class Where(Plugin[NoConfig]):
+    """Says where it works."""
+
+    @tool(read_only=True)
+    def where(self, ctx: Context) -> str:
+        """Say where you work."""
+        return str(ctx.paths.workspace)
+
+    @command("/where")
+    def say(self, ctx: Context, args: str) -> str:
+        """Say where you work."""
+        return str(ctx.paths.workspace)
+
+
+def ask(h: Any, text: str, folder: Path | None) -> Any:
+    async def submit() -> Any:
+        runtime = await h.aopen()
+        number = str(len(h.model.requests))
+        inbound = Inbound("editor", "one", "me", f"{text} {number}", text, workspace=folder)
+        done = await runtime.dispatcher.submit(inbound, "no")
+        await done.confirm()
+        return done.turn
+
+    return h.run(submit())
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "project"
+    made.mkdir()
+    return made.resolve()
+
+
+def test_tools_commands_and_the_prompt_have_the_folder(harness: Make, folder: Path) -> None:
+    h = harness(Where, model=[[calls("where")], "ok", [calls("where")], "ok"])
+
+    (result,) = ask(h, "go", folder).tool_calls
+    assert result.text == str(folder)
+    assert f"Workspace: {folder}" in h.model.requests[0].system
+    assert ask(h, "/where", folder).reply == str(folder)
+
+    (later,) = ask(h, "again", folder).tool_calls
+    assert later.text == str(folder)
+    assert "The workspace is now" not in h.model.requests[2].messages[-1].context
+
+
+def test_another_folder_later_is_told_to_the_model(harness: Make, folder: Path) -> None:
+    h = harness(Where, model=["ok", [calls("where")], "ok"])
+    other = folder / "other"
+    other.mkdir()
+    ask(h, "go", folder)
+
+    (result,) = ask(h, "again", other).tool_calls
+
+    assert result.text == str(other)
+    assert f"The workspace is now {other}." in h.model.requests[1].messages[-1].context
+
+
+def test_after_a_restart_the_first_command_has_it_too(
+    harness: Make, folder: Path, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    first = harness(Where, home=home, model=["ok"])
+    ask(first, "go", folder)
+    first.close()
+    again = harness(Where, home=home)
+    assert ask(again, "/where", folder).reply == str(folder)
+
+
+CRASHING = """
+import sys
+from pathlib import Path
+from hookline.testing import Harness, calls
+from hookline_hookspecs import Inbound, Plugin, tool
+from hookline_hookspecs.plugin import NoConfig
+
+class Where(Plugin[NoConfig]):
+    @tool(read_only=True)
+    def where(self) -> str:
+        "Say where you work."
+
+h = Harness(Where, home=Path(sys.argv[1]), model=[[calls("where")]])
+async def go():
+    runtime = await h.aopen()
+    inbound = Inbound("editor", "one", "me", "1", "go", workspace=Path(sys.argv[2]))
+    await runtime.dispatcher.submit(inbound, "no")
+h.run(go())
+"""
+
+
+def test_a_turn_that_is_taken_up_after_a_crash_works_there(
+    harness: Make, python: Any, folder: Path, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    died = python(CRASHING, str(home), str(folder), HOOKLINE_CRASH_AT="after-model")
+    assert died.returncode == -signal.SIGKILL, died.stderr
+    h = harness(Where, home=home, model=["taken up", "next"])
+    ask(h, "and now?", None)
+    assert h.model.requests[0].messages[-1].blocks[0].text == str(folder)
