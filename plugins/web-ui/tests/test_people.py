@@ -7,7 +7,7 @@ import base64
 import json
 from typing import Any
 
-from .browser import Chat, Person, new, text_of
+from .browser import PATIENCE, Chat, Gateway, Person, new, text_of
 
 PICTURE = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJg"
@@ -50,6 +50,29 @@ def test_a_person_sees_their_own_chats_and_the_operator_all(play: Any) -> None:
         assert refused["error"]["code"] == "read_only"
 
     play(story, "owner", "mia", "ben")
+
+
+def test_an_admin_who_never_wrote_is_asked_on_the_page(own_gateway: Gateway) -> None:
+    async def story() -> None:
+        mia, owner = await own_gateway.person("mia"), await own_gateway.person("owner")
+        session = new()
+        async with owner.events() as events:
+            await mia.say(session, "remove it")
+            async for event in events:
+                if event["type"] == "question":
+                    break
+            assert "For web:mia" in event["text"]
+            assert event["preview"].startswith("rm -rf /tmp/nothing-there\n")
+            answer = {"question": event["id"], "choice": "Deny"}
+            await owner.ask("POST", f"/sessions/{event['session']}/answer", 202, json=answer)
+            found = await mia.settled(session)
+        assert "Denied: " in json.dumps(found["messages"])
+        for one in (mia, owner):
+            await one.close()
+
+    own_gateway.configure()
+    own_gateway.start()
+    asyncio.run(asyncio.wait_for(story(), PATIENCE))
 
 
 def test_a_branch_is_a_chat_of_ones_own_and_leaves_the_first_alone(play: Any) -> None:

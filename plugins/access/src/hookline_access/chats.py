@@ -117,7 +117,8 @@ class Chats:
     async def of_admins(self) -> Sequence[Chat]:
         """Where each admin can be asked: the private chat in which they wrote last; of an admin
         without one, the chat in which they wrote last and nobody else ever did, unless its
-        channel says that it is not private."""
+        channel says that it is not private; of an admin without any, the chat that a method
+        ``private_chat(user_id)`` of their channel names, None if it cannot reach them there."""
         best: dict[Person, tuple[bool, float, Chat]] = {}
         for chat, known in (await self.load()).items():
             person = Person(chat[0], known.writer)
@@ -127,4 +128,11 @@ class Chats:
                 continue
             rank = (self.is_private(*chat, known.writer), known.seen, chat)
             best[person] = max(best.get(person, rank), rank)
-        return [chat for _, _, chat in best.values()]
+        found = [chat for _, _, chat in best.values()]
+        for one in self._host.channels():
+            if (chat_of := getattr(one, "private_chat", None)) is None:
+                continue
+            for person in self._people.admins_of(one.name):
+                if person not in best and (chat_id := await chat_of(person.user_id)) is not None:
+                    found.append((one.name, chat_id))
+        return found

@@ -119,6 +119,12 @@ class People:
         """True for an admin, as far as was read last."""
         return person in self._admins or self._config.is_admin(person.channel, person.user_id)
 
+    def admins_of(self, channel: str) -> Sequence[Person]:
+        """The admins of a channel, as far as was read last."""
+        named = [Person.parse(one) for one in self._config.named[0]]
+        both = {one for one in (*named, *self._admins) if one is not None}
+        return sorted([one for one in both if one.channel == channel], key=str)
+
     async def has_admin(self) -> bool:
         """True if anybody is admin."""
         await self._read(Person("", ""))

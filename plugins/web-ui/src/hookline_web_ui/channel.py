@@ -54,6 +54,12 @@ class WebChannel:
         if server is not None:
             await server.release()
 
+    async def private_chat(self, user_id: str) -> str | None:
+        """Return the chat in which a person can be asked who has never written: their own, if a
+        browser of theirs is logged in."""
+        server = self._host.services.get(WebServer)
+        return user_id if server is not None and await server.devices(user_id) else None
+
     async def send(self, reply: Reply) -> str:
         """Tell a reply to the pages; its own id is the id of the message."""
         return await self._pages().send(reply)

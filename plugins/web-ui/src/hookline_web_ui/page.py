@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from secrets import token_hex
 from typing import Any
+from uuid import uuid4
 
-from hookline_hookspecs import Context, HooklineError, Host, Inspection, Question, Reply, Turn
+from hookline_hookspecs import Context, Host, Inspection, Question, Reply, Turn
 from hookline_webkit import Identity, Problem, WebServer
 
 from .files import Files
@@ -127,7 +128,7 @@ class Pages:
         here = chat(reply.session)
         session = reply.session.id or await self.reader.told_in(reply)
         if not session and reply.choices:
-            raise HooklineError(f"{here[1]} has no conversation on the page to be asked in")
+            session = str(uuid4())  # of somebody who has said nothing yet; it is never stored
         turn = reply.id.removesuffix("-reply")
         found = await self.host.storage.fetch("turn", id=turn) if turn != reply.id else []
         own = turn if found else None

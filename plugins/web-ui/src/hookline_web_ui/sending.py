@@ -13,7 +13,7 @@ from hookline_webkit import Identity, Problem
 
 from .files import MOST_FILES, Files
 from .live import Live
-from .owning import CHANNEL, Chat, chat_of, is_mine, is_uuid
+from .owning import CHANNEL, Chat, chat_of, is_mine, is_uuid, visible
 from .questions import Questions, of_session
 from .reading import Reader
 
@@ -148,13 +148,14 @@ class Sender:
         id_, choice = body.get("question"), body.get("choice")
         if not isinstance(id_, str) or not isinstance(choice, str):
             raise _bad("Send the question's id, and the choice.")
-        row = await self._reader.row(who, session_id)
         made = self._questions.find(id_)
-        if made is not None and made.session != session_id:
-            raise Problem(404, "not_found", "There is no such question in this chat.")
         if made is None:
+            row = await self._reader.row(who, session_id)
             await self._answer_stored(who, row, id_, choice)
             return
+        visible(who, {"channel": made.chat[0], "chat_id": made.chat[1]})
+        if made.session != session_id:
+            raise Problem(404, "not_found", "There is no such question in this chat.")
         waits = made.answer is not None
         label = self._questions.answer(who, made, choice)
         if not waits:
