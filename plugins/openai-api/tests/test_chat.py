@@ -175,6 +175,9 @@ def test_light_stores_nothing(served: Served) -> None:
         model="hookline-light", messages=[{"role": "user", "content": "say a title"}]
     )
     assert done.choices[0].message.content == "a title"
+    assert done.usage is not None
+    assert done.usage.prompt_tokens > 0
+    assert done.usage.completion_tokens > 0
     chunks = list(
         served.client().chat.completions.create(
             model="hookline-light", messages=[{"role": "user", "content": "say a tag"}], stream=True

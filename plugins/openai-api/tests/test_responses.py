@@ -107,6 +107,58 @@ def test_a_response_goes_on_from_the_one_before(served: Served) -> None:
         )
 
 
+def test_an_older_response_is_gone_on_from_in_a_branch(served: Served) -> None:
+    client = served.client()
+
+    def say(words: str, after: Any = None) -> Response:
+        done = client.responses.create(
+            model="hookline", input=f"say {words}", previous_response_id=after.id if after else None
+        )
+        assert isinstance(done, Response)
+        return done
+
+    root = say("the root")
+    left = say("the left", root)
+    right = say("the right", root)
+    assert right.conversation != left.conversation == root.conversation
+    (request,) = served.asked("say the right")
+    said = json.dumps(request)
+    assert "the root" in said
+    assert "the left" not in said
+    (beside,) = served.asked("say the left")
+    assert request["messages"][:3] == beside["messages"][:3]  # what the provider has cached
+    assert say("right again", right).conversation == right.conversation
+    again = json.dumps(served.asked("say right again"))
+    assert "the right" in again
+    assert "the left" not in again
+    assert say("left again", left).conversation == left.conversation
+    assert right.conversation is not None
+    _, out, _ = served.run("sessions", "export", right.conversation.id)
+    lines = [json.loads(line) for line in out.splitlines()]
+    texts = [line["blocks"][0]["text"] for line in lines if "role" in line]
+    assert texts[-4:] == ["say the right", "the right", "say right again", "right again"]
+    assert served.asked("say left again")
+
+
+def test_two_answers_to_one_response_at_a_time_are_branches(served: Served) -> None:
+    client = served.client()
+    root = client.responses.create(model="hookline", input="say both from here")
+    made = [
+        client.responses.create(
+            model="hookline", input=f"count {n}", previous_response_id=root.id, background=True
+        )
+        for n in (21, 22)
+    ]
+    assert made[0].conversation != made[1].conversation
+    for n, one in zip((21, 22), made, strict=True):
+        id_ = one.id.removeprefix("resp_")
+        until(lambda id_=id_: served.run_states(id_) == ["completed"])
+        (request,) = served.asked(f"count {n}")
+        said = [m["content"] for m in request["messages"] if m["role"] == "assistant"]
+        assert "both from here" in json.dumps(said)
+        assert len(said) == 1
+
+
 def test_a_conversation_is_a_session_by_name(served: Served) -> None:
     client = served.client()
     client.responses.create(model="hookline", input="say remember me", conversation="talk")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import signal
+import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -98,6 +99,30 @@ def test_a_kill_and_the_retry_are_one_turn(home: Served, point: str) -> None:
     lines = home.run("sessions", "export", session)[1].splitlines()
     said = [one["blocks"][0]["text"] for one in map(json.loads, lines) if "blocks" in one]
     assert said == ["say survived well", "survived well"]
+    assert end(survivor) == 0
+
+
+def test_a_response_is_whole_after_a_kill(home: Served) -> None:
+    # The first request is answered with a call of a tool, the second would have its result.
+    victim = home.start(HOOKLINE_CRASH_AT="before-model:2")
+    client = home.client()
+    begun = client.responses.create(
+        model="hookline", input="list it all", background=True, instructions="Speak of bees."
+    )
+    victim.communicate(timeout=60)
+    assert victim.returncode == -signal.SIGKILL
+    survivor = home.start()
+    until(lambda: home.run_states(begun.id.removeprefix("resp_")) == ["completed"])
+    done = client.responses.retrieve(begun.id)
+    kinds = [item.type for item in done.output]
+    assert kinds == ["message", "function_call", "function_call_output", "message"]
+    assert done.output_text == "Let me look.You said: list it all"
+    assert done.output[2].output  # type: ignore[union-attr]
+    for request in home.asked("list it all"):
+        assert "Speak of bees." in json.dumps(request)
+    with contextlib.closing(sqlite3.connect(home.home / "hookline.db")) as db:
+        (kept,) = db.execute("SELECT request FROM openai_api_runs").fetchone()
+    assert "system" not in json.loads(kept)
     assert end(survivor) == 0
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         query,
     )
     from .services import (
+        Branches,
         Change,
         Device,
         GatewayCommand,
@@ -71,6 +72,7 @@ __all__ = [
     "Actions",
     "Assets",
     "Badge",
+    "Branches",
     "Change",
     "Chart",
     "Code",

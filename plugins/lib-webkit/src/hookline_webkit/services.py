@@ -146,6 +146,18 @@ class People(Protocol):
         """Take a person off the list; return False if they were not on it."""
 
 
+class Branches(Protocol):
+    """Copies sessions, so that a conversation goes on from an earlier point; offered by
+    ``web-server``."""
+
+    async def copy(
+        self, session_id: str, new: str, chat: tuple[str, str], before: int | None = None
+    ) -> bool:
+        """Store a copy of a session as ``new``, in the chat ``(channel, chat id)``: what was said
+        before the message of the sequence ``before``, or all but a turn under way. Return False if
+        the session is not stored yet. Raises ``StoreError``."""
+
+
 class TurnViews(Protocol):
     """Makes a turn visible; added with ``host.services.add`` by every plugin that has something
     to show of it."""

@@ -289,7 +289,7 @@ class Api:
         previous = None
         if asked.previous is not None:
             before = await self._previous(who.name, asked.previous, "previous_response_id")
-            previous = before.session_id
+            previous = await self._sessions.after(who.name, before)
         found = await self._sessions.find(who.name, request.headers, asked, previous)
         chain = linked(asked.head, "user", asked.content)
         run = Run(uuid4().hex, who.name, asked.kind, found.id, _echo(asked), chain)
@@ -374,7 +374,7 @@ def _retry_key(request: Request) -> str | None:
 
 def _echo(asked: Asked, store: bool | None = None) -> dict[str, Any]:
     """Return what is kept of a request."""
-    kept = {"model": asked.model, "stream": asked.stream, **asked.echo}
+    kept = {"model": asked.model, "stream": asked.stream, "system": asked.system, **asked.echo}
     if asked.kind == "response":
         kept |= {"store": asked.store if store is None else store}
         kept |= {"background": asked.background, "input": asked.content.text[:100_000]}

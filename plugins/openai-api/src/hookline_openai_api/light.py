@@ -2,12 +2,44 @@
 
 from __future__ import annotations
 
-from hookline_hookspecs import Access, HooklineError, Host, ProviderError
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from typing import TypeAlias
+
+from hookline_hookspecs import (
+    Access,
+    HooklineError,
+    Host,
+    ModelRequest,
+    ModelResponse,
+    ProviderError,
+)
 
 from .asked import Asked
 from .errors import ApiError, bad
 from .keys import CHANNEL
 from .run import Run
+
+CallModel: TypeAlias = Callable[[ModelRequest], Awaitable[ModelResponse]]
+Middleware: TypeAlias = Callable[[ModelRequest, CallModel], Awaitable[ModelResponse]]
+_run: ContextVar[Run | None] = ContextVar("_run", default=None)
+"""The run whose call is under way in this task."""
+
+
+def counting() -> Middleware | None:
+    """Return middleware that counts a call's tokens for the run of this task; None without one."""
+    run = _run.get()
+    if run is None:
+        return None
+
+    async def count(request: ModelRequest, call_next: CallModel) -> ModelResponse:
+        response = await call_next(request)
+        for name in run.usage:
+            run.usage[name] += getattr(response.usage, name)
+        run.finish = "length" if response.stop in ("length", "context") else "stop"
+        return response
+
+    return count
 
 
 async def begin(host: Host, run: Run, asked: Asked) -> None:
@@ -23,6 +55,7 @@ async def begin(host: Host, run: Run, asked: Asked) -> None:
 
 async def _answer(host: Host, run: Run, asked: Asked) -> None:
     reply, error = "", None
+    _run.set(run)
     try:
         reply = await host.ask_model(
             prompt_of(asked),
@@ -39,8 +72,8 @@ async def _answer(host: Host, run: Run, asked: Asked) -> None:
     if reply:
         run.add("text", reply)
     state = "failed" if error else "completed"
-    end = {"state": state, "reply": reply, "usage": run.usage, "finish": "stop", "error": error}
-    run.add("end", end)
+    end = {"state": state, "reply": reply, "usage": run.usage, "finish": run.finish}
+    run.add("end", {**end, "error": error, "turn": ""})
 
 
 def prompt_of(asked: Asked) -> str:

@@ -13,13 +13,16 @@ from hookline_hookspecs import (
     Context,
     Host,
     Job,
+    ModelRequest,
     Plugin,
     Question,
     Route,
+    Turn,
     hookimpl,
 )
 from hookline_webkit import Keys, People, SiteRoute
 
+from . import light
 from .channel import ApiChannel
 from .config import OpenAIApiConfig
 from .keys import CHANNEL, KeyRing
@@ -133,6 +136,21 @@ class OpenAIApi(Plugin[OpenAIApiConfig]):
             "hookline plugins enable access",
             hint=True,
         )
+
+    @hookimpl
+    async def start_of_turn(self, ctx: Context, turn: Turn) -> None:
+        """Know the request of a turn that goes on after a restart."""
+        await self.runs.take_up(turn)
+
+    @hookimpl
+    def pre_model(self, ctx: Context, request: ModelRequest) -> ModelRequest | None:
+        """Keep the client's system text in a turn that goes on after a restart."""
+        return self.runs.completed(ctx, request)
+
+    @hookimpl
+    def around_model(self, ctx: Context, request: ModelRequest) -> light.Middleware | None:
+        """Count what the calls of ``hookline-light`` use."""
+        return light.counting()
 
     @hookimpl(tryfirst=True)
     async def on_question(self, ctx: Context, question: Question) -> str | None:

@@ -6,20 +6,24 @@ The log is a list of entries, which are lists, so that JSON holds them:
 * ``["part"]`` when a response of the model has ended;
 * ``["call", id, name, arguments]`` and ``["result", id, name, ok, text]`` of a tool;
 * ``["note", sentence]`` beside the answer;
-* ``["end", {"state", "reply", "usage", "finish", "error"}]``, always last and never missing from a
-  run that is over.
+* ``["end", {"state", "reply", "usage", "finish", "error", "turn"}]``, always last and never missing
+  from a run that is over.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+import json
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from hookline_hookspecs import Inbound
+from hookline_hookspecs import Inbound, Message, TextBlock, ToolCall, ToolResultBlock
 
 Entry: TypeAlias = list[Any]
+LONGEST_RESULT = 20_000
+"""Characters of a tool's result that are kept."""
+_CUT = "\n[…]"
 USAGE = ("input", "cache_read", "output", "reasoning")
 
 
@@ -29,12 +33,14 @@ class Run:
 
     Attributes:
         id: the id of the message; the id of the answer ends with it.
-        request: what the answer repeats of the request, as JSON.
+        request: what the answer repeats of the request, as JSON, and while it is under way its
+            ``system`` text.
         chain: the chain of the client's messages up to this one.
         created: Unix time in seconds.
         is_held: its message waits for the stream to begin.
         started: its turn is the one under way in its session.
         left: the entries that the client has seen before it went away.
+        turn: the id of its turn; empty for a command.
     """
 
     id: str
@@ -52,6 +58,7 @@ class Run:
     stopping: bool = False
     followers: int = 0
     left: int | None = None
+    turn: str = ""
     failure: tuple[str, str] | None = None
     usage: dict[str, int] = field(default_factory=lambda: dict.fromkeys(USAGE, 0))
     finish: str = "stop"
@@ -103,6 +110,35 @@ class Run:
         self.add("part")
         if has_calls:
             self._part = ""
+
+    def call(self, call: ToolCall) -> None:
+        """The model calls a tool."""
+        arguments = json.dumps(call.arguments, ensure_ascii=False, default=str)
+        self.add("call", call.id, call.name, arguments)
+
+    def result(self, call_id: str, name: str, ok: bool, text: str) -> None:
+        """A tool has answered."""
+        cut = text if len(text) <= LONGEST_RESULT else text[:LONGEST_RESULT] + _CUT
+        self.add("result", call_id, name, ok, cut)
+
+    def recall(self, messages: Iterable[Message]) -> None:
+        """Add what the stored messages of the turn hold and the log lacks: a process that has died
+        heard it."""
+        known = {(entry[0], entry[1]) for entry in self.log if entry[0] in ("call", "result")}
+        names = {entry[1]: entry[2] for entry in self.log if entry[0] == "call"}
+        is_new = not self.log
+        for message in messages:
+            for block in message.blocks:
+                if isinstance(block, ToolResultBlock) and ("result", block.call_id) not in known:
+                    name = names.get(block.call_id, "")
+                    self.result(block.call_id, name, block.ok, block.text)
+                elif is_new and message.role == "assistant" and isinstance(block, TextBlock):
+                    self.grow(block.text)
+            if is_new and message.role == "assistant":
+                self.close_part(bool(message.tool_calls))
+                for call in message.tool_calls:
+                    names[call.id] = call.name
+                    self.call(call)
 
     def rest_of(self, reply: str) -> str:
         """Return what of the reply has not been shown yet."""

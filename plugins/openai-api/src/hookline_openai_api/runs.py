@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from hookline_hookspecs import (
@@ -15,6 +16,7 @@ from hookline_hookspecs import (
     Failure,
     Host,
     Inbound,
+    ModelRequest,
     ModelResponse,
     Notice,
     Reply,
@@ -34,9 +36,6 @@ REPLAYED = 600.0
 """Seconds for which a request that is sent again is answered from the store."""
 RETRIED = 86_400.0
 """Seconds for which an ``Idempotency-Key`` is known."""
-LONGEST_RESULT = 20_000
-"""Characters of a tool's result that are kept."""
-_CUT = "\n[…]"
 
 
 class Runs:
@@ -153,7 +152,9 @@ class Runs:
             "usage": run.usage,
             "finish": run.finish,
             "error": {"kind": kind, "message": said} if run.failure else None,
+            "turn": run.turn,
         }
+        run.request.pop("system", None)
         await self._store(run, state, [*run.log, ["end", end]], reply)
         run.add("end", end)
         self._forget(run)
@@ -173,6 +174,7 @@ class Runs:
                 id=run.id,
                 state=state,
                 log=json.dumps(log, ensure_ascii=False),
+                request=json.dumps(run.request, ensure_ascii=False),
                 now=now,
                 expires=max(kept, now + REPLAYED),
             )
@@ -216,15 +218,33 @@ class Runs:
         run = self._by_session.get(ctx.session.id)
         if run is None and (run := self._open.get(ctx.turn.inbound.message_id)) is not None:
             self._by_session[ctx.session.id] = run
-            run.started, run.inbound = True, ctx.turn.inbound
+            run.started, run.inbound, run.turn = True, ctx.turn.inbound, ctx.turn.id
         return run
+
+    async def take_up(self, turn: Turn) -> None:
+        """A turn begins, or goes on after its process has died: know its run, and what was heard
+        of it. Raises ``StoreError``."""
+        if turn.session.channel != CHANNEL or turn.session.kind != "chat":
+            return
+        run = await self.load(turn.inbound.message_id)
+        if run is not None and run.end is None:
+            run.recall(turn.messages)
+
+    def completed(self, ctx: Context, request: ModelRequest) -> ModelRequest | None:
+        """Return a request of a turn that goes on with the system text of its client, which core
+        does not store."""
+        if (run := self._of(ctx)) is None or request.purpose != "turn":
+            return None
+        run.recall(ctx.turn.messages)
+        system = run.request.get("system")
+        return replace(request, ephemeral=system) if system and not request.ephemeral else None
 
     def _started(self, turn: Turn, ctx: Context | None = None) -> None:
         run = self._open.get(turn.inbound.message_id)
         if run is None or turn.session.channel != CHANNEL or turn.session.kind != "chat":
             return
         self._by_session[turn.session.id] = run
-        run.started, run.inbound = True, turn.inbound
+        run.started, run.inbound, run.turn = True, turn.inbound, turn.id
         if run.stopping:
             self._host.spawn(self.stop(run), "stop")
 
@@ -249,15 +269,11 @@ class Runs:
         calls = response.message.tool_calls
         run.close_part(bool(calls))
         for call in calls:
-            arguments = json.dumps(call.arguments, ensure_ascii=False, default=str)
-            run.add("call", call.id, call.name, arguments)
+            run.call(call)
 
     def _called(self, result: ToolResult, ctx: Context | None = None) -> None:
         if (run := self._of(ctx)) is not None:
-            text = result.text
-            if len(text) > LONGEST_RESULT:
-                text = text[:LONGEST_RESULT] + _CUT
-            run.add("result", result.call.id, result.call.name, result.ok, text)
+            run.result(result.call.id, result.call.name, result.ok, result.text)
 
     def _noticed(self, notice: Notice, ctx: Context | None = None) -> None:
         if (run := self._of(ctx)) is not None:

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from secrets import token_hex
 
 from hookline_hookspecs import Conversations, Host, Inspection, Message, Origin, Session, TextBlock
+from hookline_webkit import Branches
 
 from .asked import Asked, Said
 from .errors import ApiError, bad
 from .keys import CHANNEL
+from .run import Run
 
 HEADER = "X-Hookline-Session"
 LONGEST = 200
@@ -64,6 +66,20 @@ class SessionFinder:
             if rows:
                 return Found(rows[0]["id"], False)
         return await self._own(owner, f"api-{token_hex(6)}")
+
+    async def after(self, owner: str, run: Run) -> str:
+        """Return the session in which a client goes on from a response that is over: its own, or a
+        copy that ends with it if the conversation has gone on since. Raises ``StoreError``."""
+        turn = run.end.get("turn") if run.end is not None else ""
+        rows = turn and await self._host.storage.fetch(
+            "turn_place", turn=turn, session_id=run.session_id
+        )
+        if not rows or not rows[0]["older"]:  # a command, a turn that was undone, the newest one
+            return run.session_id
+        found = await self._own(owner, f"api-{token_hex(6)}")
+        chat, before = (CHANNEL, owner), rows[0]["seq"] + 1
+        await self._host.services[Branches].copy(rows[0]["id"], found.id, chat, before)
+        return found.id
 
     async def named(self, owner: str, name: str, where: str) -> Found:
         """Return the session of this name, made if nobody has one."""

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 
 from hookline_hookspecs import Check, GatewayWork, Host, Plugin, Route, hookimpl
 from hookline_hookspecs.hooks.boot import RegisterCli
-from hookline_webkit import WebServer
+from hookline_webkit import Branches, WebServer
 
+from .branches import SessionBranches
 from .config import WebServerConfig
 from .service import SharedServer
 
@@ -23,8 +24,9 @@ class WebServerPlugin(Plugin[WebServerConfig]):
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Offer the service; nothing is listened on before somebody needs it."""
+        """Offer the services; nothing is listened on before somebody needs it."""
         host.services.provide(WebServer, self.shared)
+        host.services.provide(Branches, SessionBranches(host))
         host.services.add(GatewayWork, self)
 
     @hookimpl

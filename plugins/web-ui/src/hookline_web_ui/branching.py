@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 from uuid import uuid4
 
-from hookline_hookspecs import Host, Transaction
-from hookline_webkit import Identity, Problem
+from hookline_hookspecs import Host
+from hookline_webkit import Branches, Identity, Problem
 
 from .owning import CHANNEL, chat_of
 from .reading import Reader
-
-STEPS = ("session", "messages", "sidecars", "rewrites", "turns", "steps")
 
 
 async def branch(
@@ -20,8 +18,7 @@ async def branch(
     """Copy what was said before the message ``before``, or all but a turn under way; return the
     ``id`` of the new chat, and the ``text`` of that message.
 
-    What the copy sends begins with the bytes that the session has sent, so that the provider's
-    cache still holds. Raises :class:`Problem` (404, 400, 409).
+    Raises :class:`Problem` (404, 400, 409).
     """
     row = await reader.row(who, session_id)
     if who.channel != CHANNEL:
@@ -36,21 +33,6 @@ async def branch(
             raise Problem(400, "no_message", told, "Choose another message.")
         text = found[0]["text"]
     new = str(uuid4())
-    channel, chat_id = chat_of(who.name)
-    mark, now = f".{new[:8]}", host.now()
-
-    def work(transaction: Transaction) -> int:
-        open_ = transaction.fetch("first_open", id=session_id)[0]["seq"]
-        last = transaction.fetch("last_seq", id=session_id)[0]["seq"]
-        cut = before if before is not None else (last or 0) + 1
-        cut = cut if open_ is None else min(cut, open_)
-        params: dict[str, Any] = {"id": session_id, "new": new, "before": cut, "mark": mark}
-        copied = 0
-        for step in STEPS:
-            more = {"channel": channel, "chat_id": chat_id, "now": now} if step == "session" else {}
-            copied += transaction.execute(f"branch_{step}", **params, **more)
-        return copied
-
-    if not await host.storage.transact(work):
+    if not await host.services[Branches].copy(row["id"], new, chat_of(who.name), before):
         raise Problem(409, "not_stored", f"Session {row['id']} is not stored yet.", "Try again.")
     return {"id": new, "text": text}

@@ -6,6 +6,18 @@ SELECT owner FROM openai_api_sessions WHERE id = :id;
 SELECT id FROM openai_api_sessions WHERE owner = :owner AND head = :head AND used > :since
 ORDER BY used DESC LIMIT 1;
 
+-- Where a turn's messages lie, and whether anything came after them: a later message, a session
+-- that follows, or a request that is still open.
+-- name: turn_place
+SELECT m.session_id AS id, MAX(m.seq) AS seq,
+       EXISTS (SELECT 1 FROM messages l WHERE l.session_id = m.session_id
+               AND l.seq > (SELECT MAX(e.seq) FROM messages e
+                            WHERE e.session_id = m.session_id AND e.turn_id = :turn))
+       OR EXISTS (SELECT 1 FROM sessions s WHERE s.id = m.session_id AND s.successor IS NOT NULL)
+       OR EXISTS (SELECT 1 FROM openai_api_runs r WHERE r.session_id = :session_id
+                  AND r.state = 'open') AS older
+FROM messages m WHERE m.turn_id = :turn GROUP BY m.session_id;
+
 -- name: add_session!
 INSERT INTO openai_api_sessions (id, owner, head, used) VALUES (:id, :owner, '', :now)
 ON CONFLICT (id) DO NOTHING;
@@ -36,7 +48,8 @@ VALUES (:id, :owner, :kind, :session_id, :digest, :retry, :chain, :request, 'ope
         :expires);
 
 -- name: end_run!
-UPDATE openai_api_runs SET state = :state, log = :log, ended = :now WHERE id = :id;
+UPDATE openai_api_runs
+SET state = :state, request = :request, log = :log, ended = :now, expires = :expires WHERE id = :id;
 
 -- name: delete_run!
 DELETE FROM openai_api_runs WHERE id = :id AND owner = :owner;

@@ -36,7 +36,8 @@ INSERT INTO steps (turn_id, call_id, seq, name, arguments, read_only, state, ok,
                    started, origins)
 SELECT turn_id || :mark, call_id, seq, name, arguments, read_only, state, ok, result, seconds,
        started, origins
-FROM steps WHERE turn_id || :mark IN (SELECT id FROM turns WHERE session_id = :new);
+FROM steps WHERE turn_id IN (SELECT id FROM turns WHERE session_id = :id)
+    AND turn_id || :mark IN (SELECT id FROM turns WHERE session_id = :new);
 
 -- name: first_open
 SELECT MIN(m.seq) AS seq FROM messages m JOIN turns t ON t.id = m.turn_id
@@ -44,10 +45,3 @@ WHERE m.session_id = :id AND t.session_id = :id AND t.state = 'running';
 
 -- name: last_seq
 SELECT MAX(seq) AS seq FROM messages WHERE session_id = :id;
-
--- The message, and whether it begins a turn.
--- name: begins
-SELECT m.seq, m.role, m.text, m.turn_id,
-       NOT EXISTS (SELECT 1 FROM messages e WHERE e.session_id = m.session_id
-                   AND e.turn_id = m.turn_id AND e.seq < m.seq) AS first
-FROM messages m WHERE m.session_id = :id AND m.seq = :seq;

@@ -100,3 +100,10 @@ SELECT body, session_id FROM inbox WHERE channel = 'web' AND message_id = :messa
 SELECT session_id AS id FROM inbox
 WHERE channel = :channel AND chat_id = :chat_id AND session_id IS NOT NULL
 ORDER BY received DESC LIMIT 1;
+
+-- The message, and whether it begins a turn.
+-- name: begins
+SELECT m.seq, m.role, m.text, m.turn_id,
+       NOT EXISTS (SELECT 1 FROM messages e WHERE e.session_id = m.session_id
+                   AND e.turn_id = m.turn_id AND e.seq < m.seq) AS first
+FROM messages m WHERE m.session_id = :id AND m.seq = :seq;
