@@ -183,7 +183,7 @@ class Taking:
         """False for an edit that leaves the words as they are: a platform tells it too when a
         preview appears, or a reaction."""
         words = await self._host.storage.kv.get(WORDS + inbound.chat_id, {})
-        return words.get(inbound.target) != digest(inbound.text)
+        return bool(words.get(inbound.target) != digest(inbound.text))
 
     async def _remember(self, inbound: Inbound) -> None:
         """Know the words of a message. A failure is logged: then an edit counts as a change."""
