@@ -115,7 +115,7 @@ class Route:
     Attributes:
         method: an HTTP method such as ``GET``; ``*`` mounts ``handler`` as an ASGI application.
         path: the path below the plugin's ``/NAME``, with ``{parameters}``.
-        handler: a Starlette endpoint, ``handler(request)``.
+        handler: a Starlette endpoint, ``handler(request)``; a plain function runs in a thread.
         auth: who may call it: the ``operator``, any logged-in ``person``, a client with an API
             ``key``, or ``none`` if the handler does its own authentication.
         page: its place in the navigation, if it is a page.

@@ -213,7 +213,7 @@ async def test_a_stream_too_many_is_refused_and_does_nothing(served: Served) -> 
                 model="hookline", messages=said, stream=True
             )
 
-        streams = [await opened("count 1000") for _ in range(64)]
+        streams = [await opened("count 1000") for _ in range(16)]
         with pytest.raises(RateLimitError, match="Too many streams"):
             await opened("say too much")
         for stream in streams:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
@@ -37,6 +38,7 @@ class Everything(Plugin):
         register(Route("GET", "/slow", self.slow, auth="person"))
         register(SiteRoute("POST", "/rated", self.change, auth="person", rate=3))
         register(Route("GET", "/fails", self.fails, auth="none"))
+        register(Route("GET", "/plain", self.plain, auth="person"))
         register(Route("*", "/mounted", mounted, auth="person"))
 
     async def read(self, request: Any) -> View:
@@ -54,6 +56,9 @@ class Everything(Plugin):
 
     async def slow(self, request: Any) -> Any:
         await asyncio.Event().wait()
+
+    def plain(self, request: Any) -> Any:
+        return {"person": identity(request).person, "thread": threading.current_thread().name}
 
     async def fails(self, request: Any) -> Any:
         raise RuntimeError("a secret in the traceback")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 
@@ -29,6 +30,36 @@ def test_a_body_that_is_too_large_is_not_read(serve: Serve) -> None:
             except httpx2.HTTPError:
                 status = 413  # it hung up while we were still sending
             assert status == 413
+
+    serve(story)
+
+
+def test_the_answer_to_a_body_that_is_too_large_arrives(serve: Serve) -> None:
+    async def story(site: Site) -> None:
+        port = int(site.url.rpartition(":")[2])
+        async with site.client() as client:
+            cookie = "; ".join(f"{one.name}={one.value}" for one in client.cookies.jar)
+        for size, path in ((30_000_000, "person"), (30_000_000, "no-such-path")):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            head = f"POST /everything/{path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
+            head += f"Origin: {site.url}\r\nCookie: {cookie}\r\nContent-Length: {size}\r\n\r\n"
+            writer.write(head.encode())
+            for _ in range(30):  # as a client does that reads when it has sent everything
+                writer.write(b"x" * (size // 30))
+                await writer.drain()
+            status = int((await reader.readline()).split()[1])
+            assert status == (413 if path == "person" else 404)
+            writer.close()
+
+    serve(story)
+
+
+def test_a_plain_function_runs_in_a_thread(serve: Serve) -> None:
+    async def story(site: Site) -> None:
+        async with site.client("mia", "person") as client:
+            found = (await client.get("/everything/plain")).json()
+        assert found["person"] == "web:mia"
+        assert found["thread"] != threading.main_thread().name
 
     serve(story)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, OrderedDict, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, TypeAlias
 
 from hookline_webkit import Identity, Problem
@@ -17,13 +17,16 @@ MOST_KEYS = 10_000
 MOST_STREAMS, MOST_OTHERS, MOST_UNKNOWN = 1100, 128, 64
 """At a time: streams, other requests of who is known, and those of everybody else, who keep only
 each other out."""
-STREAMS_EACH = {"web": 16, "api": 64}
+STREAMS_EACH = 16
 WAIT_SECONDS = 10.0
 """For another request to end, before 503 is answered."""
 CHUNK_SECONDS = 10.0
 """For the next piece of a body."""
 SLOWEST = 4096.0
 """Bytes a second, over a whole body; after :data:`CHUNK_SECONDS`."""
+
+REST_BYTES, REST_SECONDS = 64_000_000, 10.0
+"""Of a refused request's body: what is read and thrown away at most, so that the answer arrives."""
 
 
 class Rates:
@@ -96,7 +99,7 @@ class Slots:
     def stream(self, who: Identity | None, address: str) -> Iterator[None]:
         """Hold a stream's slot. Raises :class:`Problem` (429, 503)."""
         person = who.person if who is not None else address
-        if self.each[person] >= STREAMS_EACH.get(who.channel if who is not None else "", 16):
+        if self.each[person] >= STREAMS_EACH:
             raise too_many(5, "Too many streams are open.")
         if self.streams >= MOST_STREAMS:
             fix, later = "Try again in a few seconds.", {"Retry-After": "5"}
@@ -143,6 +146,29 @@ def limited(receive: Receive, most: int, headers: list[tuple[bytes, bytes]]) -> 
         return message
 
     return take
+
+
+class Body:
+    """The body of a request as it is received; it knows whether there is more."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._is_whole = False
+
+    async def __call__(self) -> dict[str, Any]:
+        """Return the next part."""
+        message = await self._receive()
+        self._is_whole = message["type"] != "http.request" or not message.get("more_body")
+        return message
+
+    async def drain(self) -> None:
+        """Read what is still coming. A connection that is closed before that is reset, and then
+        many clients never see the answer."""
+        left = REST_BYTES
+        with suppress(TimeoutError):
+            async with asyncio.timeout(REST_SECONDS):
+                while left > 0 and not self._is_whole:
+                    left -= len((await self()).get("body", b""))
 
 
 def _too_large(most: int) -> Problem:

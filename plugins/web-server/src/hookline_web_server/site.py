@@ -7,12 +7,13 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from functools import partial
-from inspect import isawaitable
+from inspect import isawaitable, iscoroutinefunction
 from typing import Any, TypeAlias
 
 from hookline_hookspecs import Host, Route, StoreError
 from hookline_webkit import Identity, Keys, Problem, Redirect, Renderer
 from hookline_webkit.requests import FLASH, IDENTITY
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -21,7 +22,7 @@ from .answers import answer, refusal, wants_page
 from .audit import Audit
 from .config import WebServerConfig
 from .cookies import Cookies
-from .limits import Rates, Slots, limited
+from .limits import Body, Rates, Slots, limited
 from .logins import Logins
 from .metrics import Metrics
 from .places import places
@@ -103,17 +104,20 @@ class Site:
         """Answer a request."""
         if scope["type"] != "http":
             return
-        response = _Sending(send, self._metrics)
-        request = Request(scope, receive)
+        response, body = _Sending(send, self._metrics), Body(receive)
+        request = Request(scope, body)
         try:
-            await self._answered(request, receive, response)
+            await self._answered(request, body, response)
         except ClientDisconnect:
             response.label = response.label or "gone"
         except Exception as error:
             if response.is_started:
                 self._host.log.error("a response broke off", exc_info=error)
                 raise
-            await self._refuse(request, _problem(error, self._host), response)
+            problem = _problem(error, self._host)
+            if problem.status != 408:
+                response.rest = body.drain
+            await self._refuse(request, problem, response)
         finally:
             response.count()
 
@@ -187,9 +191,13 @@ class Site:
         who: Identity | None = request.scope[IDENTITY]
         device = who.device if who is not None else ""
         request.scope[FLASH] = self._flashes.pop(device, None) if is_page else None
-        returned = entry.route.handler(request)
-        if isawaitable(returned):
-            returned = await returned
+        handler = entry.route.handler
+        if iscoroutinefunction(handler):
+            returned = await handler(request)
+        else:  # a plain function may read files or wait; the loop goes on meanwhile
+            returned = await run_in_threadpool(handler, request)
+            if isawaitable(returned):
+                returned = await returned
         if isinstance(returned, Redirect) and returned.message and device:
             self._flashes[device] = returned
             while len(self._flashes) > MOST_FLASHES:
@@ -277,6 +285,8 @@ class _Sending:
         self.label = ""
         self.status = 0
         self.is_stream = False
+        self.rest: Callable[[], Awaitable[None]] | None = None
+        """What is to be done when all is sent, before the connection may be closed."""
 
     @property
     def is_started(self) -> bool:
@@ -292,6 +302,10 @@ class _Sending:
             more = [*RAW_HEADERS, *([UNBUFFERED] if self.is_stream else [])]
             headers += [one for one in more if one[0] not in names]
             message = {**message, "headers": headers}
+        elif self.rest is not None and not message.get("more_body"):
+            await self._send({**message, "more_body": True})
+            await self.rest()
+            message = {"type": "http.response.body", "body": b""}
         await self._send(message)
 
     def count(self) -> None:
