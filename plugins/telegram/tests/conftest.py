@@ -135,6 +135,14 @@ class Gateways:
         self.says("ready\n", process)
         return process
 
+    def wait_until_up(self, process: subprocess.Popen[bytes]) -> None:
+        """Return when the process has said that it is ready, or is dead."""
+        log = self.folder / f"{self.running.index(process):03}.log"
+        until = time.monotonic() + PATIENCE
+        while "ready\n" not in log.read_text() and process.poll() is None:
+            assert time.monotonic() < until, log.read_text()
+            time.sleep(0.02)
+
     def says(self, wanted: str, process: subprocess.Popen[bytes] | None = None) -> None:
         """Return when the process (the newest) has said this."""
         process = process or self.running[-1]

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable
+from collections import OrderedDict
 from dataclasses import asdict, dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 from hookline_hookspecs import Host, Inbound, Origin, crash
 
@@ -29,7 +29,10 @@ REMEMBERED = 32
 """Messages of a chat whose words are known."""
 AGAIN = 10.0
 """Seconds after which a store that failed is tried again."""
-Passed: TypeAlias = Callable[[], None]
+A_MOMENT = 1e-5
+"""Seconds between two messages of a chat at least, as they are stored."""
+MOST = 4096
+"""Chats whose last message is remembered."""
 
 
 @dataclass(slots=True)
@@ -59,6 +62,7 @@ class Taking:
         self._locks = Locks()
         self._queues: dict[str, _Queue] = {}
         self._under_way: set[asyncio.Future[bool]] = set()
+        self._latest: OrderedDict[str, float] = OrderedDict()
 
     async def load(self) -> None:
         """Go on with what a dead process held. Raises ``StoreError``."""
@@ -121,7 +125,8 @@ class Taking:
         return is_new
 
     async def _store(self, arrival: Arrival) -> bool:
-        inbound = arrival.inbound
+        inbound = self._stamped(arrival.inbound)
+        arrival = replace(arrival, inbound=inbound)
         if inbound.kind == "edit" and not await self._changes_words(inbound):
             return False
         queue = self._queues.get(inbound.chat_id)
@@ -132,6 +137,16 @@ class Taking:
         if is_new and inbound.kind in ("message", "edit"):
             await self._remember(inbound)
         return is_new
+
+    def _stamped(self, inbound: Inbound) -> Inbound:
+        """The message with a time later than that of the chat's last one: core goes by the times
+        when it takes up what a dead process left."""
+        last = self._latest.pop(inbound.chat_id, 0.0)
+        received = max(inbound.received or self._host.now(), last + A_MOMENT)
+        self._latest[inbound.chat_id] = received
+        while len(self._latest) > MOST:
+            self._latest.popitem(last=False)
+        return replace(inbound, received=received)
 
     # Held
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 from .clock import Clock
 from .faults import KINDS, Fault, Faults
 from .ledger import Ledger, Shown
-from .storms import KIT_POINTS, LONG, POINTS, SHORT, Gateways, Report, Storm, survive
+from .storms import KIT_POINTS, LONG, POINTS, SHORT, Gateways, Report, Storm, chosen, survive
 from .traffic import deliveries, misshapen
 
 __all__ = [
@@ -40,6 +40,7 @@ __all__ = [
     "Report",
     "Shown",
     "Storm",
+    "chosen",
     "deliveries",
     "misshapen",
     "survive",

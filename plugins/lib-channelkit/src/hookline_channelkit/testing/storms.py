@@ -8,6 +8,7 @@ that holds ``[m7]``; :attr:`Storm.script` is a scenario of the provider ``script
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 import subprocess
@@ -86,6 +87,11 @@ class Storm:
 
 SHORT = Storm()
 LONG = Storm(messages=2_000, kills=60, chats=40)
+
+
+def chosen() -> Storm:
+    """:data:`LONG` if the environment has ``HOOKLINE_STORM=long``, else :data:`SHORT`."""
+    return LONG if os.environ.get("HOOKLINE_STORM") == "long" else SHORT
 
 
 @dataclass(slots=True)

@@ -1,0 +1,45 @@
+"""Gateways die again and again: every message is answered, in order, and once or with a mark."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import pytest
+from hookline_channelkit.testing import chosen, survive
+
+from .bot_api import BotApi
+from .conftest import BOSS, Gateways
+
+EVERYBODY = {"admins": [f"telegram:{BOSS}"], "allow": ["telegram:*"]}
+
+
+@dataclass
+class Telegrams:
+    """Gateways on Telegram, as a storm needs them."""
+
+    gateways: Gateways
+    api: BotApi
+
+    def start(self, **env: str) -> subprocess.Popen[bytes]:
+        """A gateway that is ready or dead."""
+        process = self.gateways.spawn("gateway", **env)
+        self.gateways.wait_until_up(process)
+        return process
+
+    def say(self, chat: int, text: str) -> None:
+        self.api.say(1000 + chat, text)
+
+    def texts(self, chat: int) -> Sequence[str]:
+        return self.api.texts(1000 + chat)
+
+
+@pytest.mark.slow
+def test_a_storm_of_kills(gateways: Gateways, api: BotApi) -> None:
+    """``HOOKLINE_STORM=long``: 2,000 messages and 60 kills."""
+    much = replace(chosen(), finds=False)
+    gateways.configure(much.script, access=EVERYBODY)
+    report = survive(Telegrams(gateways, api), much)
+    print(report)
+    report.check()
