@@ -1,0 +1,98 @@
+"""``mcp_find``: the tools that are not offered directly, found by what they are for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from hookline_hookspecs import Context, HooklineError, ToolOutput
+
+from .calls import is_here
+from .catalog import Entry
+from .finding import MOST, Document, Index
+from .names import full_name
+from .servers import Server
+
+LIMIT = 5
+"""Tools that a search returns where the model says nothing."""
+LONGEST_INSTRUCTIONS = 1_000
+"""Characters of a server's instructions that a model reads."""
+Found = tuple[Server, Entry]
+
+
+class Finder:
+    """Searches what ``approved`` returns; the index is made at the first search, and again when
+    the catalog has changed."""
+
+    def __init__(self, approved: Callable[[], Iterable[Found]]) -> None:
+        self._approved = approved
+        self._index: Index | None = None
+        self._of: object = None
+
+    async def find(self, ctx: Context, query: str, limit: int) -> ToolOutput:
+        """Return the schemas of the tools that fit, as a JSON array."""
+        here = {
+            full_name(server.name, tool): (server, entry, tool)
+            for server, entry in self._approved()
+            if is_here(ctx, server)
+            for tool in entry.tools
+            if tool not in entry.held and server.offers(tool)
+        }
+        fitting = self._search(here, query, max(1, min(limit, MOST)))
+        shown: list[dict[str, Any]] = []
+        for name in fitting:
+            server, entry, tool = here[name]
+            pin = entry.tools[tool]
+            row = {"tool": name, "description": pin.description, "parameters": pin.parameters}
+            if (text := await self._passed(ctx, server, row)) is not None:
+                shown.append(text)
+        if not shown:
+            servers = sorted({server.name for server, _, _ in here.values()})
+            there = f" There are servers for: {', '.join(servers)}." if servers else ""
+            return ToolOutput(f"No tool fits. Say it in other words, or do without.{there}")
+        told = await self._instructions(ctx, [here[row["tool"]][:2] for row in shown])
+        rows = [json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in shown]
+        return ToolOutput("\n".join([*rows, *told]), data=shown)
+
+    def _search(self, here: dict[str, Any], query: str, limit: int) -> list[str]:
+        mark = [(name, entry.tools[tool].sha256) for name, (_, entry, tool) in here.items()]
+        if self._index is None or self._of != mark:
+            if self._index is not None:
+                self._index.close()
+            self._index = Index(
+                Document(name, server.name, tool, pin.description, pin.parameters)
+                for name, (server, entry, tool) in here.items()
+                for pin in (entry.tools[tool],)
+            )
+            self._of = mark
+        if query.strip() in here:
+            return [query.strip()]
+        return self._index.find(query, limit)
+
+    async def _passed(
+        self, ctx: Context, server: Server, row: dict[str, Any]
+    ) -> dict[str, Any] | None:
+        """What the guards let a model read of it; None if nothing."""
+        try:
+            text = await ctx.read(json.dumps(row, ensure_ascii=False), f"mcp {server.name}", "mcp")
+            passed: dict[str, Any] = json.loads(text)
+        except (HooklineError, ValueError):
+            return None
+        return passed
+
+    async def _instructions(self, ctx: Context, found: Iterable[Found]) -> list[str]:
+        """What the servers say about themselves, each once a session."""
+        told: set[str] = ctx.stash.session.setdefault("instructed", set())
+        lines: list[str] = []
+        for server, entry in found:
+            if not entry.instructions or server.key in told:
+                continue
+            told.add(server.key)
+            text = entry.instructions[:LONGEST_INSTRUCTIONS]
+            try:
+                text = await ctx.read(text, f"mcp {server.name}", "mcp")
+            except HooklineError:
+                continue
+            lines.append(f"About {server.name}: {' '.join(text.split())}")
+        return lines

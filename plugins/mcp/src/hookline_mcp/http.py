@@ -1,0 +1,176 @@
+"""Streamable HTTP over the guarded network: every connection is opened by ``host.http``."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from asyncio import StreamReader, StreamWriter
+from collections.abc import AsyncIterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any, Protocol
+
+import httpcore2
+import httpx2
+from hookline_hookspecs import HooklineError
+
+LARGEST_BODY = 16_777_216
+"""Bytes of one answer; a stream of events may be longer, each event not."""
+LARGEST_EVENT = LARGEST_BODY
+CONNECTIONS = 16
+"""To one server at once."""
+
+
+class Dialer(Protocol):
+    """Opens connections to judged addresses; ``host.http`` is one."""
+
+    async def connect(self, host: str, port: int) -> tuple[StreamReader, StreamWriter]:
+        """Return a connection. Raises ``HooklineError``."""
+
+
+class _Stream(httpcore2.AsyncNetworkStream):
+    def __init__(self, reader: StreamReader, writer: StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109
+        with _told(httpcore2.ReadTimeout, httpcore2.ReadError):
+            return await asyncio.wait_for(self._reader.read(max_bytes), timeout)
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109
+        with _told(httpcore2.WriteTimeout, httpcore2.WriteError):
+            self._writer.write(buffer)
+            await asyncio.wait_for(self._writer.drain(), timeout)
+
+    async def aclose(self) -> None:
+        with suppress(OSError):
+            self._writer.close()
+            await self._writer.wait_closed()
+
+    async def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109
+    ) -> httpcore2.AsyncNetworkStream:
+        with _told(httpcore2.ConnectTimeout, httpcore2.ConnectError):
+            call = self._writer.start_tls(ssl_context, server_hostname=server_hostname)
+            await asyncio.wait_for(call, timeout)
+        return self
+
+    def get_extra_info(self, info: str) -> Any:
+        if info == "is_readable":  # an idle connection that can be read was closed
+            return self._reader.at_eof() or bool(getattr(self._reader, "_buffer", b""))
+        return self._writer.get_extra_info(info)
+
+
+@contextmanager
+def _told(late: type[Exception], broken: type[Exception]) -> Any:
+    try:
+        yield
+    except TimeoutError as error:
+        raise late(str(error)) from error
+    except OSError as error:
+        raise broken(str(error)) from error
+
+
+class _Backend(httpcore2.AsyncNetworkBackend):
+    """``refusal`` is the last sentence with which a connection was refused."""
+
+    def __init__(self, dialer: Dialer) -> None:
+        self._dialer = dialer
+        self.refusal = ""
+
+    async def connect_tcp(self, host: str, port: int, *_: Any, **__: Any) -> _Stream:
+        try:
+            return _Stream(*await self._dialer.connect(host, port))
+        except HooklineError as error:
+            self.refusal = str(error)
+            raise httpcore2.ConnectError(self.refusal) from error
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+class _Body(httpx2.AsyncByteStream):
+    def __init__(self, response: httpcore2.Response, limit: int | None) -> None:
+        self._response, self._limit = response, limit
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        taken = 0
+        try:
+            async for chunk in self._response.aiter_stream():
+                taken += len(chunk)
+                if self._limit is not None and taken > self._limit:
+                    raise httpx2.ReadError(f"the answer has more than {self._limit:,} bytes")
+                yield chunk
+        except (httpcore2.TimeoutException, httpcore2.NetworkError) as error:
+            raise httpx2.ReadError(str(error)) from error
+        except httpcore2.ProtocolError as error:
+            raise httpx2.RemoteProtocolError(str(error)) from error
+
+    async def aclose(self) -> None:
+        await self._response.aclose()
+
+
+class GuardedTransport(httpx2.AsyncBaseTransport):
+    """Sends requests over connections that the dialer opens; follows nothing, reads no proxy."""
+
+    def __init__(self, dialer: Dialer, context: ssl.SSLContext | None = None) -> None:
+        self._backend = _Backend(dialer)
+        self._pool = httpcore2.AsyncConnectionPool(
+            ssl_context=context or ssl.create_default_context(),
+            max_connections=CONNECTIONS,
+            network_backend=self._backend,
+        )
+
+    @property
+    def refusal(self) -> str:
+        """The last sentence with which a connection was refused; empty if none was."""
+        return self._backend.refusal
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        url = request.url
+        target = httpcore2.URL(
+            scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
+        )
+        assert isinstance(request.stream, httpx2.AsyncByteStream)
+        try:
+            response = await self._pool.handle_async_request(
+                httpcore2.Request(
+                    method=request.method,
+                    url=target,
+                    headers=request.headers.raw,
+                    content=request.stream,
+                    extensions=request.extensions,
+                )
+            )
+        except (httpcore2.TimeoutException, httpcore2.NetworkError) as error:
+            raise httpx2.ConnectError(str(error), request=request) from error
+        except httpcore2.ProtocolError as error:
+            raise httpx2.RemoteProtocolError(str(error), request=request) from error
+        kind = dict(response.headers).get(b"content-type", b"")
+        is_stream = kind.lower().startswith(b"text/event-stream")
+        return httpx2.Response(
+            response.status,
+            headers=response.headers,
+            stream=_Body(response, None if is_stream else LARGEST_BODY),
+            extensions=response.extensions,
+        )
+
+    async def aclose(self) -> None:
+        await self._pool.aclose()
+
+
+def client(
+    dialer: Dialer, headers: Mapping[str, str], timeout: float, auth: httpx2.Auth | None = None
+) -> tuple[httpx2.AsyncClient, GuardedTransport]:
+    """Return a client for one server, and its transport. ``timeout`` is in seconds, for reading."""
+    transport = GuardedTransport(dialer)
+    made = httpx2.AsyncClient(
+        transport=transport,
+        headers=dict(headers),
+        auth=auth,
+        timeout=httpx2.Timeout(30.0, read=max(timeout, 300.0)),
+        trust_env=False,
+        follow_redirects=False,
+    )
+    return made, transport
