@@ -230,6 +230,20 @@ def test_only_a_known_plugin_can_be_switched_off(line: Line, path: Path) -> None
     assert path.read_text() == WRITTEN
 
 
+def test_who_needs_a_plugin_that_is_switched_off_is_told(line: Line, path: Path) -> None:
+    assert line("plugins", "enable", "web-ui", "openai-api").exit_code == 0
+    one = line("plugins", "disable", "web-server")
+    assert one.exit_code == 0
+    told = "openai-api and web-ui need web-server and will not start without it"
+    assert told in " ".join(one.stderr.split())
+    line("plugins", "enable", "web-server")
+    both = line("plugins", "disable", "openai-api", "web-ui", "web-server")
+    assert both.stdout.splitlines() == [
+        f"{name} is off in {path}" for name in ("openai-api", "web-ui", "web-server")
+    ]
+    assert "need" not in both.stderr
+
+
 def test_what_a_plugin_requires_is_switched_on_with_it(line: Line, path: Path) -> None:
     done = line("plugins", "enable", "web-ui", "openai-api")
     assert done.exit_code == 0

@@ -18,6 +18,27 @@ def lacking(core: Configuration, name: str) -> list[str]:
     return [one for one in _required(name) if one != name and not _is_on(plugins.get(one))]
 
 
+def needing(core: Configuration, name: str) -> list[str]:
+    """The plugins that ``config.yaml`` has on and that require this one, sorted.
+
+    Raises ``HooklineError`` if ``config.yaml`` cannot be read.
+    """
+    plugins = core.effective()["plugins"]
+    return sorted(one for one in plugins if _is_on(plugins[one]) and name in _required(one))
+
+
+def told_of_need(core: Configuration, name: str) -> str:
+    """A sentence about who needs a plugin that was switched off; empty if nobody does."""
+    by = needing(core, name)
+    if not by:
+        return ""
+    verb = "needs" if len(by) == 1 else "need"
+    return (
+        f"{' and '.join(by)} {verb} {name} and will not start without it; "
+        f"`hookline plugins disable {' '.join(by)}` switches {'it' if len(by) == 1 else 'them'} off"
+    )
+
+
 def _required(name: str) -> tuple[str, ...]:
     try:
         return tuple(next(iter(entry_points(group="hookline.plugins", name=name))).load().requires)

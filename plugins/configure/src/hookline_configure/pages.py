@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import entry_points
 from typing import Any
 
@@ -55,7 +56,7 @@ from hookline_webkit.views import Tone
 from .edits import Change, Edit, Edits, apply
 from .file import ConfigFile
 from .masking import hide_all
-from .needs import lacking
+from .needs import lacking, told_of_need
 from .settings_form import Setting, settings
 from .survey import Survey
 
@@ -337,6 +338,8 @@ class PluginPages:
         done = self._written(name, "false", f"{name} is off now.")
         if done.tone == "good":
             await self._core.switch_off(name)
+            if told := told_of_need(self._core, name):
+                return replace(done, message=f"{done.message} {told}.", tone="warning")
         return done
 
     def _written(self, name: str, value: str, told: str) -> Redirect:

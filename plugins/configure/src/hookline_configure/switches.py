@@ -16,7 +16,7 @@ from hookline_hookspecs import CommandError, Configuration, HooklineError, Host
 
 from .commands import sentences, warn
 from .file import ConfigFile
-from .needs import lacking
+from .needs import lacking, told_of_need
 
 PREFIX = "hookline-"
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Install what is missing without asking.")]
@@ -45,17 +45,26 @@ class SwitchCommands:
             why = f", because {needed_by} needs it" if needed_by else ""
             typer.echo(f"{name} is on in {self._file.path}{why}")
 
-    def disable(self, name: str) -> None:
-        """Switch a plugin off in config.yaml, keeping its settings."""
-        if not _is_installed(name):
+    def disable(self, names: list[str]) -> None:
+        """Switch plugins off in config.yaml, keeping their settings."""
+        for name in dict.fromkeys(names):
+            self._refuse_unknown(name)
+            self._switch(name, "false")
+            typer.echo(f"{name} is off in {self._file.path}")
+        for name in dict.fromkeys(names):
             with sentences():
-                known = name in self._core.effective()["plugins"]
-            if not known and name in known_plugins():
-                raise CommandError(f"{name} is not installed, so it is off already.")
-            if not known:
-                raise CommandError(_no_plugin(name))
-        self._switch(name, "false")
-        typer.echo(f"{name} is off in {self._file.path}")
+                told = told_of_need(self._core, name)
+            warn([told] if told else [])
+
+    def _refuse_unknown(self, name: str) -> None:
+        if _is_installed(name):
+            return
+        with sentences():
+            known = name in self._core.effective()["plugins"]
+        if not known and name in known_plugins():
+            raise CommandError(f"{name} is not installed, so it is off already.")
+        if not known:
+            raise CommandError(_no_plugin(name))
 
     def _bring(self, name: str, yes: bool) -> None:
         """Install a plugin of Hookline's own, or name the command that does."""

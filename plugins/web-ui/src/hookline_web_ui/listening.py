@@ -91,7 +91,8 @@ class Listener:
         part = sum(message.role == "assistant" for message in turn.messages)
         made = self._live.begin(session.id, here, turn.id, inbound.message_id, part)
         self._tell_user(made, inbound, inbound.text, self._began(turn))
-        self._live.unqueued(session.id, here, inbound.message_id)
+        for waiting in {session.id, inbound.session_id or session.id}:
+            self._live.unqueued(waiting, here, inbound.message_id)
         made.seen_user = not any(isinstance(one, Audio) for one in inbound.attachments)
 
     def _tell_user(

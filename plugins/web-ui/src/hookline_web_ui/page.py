@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from secrets import token_hex
 from typing import Any
 from uuid import uuid4
@@ -38,6 +39,8 @@ class Pages:
         self.has_voice = False
         """Whether a plugin turns voice messages into text."""
         self._titles: dict[str, str | None] = {}
+        self._resumed: list[str] = []
+        host.signals.connect("resumed", self._resume)
 
     async def started(self) -> None:
         """The channel starts: count it, find what waits, and have streams end with their login."""
@@ -61,7 +64,19 @@ class Pages:
 
     def _began(self, turn: Turn) -> list[dict[str, Any]]:
         self.questions.turn_began(turn.session)
+        named = turn.inbound.session_id
+        if turn.session.kind == "chat" and named and named != turn.session.id:
+            self.host.spawn(self._lead(named, turn.session.id), "successor")
         return self.files.began(turn.inbound.attachments, turn.session.id, turn.id)
+
+    async def _lead(self, ended: str, following: str) -> None:
+        """Have the page of a session that has ended go on in the one that follows, once that is
+        stored."""
+        for _ in range(40):
+            if await self.host.storage.fetch("session", id=following):
+                break
+            await asyncio.sleep(0.05)
+        await self.tell_session(ended)
 
     async def ask(self, ctx: Context, question: Question) -> str | None:
         """Put an approval to the person whose chat it is."""
@@ -96,9 +111,6 @@ class Pages:
         self.live.end(live)
         if turn.session.kind == "chat":
             await self.tell_session(turn.session.id)
-            named = turn.inbound.session_id
-            if named and named != turn.session.id:
-                await self.tell_session(named)  # it ended, and its page goes on in this one
 
     async def tell_title(self, session_id: str, here: Chat) -> None:
         """Tell a session's title, if it has become another one."""
@@ -149,6 +161,10 @@ class Pages:
             await self.tell_session(session)
         return reply.id
 
+    def _resume(self, session: str, ctx: Context | None = None) -> None:
+        """``/resume`` has gone back to a session; its answer names it."""
+        self._resumed = [*self._resumed[-9:], session]
+
     def _tell_aside(self, reply: Reply, session: str, here: Chat) -> None:
         usage: dict[str, Any] = dict.fromkeys(USAGE, 0)
         told = {
@@ -161,6 +177,9 @@ class Pages:
             "attempt": 0,
             "messages": [],
         }
+        for back in self._resumed:
+            if reply.text.startswith(f"Session {back}."):
+                told["go"] = back
         self.live.tell(session, here, "result", fields=told)
 
     # Sessions

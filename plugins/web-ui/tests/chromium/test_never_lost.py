@@ -146,6 +146,19 @@ def test_a_message_during_a_turn_waits_and_stop_ends_it(window: New) -> None:
     assert "slow11x19" not in one.log.inner_text()
 
 
+def test_resume_leads_to_the_session_that_is_reopened(window: New) -> None:
+    one = window().open()
+    one.say("hello, first")
+    one.settled()
+    first = one.page.url
+    one.open("/").say("hello, second")
+    one.settled()
+    one.say(f"/resume {first.rpartition('/')[2]}")
+    one.page.wait_for_url(first)
+    one.settled()
+    assert "hello, first" in one.log.inner_text()
+
+
 def test_an_edited_message_branches(window: New) -> None:
     one = window().open()
     one.say("hello")

@@ -38,7 +38,7 @@ BY_PLACE = {
     ("sessions", "words"): "sessions",
     ("hooks", "name"): "hooks",
     ("plugins enable", "names"): "disabled",
-    ("plugins disable", "name"): "enabled",
+    ("plugins disable", "names"): "enabled",
     ("plugins info", "name"): "plugins",
     ("plugins purge", "name"): "plugins",
     ("plugins uninstall", "names"): "plugins",

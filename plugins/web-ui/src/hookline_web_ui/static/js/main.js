@@ -36,6 +36,8 @@ let held = null;
 /** @type {HTMLElement|null} */
 let opener = null;
 
+/** The ids of what was sent from here. */
+const sent = new Set();
 let due = false;
 function changed() {
   if (due) return;
@@ -67,7 +69,7 @@ function heard(event, id) {
   }
   if (event.session !== chat.id) return;
   if (event.type === "session" && event.deleted) return shell.go("/");
-  const next = event.row?.successor;
+  const next = event.row?.successor ?? (sent.has(event.message_id) && event.go);
   if (next) return shell.go(`/chat/${encodeURIComponent(next)}`);
   if (held) held.push([event, id]);
   else if (!chat.apply(event, id)) snapshot();
@@ -160,6 +162,7 @@ function keepOutbox() {
 /** @param {string} text @param {any[]} files @param {string} mode */
 function send(text, files, mode) {
   const item = chat.send(uuid(), text, files, mode);
+  sent.add(item.id);
   if (!main.dataset.session) {
     main.dataset.session = chat.id;
     history.replaceState(null, "", `/chat/${chat.id}`);
