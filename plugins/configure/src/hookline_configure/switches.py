@@ -8,6 +8,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, entry_points, metadata
 from typing import Annotated
 
@@ -51,10 +52,8 @@ class SwitchCommands:
             self._refuse_unknown(name)
             self._switch(name, "false")
             typer.echo(f"{name} is off in {self._file.path}")
-        for name in dict.fromkeys(names):
-            with sentences():
-                told = told_of_need(self._core, name)
-            warn([told] if told else [])
+        with suppress(HooklineError):  # where config cannot be read, the next start says so
+            warn(filter(None, [told_of_need(self._core, name) for name in dict.fromkeys(names)]))
 
     def _refuse_unknown(self, name: str) -> None:
         if _is_installed(name):

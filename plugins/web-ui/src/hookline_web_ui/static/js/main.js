@@ -148,9 +148,7 @@ async function earlier() {
 
 const OUTBOX = () => `outbox:${chat.id}`;
 function keepOutbox() {
-  const waiting = [...chat.sending.values()].map(({ id, files, blocks, mode }) => ({
-    ...{ id, files, mode, text: blocks?.[0].text },
-  }));
+  const waiting = [...chat.sending.values()].map(({ id, files, blocks, mode }) => ({ id, files, mode, text: blocks?.[0].text }));
   try {
     if (waiting.length) sessionStorage.setItem(OUTBOX(), JSON.stringify(waiting));
     else sessionStorage.removeItem(OUTBOX());
@@ -178,12 +176,9 @@ async function deliver(item) {
   const cursor = server.cursor;
   for (let tries = 0; ; tries += 1) {
     try {
-      const told = await call("POST", address("/messages"), {
-        message_id: item.id,
-        text: item.blocks[0].text,
-        files: item.files.map((/** @type {any} */ file) => file.id),
-        mode: item.mode,
-      });
+      const files = item.files.map((/** @type {any} */ file) => file.id);
+      const body = { message_id: item.id, text: item.blocks[0].text, files, mode: item.mode };
+      const told = await call("POST", address("/messages"), body);
       if (told.session && told.session !== chat.id) {
         chat.sending.delete(item.id);
         keepOutbox();
@@ -355,16 +350,10 @@ function App() {
         html`<${QuestionDock} question=${shown()} answer=${answer} problem=${answerProblem} />`}
         ${!open &&
         html`<${Composer}
+          ...${{ id: chat.id, known, running: chat.running, limits: server.limits, given, send, stop }}
           key=${chat.id}
-          id=${chat.id}
-          known=${known}
-          running=${chat.running}
-          limits=${server.limits}
           Recorder=${parts.Recorder}
-          given=${given}
           blocked=${mine ? "" : other}
-          send=${send}
-          stop=${stop}
         />`}
       </div>
     </div>
