@@ -29,13 +29,15 @@ OFF = (
 """Plugins that cost time and do nothing here."""
 LONG = " ".join(f"slow{number}" for number in range(400))
 """An answer whose words come one after the other."""
+REMOVE = "cd /tmp && rm -rf nothing-there"
+"""A command of which a part is risky."""
 SCRIPT = [
     {"when": "long please", "text": LONG, "repeat": True},
     {"when": "huge please", "text": "word " * 50_000, "repeat": True},
     {
         "when": "remove it",
         "text": "I remove it.",
-        "tools": [{"name": "bash", "arguments": {"command": "rm -rf /tmp/nothing-there"}}],
+        "tools": [{"name": "bash", "arguments": {"command": REMOVE}}],
         "repeat": True,
     },
     {
@@ -107,7 +109,7 @@ class Extra(Plugin):
     @hookimpl
     def pre_tool(self, ctx, call):
         command = call.arguments.get("command", "")
-        return Ask("`rm -rf` deletes", command) if command.startswith("rm ") else None
+        return Ask("`rm -rf` deletes", command) if "rm " in command else None
 """
 
 
