@@ -158,14 +158,22 @@ class Dispatcher:
                 if inbox_id is None or inbound.channel == TERMINAL:
                     raise
                 log.error("a message by %s waits for the store: %s", inbound.channel, error)
+            except asyncio.CancelledError:
+                if not lane.given_up or (task := lane.entering) is None or task.uncancel():
+                    raise
+                lobby = idle_context(self._engine, inbound.channel, inbound.chat_id)
+                return await self.close(lobby, inbound, inbox_id, "command", "Stopped.")
+            finally:
+                lane.entering, lane.given_up = None, False
             again = True
             await asyncio.sleep(STORE_PAUSE)
 
     async def _process_in_session(
         self, lane: Lane, inbound: Inbound, inbox_id: str | None, mode: str, again: bool
     ) -> ActiveTurn:
+        lane.entering = asyncio.current_task()
         async with self._sessions.enter(inbound) as (state, known):
-            lane.state = state
+            lane.entering, lane.state = None, state
             try:
                 await self.recover(state, mode)
                 if again:  # what the store had kept of it was finished by the recovery
@@ -261,10 +269,10 @@ class Dispatcher:
         return state.active if state is not None else None
 
     async def stop(self, inbound: Inbound) -> bool:
-        """Cancel the turn under way; False if there is none."""
+        """Cancel the turn under way, or the wait for its session; False if there is neither."""
         turn = await self.active(inbound)
         if turn is None or turn.task is None:
-            return False
+            return self._lanes.of(inbound).give_up()
         turn.stopping = True
         turn.task.cancel()
         return True

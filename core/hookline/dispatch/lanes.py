@@ -24,6 +24,16 @@ class Lane:
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     queued: int = 0
     state: SessionState | None = None
+    entering: asyncio.Task[object] | None = None
+    """The task that waits for the session, which another process may work in."""
+    given_up: bool = False
+
+    def give_up(self) -> bool:
+        """End the wait for the session; False if nothing waits."""
+        if self.entering is None or self.given_up:
+            return False
+        self.given_up = True
+        return self.entering.cancel()
 
     def join_queue(self) -> Awaitable[None]:
         """Wait for ``turn`` in the order of the calls; a lane that is free is taken without a task."""

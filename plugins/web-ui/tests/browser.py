@@ -155,20 +155,25 @@ class Gateway:
         (info / "METADATA").write_text("Metadata-Version: 2.1\nName: extra-door\nVersion: 1.0\n")
         (info / "entry_points.txt").write_text("[hookline.plugins]\ndoor = extra_door:Extra\n")
 
-    def start(self, **env: str) -> subprocess.Popen[str]:
-        """Start a gateway, and return it when it is ready."""
+    def spawn(self, *arguments: str, **env: str) -> subprocess.Popen[str]:
+        """Start ``hookline``."""
         base = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "LANG": "C.UTF-8"}
         more = {"HOOKLINE_HOME": str(self.home), "PYTHONPATH": str(self.folder / "site")}
         process = nursery.Popen(
-            [sys.executable, "-m", "hookline", "gateway"],
+            [sys.executable, "-m", "hookline", *arguments],
             cwd=self.folder,
             env=base | more | env,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
+            stdout=subprocess.PIPE if arguments[0] != "gateway" else subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
         )
         self.running.append(process)
+        return process
+
+    def start(self, **env: str) -> subprocess.Popen[str]:
+        """Start a gateway, and return it when it is ready."""
+        process = self.spawn("gateway", **env)
         assert process.stderr is not None
         lines: list[str] = []
         for line in process.stderr:

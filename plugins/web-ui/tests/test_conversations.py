@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx2
 
-from .browser import LONG, Gateway, Person, new, text_of
+from .browser import LONG, PATIENCE, Gateway, Person, new, text_of
 
 NOTE, FACT = "Mia eats no meat", "The tent stands in the cellar"
 MODEL = [
@@ -171,6 +171,35 @@ def test_an_unstored_conversation_is_nobody_elses(own_gateway: Gateway) -> None:
         await mia.close()
 
     asyncio.run(story())
+
+
+def test_stop_ends_the_wait_for_a_session_of_another_process(own_gateway: Gateway) -> None:
+    own_gateway.configure()
+    own_gateway.start()
+
+    async def story() -> None:
+        owner, session = await own_gateway.person(), new()
+        await owner.say(session, "one")
+        await owner.settled(session)
+        other = own_gateway.spawn("run", "--json", "--session", session, "long please")
+        assert other.stdout is not None
+        while '"delta"' not in await asyncio.to_thread(other.stdout.readline):
+            pass
+        await owner.say(session, "two")
+        path = f"/sessions/{session}/stop"
+        while not (await owner.ask("POST", path, 202))["stopped"]:
+            await asyncio.sleep(0.02)
+        found = await owner.until(session, lambda found: not found["queue"])
+        assert [one["text"] for one in found["asides"]][-1] == "Stopped."
+        out = (await asyncio.to_thread(other.communicate))[0]
+        assert json.loads(out.splitlines()[-1])["text"] == LONG  # the other turn goes on
+        await owner.say(session, "three")
+        found = await owner.settled(session, 3)
+        said = [text_of(one) for one in found["messages"]]
+        assert said[-4:] == ["long please", LONG, "three", "answered"]
+        await owner.close()
+
+    asyncio.run(asyncio.wait_for(story(), PATIENCE))
 
 
 def test_after_a_long_pause_a_conversation_goes_on_in_the_session_that_follows(
