@@ -10,6 +10,7 @@ import posixpath
 import re
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import get_args
 
 import hookline_hookspecs
@@ -90,9 +91,12 @@ def test_the_fields_of_an_event_are_told(pages: dict[str, str], name: str) -> No
         assert not field.init or f"| `{field.name}` | `{field.type}` |" in text
 
 
-def implemented(dist: Dist) -> set[str]:
-    """The hooks of a dist, by the decorators in its source."""
-    trees = (ast.parse(file.read_text("utf-8")) for file in dist.source.rglob("*.py"))
+def implemented(dist: Dist, kind: type) -> set[str]:
+    """The hooks of a dist and of the libraries that its class comes from, by the decorators in
+    their sources."""
+    bases = (inspect.getfile(one) for one in kind.__mro__ if "hookline_" in one.__module__)
+    files = {*dist.source.rglob("*.py"), *map(Path, bases)}
+    trees = (ast.parse(file.read_text("utf-8")) for file in files)
     return {
         node.name
         for tree in trees
@@ -114,7 +118,7 @@ def test_who_uses_a_hook_is_told(pages: dict[str, str]) -> None:
                 if f"[{name}](../plugins/{name}.md)"
                 in section(pages["reference/hooks.md"], f"`{hook}`")
             }
-            assert used == implemented(dist), name
+            assert used == implemented(dist, loaded[name]), name
 
 
 @pytest.mark.parametrize("signal", SIGNALS)

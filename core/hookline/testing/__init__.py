@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .channel import FakeChannel
+    from .channel_contract import ChannelContract, ChannelPlatform
     from .clock import Clock
     from .contract import PluginContract
     from .harness import Harness, Outcome
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from .store import open_store
 
 _HOMES = {
+    "ChannelContract": "channel_contract",
+    "ChannelPlatform": "channel_contract",
     "Clock": "clock",
     "FakeChannel": "channel",
     "Harness": "harness",
@@ -47,6 +50,8 @@ _HOMES = {
 """The module that defines each name."""
 
 __all__ = [
+    "ChannelContract",
+    "ChannelPlatform",
     "Clock",
     "FakeChannel",
     "Harness",
