@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterator
@@ -44,12 +45,16 @@ def pytest_configure(config: pytest.Config) -> None:
     # folder, to be looked up by name; and the servers of the tests need none.
     os.environ.pop("SSL_CERT_FILE", None)
     os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent / "tests" / "fakes")
+    # Where no bytecode is written, each process compiles everything that it imports.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     # Each contract looks at what an import brings, in an interpreter that begins with next to
     # nothing: a fork of one is as good, and starts at once.
     fresh.subprocess = SimpleNamespace(run=nursery.run_bare)  # type: ignore[attr-defined]
     # Each start of Hookline reads what is installed and its queries; most tests start it once.
     nursery.keep_entry_points()
     nursery.keep_queries()
+    nursery.keep_tools()
 
 
 @pytest.hookimpl(wrapper=True)

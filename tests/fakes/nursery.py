@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import copy
 import functools
 import gc
 import importlib
@@ -33,10 +34,11 @@ import tempfile
 import threading
 import time
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import PathDistribution, distributions, entry_points
 from pathlib import Path
 from typing import IO, Any, NoReturn
+from weakref import WeakKeyDictionary
 
 LIBRARIES = (
     *("aiosql", "anthropic", "asyncio", "blinker", "concurrent.futures.thread", "httpx2"),
@@ -249,6 +251,8 @@ def _import_everything() -> None:
                 point.load()
     keep_entry_points()
     keep_queries()
+    keep_tools()
+    _describe_tools()
     _learn()
     inspect.getmodule(serve.__code__)  # lists all modules, as pydantic will for each of its models
 
@@ -263,6 +267,23 @@ def keep_entry_points() -> None:
         return here[path] if path in here else read.fget(dist)
 
     PathDistribution.entry_points = property(points)  # type: ignore[assignment]
+    _keep_groups()
+
+
+def _keep_groups() -> None:
+    """Let ``stevedore`` search ``sys.path`` once, and again where more is installed."""
+    from stevedore import _cache as known
+
+    cache: Any = known._c
+    look, base = cache._get_data_for_path, {*sys.path}
+    data = look(None)
+
+    def seen(path: tuple[str, ...] | None) -> Any:
+        more = {*(sys.path if path is None else path)} - base
+        same = not any(next(distributions(path=[folder]), None) for folder in more)
+        return data if same else look(path)
+
+    cache._get_data_for_path = seen
 
 
 def keep_queries() -> None:
@@ -280,6 +301,46 @@ def keep_queries() -> None:
         return [*QUERIES[key]]
 
     QueryLoader.load_query_data_from_file = load  # type: ignore[assignment, method-assign]
+
+
+def keep_tools() -> None:
+    """Describe each function that is a tool once, however often it is registered."""
+    from hookline_hookspecs import Tool
+
+    kept: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
+
+    def keep(part: str, wrap: Callable[[Any], Any]) -> None:
+        made: Any = vars(Tool)[part].func
+
+        def look(tool: Any) -> Any:
+            function = getattr(tool.run, "__func__", tool.run)
+            if not isinstance(function, types.FunctionType):
+                return made(tool)
+            known = kept.setdefault(function, {})
+            key = repr((part, tool.name, tool.description, tool.parameters))
+            if key not in known:
+                known[key] = made(tool)
+            return wrap(known[key])
+
+        kept_property = functools.cached_property(look)
+        kept_property.__set_name__(Tool, part)
+        setattr(Tool, part, kept_property)
+
+    keep("_model", lambda model: model)
+    keep("schema", copy.deepcopy)
+
+
+def _describe_tools() -> None:
+    """Describe the tools of what is installed."""
+    from hookline_hookspecs import Tool
+    from hookline_hookspecs.tools import TOOL_MARK
+
+    for point in entry_points(group=GROUPS[0]):
+        with contextlib.suppress(Exception):
+            for _, function in inspect.getmembers(point.load(), inspect.isfunction):
+                if hasattr(function, TOOL_MARK):
+                    options = {**getattr(function, TOOL_MARK), "effects": None}
+                    Tool.from_function(types.MethodType(function, point), **options).schema  # noqa: B018
 
 
 def _learn() -> None:

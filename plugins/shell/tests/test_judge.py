@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 DATA = Path(__file__).parent / "data"
 ORDINARY: list[str] = [
     *filter(None, (DATA / "ordinary.txt").read_text("utf-8").splitlines()),
-    *yaml.safe_load((DATA / "ordinary.more.yaml").read_text("utf-8")),
+    *yaml.load((DATA / "ordinary.more.yaml").read_text("utf-8"), yaml.CSafeLoader),
 ]
-HOSTILE = yaml.safe_load((DATA / "hostile.yaml").read_text("utf-8"))
-RED_TEAM = yaml.safe_load((DATA / "redteam.yaml").read_text("utf-8"))
+HOSTILE = yaml.load((DATA / "hostile.yaml").read_text("utf-8"), yaml.CSafeLoader)
+RED_TEAM = yaml.load((DATA / "redteam.yaml").read_text("utf-8"), yaml.CSafeLoader)
 DENIED: list[str] = [*HOSTILE["deny"], *RED_TEAM["deny"]]
 STOPPED: list[str] = [*HOSTILE["ask"], *RED_TEAM["stop"]]
 

@@ -18,10 +18,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 DATA = Path(__file__).parent / "data"
-HOSTILE: dict[str, list[str]] = yaml.safe_load((DATA / "hostile.classes.yaml").read_text("utf-8"))
-EVERYDAY: dict[str, list[str]] = yaml.safe_load((DATA / "everyday.classes.yaml").read_text("utf-8"))
-VARIANTS: list[str] = yaml.safe_load((DATA / "hostile.variants.yaml").read_text("utf-8"))
-MORE: list[str] = yaml.safe_load((DATA / "everyday.variants.yaml").read_text("utf-8"))
+HOSTILE: dict[str, list[str]] = yaml.load(
+    (DATA / "hostile.classes.yaml").read_text("utf-8"), yaml.CSafeLoader
+)
+EVERYDAY: dict[str, list[str]] = yaml.load(
+    (DATA / "everyday.classes.yaml").read_text("utf-8"), yaml.CSafeLoader
+)
+VARIANTS: list[str] = yaml.load(
+    (DATA / "hostile.variants.yaml").read_text("utf-8"), yaml.CSafeLoader
+)
+MORE: list[str] = yaml.load((DATA / "everyday.variants.yaml").read_text("utf-8"), yaml.CSafeLoader)
 EVERY = [command for commands in HOSTILE.values() for command in commands]
 
 Verdict = Callable[..., Deny | Ask | None]

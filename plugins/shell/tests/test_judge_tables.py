@@ -20,7 +20,7 @@ MARKS |= {"python": 'import os; os.system("rm -rf /")'}
 
 def table(name: str) -> Any:
     folder = files("hookline_shell.judge") / "data"
-    return yaml.safe_load((folder / f"{name}.yaml").read_text("utf-8"))
+    return yaml.load((folder / f"{name}.yaml").read_text("utf-8"), yaml.CSafeLoader)
 
 
 WRAPPERS: dict[str, Any] = table("wrappers")

@@ -18,11 +18,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 DATA = Path(__file__).parent / "data"
-ATTACKS: dict[str, dict[str, list[str]]] = yaml.safe_load(
-    (DATA / "attacks.yaml").read_text("utf-8")
+ATTACKS: dict[str, dict[str, list[str]]] = yaml.load(
+    (DATA / "attacks.yaml").read_text("utf-8"), yaml.CSafeLoader
 )
-STRUCTURES: dict[str, list[str]] = yaml.safe_load((DATA / "structures.yaml").read_text("utf-8"))
-BENIGN: dict[str, list[str]] = yaml.safe_load((DATA / "benign.yaml").read_text("utf-8"))
+STRUCTURES: dict[str, list[str]] = yaml.load(
+    (DATA / "structures.yaml").read_text("utf-8"), yaml.CSafeLoader
+)
+BENIGN: dict[str, list[str]] = yaml.load(
+    (DATA / "benign.yaml").read_text("utf-8"), yaml.CSafeLoader
+)
 LOOKALIKES = dict(zip("aeiopcyxs", "аеіорсухѕ", strict=True))
 LEET = dict(zip("aeiost", "@31057", strict=True))
 SPACELESS = frozenset({"zh", "ja", "th"})

@@ -12,7 +12,9 @@ from hookline_threat_scan.scanner import Scanner
 
 DATA = Path(__file__).parent / "data"
 ROOT = Path(__file__).parents[3]
-BENIGN: dict[str, list[str]] = yaml.safe_load((DATA / "benign.yaml").read_text("utf-8"))
+BENIGN: dict[str, list[str]] = yaml.load(
+    (DATA / "benign.yaml").read_text("utf-8"), yaml.CSafeLoader
+)
 scanner = Scanner()
 
 

@@ -26,7 +26,9 @@ scanner = Scanner()
 
 def texts(name: str) -> Iterator[tuple[str, str, str]]:
     """Language, class and text of each entry of a file."""
-    for language, classes in yaml.safe_load((DATA / f"{name}.yaml").read_text("utf-8")).items():
+    for language, classes in yaml.load(
+        (DATA / f"{name}.yaml").read_text("utf-8"), yaml.CSafeLoader
+    ).items():
         for kind, found in classes.items():
             yield from ((language, kind, text) for text in found)
 

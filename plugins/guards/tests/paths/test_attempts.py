@@ -8,7 +8,9 @@ from hookline_guards.paths import PathGuard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-ATTEMPTS = yaml.safe_load(Path(__file__).with_name("attempts.yaml").read_text(encoding="utf-8"))
+ATTEMPTS = yaml.load(
+    Path(__file__).with_name("attempts.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader
+)
 
 
 @pytest.fixture

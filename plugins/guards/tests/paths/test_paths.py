@@ -16,7 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 DATA = Path(hookline_places.__file__).parent / "data"
-GROUPS = yaml.safe_load((DATA / "credentials.yaml").read_text(encoding="utf-8"))["groups"]
+GROUPS = yaml.load((DATA / "credentials.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)[
+    "groups"
+]
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import httpcore2
@@ -108,7 +108,7 @@ class Transport:
     ) -> None:
         self._backend = _JudgedBackend(policy, resolve or resolve_name)
         self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=context or httpx2.create_ssl_context(trust_env=False),
+            ssl_context=context or _system_certificates(),
             max_connections=100,
             max_keepalive_connections=0,
             network_backend=self._backend,
@@ -151,6 +151,12 @@ class Transport:
     async def aclose(self) -> None:
         """Close what is still open."""
         await self._pool.aclose()
+
+
+@cache
+def _system_certificates() -> ssl.SSLContext:
+    """One for all clients of the process: reading every certificate takes 20 ms."""
+    return httpx2.create_ssl_context(trust_env=False)
 
 
 async def _dialled(address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
