@@ -47,6 +47,13 @@ class Plugin(_Hooks, Generic[C]):
     """The contract version the plugin was written for; it is refused if that is newer than this."""
     requires: ClassVar[tuple[str, ...]] = ()
     """Names of other plugins that must be on."""
+    multiple: ClassVar[bool] = False
+    """True if config may name it several times: ``KIND:NAME`` beside or in place of ``KIND``.
+
+    Each has settings, host and storage of its own. ``host.plugin`` is its full name: the name of
+    its channel, and part of the names of its tools and commands. In a channel that is multiple, a
+    user id means the same person in each, and holds no colon.
+    """
     adds_to_reply_only: ClassVar[bool] = False
     """True if ``pre_reply`` never removes text, so that replies may still be streamed."""
     config_class: ClassVar[type[BaseModel]] = NoConfig

@@ -60,6 +60,8 @@ CASES = {
     "a hook is misspelt": "theta",
     "its `setup` raises": "iota",
     "it is not installed": "kappa",
+    "it is used twice and can be used once only": "alpha:two",
+    "it has no name after its colon": "alpha:",
 }
 CONFIG = """\
 plugins:
@@ -74,6 +76,8 @@ plugins:
   iota: true
   kappa: true
   weather: true
+  "alpha:two": true
+  "alpha:": true
 """
 
 

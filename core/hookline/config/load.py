@@ -131,6 +131,6 @@ def _entry(key: Key, plugins: dict[str, Any], source: Any) -> PluginEntry:
         enabled=on is not False and not errors,
         settings=settings,
         named=key[1] in plugins,
-        standard=key[1] in _defaults()[1],
+        standard=key[1].partition(":")[0] in _defaults()[1],
         error="\n".join(errors) if errors and on is not False else None,
     )

@@ -143,3 +143,8 @@ class PluginEntry:
     named: bool = False
     standard: bool = False
     error: str | None = None
+
+    @property
+    def kind(self) -> str:
+        """The name of the entry point: all of `name`, or what precedes its colon."""
+        return self.name.partition(":")[0]

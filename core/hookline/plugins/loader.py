@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -27,6 +28,7 @@ from .discovery import check_class, find_class
 from .host import PluginHost
 
 log = logging.getLogger("hookline.plugins")
+_OWN_NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 MakeHost: TypeAlias = Callable[[str, str], PluginHost]
 
 
@@ -78,9 +80,10 @@ class Plugins:
             self._fail(loading, reason, None)
 
     def _load_one(self, loading: Loading, rank: int) -> None:
-        name = loading.entry.name
+        name, kind = loading.entry.name, loading.entry.kind
         try:
-            found = self.classes.get(name) or find_class(name)
+            _check_name(name)
+            found = self.classes.get(name) or self.classes.get(kind) or find_class(kind)
             if found is None:
                 if loading.entry.named:
                     loading.state = "missing"
@@ -99,6 +102,8 @@ class Plugins:
     def _make(self, loading: Loading, found: type[Plugin[Any]]) -> Plugin[Any]:
         name, config = loading.entry.name, self.engine.loaded
         check_class(found)
+        if name != loading.entry.kind and not found.multiple:
+            raise PluginRefused(f"{loading.entry.kind} can be used once only, under its own name; remove {name}")
         settings, loading.warnings = validate_settings(found.config_class, loading.entry, config)
         self.engine.hide_secrets(settings)
         host: Any = self.make_host(name, found.__module__.split(".")[0])
@@ -140,7 +145,8 @@ class Plugins:
         for loading in [*self.loadings.values(), *self.loadings.values()] * 2:
             if loading.plugin is None or loading.state != "on":
                 continue
-            names = [n for n in loading.plugin.requires if self.state(n) != "on"]
+            on = {one.entry.kind for one in self.loadings.values() if one.state == "on"}
+            names = [n for n in loading.plugin.requires if n not in on]
             if names:
                 told = f"it needs plugin {', '.join(names)}; switch it on in config.yaml"
                 yield loading, f"{told} (hookline plugins enable {names[0]})"
@@ -222,6 +228,13 @@ class Plugins:
     def host(self, name: str) -> PluginHost | None:
         """The plugin's host, if it was made."""
         return self.loadings[name].host if name in self.loadings else None
+
+
+def _check_name(name: str) -> None:
+    kind, colon, own = name.partition(":")
+    if colon and not (kind and _OWN_NAME.fullmatch(own)):
+        rule = "NAME is a small letter, then up to 31 small letters, digits, _ or -"
+        raise PluginRefused(f"{name} is no name; write KIND or KIND:NAME, such as telegram:work, where {rule}")
 
 
 def _check_signature(name: str, method: Callable[..., Any]) -> None:

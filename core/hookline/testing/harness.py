@@ -69,7 +69,7 @@ class Harness:
     Args:
         plugins: plugin classes, outermost first.
         config: the settings of the only plugin, or of each by name; by name, ``False`` switches
-            a plugin off.
+            a plugin off. ``KIND:NAME`` is one of several plugins of a kind.
         model: what the model answers, in order, or a ``ScriptedModel``.
         core: core settings by dotted key, such as ``{"max_iterations": 3}``.
         strict: raise errors of plugins; ``False`` to test isolation.
@@ -202,7 +202,7 @@ class Harness:
     def states(self) -> dict[str, tuple[str, str]]:
         """Return the state and reason of each plugin."""
         found = self.runtime.plugins.loadings
-        return {n: (one.state, one.reason) for n, one in found.items() if n in self._classes}
+        return {n: (one.state, one.reason) for n, one in found.items() if n in self._settings}
 
     # Opening and closing
 
@@ -218,7 +218,7 @@ class Harness:
         loaded = load(self.home, {}, overrides)
         # Loaded through its entry point, so that every conversation has /new, /stop and so on.
         entries = {"commands": PluginEntry("commands")}
-        entries |= {name: _entry(name, self._settings.get(name, {})) for name in self._classes}
+        entries |= {name: _entry(name, settings) for name, settings in self._settings.items()}
         person = _person(self)
         entries["person"] = PluginEntry("person")
         return Runtime(
@@ -286,9 +286,11 @@ def plugin_name(kind: type[Plugin[Any]]) -> str:
 
 
 def _settings(names: list[str], config: Mapping[str, Any]) -> dict[str, Any]:
-    if len(names) == 1 and names[0] not in config:
+    several = {key: value for key, value in config.items() if key.partition(":")[0] in names and ":" in key}
+    if len(names) == 1 and names[0] not in config and not several:
         return {names[0]: config}
-    return {name: config.get(name, {}) for name in names}
+    kinds = {name.partition(":")[0] for name in several}
+    return {name: config.get(name, {}) for name in names if name in config or name not in kinds} | several
 
 
 def _entry(name: str, settings: Any) -> PluginEntry:

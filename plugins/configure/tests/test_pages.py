@@ -53,6 +53,12 @@ class Probe(Plugin[ProbeConfig]):
         return ""
 
 
+class Buoy(Plugin[ProbeConfig]):
+    """One of which there may be several."""
+
+    multiple = True
+
+
 @pytest.fixture
 def site(configured: Harness) -> Site:
     return Site(configured)
@@ -100,6 +106,21 @@ def test_plugins_are_listed_with_state_and_cost(harness: Make) -> None:
     assert "probe" in site.text(site.get("/plugins/probe"))
     only = site.get("/plugins?q=probe")
     assert "Telegram" not in site.text(only)
+
+
+def test_each_of_several_of_a_kind_has_its_own_page_and_settings(harness: Make) -> None:
+    h = harness(Configure, Buoy, config={"buoy": {"count": 1}, "buoy:north": {"count": 2}})
+    written = 'plugins:\n  buoy: {count: 1}\n  "buoy:north": {count: 2}  # cold\n'
+    h.home.mkdir(parents=True, exist_ok=True)
+    (h.home / "config.yaml").write_text(written)
+    site = Site(h)
+
+    view = site.get("/plugins/buoy:north")
+    (diff,) = [one for one in review(site, "buoy:north", count="5").parts if isinstance(one, Diff)]
+
+    assert typed(view)["count"] == "2"
+    assert typed(site.get("/plugins/buoy"))["count"] == "1"
+    assert diff.after == written.replace("count: 2", "count: 5")
 
 
 def test_a_change_is_shown_and_written_after_a_yes(site: Site, path: Path) -> None:

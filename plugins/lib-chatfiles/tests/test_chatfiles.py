@@ -114,3 +114,29 @@ def test_a_lock_keeps_others_away_and_says_what_for(
     with locked([file, file], tmp_path / "locks"):
         file.write(b"mine")
     assert file.read() == b"mine"
+
+
+@pytest.mark.parametrize(
+    ("label", "found"),
+    [
+        ("telegram:222", ("telegram", "222")),
+        ("telegram:work:222", ("telegram:work", "222")),
+        ("telegram:workshop:222", ("telegram", "workshop:222")),
+        ("feishu:oc_1:om_2", ("feishu", "oc_1:om_2")),
+        ("gone:222", ("gone", "222")),
+        ("telegram:", None),
+        (":222", None),
+        ("telegram", None),
+    ],
+)
+def test_a_label_names_a_chat_of_the_channel_with_the_longest_name(
+    label: str, found: tuple[str, str] | None
+) -> None:
+    chat = Chat.named(label, ["telegram", "telegram:work", "feishu"])
+    assert (chat and (chat.channel, chat.chat_id)) == found
+
+
+@given(st.sampled_from(["telegram", "telegram:work"]), st.from_regex(r"-?[0-9]+", fullmatch=True))
+def test_a_label_leads_back_to_its_chat(channel: str, chat_id: str) -> None:
+    chat = Chat(channel, chat_id)
+    assert Chat.named(chat.label, ["telegram", "telegram:work"]) == chat

@@ -121,7 +121,7 @@ class Chats:
         ``private_chat(user_id)`` of their channel names, None if it cannot reach them there."""
         best: dict[Person, tuple[bool, float, Chat]] = {}
         for chat, known in (await self.load()).items():
-            person = Person(chat[0], known.writer)
+            person = Person.on(chat[0], known.writer)
             if known.writer == SHARED or not self._people.is_admin(person):
                 continue
             if self._word(chat, known) is False:

@@ -10,7 +10,7 @@ from hookline_hookspecs import Host, Inbound, Transaction
 
 from .codes import CLAIM, digest, new_code, typed
 from .config import AccessConfig
-from .people import WRONG, People, Person, Role, log, put
+from .people import WRONG, People, Person, Role, claiming, log, put
 
 MOST_WRONG_EACH = 5
 """Wrong codes of one person, in this process, while a claim code is good for; what they send after
@@ -85,7 +85,7 @@ class Claims:
             tx.execute("count_wrong")
             log(tx, person, WRONG, now)
             return False
-        put(tx, person, Role.ADMIN, "claim", now, message_id=inbound.message_id)
+        put(tx, person, Role.ADMIN, "claim", now, message_id=claiming(inbound))
         tx.execute("drop_claims")
         tx.execute("drop_request", channel=person.channel, user_id=person.user_id)
         log(tx, person, "claimed to be the first admin", now)

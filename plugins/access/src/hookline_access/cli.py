@@ -111,14 +111,14 @@ class Commands:
             _say("Nobody is admin now; hookline pairing claim makes a code for the next one.")
 
     def _listed(self, who: Person) -> str | None:
-        if self._config.is_admin(who.channel, who.user_id):
+        if self._config.is_admin(who.place, who.user_id):
             return "access.admins"
-        return "access.allow" if self._config.allows(who.channel, who.user_id) else None
+        return "access.allow" if self._config.allows(who.place, who.user_id) else None
 
     async def block(self, person: Who) -> None:
         """Never let a person in, whatever access.allow says."""
         who = _person(person)
-        if self._config.is_admin(who.channel, who.user_id):
+        if self._config.is_admin(who.place, who.user_id):
             _stop(f"{on_one_line(person)} is admin by config.yaml; take it out of access.admins")
         await self._people.put(who, Role.BLOCKED, TERMINAL)
         _say(f"{on_one_line(person)} is blocked; hookline pairing revoke takes it back.")

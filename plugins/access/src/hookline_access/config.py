@@ -96,11 +96,21 @@ class AccessConfig(BaseModel):
 
     def is_admin(self, channel: str, user_id: str) -> bool:
         """True for a person that ``admins`` names."""
-        return f"{channel}:{user_id}" in self._admins
+        return not self._admins.isdisjoint(_names(channel, user_id))
 
     def allows(self, channel: str, user_id: str) -> bool:
         """True for a person that ``allow`` names, alone or with everybody on the channel."""
-        return not self._allow.isdisjoint((f"{channel}:{user_id}", f"{channel}:{EVERYBODY}"))
+        return not self._allow.isdisjoint((*_names(channel, user_id), f"{channel}:{EVERYBODY}"))
+
+
+def kind_of(channel: str) -> str:
+    """The kind of a channel: ``telegram`` of ``telegram:work``, which is one of several."""
+    return channel.partition(":")[0]
+
+
+def _names(channel: str, user_id: str) -> tuple[str, str]:
+    """How a list may name a person who writes on a channel: there alone, or on all of its kind."""
+    return f"{channel}:{user_id}", f"{kind_of(channel)}:{user_id}"
 
 
 def _can_be_an_id(text: str) -> bool:
@@ -119,6 +129,6 @@ def fault_of(entry: str, *, wildcard: bool) -> str | None:
         return "it holds a character that is in no id"
     if EVERYBODY in channel:
         return "* stands for people, never for channels"
-    if user == EVERYBODY and not wildcard:
+    if user.rpartition(":")[2] == EVERYBODY and not wildcard:
         return "an admin is one person, never *"
     return None

@@ -179,5 +179,5 @@ def _unused(tx: Transaction) -> str:
 def _request(row: object) -> Request:
     values: dict[str, object] = dict(row)  # type: ignore[call-overload]
     names = ("chat_id", "code", "opened", "expires", "unanswered")
-    person = Person(str(values["channel"]), str(values["user_id"]))
+    person = Person.on(str(values["channel"]), str(values["user_id"]))
     return Request(person, *[values[name] for name in names])  # type: ignore[arg-type]

@@ -210,7 +210,7 @@ class PeoplePages:
                 self._welcome(found)
             return Redirect("/people", f"{on_one_line(str(found.person))} may write now.")
         person = _person(given)
-        if self._config.is_admin(person.channel, person.user_id):
+        if self._config.is_admin(person.place, person.user_id):
             return Redirect("/people", f"{on_one_line(str(person))} is admin by config.yaml.")
         if await self._people.role(person) is Role.BLOCKED:
             told = f"{on_one_line(str(person))} is blocked; forget them first."
@@ -242,7 +242,7 @@ class PeoplePages:
         """Why somebody must stay as they are; empty if they need not."""
         if str(person) == who.person:
             return "That is you; another operator can do it, or “hookline pairing” in a terminal."
-        if self._config.is_admin(person.channel, person.user_id):
+        if self._config.is_admin(person.place, person.user_id):
             name = on_one_line(str(person))
             return f"{name} is admin by config.yaml; take it out of access.admins."
         return ""

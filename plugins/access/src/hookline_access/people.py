@@ -6,14 +6,14 @@ The table is read again when anybody has written, because ``hookline pairing`` i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeAlias, TypeVar
 
 from hookline_hookspecs import Host, Inbound, Transaction
 from hookline_warmkit import RowCache
 
-from .config import AccessConfig
+from .config import AccessConfig, kind_of
 
 T = TypeVar("T")
 Rows: TypeAlias = Sequence[Mapping[str, Any]]
@@ -23,6 +23,12 @@ ASKED, WRONG = "asked to be let in", "sent a wrong claim code"
 """What anybody can have logged; a flood of these leaves half of the log to what was decided."""
 TERMINAL = "terminal"
 """The operator's own channel."""
+
+
+def claiming(inbound: Inbound) -> str:
+    """The id of a message among those of all channels of its kind."""
+    bare = kind_of(inbound.channel) == inbound.channel
+    return inbound.message_id if bare else f"{inbound.channel} {inbound.message_id}"
 
 
 class Role(StrEnum):
@@ -41,15 +47,30 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A person on a channel. Ids are compared literally."""
+    """A person on a channel. Ids are compared literally.
+
+    Several channels of a kind, such as ``telegram`` and ``telegram:work``, speak with the same
+    people: ``channel`` is the kind, and ``at`` the one where the person writes, if it is known.
+    """
 
     channel: str
     user_id: str
+    at: str = field(default="", compare=False)
+
+    @classmethod
+    def on(cls, channel: str, user_id: str) -> Person:
+        """Who has this id on a channel."""
+        return cls(kind_of(channel), user_id, channel)
 
     @classmethod
     def of(cls, inbound: Inbound) -> Person:
         """Who wrote a message."""
-        return cls(inbound.channel, inbound.user_id)
+        return cls.on(inbound.channel, inbound.user_id)
+
+    @property
+    def place(self) -> str:
+        """The channel where the person writes."""
+        return self.at or self.channel
 
     @classmethod
     def parse(cls, text: str) -> Person | None:
@@ -82,11 +103,11 @@ class People:
     async def role(self, person: Person) -> Role:
         """The person's role now; which admins there are is read with it."""
         stored = await self._read(person)
-        if self._config.is_admin(person.channel, person.user_id):
+        if self._config.is_admin(person.place, person.user_id):
             return Role.ADMIN
         if stored in (Role.BLOCKED, Role.ADMIN):
             return stored
-        if self._config.allows(person.channel, person.user_id):
+        if self._config.allows(person.place, person.user_id):
             return Role.USER
         return stored
 
@@ -98,8 +119,9 @@ class People:
 
     async def claimed_by(self, inbound: Inbound) -> bool:
         """True if exactly this message made its sender the first admin."""
-        rows = await self._fetch(Person.of(inbound))
-        key = (inbound.channel, inbound.user_id, inbound.message_id)
+        person = Person.of(inbound)
+        key = (person.channel, person.user_id, claiming(inbound))
+        rows = await self._fetch(person)
         return any((row["channel"], row["user_id"], row["message_id"]) == key for row in rows)
 
     async def _fetch(self, person: Person) -> Rows:
@@ -117,13 +139,20 @@ class People:
 
     def is_admin(self, person: Person) -> bool:
         """True for an admin, as far as was read last."""
-        return person in self._admins or self._config.is_admin(person.channel, person.user_id)
+        return person in self._admins or self._config.is_admin(person.place, person.user_id)
 
     def admins_of(self, channel: str) -> Sequence[Person]:
         """The admins of a channel, as far as was read last."""
-        named = [Person.parse(one) for one in self._config.named[0]]
-        both = {one for one in (*named, *self._admins) if one is not None}
-        return sorted([one for one in both if one.channel == channel], key=str)
+        kind = kind_of(channel)
+        others = [one.name for one in self._host.channels() if kind_of(one.name) == kind]
+        named = set[Person]()
+        for entry in self._config.named[0]:
+            # The longest name: `telegram:work:111` is nobody of `telegram`.
+            on = max([one for one in (kind, *others) if entry.startswith(f"{one}:")], default="")
+            if on in (channel, kind):
+                named.add(Person.on(channel, entry.removeprefix(f"{on}:")))
+        known = {Person.on(channel, one.user_id) for one in self._admins if one.channel == kind}
+        return sorted(named | known, key=str)
 
     async def has_admin(self) -> bool:
         """True if anybody is admin."""

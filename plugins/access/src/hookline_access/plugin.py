@@ -99,7 +99,7 @@ class AccessControl(Plugin[AccessConfig]):
         if not self._is_network(channel):
             return True
         try:
-            return (await self._people.role(Person(channel, user_id))).may_write
+            return (await self._people.role(Person.on(channel, user_id))).may_write
         except HooklineError as error:
             self.log.error("nobody can be let in: %s", error)
             return False
@@ -107,7 +107,7 @@ class AccessControl(Plugin[AccessConfig]):
     async def may_approve(self, channel: str, user_id: str) -> bool:
         """Whether this person's own word approves a call of theirs; False where it cannot be
         known."""
-        person = Person(channel, user_id)
+        person = Person.on(channel, user_id)
         try:
             return not self._is_network(channel) or await self._people.role(person) is Role.ADMIN
         except HooklineError as error:
@@ -255,7 +255,7 @@ class AccessControl(Plugin[AccessConfig]):
     async def pre_tool(self, ctx: Context, call: ToolCall) -> Deny | None:
         """Refuse what is done for somebody who was let in when the turn began and is not now."""
         asker = self._asker(ctx)
-        if not self._is_network(asker.channel) or not asker.can_be_known:
+        if not self._is_network(asker.place) or not asker.can_be_known:
             return None
         return None if (await self._people.role(asker)).may_write else Deny(REMOVED)
 
@@ -268,7 +268,7 @@ class AccessControl(Plugin[AccessConfig]):
         if question.kind != "approval" or not ctx.interactive:
             return None
         asker = self._asker(ctx)
-        if not self._is_network(asker.channel):
+        if not self._is_network(asker.place):
             return None
         try:
             if asker.can_be_known and await self._people.role(asker) is Role.ADMIN:
@@ -369,7 +369,7 @@ class AccessControl(Plugin[AccessConfig]):
         return f"{who} may write now."
 
     async def _welcome(self, request: Request) -> None:
-        chat: Chat = (request.person.channel, request.chat_id)
+        chat: Chat = (request.person.place, request.chat_id)
         await self._desk.show(chat, "You have been let in. Write again.")
 
     async def _may_decide(self, ctx: Context) -> bool:

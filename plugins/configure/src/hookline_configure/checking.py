@@ -10,6 +10,8 @@ from pathlib import Path
 from hookline_hookspecs import Configuration, HooklineError
 from pydantic import BaseModel, ValidationError
 
+from .kinds import installed
+
 UNKNOWN = ": unknown key"
 _TOP_KEY = re.compile(r"[^\s#]")
 _SECTIONS = ("plugins:", "providers:")
@@ -88,7 +90,7 @@ def wrong_setting(core: Configuration, text: str, key: tuple[str, ...]) -> str |
         return None
     try:
         settings = core.effective(text)["plugins"].get(key[1])
-        (point,) = entry_points(group="hookline.plugins", name=key[1])
+        (point,) = installed(key[1])
         model: type[BaseModel] = point.load().config_class
         known = [field.alias or name for name, field in model.model_fields.items()]
         near = difflib.get_close_matches(key[2], known, 1)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.metadata import entry_points
 
 from hookline_hookspecs import Configuration
+
+from .kinds import installed, kind_of
 
 
 def lacking(core: Configuration, name: str) -> list[str]:
@@ -15,7 +16,8 @@ def lacking(core: Configuration, name: str) -> list[str]:
     lacks nothing: its next start says what is wrong with it.
     """
     plugins = core.effective()["plugins"]
-    return [one for one in _required(name) if one != name and not _is_on(plugins.get(one))]
+    on = {kind_of(one) for one, settings in plugins.items() if _is_on(settings)}
+    return [one for one in _required(name) if one != kind_of(name) and one not in on]
 
 
 def needing(core: Configuration, name: str) -> list[str]:
@@ -24,7 +26,10 @@ def needing(core: Configuration, name: str) -> list[str]:
     Raises ``HooklineError`` if ``config.yaml`` cannot be read.
     """
     plugins = core.effective()["plugins"]
-    return sorted(one for one in plugins if _is_on(plugins[one]) and name in _required(one))
+    on = [one for one in plugins if _is_on(plugins[one])]
+    if any(kind_of(one) == kind_of(name) for one in on if one != name):
+        return []  # another of the kind is left
+    return sorted(one for one in on if kind_of(name) in _required(one))
 
 
 def told_of_need(core: Configuration, name: str) -> str:
@@ -41,7 +46,7 @@ def told_of_need(core: Configuration, name: str) -> str:
 
 def _required(name: str) -> tuple[str, ...]:
     try:
-        return tuple(next(iter(entry_points(group="hookline.plugins", name=name))).load().requires)
+        return tuple(next(iter(installed(name))).load().requires)
     except Exception:
         return ()
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from importlib.metadata import entry_points
 from typing import Any
 
 from hookline_hookspecs import (
@@ -55,6 +54,7 @@ from hookline_webkit.views import Tone
 
 from .edits import Change, Edit, Edits, apply
 from .file import ConfigFile
+from .kinds import fault_of, installed
 from .masking import hide_all
 from .needs import lacking, told_of_need
 from .settings_form import Setting, settings
@@ -315,8 +315,10 @@ class PluginPages:
         """``POST /plugins/NAME/enable``"""
         name = part(request, "name")
         here = address("plugins", name)
-        if not entry_points(group="hookline.plugins", name=name):
+        if not installed(name):
             raise Problem(404, "not_found", f"{name} is not installed.", "Install it first.")
+        if fault := fault_of(name):
+            raise Problem(404, "not_found", fault, "Choose another name.")
         if needs := self._survey.needs(name):
             return Redirect(here, f"It needs {', '.join(needs)}: write it below first.", "warning")
         try:

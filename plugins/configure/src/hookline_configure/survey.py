@@ -10,6 +10,7 @@ from hookline_hookspecs import Configuration, HooklineError, Host, Inspection
 from pydantic import BaseModel, ValidationError
 
 from .clone import is_there
+from .kinds import installed, kind_of
 from .switches import known_plugins
 
 
@@ -29,7 +30,7 @@ class Survey:
         points = {point.name: point for point in entry_points(group="hookline.plugins")}
         absent = {one for one in known_plugins() - points.keys() if not is_there(f"hookline-{one}")}
         names = [*known, *sorted(points.keys() - known.keys()), *sorted(absent - known.keys())]
-        return [_described(name, known.get(name), points.get(name)) for name in names]
+        return [_described(name, known.get(name), points.get(kind_of(name))) for name in names]
 
     async def one(self, name: str) -> dict[str, Any] | None:
         """Return the same of one plugin, or None."""
@@ -127,9 +128,8 @@ def _begun(text: str) -> str:
 
 
 def _config_class(name: str) -> type[BaseModel] | None:
-    points = entry_points(group="hookline.plugins", name=name)
     try:
-        found: type[BaseModel] = next(iter(points)).load().config_class
+        found: type[BaseModel] = next(iter(installed(name))).load().config_class
     except Exception:  # not installed, or it cannot be imported: its state says so
         return None
     return found

@@ -17,6 +17,7 @@ from hookline_hookspecs import CommandError, Configuration, HooklineError, Host
 
 from .commands import sentences, warn
 from .file import ConfigFile
+from .kinds import fault_of, installed, kind_of
 from .needs import lacking, told_of_need
 
 PREFIX = "hookline-"
@@ -39,6 +40,8 @@ class SwitchCommands:
             if not _is_installed(name):
                 self._bring(name, yes)  # the installer switches on what it has installed
                 continue
+            if (fault := fault_of(name)) is not None:
+                raise CommandError(fault)
             with sentences():
                 needs = lacking(self._core, name)
             self._enable(needs, yes, name)
@@ -56,7 +59,7 @@ class SwitchCommands:
             warn(filter(None, [told_of_need(self._core, name) for name in dict.fromkeys(names)]))
 
     def _refuse_unknown(self, name: str) -> None:
-        if _is_installed(name):
+        if _is_installed(name) and kind_of(name) == name:
             return
         with sentences():
             known = name in self._core.effective()["plugins"]
@@ -71,6 +74,8 @@ class SwitchCommands:
         from .environment import install_command
 
         _refuse_drivers(name)
+        if kind_of(name) != name and kind_of(name) in known_plugins():
+            raise CommandError(f"{kind_of(name)} is not installed, so there cannot be several yet.")
         if name not in known_plugins():
             raise CommandError(_no_plugin(name))
         if is_there(f"{PREFIX}{name}"):
@@ -153,4 +158,4 @@ def _refuse_drivers(name: str) -> None:
 
 
 def _is_installed(plugin: str) -> bool:
-    return bool(entry_points(group="hookline.plugins", name=plugin))
+    return bool(installed(plugin))

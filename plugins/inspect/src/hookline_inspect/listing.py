@@ -23,7 +23,7 @@ async def every_plugin(host: Host) -> list[dict[str, Any]]:
     known = {row["name"]: row for row in await inspection(host).plugins()}
     dists = {point.name: point.dist for point in entry_points(group="hookline.plugins")}
     rows = [
-        _package(name, dists.get(name)) | known.get(name, _off())
+        _package(name, dists.get(name.partition(":")[0])) | known.get(name, _off())
         for name in [*known, *sorted(dists.keys() - known)]
     ]
     await add_failures(host, rows)

@@ -112,7 +112,8 @@ async def _storage(core: Inspection, name: str) -> dict[str, Any]:
 
 def _package(name: str) -> dict[str, Any]:
     """``home_page`` and ``summary`` of the package that brings the plugin, where it has them."""
-    dist = next((one.dist for one in entry_points(group="hookline.plugins", name=name)), None)
+    points = entry_points(group="hookline.plugins", name=name.partition(":")[0])
+    dist = next((one.dist for one in points), None)
     if dist is None:
         return {"home_page": None, "summary": None}
     meta: Any = dist.metadata  # each look at it parses the file again

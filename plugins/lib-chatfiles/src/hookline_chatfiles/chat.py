@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, unquote
@@ -25,6 +26,17 @@ class Chat:
     def at(cls, path: Path) -> Chat:
         """The chat in whose folder the file ``path`` lies."""
         return cls(unquote(path.parents[1].name), unquote(path.parent.name))
+
+    @classmethod
+    def named(cls, label: str, channels: Iterable[str] = ()) -> Chat | None:
+        """The chat with a :attr:`label`; None if that is none.
+
+        ``channels`` are names of channels, of which one may hold a colon (``telegram:work``).
+        """
+        longest = max([one for one in channels if label.startswith(f"{one}:")], default="")
+        channel = longest or label.partition(":")[0]
+        chat_id = label[len(channel) + 1 :]
+        return cls(channel, chat_id) if channel and chat_id else None
 
     @property
     def folder(self) -> str:

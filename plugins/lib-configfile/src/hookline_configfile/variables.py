@@ -67,14 +67,27 @@ def overlay_variables(document: Document, env: Mapping[str, str], keys: Collecti
 def _key(values: object, parts: list[str]) -> Key:
     """The key for the parts of a variable's name, spelled as in the file if it is there."""
     key: Key = ()
-    for part in parts:
+    waiting = list(parts)
+    while waiting:
+        part = waiting.pop(0)
         written = values if isinstance(values, dict) else {}
+        if (
+            key == ("plugins",) and waiting
+        ):  # one of several plugins of a kind, such as telegram:work
+            both = f"{part}:{waiting[0]}"
+            if any(_as_variable(name) == both for name in written):
+                part, waiting = both, waiting[1:]
         # Plugins are named with dashes, settings with underscores.
         bare = part.replace("_", "-") if key == ("plugins",) else part
-        same = (name for name in written if name.lower().replace("-", "_") == part)
+        same = (name for name in written if _as_variable(name) == part)
         key = (*key, next(same, bare))
         values = written.get(key[-1])
     return key
+
+
+def _as_variable(name: str) -> str:
+    """A key as a part of a variable's name has it, in small letters."""
+    return name.lower().replace("-", "_")
 
 
 def expand(

@@ -152,7 +152,7 @@ class MemoryPages:
         """``POST /memory/add``: ``kind text chat category days``"""
         given, who = await form(request), identity(request)
         kind = given.get("kind", "note")
-        chat = _chat(given.get("chat", ""))
+        chat = self._chat(given.get("chat", ""))
         errors: dict[str, str] = {}
         if kind not in KINDS:
             errors["kind"] = "Choose note or fact."
@@ -183,7 +183,7 @@ class MemoryPages:
     async def forget(self, request: RequestLike) -> Redirect:
         """``POST /memory/forget``: ``kind chat what``, what being ``#ID`` or a note's text"""
         given, who = await form(request), identity(request)
-        chat, kind = _chat(given.get("chat", "")), given.get("kind", "")
+        chat, kind = self._chat(given.get("chat", "")), given.get("kind", "")
         if not _visible(who, given.get("chat", "")) or kind not in KINDS:
             raise Problem(404, "not_found", "There is nothing like that here.")
         action = "remove" if kind == "note" else "forget"
@@ -235,17 +235,15 @@ class MemoryPages:
             return Redirect("/memory/log", _sentence(error), "bad")
         return Redirect("/memory/log", "Undone. The newest entry takes that back.")
 
+    def _chat(self, label: str) -> Chat | None:
+        return Chat.named(label, [one.name for one in self._host.channels()])
+
 
 def _visible(who: Identity, chat: str) -> bool:
     """Whether somebody may see what belongs to a chat, written ``CHANNEL:ID``; the global notes
     are the operator's."""
     channel, _, chat_id = chat.partition(":")
     return who.may_see(channel, chat_id)
-
-
-def _chat(label: str) -> Chat | None:
-    channel, _, chat_id = label.partition(":")
-    return Chat(channel, chat_id) if channel and chat_id else None
 
 
 def _of(rows: Sequence[Mapping[str, Any]], kind: str) -> list[Mapping[str, Any]]:

@@ -121,11 +121,13 @@ class Commands:
 
 def _chat(desk: Desk, name: str, user: str) -> Chat:
     """The chat that ``CHANNEL:ID`` names. Raises ``Complaint``."""
-    channel, _, chat_id = name.partition(":")
-    if not name or channel == TERMINAL:
+    if not name or name.partition(":")[0] == TERMINAL:
         return desk.terminal
     known = desk.channels()
-    if channel not in known or not chat_id:
+    # The longest name: a chat of telegram:work is none of telegram.
+    channel = max([one for one in known if name.startswith(f"{one}:")], default="")
+    chat_id = name[len(channel) + 1 :]
+    if not channel or not chat_id:
         raise Complaint(
             f"--chat {name!r} names no chat; write CHANNEL:ID with one of these channels: "
             f"{', '.join(known) or 'none is on'}"

@@ -14,7 +14,7 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -173,11 +173,16 @@ class PluginStorage:
 
     def __init__(self, store: Store, plugin_name: str, package: str | None, home: Path) -> None:
         """``package`` is the plugin's module; ``sql/`` and ``migrations/`` stand beside its file.
-        Without one there are no queries and tables."""
+        Without one there are no queries and tables.
+
+        ``plugin_name`` may be ``KIND:NAME``, one of several of a kind. Its SQL is written for
+        ``kind_…``, and run with ``kind__name_…`` in place of the names that the migrations make.
+        """
         self._store = store
         self._plugin = plugin_name
         self._package = package
-        self._prefix = re.sub(r"\W", "_", plugin_name) + "_"
+        self._written = _prefix(plugin_name.partition(":")[0])
+        self._prefix = _prefix(plugin_name.replace(":", "__"))
         self._dir = home / "plugins" / quote(plugin_name, safe="")
         self._queries: dict[str, str] | None = None
         self._preparing = asyncio.Lock()
@@ -261,11 +266,37 @@ class PluginStorage:
             await prepare_storage(self._store)
             file = importlib.import_module(self._package).__file__ if self._package else None
             folder, dialect = Path(file or "nowhere").parent, self._store.dialect
+            queries = _load(folder / "sql", dialect) if file else {}
             if file and (steps := _migrations(folder / "migrations", dialect)):
-                objects = _objects(self._store, steps, self._plugin, self._prefix)
+                objects = _objects(self._store, steps, self._plugin, self._written)
+                if self._prefix != self._written:
+                    own = _Renaming(self._store, steps, self._written, self._prefix)
+                    steps = [replace(step, sql=own.rename(step.sql)) for step in steps]
+                    queries = {name: own.rename(sql) for name, sql in queries.items()}
+                    objects = {own.rename(name): kind for name, kind in objects.items()}
                 await self._store.migrate(f"plugin {self._plugin}", steps)
                 await self._store.write(lambda db: _record(db, self._plugin, objects))
-            self._queries = _load(folder / "sql", dialect) if file else {}
+            self._queries = queries
+
+
+def _prefix(plugin: str) -> str:
+    """How the names of what a plugin makes begin."""
+    return re.sub(r"\W", "_", plugin) + "_"
+
+
+class _Renaming:
+    """Puts one prefix in place of another, in the names that a plugin makes and nowhere else."""
+
+    def __init__(self, store: Store, steps: Sequence[Migration], before: str, after: str) -> None:
+        statements = (text for step in steps for text in store.statements(step.sql))
+        found = filter(None, map(_STATEMENT.match, statements))
+        names = {name for match in found for name in match.group("gone", "made") if name}
+        self._names = re.compile(rf"\b(?:{'|'.join(names) or '(?!)'})\b", re.IGNORECASE)
+        self._before, self._after = before, after
+
+    def rename(self, sql: str) -> str:
+        """``sql`` with the other prefix."""
+        return self._names.sub(lambda name: self._after + name[0][len(self._before) :], sql)
 
 
 def _migrations(folder: Path, dialect: str) -> list[Migration]:

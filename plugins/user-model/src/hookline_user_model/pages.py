@@ -87,7 +87,7 @@ class PortraitPages:
         who, given = identity(request), query(request)
         if "chat" not in given:
             return await self._all(who)
-        return await self._one(_chat(who, given["chat"]))
+        return await self._one(self._chat(who, given["chat"]))
 
     async def _all(self, who: Identity) -> View:
         rows = []
@@ -143,7 +143,7 @@ class PortraitPages:
     async def pin(self, request: RequestLike) -> Redirect | View:
         """``POST /user-model/pin``: ``chat text``"""
         given, who = await form(request), identity(request)
-        chat, text = _chat(who, given.get("chat", "")), " ".join(given.get("text", "").split())
+        chat, text = self._chat(who, given.get("chat", "")), " ".join(given.get("text", "").split())
         error = "" if text else "Write what is to be kept."
         if text:
             origins = () if who.is_operator else (Origin("person", who.person),)
@@ -161,7 +161,7 @@ class PortraitPages:
     async def unpin(self, request: RequestLike) -> Redirect:
         """``POST /user-model/unpin``: ``chat text``"""
         given = await form(request)
-        chat = _chat(identity(request), given.get("chat", ""))
+        chat = self._chat(identity(request), given.get("chat", ""))
         try:
             line = await self._upkeep.unpin(chat, Source("unpin"), given.get("text", ""))
         except Complaint as error:
@@ -170,7 +170,7 @@ class PortraitPages:
 
     async def clear(self, request: RequestLike) -> Redirect:
         """``POST /user-model/clear``: ``chat``"""
-        chat = _chat(identity(request), (await form(request)).get("chat", ""))
+        chat = self._chat(identity(request), (await form(request)).get("chat", ""))
         try:
             was = await self._upkeep.clear(chat, Source("clear"))
         except Complaint as error:
@@ -180,7 +180,8 @@ class PortraitPages:
     async def restore(self, request: RequestLike) -> Redirect:
         """``POST /user-model/restore``: ``chat version``"""
         given = await form(request)
-        chat, number = _chat(identity(request), given.get("chat", "")), given.get("version", "")
+        chat = self._chat(identity(request), given.get("chat", ""))
+        number = given.get("version", "")
         if not number.isdecimal() or len(number) > 9:
             raise Problem(400, "bad_version", "A version is a number.")
         try:
@@ -189,13 +190,12 @@ class PortraitPages:
             return Redirect(_path(chat), _sentence(error), "bad")
         return Redirect(_path(chat), f"Version {int(number)} is back.")
 
-
-def _chat(who: Identity, label: str) -> Chat:
-    """The chat of a label. Raises ``Problem`` if it is none, or not this person's."""
-    channel, _, chat_id = label.partition(":")
-    if channel and chat_id and who.may_see(channel, chat_id):
-        return Chat(channel, chat_id)
-    raise Problem(404, "not_found", "There is no such chat.", "Look for it in Memory.")
+    def _chat(self, who: Identity, label: str) -> Chat:
+        """The chat of a label. Raises ``Problem`` if it is none, or not this person's."""
+        found = Chat.named(label, [one.name for one in self._host.channels()])
+        if found is not None and who.may_see(found.channel, found.chat_id):
+            return found
+        raise Problem(404, "not_found", "There is no such chat.", "Look for it in Memory.")
 
 
 def _path(chat: Chat) -> str:

@@ -3,14 +3,16 @@ SELECT * FROM access_requests WHERE channel = :channel AND user_id = :user_id;
 
 -- name: request_by
 SELECT r.*, COALESCE(p.role, '') AS role FROM access_requests r
-LEFT JOIN access_people p ON p.channel = r.channel AND p.user_id = r.user_id
+LEFT JOIN access_people p ON (p.channel = r.channel OR r.channel LIKE p.channel || ':%')
+    AND p.user_id = r.user_id
 WHERE r.code = :code AND r.expires > :now;
 
 -- Requests that can be granted, the oldest first.
 -- name: open_requests
 SELECT r.channel, r.user_id, r.chat_id, r.code, r.opened, r.expires, r.unanswered
 FROM access_requests r
-LEFT JOIN access_people p ON p.channel = r.channel AND p.user_id = r.user_id
+LEFT JOIN access_people p ON (p.channel = r.channel OR r.channel LIKE p.channel || ':%')
+    AND p.user_id = r.user_id
 WHERE r.expires > :now AND COALESCE(p.role, '') <> 'blocked'
 ORDER BY r.opened, r.code;
 
@@ -37,8 +39,10 @@ ON CONFLICT (channel, user_id) DO UPDATE SET
 UPDATE access_requests SET unanswered = unanswered + 1
 WHERE channel = :channel AND user_id = :user_id;
 
+-- On the channel and on all others of its kind.
 -- name: drop_request!
-DELETE FROM access_requests WHERE channel = :channel AND user_id = :user_id;
+DELETE FROM access_requests
+WHERE (channel = :channel OR channel LIKE :channel || ':%') AND user_id = :user_id;
 
 -- name: prune_requests!
 DELETE FROM access_requests WHERE began < :before AND expires < :now;

@@ -21,6 +21,7 @@ from typing import Any, Literal, get_args, get_origin
 import yaml
 from hookline_hookspecs import HOOKS, Configuration, HooklineError, Host
 
+from ..kinds import kind_of
 from ..switches import known_plugins
 from . import answer
 
@@ -91,7 +92,7 @@ def _contents(root: Any, core: Configuration) -> dict[str, Any]:
     for name in plugins:
         keys[f"plugins.{name}"] = {"help": plugins[name], "kind": ["true", "false"]}
     for name in on:
-        keys |= _settings(name, points.get(name))
+        keys |= _settings(name, points.get(kind_of(name)))
     for key in _MODEL_KEYS:
         keys[key]["kind"] = "models"
     return {
