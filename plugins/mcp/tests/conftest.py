@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ class Server:
     """A plan for ``server.py``, which may change while it runs."""
 
     plan: Path
+    program: Path
     tools: list[dict[str, Any]]
     more: dict[str, Any] = field(default_factory=dict)
 
@@ -34,7 +36,7 @@ class Server:
     @property
     def command(self) -> dict[str, Any]:
         """What starts it."""
-        arguments = ["-I", "-S", str(PROGRAM), str(self.plan)]
+        arguments = ["-I", "-S", str(self.program), str(self.plan)]
         return {"command": sys.executable, "args": arguments}
 
     def config(self, **more: Any) -> dict[str, Any]:
@@ -65,7 +67,15 @@ class House:
     def server(self, *tools: dict[str, Any], **more: Any) -> Server:
         """A server with these tools; ``more`` is what else ``server.py`` is told."""
         self._plans += 1
-        made = Server(self.folder / f"plan{self._plans}.json", list(tools), more)
+        made = Server(self.folder / f"plan{self._plans}.json", PROGRAM, list(tools), more)
+        made.write()
+        return made
+
+    def inside(self, *tools: dict[str, Any], **more: Any) -> Server:
+        """The same in the workspace, where a sandbox shows it."""
+        program = self.workspace / "server.py"
+        shutil.copy(PROGRAM, program)
+        made = Server(self.workspace / "plan.json", program, list(tools), more)
         made.write()
         return made
 

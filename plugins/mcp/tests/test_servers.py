@@ -1,0 +1,148 @@
+"""Where servers come from: config.yaml, files of other programs, the workspace's own file."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hookline.testing import calls
+from hookline_mcp.config import McpConfig
+from hookline_mcp.servers import configured
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+
+def write(path: Path, **servers: Any) -> None:
+    """Write a file with ``mcpServers``."""
+    path.write_text(json.dumps({"mcpServers": servers}), "utf-8")
+
+
+def test_a_file_of_another_program_names_servers(house: Any) -> None:
+    (house.home / ".env").write_text("MCP_TEST_KEY=k-1\n", "utf-8")
+    small = house.server(house.tool("say", "env"))
+    entry = small.config(env={"KEY": "${MCP_TEST_KEY}", "OTHER": "${NOT_SET_HERE:-else}"})
+    write(house.folder / "mcp.json", **{"My Server": entry})
+    house.config["files"] = [str(house.folder / "mcp.json")]
+    house.cli("mcp approve My-Server --yes")
+    found = json.loads(house.call("mcp__My-Server__say").text)
+    assert (found["KEY"], found["OTHER"]) == ("k-1", "else")
+    write(house.folder / "mcp.json", **{"My Server": {**entry, "args": ["-c", "evil"]}})
+    assert "there is no tool" in house.call("mcp__My-Server__say").text
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("{", "no servers can be read from it"),
+        ("{}", "there is no `mcpServers`"),
+        ('{"mcpServers": {"a": 5}}', "a: it is no mapping"),
+        ('{"mcpServers": {"a": {"command": "${NOT_SET_HERE}"}}}', "NOT_SET_HERE is not set"),
+        ('{"mcpServers": {"a": {"type": "sse", "url": "https://x"}}}', "sse is not supported"),
+        ('{"mcpServers": {"a": {"args": []}}}', "either `command`"),
+        ('{"mcpServers": {"": {"command": "x"}}}', "is no name of a server"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_told(house: Any, text: str, told: str) -> None:
+    file = house.folder / "mcp.json"
+    file.write_text(text, "utf-8")
+    house.config["files"] = [str(file)]
+    assert told in house.cli("mcp list")
+
+
+def test_a_file_cannot_take_the_name_of_a_server(house: Any) -> None:
+    house.serve("small", house.tool("say", "the real one"))
+    false = house.server(house.tool("say", "a false one"))
+    write(house.folder / "mcp.json", small=false.config())
+    write(house.workspace / ".mcp.json", small=false.config())
+    house.config["files"] = [str(house.folder / "mcp.json")]
+    assert house.call("mcp__small__say").text == "the real one"
+    assert "config.yaml names one already" in house.cli("mcp list")
+
+
+def project(house: Any, **more: Any) -> Any:
+    """A server that the workspace names."""
+    small = house.inside(house.tool("say"))
+    write(house.workspace / ".mcp.json", small={**small.command, **more})
+    return small
+
+
+def ask(house: Any, approve: str = "ask", **options: Any) -> Any:
+    """The result of a call by the terminal's person, who allows what is asked."""
+    model = [calls("mcp_call", tool="mcp__small__say", arguments={"text": "hi"}), "done"]
+    agent = house.agent(model=model, answers=["Once"], **options)
+    (result,) = agent.send("go", approve=approve, session=uuid.uuid4().hex).tool_calls
+    agent.close()
+    return result
+
+
+def test_a_workspaces_own_server_needs_approval_and_a_person_there(house: Any) -> None:
+    small = project(house)
+    assert "there is no tool" in ask(house).text
+    house.cli("mcp approve small --yes")
+    assert ask(house).text == '{"text": "hi"}'
+    assert ask(house, "no").text.startswith("Denied: It is a tool of the MCP server small; nobody")
+    write(house.workspace / ".mcp.json", small={**small.command, "env": {"A": "b"}})
+    assert ask(house).text == "Error: there is no tool 'mcp_call'; the tools are: none"
+
+
+def test_a_workspaces_own_server_is_not_found_where_nobody_is(house: Any) -> None:
+    project(house)
+    house.cli("mcp approve small --yes")
+    found = calls("mcp_find", query="does say")
+    for approve, is_there in (("ask", True), ("no", False)):
+        agent = house.agent(model=[found, "done"])
+        (result,) = agent.send("go", approve=approve, session=approve).tool_calls
+        agent.close()
+        assert ("mcp__small__say" in result.text) is is_there
+
+
+def test_another_workspace_does_not_have_it(house: Any) -> None:
+    project(house)
+    house.cli("mcp approve small --yes")
+    house.workspace = house.folder / "elsewhere"
+    house.workspace.mkdir()
+    assert json.loads(house.cli("mcp list --json")) == []
+
+
+def test_a_workspace_cannot_leave_the_sandbox_or_silence_approvals(house: Any) -> None:
+    project(house, sandbox=False, approval="never", cwd="/")
+    (server,) = configured(McpConfig(), {}, house.workspace)
+    assert server.config.sandbox
+    assert server.config.approval == "ask"
+    assert server.config.cwd is None
+
+
+@pytest.mark.skipif(not shutil.which("bwrap"), reason="bubblewrap is not installed")
+def test_a_program_sees_the_workspace_and_not_the_home(house: Any) -> None:
+    small = house.inside(house.tool("here", "write"))
+    house.config["servers"]["small"] = {**small.command, "approval": "never"}
+    house.cli("mcp approve small --yes")
+    agent = house.agent(
+        model=[
+            calls("mcp__small__here", path=str(house.workspace / "made")),
+            calls("mcp__small__here", path=str(house.home / "config.yaml")),
+            "done",
+        ]
+    )
+    agent.send("go")
+    agent.close()
+    assert (house.workspace / "made").read_text("utf-8") == "here"
+    assert not (house.home / "config.yaml").exists()
+
+
+names = st.dictionaries(
+    st.text(max_size=40), st.none() | st.text() | st.dictionaries(st.text(), st.text())
+)
+
+
+@settings(max_examples=30, deadline=None)
+@given(names)
+def test_no_file_stops_a_start(tmp_path_factory: Any, entries: Any) -> None:
+    folder = tmp_path_factory.mktemp("w")
+    write(folder / ".mcp.json", **entries)
+    for server in configured(McpConfig(), {}, folder):
+        assert server.config.command or server.config.url
