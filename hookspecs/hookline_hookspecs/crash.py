@@ -2,7 +2,10 @@
 
 In the order in which a turn passes them: ``after-receive``, ``after-commit``, ``before-model``,
 ``mid-stream``, ``after-model``, ``before-tool``, ``mid-tool``, ``after-tool``, ``before-reply`` and
-``after-send``; beside them ``mid-compaction`` and ``mid-migration``.
+``after-send``; beside them ``mid-compaction`` and ``mid-migration``. Channels on
+``hookline_channelkit`` have ``after-keep``, ``after-fetch`` and ``mid-catch-up`` on the way in, and
+``before-part``, ``after-part``, ``before-edit``, ``after-edit``, ``before-stream`` and
+``after-stream`` on the way out.
 """
 
 from __future__ import annotations

@@ -74,7 +74,8 @@ class Inbound:
         kind: what the person did. ``text`` is the label of a pressed button, the emoji of a
             reaction, the new text of an edited message, or the command line of a ``command``
             that the platform reports as one.
-        target: the id of the message that a press, reaction, edit or deletion applies to.
+        target: the id of the message that a press or reaction applies to; for an edit or deletion,
+            the ``message_id`` of the message that was changed or deleted.
         forwarded: from whom the text was forwarded; empty if the person wrote it.
         origins: where the text came from besides the person.
         workspace: the folder that tools work in during this turn; None for the chat's own.

@@ -23,6 +23,10 @@ class GatewayHost(Protocol):
     async def answer(self, session_id: str, choice: str, user_id: str) -> bool:
         """Answer a session's open question. Return False if there is none for this person."""
 
+    async def withdraw(self, channel: str, chat_id: str, message_id: str) -> bool:
+        """Drop a message of a channel that still waits for its turn, because its author has deleted
+        it. Return False if there is none; it is too late once the turn has begun."""
+
 
 class GatewayWork(Protocol):
     """Work that a plugin does while a gateway runs in its process.

@@ -46,6 +46,8 @@ class Dispatcher:
         self._lanes = Lanes()
         self.in_hand: set[str] = set()
         """Inbox ids of stored messages that this process is working on."""
+        self._waiting: dict[tuple[str, str, str], str] = {}
+        """Inbox ids of stored messages that wait for their turn, by channel, chat and message."""
 
     # In
 
@@ -113,6 +115,13 @@ class Dispatcher:
         chosen = None if active == session_id else session_id
         return await self.receive(Inbound(channel, chat_id, user_id, new_id(), choice, session_id=chosen))
 
+    async def withdraw(self, channel: str, chat_id: str, message_id: str) -> bool:
+        """Drop a stored message that still waits for its turn; False if there is none."""
+        inbox_id = self._waiting.pop((channel, chat_id, message_id), None)
+        if inbox_id is not None:
+            await self._engine.journal.close_inbound(inbox_id, None, None)
+        return inbox_id is not None
+
     # Through
 
     async def _process(self, inbound: Inbound, inbox_id: str | None, mode: str) -> ActiveTurn:
@@ -127,8 +136,13 @@ class Dispatcher:
             return await self.close(lobby, inbound, inbox_id, "denied", passed.reason)
         if waiting is None:
             return await self._run_immediate(lane, lobby, passed, inbox_id)
+        key = (inbound.channel, inbound.chat_id, inbound.message_id)
+        if inbox_id is not None:
+            self._waiting[key] = inbox_id
         await waiting
         try:
+            if inbox_id is not None and self._waiting.pop(key, None) is None:
+                return await self.close(lobby, inbound, inbox_id, "denied", "")  # withdrawn
             return await self._retry_on_store_error(lane, passed, inbox_id, mode)
         finally:
             lane.turn.release()

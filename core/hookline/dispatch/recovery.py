@@ -32,6 +32,7 @@ class Recovery:
     def __post_init__(self) -> None:
         self.dispatcher.recover = self.recover_session
         self.finish, self.answer = self.engine.background.finish, self.dispatcher.answer
+        self.withdraw = self.dispatcher.withdraw
 
     async def recover(self) -> None:
         """Finish everything that is left over for network channels, and delete what is old.

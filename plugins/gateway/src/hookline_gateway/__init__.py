@@ -3,8 +3,8 @@
 Reached by the entry point ``hookline_gateway:Gateway``. :mod:`.serve` is the command's life,
 :mod:`.channels` the channels in it, :mod:`.guarded` the question who may write, :mod:`.ending` what
 a signal does, :mod:`.state` and :mod:`.notify` what others can see of it, and :mod:`.health` is
-``hookline health``. :mod:`.authors` names who wrote what the model reads, and :mod:`.buttons` knows
-whose a question is.
+``hookline health``. :mod:`.authors` names who wrote what the model reads, :mod:`.buttons` knows
+whose a question is, and :mod:`.news` what people do without writing.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from hookline_hookspecs import (
     Check,
     CheckResult,
     Context,
+    ContextBlock,
     Deny,
     Host,
     Inbound,
@@ -29,6 +30,7 @@ from pydantic import BaseModel, Field
 
 from .authors import is_command, named
 from .buttons import Questions
+from .news import News
 
 if TYPE_CHECKING:
     from filelock import FileLock
@@ -57,6 +59,7 @@ class Gateway(Plugin[GatewayConfig]):
     def __init__(self, config: GatewayConfig, host: Host) -> None:
         super().__init__(config, host)
         self._questions = Questions(host)
+        self._news = News(host)
 
     @hookimpl
     def setup(self, host: Host) -> None:
@@ -84,6 +87,8 @@ class Gateway(Plugin[GatewayConfig]):
         if not any(one.network for one in self.host.channels() if one.name == inbound.channel):
             return None
         self._questions.received(inbound)
+        if (unsaid := await self._news.heard(inbound)) is not None:
+            return unsaid
         read = inbound
         if inbound.forwarded or not is_command(inbound.text):
             answer = await self._questions.answered(inbound)
@@ -93,6 +98,13 @@ class Gateway(Plugin[GatewayConfig]):
         read = named(read)
         self._questions.wrote(inbound, begins_turn=not is_command(read.text))
         return read
+
+    @hookimpl
+    async def pre_prompt(self, ctx: Context, turn: Turn) -> ContextBlock | None:
+        """Tell what people have changed and how they have reacted since the last turn."""
+        if turn.session.kind != "chat" or turn.session.channel == "terminal":
+            return None
+        return await self._news.told(turn.session.channel, turn.session.chat_id)
 
     @hookimpl
     def register_cli(self, register: RegisterCli) -> None:

@@ -130,6 +130,8 @@ class Taking:
         if inbound.kind == "edit" and not await self._changes_words(inbound):
             return False
         queue = self._queues.get(inbound.chat_id)
+        if queue is not None and inbound.kind == "delete":
+            await self._drop(queue, inbound)
         if queue is None and not arrival.files:
             is_new = await self._host.receive(inbound)
         else:
@@ -176,21 +178,31 @@ class Taking:
             try:
                 value = await kv.get(key)
                 if isinstance(value, dict):
-                    await self._fetch_and_give(value)
+                    whole = await self._fetched(value)
                     crash.point("after-fetch")
+                    if key in queue.waiting:
+                        await self._host.receive(whole)
                 await kv.delete(key)
             except Exception as error:
                 self._host.log.warning("a message with files waits: %s", error)
                 await asyncio.sleep(AGAIN)
                 continue
-            queue.waiting.remove(key)
+            if key in queue.waiting:
+                queue.waiting.remove(key)
         if self._queues.get(chat) is queue:
             del self._queues[chat]
 
-    async def _fetch_and_give(self, value: Any) -> None:
+    async def _fetched(self, value: Any) -> Inbound:
         inbound = _from_json(value["inbound"])
         files = tuple(RemoteFile(**file) for file in value["files"])
-        await self._host.receive(await self._fetching.complete(inbound, files))
+        return await self._fetching.complete(inbound, files)
+
+    async def _drop(self, queue: _Queue, inbound: Inbound) -> None:
+        """What is held and was deleted goes nowhere."""
+        key = f"{HELD}{inbound.chat_id}\n{inbound.target}"
+        if key in queue.waiting:
+            queue.waiting.remove(key)
+            await self._host.storage.kv.delete(key)
 
     # Edits
 
