@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Coroutine, Mapping
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import ProviderSettings
@@ -17,6 +17,7 @@ from hookline_providerkit import (
     Failures,
     Pools,
     Retries,
+    Sender,
     read_events,
 )
 
@@ -24,9 +25,8 @@ from .answer import StreamReader
 from .options import Options
 
 if TYPE_CHECKING:
-    from anthropic import AsyncAnthropic
+    import httpx2
 
-_JSON = {"Content-Type": "application/json"}
 _AUTH = {"authorization", "x-api-key"}
 KEY_ENV = "ANTHROPIC_API_KEY"
 """The variable of the key where core names none."""
@@ -52,14 +52,14 @@ class Client:
         self._retries = Retries(settings.name, most)
 
     @asynccontextmanager
-    async def _asking(self, model: str, sink: CleanSink) -> AsyncIterator[Any]:
+    async def _asking(self, model: str, sink: CleanSink) -> AsyncIterator[Sender]:
         """The SDK's client, for one request."""
-        async with self._pools.client() as sdk:
+        async with self._pools.client() as sender:
             import anthropic
 
             host = self._settings.base_url or "api.anthropic.com"
             async with self.boundary.asking(anthropic, sink, model=model, host=host):
-                yield sdk
+                yield sender
 
     async def stream(self, body: bytes, model: str, sink: CleanSink) -> dict[str, Any]:
         """Send and read a stream.
@@ -68,15 +68,13 @@ class Client:
             ProviderError: as :meth:`whole`; also when the stream breaks off.
         """
         reader = StreamReader(sink, self.boundary.limits)
-        async with (
-            self._asking(model, sink) as sdk,
-            await self._post(sdk, body, sink, True) as stream,
-        ):
-            if "event-stream" not in stream.response.headers.get("content-type", ""):
+        async with self._asking(model, sink) as sender:
+            response = await self._post(sender, body, sink, True)
+            if "event-stream" not in response.headers.get("content-type", ""):
                 # Some servers pay no heed to ``stream`` and answer with the whole message.
-                text = (await stream.response.aread()).decode("utf-8", "replace")
-                return self._checked(_parsed(text), text, model)
-            await read_events(stream.response, reader.feed)
+                await response.aread()
+                return self._read(response, model)
+            await read_events(response, reader.feed)
         if not reader.begun:
             raise self._failures.failure(Cause.BROKEN, model=model)
         return reader.message()
@@ -88,44 +86,41 @@ class Client:
             ProviderError: there is no key, the settings cannot be used, no connection, an error of
                 the API, or no message.
         """
-        async with self._asking(model, sink) as sdk:
-            answer = await self._post(sdk, body, sink, False)
-            return self._checked(answer, answer, model)
+        async with self._asking(model, sink) as sender:
+            response = await self._post(sender, body, sink, False)
+            return self._read(response, model)
 
     async def aclose(self) -> None:
         """Close the connections; the next request opens new ones."""
         await self._pools.aclose()
 
-    # The SDK is typed loosely, because the overloads of its ``post`` tell apart streamed and whole
-    # by a literal, which is not known here.
-
-    async def _post(self, sdk: Any, body: bytes, sink: CleanSink, stream: bool) -> Any:
+    async def _post(
+        self, sender: Sender, body: bytes, sink: CleanSink, stream: bool
+    ) -> httpx2.Response:
         import anthropic
 
-        def once(headers: Mapping[str, str]) -> Any:
-            return sdk.post(
-                "/v1/messages",
-                content=body,
-                cast_to=object,
-                stream=stream,
-                stream_cls=anthropic.AsyncStream[object],
-                options={"headers": {**_JSON, **headers}},
-            )
+        def once(headers: Mapping[str, str]) -> Coroutine[Any, Any, httpx2.Response]:
+            return sender.post("/v1/messages", body, headers, stream=stream)
 
         try:
             return await self._retries.send(once, sink, anthropic)
-        except json.JSONDecodeError:
-            raise
         except (ValueError, TypeError) as error:
             # A header of the settings that cannot be put into a request.
             raise self._failures.failure(Cause.UNUSABLE, error) from error
 
-    def _checked(self, message: Any, said: Any, model: str) -> dict[str, Any]:
+    def _read(self, response: httpx2.Response, model: str) -> dict[str, Any]:
+        """A message in one piece."""
+        message: Any = response.content.decode("utf-8", "replace")
+        if "json" in response.headers.get("content-type", ""):
+            message = json.loads(message)
+        else:
+            with suppress(ValueError, RecursionError):
+                message = json.loads(message)
         if not isinstance(message, dict) or not isinstance(message.get("content"), list):
-            raise self._failures.failure(Cause.NO_ANSWER, said, model=model)
+            raise self._failures.failure(Cause.NO_ANSWER, message, model=model)
         return message
 
-    def _made(self) -> AsyncAnthropic:
+    def _made(self) -> Sender:
         settings, key = self._settings, self._key
         signed = _AUTH & {name.lower() for name in settings.headers}
         if not key and not settings.base_url and not signed:
@@ -139,27 +134,21 @@ class Client:
             raise self._failures.failure(Cause.UNUSABLE, error) from error
 
 
-def _make_sdk(
-    settings: ProviderSettings, options: Options, key: str, boundary: Boundary
-) -> AsyncAnthropic:
+def _make_sdk(settings: ProviderSettings, options: Options, key: str, boundary: Boundary) -> Sender:
+    import anthropic
     from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient, omit
 
     headers: dict[str, Any] = {}
     if options.auth_header == "x-api-key":
         headers = {"X-Api-Key": key, "Authorization": omit}
     given: dict[str, Any] = {} if options.timeout is None else {"timeout": options.timeout}
-    return AsyncAnthropic(
+    http = DefaultAsyncHttpxClient(event_hooks=boundary.hooks(), follow_redirects=False)
+    sdk = AsyncAnthropic(
         api_key=key,
         base_url=settings.base_url,
         default_headers=headers | dict(IDENTITY) | dict(settings.headers),
         max_retries=0,  # :class:`Retries` does it, and tells
-        http_client=DefaultAsyncHttpxClient(event_hooks=boundary.hooks(), follow_redirects=False),
+        http_client=http,
         **given,
     )
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+    return Sender(sdk, http, anthropic)

@@ -8,7 +8,7 @@ out and remembered (:mod:`.servers`); ``Retries`` waits and tells.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from hookline_providerkit import (
     Failures,
     Pools,
     Retries,
+    Sender,
     ServerSaid,
     read_events,
 )
@@ -32,9 +33,7 @@ from .servers import Server
 
 if TYPE_CHECKING:
     import httpx2
-    from openai import AsyncOpenAI, AsyncStream
 
-JSON_BODY: Mapping[str, str] = {"Content-Type": "application/json"}
 SENTENCES = PROVIDER | {
     Cause.NO_ANSWER: (
         "{name} answered the request to {model} with a web page and not with JSON ({said}). Check "
@@ -68,17 +67,17 @@ class Client:
         Raises:
             ProviderError: the request failed; the text names the provider and ``model``.
         """
-        async with self._pools.client() as sdk:
+        async with self._pools.client() as sender:
             import openai
 
-            host = str(sdk.base_url.host)
-            server = self._server(str(sdk.base_url), model)
+            address = sender.sdk.base_url
+            host, server = str(address.host), self._server(str(address), model)
             async with self.boundary.asking(openai, sink, model=model, host=host):
                 while True:
                     fields = server.fields(wire.fields)
                     asked = replace(wire, fields=fields)
                     try:
-                        return await self._once(sdk, dialect, asked, answer, sink)
+                        return await self._once(sender, dialect, asked, answer, sink)
                     except openai.APIStatusError as error:
                         if not server.learn(error.status_code, error.body, fields):
                             raise
@@ -88,17 +87,21 @@ class Client:
                         raise self._failures.failure(Cause.UNUSABLE, error) from error
 
     async def _once(
-        self, sdk: AsyncOpenAI, dialect: Dialect, wire: WireRequest, answer: Answer, sink: CleanSink
+        self, sender: Sender, dialect: Dialect, wire: WireRequest, answer: Answer, sink: CleanSink
     ) -> Any:
         import openai
 
-        body, send = dialect.body(wire), _stream if wire.fields.get("stream") else _whole
+        body, stream = dialect.body(wire), bool(wire.fields.get("stream"))
 
-        def once(headers: Mapping[str, str]) -> Any:
-            return send(sdk, dialect.path, body, {"headers": {**JSON_BODY, **headers}})
+        def once(headers: Mapping[str, str]) -> Coroutine[Any, Any, httpx2.Response]:
+            return sender.post(dialect.path, body, headers, stream=stream)
 
         response = await self._retries.send(once, sink, openai)
-        return await _fed(response, answer)
+        kind = response.headers.get("content-type", "")
+        if not stream or "json" in kind or "html" in kind:
+            return _read(await response.aread(), answer)
+        await read_events(response, answer.add)
+        return None
 
     def _server(self, base_url: str, model: str) -> Server:
         """What is known of the server, for as long as it is the same."""
@@ -110,7 +113,7 @@ class Client:
         """Close the connections; the next request opens new ones."""
         await self._pools.aclose()
 
-    def _made(self) -> AsyncOpenAI:
+    def _made(self) -> Sender:
         import openai
 
         options, settings = self._options, self._settings
@@ -119,51 +122,20 @@ class Client:
             # 5 s to connect is the SDK's own; a longer wait for words is no reason to raise it.
             timeout = openai.Timeout(options.timeout, connect=min(options.timeout, 5.0))
         try:
-            return openai.AsyncOpenAI(
+            http = openai.DefaultAsyncHttpxClient(
+                event_hooks=self.boundary.hooks(), follow_redirects=False
+            )
+            sdk = openai.AsyncOpenAI(
                 api_key=settings.api_key.strip() or "none",
                 base_url=settings.base_url,
                 default_headers=dict(IDENTITY) | dict(settings.headers),
                 timeout=timeout,
                 max_retries=0,  # Retries does it, and tells
-                http_client=openai.DefaultAsyncHttpxClient(
-                    event_hooks=self.boundary.hooks(), follow_redirects=False
-                ),
+                http_client=http,
             )
+            return Sender(sdk, http, openai)
         except Exception as error:
             raise self._failures.failure(Cause.UNUSABLE, error) from error
-
-
-async def _stream(sdk: AsyncOpenAI, path: str, body: bytes, options: Any) -> AsyncStream[Any]:
-    from openai import AsyncStream
-
-    return await sdk.post(
-        path,
-        content=body,
-        cast_to=object,
-        stream=True,
-        stream_cls=AsyncStream[object],
-        options=options,
-    )
-
-
-async def _whole(sdk: AsyncOpenAI, path: str, body: bytes, options: Any) -> httpx2.Response:
-    import httpx2
-
-    return await sdk.post(path, content=body, cast_to=httpx2.Response, options=options)
-
-
-async def _fed(response: AsyncStream[Any] | httpx2.Response, answer: Answer) -> Any:
-    """Read an answer to its end; its raw body if it came in one piece."""
-    from openai import AsyncStream
-
-    if not isinstance(response, AsyncStream):
-        return _read(response.content, answer)
-    async with response as stream:
-        kind = stream.response.headers.get("content-type", "")
-        if "json" in kind or "html" in kind:
-            return _read(await stream.response.aread(), answer)
-        await read_events(stream.response, answer.add)
-    return None
 
 
 def _read(content: bytes, answer: Answer) -> Any:
