@@ -2,7 +2,8 @@
 
 A channel is whatever installed plugin registers channels; what it must be told are the settings of
 its config model that are secret or have no default. A secret's field may say more with
-``json_schema_extra``: ``env`` is the variable that holds it, ``generate`` that it may be made up.
+``json_schema_extra``: ``env`` is the variable that holds it, ``generate`` that it may be made up,
+``link`` where it can be had.
 """
 
 from __future__ import annotations
@@ -147,6 +148,8 @@ def _settings(plugin: ChannelPlugin, present: Present) -> Answers | None:
             )
             continue
         extra = one.json_schema_extra if isinstance(one.json_schema_extra, dict) else {}
+        if "link" in extra:
+            dialogue.tell("This link leads there:", str(extra["link"]))
         variable = (
             present.variable("plugins", plugin.name, name)
             or str(extra.get("env") or "")
