@@ -1,0 +1,120 @@
+"""What is asked of Slack's Web API, and how its refusals are understood.
+
+Imported when Slack is first needed: the libraries take their time.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import aiohttp
+import hookline_channelkit as kit
+from hookline_channelkit.limits import Kind
+from slack_sdk.errors import SlackApiError
+from slack_sdk.web.async_client import AsyncWebClient
+
+from .config import VARIABLES, WHERE, Json, SlackConfig, data
+
+PATIENCE = aiohttp.ClientTimeout(total=30, connect=10)
+LONG_PATIENCE = aiohttp.ClientTimeout(total=110, connect=10)
+"""For the bytes of a file."""
+KINDS: dict[str, Kind] = {
+    "chat_postMessage": "text",
+    "chat_update": "edit",
+    "files_completeUploadExternal": "file",
+    "assistant_threads_setStatus": "typing",
+}
+PER_CHAT = "chat_postMessage"
+"""The one method whose rate is a channel's; all others have a workspace's
+(docs.slack.dev/apis/web-api/rate-limits)."""
+MEANINGS = {word: name for name, words in data("errors.json").items() for word in words}
+"""Words of ``error`` and what they mean; any other ends the reply, for it does not go away."""
+
+
+class Api:
+    """The Web API with both tokens. ``skew`` is by how many seconds Slack's clock is ahead,
+    ``scopes`` what Slack has told of the bot's."""
+
+    def __init__(self, config: SlackConfig, bot_token: str, app_token: str) -> None:
+        quiet = logging.getLogger("hookline.slack.sdk")
+        quiet.setLevel(logging.CRITICAL)  # what goes wrong is raised
+        self._bot_token, self._app_token = bot_token, app_token
+        self.session = aiohttp.ClientSession(timeout=PATIENCE, trust_env=True)
+        self._web = AsyncWebClient(
+            bot_token, config.api_url, session=self.session, logger=quiet, retry_handlers=[]
+        )  # its own handlers post again after a connection that broke
+        self.skew = 0.0
+        self.scopes: frozenset[str] = frozenset()
+
+    async def ask(self, method: str, **fields: Any) -> Json:
+        """Ask for a method, by its name in the library. Raises the kit's errors; no text of them
+        holds a token."""
+        if method == "apps_connections_open":
+            fields = {"app_token": self._app_token}
+        try:
+            answer = await getattr(self._web, method)(**fields)
+        except SlackApiError as error:
+            raise _understood(method, error) from None
+        except aiohttp.ClientConnectorError as error:
+            raise kit.WireError(f"Slack cannot be reached: {error.os_error}") from None
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise kit.Unsure(f"no word from Slack: {type(error).__name__}") from None
+        self.scopes = frozenset(answer.headers.get("x-oauth-scopes", "").split(","))
+        if told := answer.headers.get("Date"):
+            self.skew = parsedate_to_datetime(told).timestamp() - time.time()
+        found: Json = answer.data
+        return found
+
+    async def upload(self, url: str, content: bytes) -> None:
+        """The second step of sending a file; nobody sees it yet."""
+        async with self.session.post(url, data=content, timeout=LONG_PATIENCE) as answer:
+            answer.raise_for_status()
+
+    async def download(self, file: Json) -> bytes:
+        """The bytes of a file, by what ``files.info`` says of it. Without leave Slack answers with
+        a page to sign in, under 200."""
+        head = {"Authorization": f"Bearer {self._bot_token}"}
+        url = file["url_private_download"]
+        async with self.session.get(url, headers=head, timeout=LONG_PATIENCE) as answer:
+            if answer.status in (403, 404, 410):
+                raise kit.Gone(f"Slack does not give the file out: status {answer.status}")
+            answer.raise_for_status()
+            if answer.content_type == "text/html" and file.get("mimetype") != "text/html":
+                raise _lacking("files:read")
+            return await answer.read()
+
+
+def _lacking(scope: str, why: str = "") -> kit.Refused:
+    return kit.Refused(lacking(scope, why))
+
+
+def lacking(scope: str, why: str = "") -> str:
+    """What is said of a scope that the app lacks, and its mend."""
+    return (
+        f"the app lacks the scope {scope}{why and ', ' + why}; add it on the app's page under "
+        "OAuth & Permissions, and press Reinstall to Workspace"
+    )
+
+
+def _understood(method: str, failed: SlackApiError) -> kit.WireError:
+    answer, body = failed.response, getattr(failed.response, "data", None)
+    body = body if isinstance(body, dict) else {}
+    status, error = getattr(answer, "status_code", 0), str(body.get("error", ""))
+    meaning = "RetryAfter" if status == 429 else MEANINGS.get(error, "Gone" if error else "Unsure")
+    if meaning == "RetryAfter":
+        wait = float(answer.headers.get("Retry-After", "1"))
+        return kit.RetryAfter(
+            wait, "chat" if method == PER_CHAT else "workspace", KINDS.get(method)
+        )
+    if meaning == "Refused":
+        return _lacking(str(body.get("needed", "")))
+    if meaning == "CannotStart":
+        name = "app_token" if method.startswith("apps_") else "bot_token"
+        mend = f"copy it from {WHERE[name]}, into .env as {VARIABLES[name]}=…"
+        return kit.CannotStart(f"Slack does not accept slack.{name} ({error}); {mend}")
+    kind: type[kit.WireError] = getattr(kit, meaning)
+    told = str(body.get("response_metadata", ""))[:300]
+    return kind(f"{method}: {error or f'no word, status {status}'} {told}")

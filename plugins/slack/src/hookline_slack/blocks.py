@@ -1,0 +1,66 @@
+"""What a message of the bot is made of: a markdown block, or plain words; and buttons."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from hookline_channelkit import Post, TooLong
+from hookline_hookspecs import Choice
+
+from .config import Json
+from .reading import escaped
+
+MARKDOWN, PLAIN, FALLBACK = 12_000, 3_000, 2_000
+"""Characters: of markdown blocks together, of a section, and of the text for notifications, of
+which 4,000 are allowed (docs.slack.dev/reference/block-kit/blocks)."""
+BUTTONS, LABEL = 25, 75
+"""Of one block of actions (docs.slack.dev/reference/block-kit/block-elements/button-element)."""
+STYLES = {"primary", "danger"}
+_HALF = re.compile(r"&\w{0,3}$")
+_QUOTE = re.compile(r"^[ \t]*(?:&gt; ?)+", re.MULTILINE)
+_IMAGE = re.compile(r"!(?=\[[^\]\n]*\]\()")
+_BARE = re.compile(r"&lt;(https?://[^\s<>]+?)&gt;")
+
+
+def rendered(markdown: str) -> str:
+    """Markdown for a markdown block: nothing mentions anybody, a picture is a link to it."""
+    text = _BARE.sub(r"\1", escaped(_IMAGE.sub("", markdown)))
+    return _QUOTE.sub(lambda quote: quote[0].replace("&gt;", ">"), text)
+
+
+def payload_of(text: str, post: Post) -> Json:
+    """The fields of a message. ``text`` is what notifications and screen readers get."""
+    short = _HALF.sub("", (text if post.rich else escaped(text))[:FALLBACK])
+    if post.rich:
+        first: Json = {"type": "markdown", "text": text}
+    elif len(text) > PLAIN:
+        raise TooLong(f"{len(text)} characters of {PLAIN}")
+    else:
+        first = {"type": "section", "text": {"type": "plain_text", "text": text, "emoji": False}}
+    return {"text": short, "blocks": [first, *_actions(post.choices)]}
+
+
+def without_buttons(message: Json) -> Json:
+    """The fields of a message as a press tells of it, without its buttons."""
+    blocks = [one for one in message.get("blocks") or () if one.get("type") != "actions"]
+    return {"text": str(message.get("text") or ""), "blocks": blocks}
+
+
+def _actions(choices: Sequence[Choice]) -> list[Json]:
+    if not choices:
+        return []
+    return [{"type": "actions", "elements": [_button(n, one) for n, one in enumerate(choices)]}]
+
+
+def _button(number: int, choice: Choice) -> Json:
+    """A button says its number: the kit knows what it means."""
+    label = str(choice)
+    shown = label if len(label) <= LABEL else label[: LABEL - 1] + "…"
+    button: Json = {
+        "type": "button",
+        "text": {"type": "plain_text", "text": shown},
+        "action_id": f"choice_{number}",
+        "value": str(number),
+    }
+    return button | ({"style": choice.style} if choice.style in STYLES else {})

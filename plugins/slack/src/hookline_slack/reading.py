@@ -1,0 +1,188 @@
+"""What an event of Slack says. Events are read as they came: a field that is new, or missing, is
+then no reason to lose the rest."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from hookline_channelkit import Arrival, RemoteFile, author, quoted_from
+from hookline_hookspecs import Inbound
+
+from .config import Json, data
+
+SPOKEN = frozenset({"", "file_share", "thread_broadcast", "me_message", "bot_message"})
+"""Subtypes of messages that somebody wrote; all others tell what happened in a channel."""
+EMOJI: dict[str, str] = data("emoji.json")
+NAMES = {name: sign for sign, name in EMOJI.items()}
+_LINK = re.compile(r"<([^<>\n]+)>")
+_BANG = re.compile(r"!(?=[A-Za-z])")
+
+
+def escaped(text: str) -> str:
+    """Text in which nothing is markup or mentions anybody
+    (docs.slack.dev/messaging/formatting-message-text, escaping)."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def plain(text: str, me: str) -> str:
+    """What a person wrote: without the mention of the bot before it, and without markup."""
+    text = text.strip().removeprefix(f"<@{me}>").lstrip(" ,:\n")
+    shown = _LINK.sub(_shown, text)
+    return shown.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+
+
+def _shown(link: re.Match[str]) -> str:
+    target, _, label = link[1].partition("|")
+    if target[0] in "@#!":
+        return ("#" if target[0] == "#" else "@") + (label or target[1:]).lstrip("@#")
+    target = target.removeprefix("mailto:")
+    return target if not label or label in target else f"{label} ({target})"
+
+
+def split(name: str) -> tuple[str, str]:
+    """Channel and thread of a chat, or channel and ``ts`` of a message."""
+    channel, _, rest = name.partition(":")
+    return channel, rest
+
+
+def chat_of(channel: str, ts: str, thread: str, *, is_mine: bool = False) -> str:
+    """The chat of a message: its thread. What stands for itself begins one in a channel, unless
+    the bot wrote it; a direct message does not."""
+    if thread and thread != ts:
+        return f"{channel}:{thread}"
+    return channel if channel.startswith("D") or is_mine else f"{channel}:{ts}"
+
+
+def message(event: Json, me: str) -> Arrival:
+    """A message, also one out of a history; ``event`` has a ``channel``."""
+    channel, ts, thread = event["channel"], event["ts"], event.get("thread_ts") or ""
+    user = str(event.get("user") or event.get("bot_id") or "")
+    text = plain(str(event.get("text") or ""), me)
+    inbound = Inbound(
+        channel="slack",
+        chat_id=chat_of(channel, ts, thread),
+        user_id=user,
+        message_id=f"{channel}:{ts}",
+        text=text,
+        private=channel.startswith("D"),
+        thread=thread or None,
+        parent=channel if thread else None,
+        sent=float(ts),
+    )
+    shared = [one for one in event.get("attachments") or () if one.get("is_share")]
+    if shared:
+        passed_on, writer = plain(str(shared[0].get("text") or ""), me), _author(shared[0])
+        if text:
+            origins = () if shared[0].get("author_id") in (me, user) else (quoted_from(writer),)
+            inbound = replace(inbound, quoted=passed_on, origins=origins)
+        else:
+            inbound = replace(inbound, text=passed_on, forwarded=writer)
+    elif _BANG.match(text):
+        inbound = replace(inbound, text="/" + text[1:])
+    files = tuple(map(_file, event.get("files") or ()))
+    return Arrival(inbound, files, ts, "" if thread else channel)
+
+
+def _author(shared: Json) -> str:
+    id_ = shared.get("author_id")
+    return author(str(shared.get("author_name") or ""), f"slack:{id_}" if id_ else "")
+
+
+def _file(file: Json) -> RemoteFile:
+    is_voice = file.get("subtype") == "slack_audio" or "audio/" in str(file.get("mimetype"))
+    return RemoteFile(
+        ref=str(file["id"]),
+        name=str(file.get("name") or file.get("title") or "file"),
+        size=int(file.get("size") or 0),
+        is_voice=is_voice,
+        seconds=float(file.get("duration_ms") or 0) / 1000,
+    )
+
+
+def change(event: Json, me: str) -> tuple[Json, Arrival] | None:
+    """The message that was edited or deleted, and the news of it; None if its words stay."""
+    old: Json = event.get("previous_message") or {}
+    new: Json = event.get("message") or {}
+    is_gone = event["subtype"] == "message_deleted" or new.get("subtype") == "tombstone"
+    if not is_gone and old.get("text") == new.get("text"):
+        return None  # a preview, a reply, or what the bot wrote
+    kept = {**(old if is_gone else new), "channel": event["channel"]}
+    kept.setdefault("ts", event.get("deleted_ts", ""))
+    found = message(kept, me)
+    inbound = replace(
+        found.inbound,
+        kind="delete" if is_gone else "edit",
+        target=found.inbound.message_id,
+        message_id="",
+        text="" if is_gone else found.inbound.text,
+    )
+    return kept, Arrival(inbound)
+
+
+def press(payload: Json) -> Inbound:
+    """A press of a button; the kit knows what the number says."""
+    channel, ts = payload["channel"]["id"], payload["container"]["message_ts"]
+    thread = payload["message"].get("thread_ts") or ""
+    return Inbound(
+        channel="slack",
+        chat_id=chat_of(channel, ts, thread, is_mine=True),
+        user_id=payload["user"]["id"],
+        message_id="",
+        text=str(payload["actions"][0]["value"]),
+        reply_to=f"{channel}:{ts}",
+        private=channel.startswith("D"),
+        sender=str(payload["user"].get("name") or ""),
+        kind="press",
+        target=f"{channel}:{ts}",
+    )
+
+
+def slash(payload: Json) -> Inbound:
+    """One of the app's slash commands: ``/hookline new`` is ``/new``."""
+    channel, words = payload["channel_id"], str(payload.get("text") or "").strip()
+    line = f"{payload['command']} {words}".strip()
+    if payload["command"] == "/hookline":
+        line = "/" + (words.removeprefix("/") or "help")
+    return Inbound(
+        channel="slack",
+        chat_id=channel,
+        user_id=payload["user_id"],
+        message_id=f"command:{payload['trigger_id']}",
+        text=line,
+        private=channel.startswith("D"),
+        kind="command",
+    )
+
+
+def stop(event: Json) -> Inbound:
+    """Slack's own Stop button (docs.slack.dev/reference/events/agent_session_stopped)."""
+    channel, thread = event["channel"], event.get("thread_ts")
+    return Inbound(
+        channel="slack",
+        chat_id=f"{channel}:{thread}" if thread else channel,
+        user_id=event["user"],
+        message_id=f"stop:{channel}:{event['event_ts']}",
+        text="/stop",
+        private=channel.startswith("D"),
+        thread=thread,
+        parent=channel if thread else None,
+        kind="command",
+    )
+
+
+def reaction(event: Json, thread: str) -> Inbound:
+    """A reaction to a message of the bot; one that was taken away has no text."""
+    channel, ts = event["item"]["channel"], event["item"]["ts"]
+    name = str(event["reaction"])
+    is_there = event["type"] == "reaction_added"
+    return Inbound(
+        channel="slack",
+        chat_id=chat_of(channel, ts, thread, is_mine=True),
+        user_id=event["user"],
+        message_id=f"reaction:{channel}:{event['event_ts']}",
+        text=(NAMES.get(name) or f":{name}:") if is_there else "",
+        private=channel.startswith("D"),
+        kind="reaction",
+        target=f"{channel}:{ts}",
+    )

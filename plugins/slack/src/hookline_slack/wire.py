@@ -1,0 +1,429 @@
+"""The connection that the kit drives: a chat is ``CHANNEL``, or ``CHANNEL:THREAD`` with the ``ts``
+of the message that the thread hangs on; a message is ``CHANNEL:TS``."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict, defaultdict
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+import hookline_channelkit as kit
+from hookline_channelkit.locks import Locks
+from hookline_hookspecs import Attachment, Audio, Feature, HooklineError, Host, Inbound
+
+from . import reading
+from .blocks import BUTTONS, MARKDOWN, payload_of, rendered, without_buttons
+from .config import VARIABLES, Json, SlackConfig, data, fault_of, token_of
+from .reading import escaped, split
+
+if TYPE_CHECKING:
+    from .api import Api
+    from .sockets import Acknowledge, Sockets
+
+V = TypeVar("V")
+CONNECT_SECONDS = 10.0
+"""For the first socket; without it the channel goes on trying."""
+EDIT_EVERY = 1.2
+"""Seconds between two edits in the workspace: 50 a minute
+(docs.slack.dev/reference/methods/chat.update)."""
+GATHER = 0.05
+"""Seconds that an event waits for those before it: two sockets are not read in the order in which
+Slack has written to them."""
+PAGE = 200
+SHARE_SECONDS = 20.0
+"""Until a file stands in its channel: Slack shares it some time after it has said ok."""
+CLOCKS = 60.0
+"""Seconds that are looked back further, for clocks that differ."""
+DAY = 86_400.0
+REMEMBERED = 1024
+"""Names, threads, reactions and pressed messages that are kept in memory."""
+THREAD = "thread:"
+"""Before a thread that the bot takes part in, in the plugin's key-value storage."""
+EVENT = "hookline_reply"
+"""The type of the metadata in which a message's token is."""
+CHATS = "public_channel,private_channel,mpim,im"
+
+
+class Memory(OrderedDict[str, V]):
+    """The last :data:`REMEMBERED` things."""
+
+    def __setitem__(self, key: str, value: V) -> None:
+        super().__setitem__(key, value)
+        if len(self) > REMEMBERED:
+            self.popitem(last=False)
+
+
+class SlackWire(kit.Wire):
+    """Slack (protocol ``Wire`` of the kit)."""
+
+    can: ClassVar[frozenset[Feature]] = kit.Wire.can | {"reactions", "threads", "voice"}
+    catches_up = True
+
+    def __init__(self, config: SlackConfig, host: Host) -> None:
+        self._config, self._host = config, host
+        self._api: Api | None = None
+        self._sockets: Sockets | None = None
+        self._me, self._since = "", 0.0
+        self._names: Memory[str] = Memory()
+        self._ours: Memory[bool] = Memory()
+        self._pressed: Memory[Json] = Memory()
+        self._reacted: Memory[str] = Memory()
+        self._locks = Locks()
+        self._waiting: dict[str, list[Any]] = defaultdict(list)
+        self.limits = kit.Limits(
+            text=MARKDOWN,
+            measure=lambda text: len(rendered(text)),
+            edit_every=max(EDIT_EVERY, config.edit_every),
+            per_chat=1.0,
+            rates={"edit": kit.Rate(overall=1 / EDIT_EVERY)},
+            typing_every=30.0,  # a status stays for two minutes
+            choices=BUTTONS,
+            file_bytes=1_000_000_000,
+        )
+
+    # The account
+
+    @property
+    def identity(self) -> str:
+        """The app's token: two gateways with one would each get a part of what is written."""
+        return token_of(self._config, self._host, "app_token")
+
+    def _made(self) -> Api:
+        """What talks to Slack, made when it is first needed. Raises :class:`CannotStart`."""
+        if self._api is None:
+            tokens = {name: token_of(self._config, self._host, name) for name in VARIABLES}
+            for name, token in tokens.items():
+                if (fault := fault_of(name, token)) is not None:
+                    raise kit.CannotStart(fault)
+            from .api import Api
+
+            self._api = Api(self._config, **tokens)
+        return self._api
+
+    async def _ask(self, method: str, **fields: Any) -> Json:
+        return await self._made().ask(method, **fields)
+
+    async def whoami(self) -> str:
+        """Both tokens are tried."""
+        me = await self._ask("auth_test")
+        await self._ask("apps_connections_open")
+        return f"the bot is @{me.get('user')} in {me.get('team')}"
+
+    async def missing(self) -> Sequence[str]:
+        """The scopes that the app lacks."""
+        await self._ask("auth_test")
+        from .api import lacking
+
+        there, wanted = self._made().scopes, data("scopes.json")
+        return [lacking(scope, why) for scope, why in wanted.items() if scope not in there]
+
+    async def _who(self) -> str:
+        """The bot's own id."""
+        self._me = self._me or str((await self._ask("auth_test"))["user_id"])
+        return self._me
+
+    # Receiving
+
+    async def connect(self, take: kit.Take) -> None:
+        """Open the sockets. Raises :class:`CannotStart` for a token that Slack does not know;
+        without a network it begins, and goes on as soon as there is one."""
+        api = self._made()
+        await self.disconnect()
+        from .sockets import Sockets
+
+        async def serve(kind: str, payload: Json, acknowledge: Acknowledge) -> None:
+            event: Json = payload.get("event") or {}
+            place = str(event.get("channel") or (event.get("item") or {}).get("channel") or "")
+            waiting = self._waiting[place]
+            at = float(event.get("event_ts") or 0)
+            heappush(waiting, (at, id(payload), kind, payload, acknowledge))
+            await asyncio.sleep(GATHER if event else 0)
+            async with self._locks.of(place):
+                await self._serve(take, *heappop(waiting)[2:])
+
+        self._sockets = Sockets(self._host, api, serve)
+        self._since = self._host.now() + api.skew
+        await self._sockets.start(take, CONNECT_SECONDS)
+
+    async def disconnect(self) -> None:
+        """Close the sockets."""
+        sockets, self._sockets = self._sockets, None
+        if sockets is not None:
+            await sockets.stop()
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self.disconnect()
+        if self._api is not None:
+            await self._api.session.close()
+
+    async def probe(self) -> None:
+        """Ask Slack who the bot is. Raises if it does not say so, or if no socket is open."""
+        if self._sockets is None or not self._sockets.is_open:
+            raise kit.WireError("no socket is open")
+        await self._ask("auth_test")
+
+    async def _serve(
+        self, take: kit.Take, kind: str, payload: Json, acknowledge: Acknowledge
+    ) -> None:
+        """Store what an envelope holds, and acknowledge it. What cannot be stored is not: then
+        Slack sends it again, if it is an event."""
+        try:
+            if (found := await self._read(kind, payload)) is not None:
+                await take(found)
+        except HooklineError as error:
+            self._host.log.warning("an event is not stored yet: %s", error)
+            return
+        except Exception:
+            self._host.log.exception("an event cannot be read and is left out")
+        await acknowledge()
+
+    async def _read(self, kind: str, payload: Json) -> kit.Arrival | Inbound | None:
+        event: Json = payload.get("event") or {}
+        if kind == "interactive" and payload.get("type") == "block_actions":
+            found = reading.press(payload)
+            self._pressed[str(found.target)] = payload["message"]
+            return found
+        if kind == "slash_commands":
+            return reading.slash(payload)
+        me = await self._who()
+        match event.get("type"), event.get("subtype"):
+            case (("message" | "app_mention"), ("message_changed" | "message_deleted")):
+                changed = reading.change(event, me)
+                return changed[1] if changed and await self._is_meant(*changed) else None
+            case (("message" | "app_mention"), _):
+                return await self._heard(event)
+            case (("reaction_added" | "reaction_removed"), _):
+                if event.get("item_user") == me != event.get("user"):
+                    item = event["item"]  # which does not tell the thread
+                    where = {"channel": item["channel"], "ts": item["ts"], "limit": 1}
+                    there = (await self._ask("conversations_replies", **where))["messages"][0]
+                    return reading.reaction(event, there.get("thread_ts") or "")
+            case "agent_session_stopped", _:
+                return reading.stop(event)
+        return None
+
+    async def _heard(self, event: Json) -> kit.Arrival | None:
+        """A message, live or out of a history, if it is for the bot."""
+        found = reading.message(event, await self._who())
+        if not await self._is_meant(event, found):
+            return None
+        inbound = found.inbound
+        if ":" in inbound.chat_id and not await self._takes_part(inbound.chat_id):
+            await self._host.storage.kv.set(THREAD + inbound.chat_id, True)
+            self._ours[inbound.chat_id] = True
+        is_addressed = bool(inbound.private) or await self._is_addressed(event, found)
+        sender = await self._name_of(inbound.user_id)
+        return replace(found, inbound=replace(inbound, sender=sender, addressed=is_addressed))
+
+    async def _is_meant(self, event: Json, found: kit.Arrival) -> bool:
+        """True if a person wrote it, and to the bot."""
+        me = await self._who()
+        if event.get("subtype", "") not in reading.SPOKEN or event.get("user") == me:
+            return False
+        if "bot_id" in event:
+            return self._config.bots == "mentions" and f"<@{me}>" in str(event.get("text"))
+        is_open = found.inbound.private or self._config.groups == "always"
+        return is_open or await self._is_addressed(event, found)
+
+    async def _is_addressed(self, event: Json, found: kit.Arrival) -> bool:
+        """True if it mentions the bot, or is in a thread of the bot's and begins with nobody
+        else's name."""
+        me, text = await self._who(), str(event.get("text") or "")
+        if f"<@{me}>" in text:
+            return True
+        if found.inbound.thread is None or text.lstrip().startswith("<@"):
+            return False
+        return event.get("parent_user_id") == me or await self._takes_part(found.inbound.chat_id)
+
+    async def _takes_part(self, chat: str) -> bool:
+        if chat not in self._ours:
+            self._ours[chat] = bool(await self._host.storage.kv.get(THREAD + chat, False))
+        return self._ours[chat]
+
+    async def _name_of(self, user: str) -> str:
+        """A person's name as others see it; empty if Slack does not tell."""
+        try:
+            if user not in self._names:
+                profile = (await self._ask("users_info", user=user))["user"]["profile"]
+                self._names[user] = profile.get("display_name") or profile.get("real_name") or ""
+            return self._names[user]
+        except (HooklineError, KeyError) as error:
+            self._host.log.info("a name cannot be had: %s", error)
+            return ""
+
+    # Catching up
+
+    async def chats(self) -> Sequence[str]:
+        """Channels and direct messages that the bot is in."""
+        pages = self._pages("users_conversations", "channels", types=CHATS, exclude_archived=True)
+        return [one["id"] async for one in pages]
+
+    async def history(self, chat: str, after: str, since: float) -> AsyncIterator[kit.Arrival]:
+        """What was written: of a channel what stands there, and in threads in which something is
+        new; of a thread its replies."""
+        channel, thread = split(chat)
+        oldest = float(after or since)
+        if thread and not after and float(thread) > self._since:
+            return  # it began while the bot was listening
+        if thread and oldest < self._host.now() - self._config.thread_days * DAY:
+            return
+        try:
+            found = [one async for one in self._written(channel, thread, oldest)]
+        except kit.Gone as error:
+            self._host.log.info("chat %s is not read back: %s", chat, error)
+            return
+        for one in sorted(found, key=lambda one: float(one["ts"])):
+            if (arrival := await self._heard({**one, "channel": channel})) is not None:
+                yield arrival
+
+    async def _written(self, channel: str, thread: str, oldest: float) -> AsyncIterator[Json]:
+        """Messages after ``oldest``; in a channel those of threads on older ones, too."""
+        look_back = oldest if thread else oldest - DAY
+        async for one in self._messages(channel, thread, look_back):
+            if float(one["ts"]) > oldest:
+                yield one
+            if not thread and float(one.get("latest_reply") or 0) > oldest:
+                async for reply in self._written(channel, one["ts"], oldest):
+                    if reply["ts"] != one["ts"]:
+                        yield reply
+
+    def _messages(
+        self, channel: str, thread: str | None, oldest: float, **more: Any
+    ) -> AsyncIterator[Json]:
+        method, ts = "conversations_history", {}
+        if thread:
+            method, ts = "conversations_replies", {"ts": thread}
+        fields = {"channel": channel, "oldest": f"{oldest:.6f}", **ts, **more}
+        return self._pages(method, "messages", **fields)
+
+    async def _pages(self, method: str, field: str, **fields: Any) -> AsyncIterator[Json]:
+        """The items of all pages."""
+        cursor: str | None = None
+        while True:
+            page = await self._ask(method, limit=PAGE, cursor=cursor, **fields)
+            for one in page[field]:
+                yield one
+            cursor = (page.get("response_metadata") or {}).get("next_cursor")
+            if not cursor:
+                return
+
+    async def fetch(self, file: kit.RemoteFile) -> bytes:
+        """A file's bytes."""
+        found = (await self._ask("files_info", file=file.ref))["file"]
+        if "url_private_download" not in found:
+            raise kit.Gone("the file is not Slack's own")
+        return await self._made().download(found)
+
+    # Sending
+
+    def render(self, markdown: str) -> str:
+        """What a markdown block takes."""
+        return rendered(markdown)
+
+    async def text(self, chat: str, text: str, post: kit.Post) -> str:
+        """Send a message."""
+        channel, thread = split(chat)
+        sent = await self._ask(
+            "chat_postMessage",
+            channel=channel,
+            thread_ts=post.thread or thread or None,
+            metadata={"event_type": EVENT, "event_payload": {"token": post.token}},
+            unfurl_links=False,
+            unfurl_media=False,
+            **payload_of(text, post),
+        )
+        return f"{channel}:{sent['ts']}"
+
+    async def edit(self, chat: str, message_id: str, text: str, post: kit.Post) -> None:
+        """Replace a message: with blocks, for a text alone takes them away."""
+        channel, ts = split(message_id)
+        await self._ask("chat_update", channel=channel, ts=ts, **payload_of(text, post))
+
+    async def delete(self, chat: str, message_id: str) -> None:
+        """Remove a message."""
+        channel, ts = split(message_id)
+        await self._ask("chat_delete", channel=channel, ts=ts)
+
+    async def unbutton(self, chat: str, message_id: str) -> None:
+        """Take a message's buttons away, as far as a press has told what stands there."""
+        if (shown := self._pressed.pop(message_id, None)) is not None:
+            channel, ts = split(message_id)
+            await self._ask("chat_update", channel=channel, ts=ts, **without_buttons(shown))
+
+    async def file(self, chat: str, item: Attachment | Audio, post: kit.Post) -> str:
+        """Send a file in Slack's three steps, and wait until it stands there."""
+        content = await asyncio.to_thread(item.path.read_bytes)
+        name = item.path.name if isinstance(item, Audio) else item.name
+        channel, thread = split(chat)
+        try:
+            slot = await self._ask("files_getUploadURLExternal", filename=name, length=len(content))
+            await self._made().upload(slot["upload_url"], content)
+        except kit.Unsure as error:  # nothing is shown before the last step
+            raise kit.WireError(str(error)) from None
+        began, id_ = self._host.now(), slot["file_id"]
+        await self._ask(
+            "files_completeUploadExternal",
+            files=[{"id": id_, "title": name}],
+            channel_id=channel,
+            thread_ts=post.thread or thread or None,
+            initial_comment=escaped(post.caption) or None,
+        )
+        pause = 0.2
+        while pause < SHARE_SECONDS / 2:
+            await asyncio.sleep(pause)
+            pause *= 2
+            if made := await self._find(chat, began, lambda one: _holds(one, id_)):
+                return made
+        raise kit.Unsure("a file was taken, and does not stand in its channel")
+
+    async def find(self, chat: str, token: str, text: str, since: float) -> str | None:
+        """Look for a message of the bot: by its token; a file has none, but no other file of the
+        bot's can stand in the chat since then."""
+        me, began = await self._who(), since + self._made().skew - 1
+
+        def is_it(one: Json) -> bool:
+            payload = (one.get("metadata") or {}).get("event_payload") or {}
+            is_file = bool(one.get("files")) and one.get("user") == me and float(one["ts"]) > began
+            return is_file or payload.get("token") == token
+
+        return await self._find(chat, since, is_it)
+
+    async def _find(self, chat: str, since: float, is_it: Callable[[Json], bool]) -> str | None:
+        channel, thread = split(chat)
+        pages = self._messages(channel, thread, since - CLOCKS, include_all_metadata=True)
+        found = [one["ts"] async for one in pages if is_it(one)]
+        return f"{channel}:{found[0]}" if found else None
+
+    async def typing(self, chat: str) -> None:
+        """Show in a thread that the bot works on it; elsewhere Slack has no such thing."""
+        channel, thread = split(chat)
+        if thread:
+            where = {"channel_id": channel, "thread_ts": thread}
+            await self._ask("assistant_threads_setStatus", **where, status="is working on it…")
+
+    async def react(self, chat: str, message_id: str, emoji: str | None) -> None:
+        """Set the bot's reaction, in place of the one that it set before."""
+        channel, ts = split(message_id)
+        where = {"channel": channel, "timestamp": ts}
+        if before := self._reacted.pop(message_id, None):
+            await self._ask("reactions_remove", **where, name=before)
+        if emoji is not None:
+            name = reading.EMOJI.get(emoji) or emoji.strip(":")
+            await self._ask("reactions_add", **where, name=name)
+            self._reacted[message_id] = name
+
+    async def open_thread(self, chat: str, message_id: str) -> str:
+        """Every message of Slack may be the root of a thread."""
+        return split(message_id)[1]
+
+    async def private_chat(self, person: str) -> str | None:
+        """The direct messages with a person."""
+        return str((await self._ask("conversations_open", users=person))["channel"]["id"])
+
+
+def _holds(message: Json, file_id: str) -> bool:
+    return any(one.get("id") == file_id for one in message.get("files") or ())

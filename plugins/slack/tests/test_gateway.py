@@ -1,0 +1,193 @@
+"""One gateway in a real process: what people write on Slack, and what they get."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+
+import pytest
+
+from .conftest import ANN, BOSS, Gateways, end
+from .fake_rules import buttons_of, words_of
+from .fake_slack import BOT, Slack
+
+STORY = "\n\n".join(
+    f"## Part {n}\n\n" + f"**bold {n}** <tag> & `code <{n}>` 🙂 " * 30 for n in range(24)
+)
+URL = "https://evil.example/?d=SECRET"
+LEAK = f"See {URL} and <{URL}> [this]({URL}) ![pixel]({URL}) <!channel> <@U0BOSS>"
+SCRIPT = {
+    "steps": [
+        {"when": "^story", "text": STORY, "repeat": True},
+        {"when": "^leak", "text": LEAK, "repeat": True},
+        {"when": "^ask", "tools": [{"name": "clarify", "arguments": {
+            "question": "Which one?", "choices": ["Red & blue", "G" * 80]}}], "repeat": True},
+        {"when": "^Red & blue", "text": "red it is", "repeat": True},
+        {"when": "^launch", "tools": [{"name": "bash", "arguments": {"command": "sudo true"}}],
+         "repeat": True},
+        {"when": "exit code|Denied|Error", "text": "finished", "repeat": True},
+        {"when": "^hello there$", "text": "hello back", "repeat": True},
+        {"when": "^slow", "text": "slowly", "delay": 1, "repeat": True},
+        {"when": "^corrected$", "text": "so it is", "repeat": True},
+        {"when": ".", "text": "answered", "repeat": True},
+    ]
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def slack() -> Iterator[Slack]:
+    made = Slack()
+    made.room("D0BOSS", BOSS)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def gateways(tmp_path_factory: pytest.TempPathFactory, slack: Slack) -> Iterator[Gateways]:
+    made = Gateways(tmp_path_factory.mktemp("slack"), slack)
+    access = {"admins": [f"slack:{BOSS}"], "allow": ["slack:*"]}
+    made.configure(SCRIPT, access=access, shell={}, clarify={})
+    gateway = made.start()
+    yield made
+    assert end(gateway) == 0
+    assert slack.fetched == []
+    assert slack.pings == []
+    assert slack.sockets.late == []
+    assert "a-secret" not in made.said
+    made.close()
+
+
+@pytest.fixture
+def dm(slack: Slack, gateways: Gateways, request: pytest.FixtureRequest) -> str:
+    """Direct messages that nobody has used."""
+    return f"D{abs(hash(request.node.name)) % 10**8:08}"
+
+
+@pytest.fixture
+def channel(slack: Slack, gateways: Gateways, request: pytest.FixtureRequest) -> str:
+    """A channel that nobody has used."""
+    return f"C{abs(hash(request.node.name)) % 10**8:08}"
+
+
+def test_a_message_is_answered_and_acknowledged(slack: Slack, dm: str) -> None:
+    slack.say(dm, "hello there")
+    shown = slack.find("hello back", dm)
+    assert "thread_ts" not in shown
+    slack.settle()
+    assert slack.texts(dm) == ["hello back"]
+
+
+def test_in_a_channel_a_mention_begins_a_thread(slack: Slack, channel: str) -> None:
+    slack.say(channel, "nothing for it")
+    asked = slack.say(channel, f"<@{BOT}> hello there")
+    shown = slack.find("hello back", channel)
+    assert shown["thread_ts"] == asked["ts"]
+    slack.say(channel, "slow", thread=asked["ts"])
+    slack.wait(lambda: (channel, asked["ts"]) in slack.status)
+    slack.find("slowly", channel)
+    slack.say(channel, f"<@{BOSS}> what do you think?", thread=asked["ts"])
+    slack.say(channel, f"<@{BOT}> corrected", thread=asked["ts"])
+    slack.find("so it is", channel)
+    assert slack.texts(channel) == ["hello back", "slowly", "so it is"]
+    assert slack.status == {}
+
+
+@pytest.mark.parametrize("order", ["before", "after"])
+def test_a_mention_that_comes_twice_is_answered_once(
+    slack: Slack, channel: str, order: str
+) -> None:
+    slack.mentions_twice = order
+    try:
+        slack.say(channel, f"<@{BOT}> hello there")
+        slack.say(channel, f"<@{BOT}> more")
+        slack.find("hello back", channel)
+        slack.find("answered", channel)
+        slack.settle()
+    finally:
+        slack.mentions_twice = ""
+    assert sorted(slack.texts(channel)) == ["answered", "hello back"]
+
+
+def test_nothing_that_the_model_writes_mentions_or_leaks(slack: Slack, dm: str) -> None:
+    slack.say(dm, "leak")
+    shown = slack.find(URL, dm)
+    assert "<!channel>" in words_of(shown)
+    assert f"[pixel]({URL})" in words_of(shown)
+    assert "![" not in words_of(shown)
+    assert (slack.pings, slack.fetched) == ([], [])
+
+
+@pytest.mark.slow
+def test_long_texts_come_in_pieces_that_hold_everything(slack: Slack, dm: str) -> None:
+    slack.say(dm, "story")
+    slack.wait(lambda: any("bold 23" in text for text in slack.texts(dm)))
+    pieces = slack.texts(dm)
+    assert len(pieces) > 1
+    for n in range(24):
+        assert sum(text.count(f"**bold {n}**") for text in pieces) == 30
+
+
+def test_a_question_has_buttons_that_work_once(slack: Slack, dm: str) -> None:
+    slack.say(dm, "ask")
+    question = slack.find("Which one?", dm)
+    assert [len(one["text"]["text"]) <= 75 for one in buttons_of(question)] == [True] * 2
+    slack.press(question, "Red & blue")
+    slack.press(question, "Red & blue")
+    slack.find("red it is", dm)
+    slack.wait(lambda: not buttons_of(slack.find("Which one?", dm)))
+    slack.settle()
+    assert slack.texts(dm).count("red it is") == 1
+    assert slack.sockets.lost == []
+
+
+def test_an_admin_approves_by_a_button(slack: Slack, dm: str) -> None:
+    slack.say("D0BOSS", "hello there", BOSS)
+    slack.find("hello back", "D0BOSS")
+    slack.say(dm, "launch")
+    asked = slack.find("sudo true", "D0BOSS")
+    slack.press(asked, "Deny", BOSS)
+    slack.find("finished", dm)
+
+
+def test_commands_in_their_three_forms(slack: Slack, dm: str, channel: str) -> None:
+    slack.say(dm, "!whoami")
+    slack.find(ANN, dm)
+    slack.command(dm, "/hookline", "status")
+    slack.wait(lambda: len(slack.texts(dm)) == 2)
+    slack.say(dm, "!!! wow")
+    slack.find("answered", dm)
+
+
+def test_edits_and_deletions_are_news(slack: Slack, gateways: Gateways, dm: str) -> None:
+    said = slack.say(dm, "ask")
+    slack.find("Which one?", dm)
+    slack.edit(dm, said, "corrected")
+    other = slack.say(dm, "hello there")
+    slack.find("hello back", dm)
+    slack.delete(dm, other["ts"])
+    slack.settle()
+    with sqlite3.connect(gateways.home / "hookline.db") as db:
+        rows = db.execute("SELECT body FROM inbox WHERE chat_id = ? ORDER BY received", (dm,))
+        kept = [json.loads(row[0]) for row in rows]
+    kinds = [(one.get("kind", "message"), one.get("target")) for one in kept]
+    assert ("edit", f"{dm}:{said['ts']}") in kinds
+    assert ("delete", f"{dm}:{other['ts']}") in kinds
+
+
+def test_what_slack_tells_of_a_message_reaches_the_turn(
+    slack: Slack, gateways: Gateways, channel: str
+) -> None:
+    asked = slack.say(channel, f"<@{BOT}> see <https://a.org|a.org> &amp; <@U0BOSS|boss>")
+    answer = slack.find("answered", channel)
+    slack.react(channel, answer["ts"], "+1")
+    slack.react(channel, asked["ts"], "+1")
+    slack.settle()
+    chat = f"{channel}:{asked['ts']}"
+    with sqlite3.connect(gateways.home / "hookline.db") as db:
+        rows = db.execute("SELECT body FROM inbox WHERE chat_id = ? ORDER BY received", (chat,))
+        kept = [json.loads(row[0]) for row in rows]
+    assert kept[0]["text"] == "see https://a.org & @boss"
+    assert (kept[0]["sender"], kept[0]["sent"]) == ("Ann", float(asked["ts"]))
+    assert (kept[1]["kind"], kept[1]["text"]) == ("reaction", "👍")
+    assert len(kept) == 2

@@ -1,0 +1,81 @@
+"""Messages in streams while gateways are killed, at every named point and while nobody runs."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from hookline_channelkit.testing import SHORT, Storm, chosen, survive
+
+from .conftest import Gateways, end
+from .fake_slack import BOT, Slack
+
+
+class Town(Gateways):
+    """Chats by number: direct messages, channels, and threads that the bot takes part in."""
+
+    def prepare(self) -> None:
+        self.roots: dict[int, str] = {}
+        self.chance = random.Random(5)
+
+    def start(self, **env: str) -> subprocess.Popen[bytes]:
+        process = self.spawn("gateway", **env)
+        while process.poll() is None and "ready\n" not in self.log_of(process).read_text():
+            try:
+                process.wait(0.02)
+            except subprocess.TimeoutExpired:
+                continue
+        return process
+
+    def log_of(self, process: subprocess.Popen[bytes]) -> Path:
+        return self.folder / f"{self.running.index(process):03}.log"
+
+    def say(self, chat: int, text: str) -> None:
+        if chat % 3 == 0:
+            self.slack.say(f"D{chat:04}", text)
+        elif chat in self.roots:
+            mention = f"<@{BOT}> " if chat % 3 == 1 else ""
+            self.slack.say(f"C{chat:04}", mention + text, thread=self.roots[chat])
+        else:
+            self.roots[chat] = self.slack.say(f"C{chat:04}", f"<@{BOT}> {text}")["ts"]
+        if self.chance.random() < 0.1:
+            self.slack.pass_time(60)
+
+    def texts(self, chat: int) -> Sequence[str]:
+        return self.slack.texts(f"{'D' if chat % 3 == 0 else 'C'}{chat:04}")
+
+
+@pytest.fixture
+def town(tmp_path: Path, slack: Slack) -> Iterator[Town]:
+    slack.sockets.ack_seconds = 1.0
+    slack.mentions_twice = "after"
+    made = Town(tmp_path, slack)
+    made.prepare()
+    yield made
+    made.close()
+
+
+def configure(town: Town, storm: Storm) -> None:
+    """A home whose gateway has run once: before the first start nobody has written to it."""
+    town.configure(storm.script, access={"allow": ["slack:*"]})
+    assert end(town.start()) == 0
+
+
+def test_a_short_storm_loses_nothing(town: Town) -> None:
+    storm = Storm(messages=24, kills=2, chats=6, longest=3.0)
+    configure(town, storm)
+    survive(town, storm).check()
+
+
+@pytest.mark.slow
+def test_a_storm_loses_nothing(town: Town) -> None:
+    storm = chosen()
+    configure(town, storm)
+    report = survive(town, storm)
+    print(report)
+    report.check()
+    assert report.marked == []
+    assert storm is not SHORT or town.slack.sockets.refused == []
