@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import copy
 import functools
 import gc
 import importlib
@@ -309,7 +308,7 @@ def keep_tools() -> None:
 
     kept: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
 
-    def keep(part: str, wrap: Callable[[Any], Any]) -> None:
+    def keep(part: str) -> None:
         made: Any = vars(Tool)[part].func
 
         def look(tool: Any) -> Any:
@@ -320,14 +319,14 @@ def keep_tools() -> None:
             key = repr((part, tool.name, tool.description, tool.parameters))
             if key not in known:
                 known[key] = made(tool)
-            return wrap(known[key])
+            return known[key]
 
         kept_property = functools.cached_property(look)
         kept_property.__set_name__(Tool, part)
         setattr(Tool, part, kept_property)
 
-    keep("_model", lambda model: model)
-    keep("schema", copy.deepcopy)
+    keep("_model")
+    keep("schema")
 
 
 def _describe_tools() -> None:

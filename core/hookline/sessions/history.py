@@ -10,6 +10,8 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import takewhile
+from operator import eq
 from typing import Any
 
 from hookline_hookspecs import Compacted, ImageBlock, Message, Rewrite, TextBlock, crash
@@ -35,6 +37,21 @@ async def read_history(journal: Journal, state: SessionState) -> None:
         if entry.turn_id in damaged:  # a call and its result may not stand alone
             kept = tuple(b for b in entry.message.blocks if isinstance(b, (TextBlock, ImageBlock)))
             entry.message = replace(entry.message, blocks=kept or (UNREADABLE,))
+
+
+class LastRead:
+    """What was read last: the readers of one review ask for the same messages, one after the other."""
+
+    def __init__(self) -> None:
+        self._known: tuple[Sequence[Mapping[str, Any]], list[Message]] = ([], [])
+
+    def messages(self, rows: Sequence[Mapping[str, Any]]) -> list[Message]:
+        """Stored messages, decoded, without sidecars."""
+        known, made = self._known
+        same = sum(1 for _ in takewhile(bool, map(eq, rows, known)))
+        found = made[:same] + [replace(stored_message(row), context="") for row in rows[same:]]
+        self._known = rows, found
+        return [*found]
 
 
 def _apply(history: list[Entry], row: Mapping[str, Any]) -> None:

@@ -22,10 +22,10 @@ from hookline_hookspecs.inspection import StablePrompt
 from .. import clock
 from ..bus.implementation import describe
 from ..engine import Engine
-from ..store.codec import question_from_json, readable, stored_message
+from ..store.codec import question_from_json, readable
 from ..text import new_id
 from .context import TERMINAL, TurnContext, workspace_of
-from .history import read_history
+from .history import LastRead, read_history
 from .prompt import EMPTY, assemble, core_sections, stable_prompt, tool_json
 from .state import SessionFlags, SessionState, refresh_version, session_version
 
@@ -57,6 +57,7 @@ class Sessions:
         """Where a chat's last message led; the store says whether that is still its session."""
         # However old these are, the next message does not end them.
         self._reopened: set[str] = set()
+        self._last_read = LastRead()
 
     # Finding and owning
 
@@ -310,7 +311,7 @@ class Sessions:
     async def stored_messages(self, session_id: str) -> list[Message]:
         """A session's messages as stored, without sidecars."""
         rows = await self._engine.journal.messages(session_id)
-        return await asyncio.to_thread(lambda: [replace(stored_message(row), context="") for row in rows])
+        return await asyncio.to_thread(self._last_read.messages, rows)
 
     async def preview(self) -> StablePrompt:
         """The stable prompt of a new session in the terminal; nothing is stored."""
