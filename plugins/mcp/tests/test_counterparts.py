@@ -76,7 +76,7 @@ def test_every_required_scenario_for_clients_passes(
     summary = done.stdout.partition("SUITE SUMMARY")[2]
     scored, _, unscored = summary.partition("Total:")
     left_out = {line.split()[1] for line in unscored.splitlines() if line.startswith("  ")}
-    rows = [line.split(":")[0].split() for line in scored.splitlines() if line[:1] in "✓✗"]
+    rows = [line.split(":")[0].split() for line in scored.splitlines() if line[:1] in ("✓", "✗")]
     required = {name: mark for mark, name in rows if name not in left_out}
     assert [name for name, mark in required.items() if mark != "✓"] == [], summary
     assert len(required) >= REQUIRED[revision], summary

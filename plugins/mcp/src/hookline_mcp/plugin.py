@@ -114,7 +114,7 @@ class Mcp(Plugin[McpConfig]):
             arguments that they take. Search before you say that you cannot do something.
 
             Args:
-                query: what the tool should do, in a few words
+                query: a verb and a thing, in English, such as: close issue
             """
             return await finder.find(ctx, query, limit)
 

@@ -1,0 +1,85 @@
+"""How often the tool that a request needs is among the first five that ``mcp_find`` returns.
+
+``python benchmarks/mcp_search.py``. 300 tools of ten servers (``mcp/tools.txt``) and requests in
+people's words, each with its tool. The request itself is the query; a model would choose words that
+suit a search better. Three sets: ``requests.txt``, 60, is the one that the figure is for;
+``dev.txt`` was looked at while ``words.yaml`` was made; ``heldout.txt`` was written after that, and
+nothing was changed for it.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+from hookline_mcp.finding import Document, Index
+from hookline_mcp.names import full_name
+
+DATA = Path(__file__).parent / "mcp"
+FIRST = 5
+
+
+def tools() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each server's name with a tool as it lists it."""
+    server = ""
+    for line in lines("tools.txt"):
+        if line.startswith("["):
+            server = line.strip("[]")
+            continue
+        found = re.fullmatch(r"(\w+)\(([^)]*)\) (.*)", line)
+        assert found, line
+        names = [name for name in found[2].split(", ") if name]
+        schema = {"type": "object", "properties": {name: {"type": "string"} for name in names}}
+        yield server, {"name": found[1], "description": found[3], "inputSchema": schema}
+
+
+def lines(name: str) -> list[str]:
+    """The lines of a file that are no comments."""
+    text = (DATA / name).read_text("utf-8")
+    return [line for line in text.splitlines() if line and not line.startswith("#")]
+
+
+def index() -> Index:
+    """The search over all of them."""
+    return Index(
+        Document(
+            full_name(server, wire["name"]),
+            server,
+            wire["name"],
+            wire["description"],
+            wire["inputSchema"],
+        )
+        for server, wire in tools()
+    )
+
+
+def main() -> None:
+    """Print the requests that fail, then the share and the time of each set."""
+    known, told = index(), []
+    for name in ("dev.txt", "heldout.txt", "requests.txt"):
+        hits, first, seconds = 0, 0, []
+        asked = [line.split(" | ") for line in lines(name)]
+        for label, request in asked:
+            server, _, names = label.partition(" ")
+            wanted = {full_name(server, tool) for tool in names.split(",")}
+            began = perf_counter()
+            found = known.find(request, FIRST)
+            seconds.append(perf_counter() - began)
+            hits += bool(wanted & set(found))
+            first += bool(wanted & set(found[:1]))
+            if not wanted & set(found):
+                sys.stdout.write(f"missed  {label}: {request}\n        {', '.join(found)}\n")
+        told.append(
+            f"{name}: {hits} of {len(asked)} among the first {FIRST} ({hits / len(asked):.0%}), "
+            f"{first} first; {median(seconds) * 1000:.1f} ms a search\n"
+        )
+    sys.stdout.write("".join(told))
+
+
+if __name__ == "__main__":
+    main()
