@@ -9,6 +9,7 @@ from collections.abc import AsyncIterable
 from pathlib import Path
 from secrets import token_hex
 from typing import BinaryIO
+from urllib.parse import quote
 
 from hookline_hookspecs import Attachment, Audio, HooklineError, Host
 from hookline_speech import audio_kind
@@ -28,7 +29,7 @@ class TooLarge(HooklineError):
 
 
 class Media:
-    """The folder ``media/CHANNEL`` in Hookline's home (files 0600, folder 0700).
+    """The folder ``media/CHANNEL`` in Hookline's home (files 0600, folder 0700), percent-encoded.
 
     Args:
         host: the plugin's host.
@@ -37,7 +38,7 @@ class Media:
     """
 
     def __init__(self, host: Host, channel: str, limit: int = 20_000_000) -> None:
-        self.folder: Path = host.home / "media" / channel
+        self.folder: Path = host.home / "media" / quote(channel, safe="")
         self.limit = limit
 
     async def attachment(self, data: bytes | AsyncIterable[bytes], name: str) -> Attachment:

@@ -39,12 +39,22 @@ class TelegramConfig(ChannelConfig):
 
 
 def token_of(config: TelegramConfig, host: Host) -> str:
-    """The token, of config or of the environment; empty without one."""
-    return (config.token.get_secret_value() or host.env.get(VARIABLE, "")).strip()
+    """The token, of config or of the environment; empty without one.
+
+    The variable is that of ``telegram`` alone: another bot, such as ``telegram:work``, has another
+    token.
+    """
+    of_env = host.env.get(VARIABLE, "") if ":" not in host.plugin else ""
+    return (config.token.get_secret_value() or of_env).strip()
 
 
-def fault_of(token: str) -> str | None:
-    """Why the token will not do, as a sentence, or None; it is not tried."""
+def fault_of(token: str, plugin: str = "telegram") -> str | None:
+    """Why the token of ``plugin`` will not do, as a sentence, or None; it is not tried."""
+    if not token and ":" in plugin:
+        return (
+            f"plugins.{plugin}.token is missing; make a bot with @BotFather, put its token into "
+            '.env under a name of its own, and write `token: "${NAME}"`'
+        )
     if not token:
         return (
             f"telegram.token is missing; make a bot with @BotFather and put {VARIABLE}=… into .env"

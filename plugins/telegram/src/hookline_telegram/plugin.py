@@ -10,6 +10,8 @@ from .config import TelegramConfig, fault_of, token_of
 class Telegram(ChannelPlugin[TelegramConfig]):
     """Telegram as a channel."""
 
+    multiple = True
+
     def make_wire(self) -> Wire:
         """The wire to the Bot API."""
         from .wire import TelegramWire
@@ -18,4 +20,4 @@ class Telegram(ChannelPlugin[TelegramConfig]):
 
     def fault(self) -> str | None:
         """What is wrong with the token, as far as it can be seen."""
-        return fault_of(token_of(self.config, self.host))
+        return fault_of(token_of(self.config, self.host), self.host.plugin)

@@ -61,7 +61,7 @@ class TelegramWire(Wire):
     def _parts(self) -> tuple[Bot, Poller]:
         """What talks to Telegram, made when it is first needed. Raises :class:`CannotStart`."""
         if self._made is None:
-            if (fault := fault_of(self._token)) is not None:
+            if (fault := fault_of(self._token, self._host.plugin)) is not None:
                 raise CannotStart(fault)
             from .api import bot_of
             from .arriving import Arriving

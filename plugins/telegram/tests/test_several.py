@@ -1,0 +1,56 @@
+"""Two bots on one home: ``telegram`` and ``telegram:work``, each with its token and its chats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from .bot_api import BotApi
+from .conftest import ANN, BOSS, Gateways, end, png
+
+OTHER = "4343:BBH-another_secret_that_must_not_be_seen"
+
+
+@pytest.fixture
+def other() -> Iterator[BotApi]:
+    made = BotApi(OTHER)
+    made.room(ANN)
+    yield made
+    made.close()
+
+
+def test_each_bot_answers_its_own_chats_and_people_are_the_same(
+    gateways: Gateways, api: BotApi, other: BotApi
+) -> None:
+    work = {"base_url": other.base_url, "base_file_url": other.base_file_url, "poll_seconds": 1}
+    gateways.configure(**{"telegram:work": {**work, "token": OTHER}})
+    gateway = gateways.start()
+
+    api.say(ANN, "to one")
+    other.say(ANN, "to the other")
+    other.send(ANN, "photo", png())
+    other.say(999, "a stranger")
+
+    other.wait(lambda: len(other.texts(ANN)) == 2)
+    api.wait(lambda: api.texts(ANN))
+    (told,) = other.wait(lambda: other.texts(999))
+    assert end(gateway) == 0
+    assert (api.texts(ANN), other.texts(ANN)) == (["answered"], ["answered", "answered"])
+    assert "code" in told
+    assert [path.is_dir() for path in (gateways.home / "media").iterdir()] == [True]
+    assert (gateways.home / "media" / "telegram%3Awork").is_dir()
+    chats = gateways.home / "chats"
+    assert {path.name for path in chats.iterdir()} >= {"telegram", "telegram%3Awork"}
+    code, listed = gateways.run("pairing", "list")
+    assert code == 0
+    assert "telegram:999" in listed
+    assert f"telegram:{BOSS}" in listed
+    assert OTHER.partition(":")[2] not in gateways.said
+
+
+def test_the_variable_is_the_token_of_the_bare_name_alone(gateways: Gateways) -> None:
+    gateways.configure(telegram=None, **{"telegram:work": {}})
+    _, said = gateways.run("doctor", "--offline")
+    assert "FAIL telegram:work: token: plugins.telegram:work.token is missing" in said
+    assert "ok   telegram: token" in said
