@@ -33,7 +33,7 @@ import tempfile
 import threading
 import time
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import PathDistribution, distributions, entry_points
 from pathlib import Path
 from typing import IO, Any, NoReturn
