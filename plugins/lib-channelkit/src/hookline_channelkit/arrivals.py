@@ -69,6 +69,10 @@ class Take(Protocol):
         deliver the message again, or it is found by catching up.
         """
 
+    async def skip(self, chat: str, cursor: str) -> None:
+        """A message of a chat is nothing for the agent: once what was taken before it is stored,
+        the chat need not be read back up to there. For chats in which much is said to others."""
+
     def heard(self) -> None:
         """The platform is there: a poll came back, a ping was answered. Keeps the watchdog calm."""
 

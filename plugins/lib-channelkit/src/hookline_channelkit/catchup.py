@@ -56,6 +56,8 @@ class CatchUp:
         self._unread: set[str] = set()
         """Chats in which something could not be stored, or whose history could not be read: their
         cursors stay."""
+        self._skipped: dict[str, str] = {}
+        """Cursors up to which a chat was read, though nothing of it was for the agent; not kept."""
         self._since = 0.0
         self._changed = asyncio.Event()
 
@@ -83,6 +85,8 @@ class CatchUp:
         """The channel receives, and no chat is behind. A failure is logged."""
         if not self._unread and self._round:
             try:
+                while self._skipped:
+                    await self._move(*self._skipped.popitem())
                 await self._host.storage.kv.set(HEARD, self._host.now())
             except Exception as error:
                 self._host.log.warning("when the channel was heard cannot be kept: %s", error)
@@ -102,6 +106,14 @@ class CatchUp:
             await self._move(place, arrival.cursor)
         if chat != place and chat not in self._cursors:
             await self._move(chat, arrival.cursor)
+
+    def skipped(self, chat: str, cursor: str) -> None:
+        """A message need not be read again; the caller holds the chat's order. It is kept by
+        :meth:`heard`, from time to time."""
+        old = self._cursors.get(chat)
+        is_newer = old is None or _number(cursor) > _number(old.newest)
+        if is_newer and not self._is_behind(chat) and chat not in self._unread:
+            self._skipped[chat] = cursor
 
     async def run(self, keep: Keep, in_order: Callable[[str], asyncio.Lock]) -> None:
         """Catch up whatever is behind, whenever something is, until cancelled."""

@@ -211,6 +211,10 @@ class Kit:
         """Store what was received; see :class:`Take`."""
         return await self._taking.take(arrival)
 
+    async def skip(self, chat: str, cursor: str) -> None:
+        """A message is nothing for the agent; see :class:`Take`."""
+        await self._taking.skip(chat, cursor)
+
     def heard(self) -> None:
         """The platform is there; kept from time to time, for chats that were never heard of."""
         now = asyncio.get_running_loop().time()
@@ -329,6 +333,10 @@ class _Take:
     async def __call__(self, arrival: Arrival | Inbound) -> bool:
         self._watchdog.heard()
         return await self._kit.take(arrival)
+
+    async def skip(self, chat: str, cursor: str) -> None:
+        self._watchdog.heard()
+        await self._kit.skip(chat, cursor)
 
     def heard(self) -> None:
         self._watchdog.heard()

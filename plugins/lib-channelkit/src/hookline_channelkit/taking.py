@@ -105,6 +105,11 @@ class Taking:
         inbound = _with_id(replace(arrival.inbound, channel=self._channel))
         return await self._kept(replace(arrival, inbound=inbound))
 
+    async def skip(self, chat: str, cursor: str) -> None:
+        """Nothing is to be stored of a message; its chat has been read up to it."""
+        async with self._locks.of(chat):
+            self._catch_up.skipped(chat, cursor)
+
     def in_order(self, chat: str) -> asyncio.Lock:
         """What is held while something of a chat is stored."""
         return self._locks.of(chat)
