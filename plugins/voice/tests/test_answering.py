@@ -37,7 +37,7 @@ def test_a_voice_message_where_that_is_native(
     assert call.speech.said == [("The lamp is on.", None, "opus")]
 
 
-@pytest.mark.parametrize("channel", ["discord", "slack", "another"])
+@pytest.mark.parametrize("channel", ["slack", "another"])
 def test_a_file_elsewhere(make_call: Make, recordings: dict[str, bytes], channel: str) -> None:
     call = make_call(on=channel, round_trip=True)
     (answer,) = call.say(call.recording()).attachments
@@ -175,7 +175,7 @@ def test_a_long_answer_is_spoken_in_part(make_call: Make) -> None:
 def test_a_long_answer_comes_in_pieces_that_the_service_takes(
     make_call: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    call = make_call(on="discord", round_trip=True, max_chars=1000)
+    call = make_call(on="slack", round_trip=True, max_chars=1000)
     monkeypatch.setattr(call.speech, "max_chars", 300)
     answer = " ".join(f"This is sentence {number}." for number in range(30))
     reply = call.say(call.recording(), answer=answer)

@@ -1,0 +1,222 @@
+"""REST and gateway of one bot, over discord.py.
+
+Of the library this uses its HTTP client, which knows Discord's rate limits, and its websocket,
+which knows heartbeats, compression and RESUME. Its caches stay empty: events are read as they came.
+The loop that connects is our own, because the library's identifies again at once when Discord
+refuses a session, and a thousand times a day are all there is before the token is reset
+(discord.com/developers/docs/topics/gateway#session-start-limit-object).
+
+Imported when a channel starts: the library takes half a second.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import random
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.request import getproxies
+
+import aiohttp
+import discord
+import hookline_channelkit as kit
+import yarl
+from discord.gateway import DiscordWebSocket, ReconnectWebSocket
+from discord.http import HTTPClient, Route
+
+from .config import DiscordConfig
+from .errors import understood
+from .facts import FACTS
+
+ASK_SECONDS, OPEN_SECONDS, CLOSE_SECONDS, LONGEST_WAIT = 60.0, 30.0, 2.0, 30.0
+IDENTIFY_AGAIN = 300.0
+"""Seconds from an IDENTIFY that failed to the next one, at least."""
+RESERVE = 20
+"""IDENTIFYs of the day that are left for somebody who looks what is wrong."""
+CONTENT_FLAGS = 1 << 18 | 1 << 19
+"""An application's flags: it has the Message Content intent, with or without Discord's leave."""
+_IDS = re.compile(r"(?<=/)(\d{15,}|[\w-]{40,})")
+_CHANNEL = re.compile(r"/channels/(\d+)")
+
+
+class _Http(HTTPClient):
+    """The library's client, at an address of config."""
+
+    base = Route.BASE
+
+    async def request(self, route: Route, **options: Any) -> Any:
+        route.url = route.url.replace(Route.BASE, self.base, 1)
+        return await super().request(route, **options)
+
+
+class Connection:
+    """One bot.
+
+    Args:
+        config: where Discord is.
+        token: the bot's.
+        log: where trouble is told, once.
+        events: what is called with the data of an event, in order; nothing else is read.
+        alive: called at every sign of life.
+    """
+
+    def __init__(
+        self,
+        config: DiscordConfig,
+        token: str,
+        log: logging.Logger,
+        events: Mapping[str, Callable[[Any], None]],
+        alive: Callable[[], None],
+    ) -> None:
+        logging.getLogger("discord").setLevel(logging.CRITICAL)  # it tells what it raises, and more
+        self._config, self._token, self._events, self._alive = config, token, events, alive
+        self._complaints = kit.Complaints(log)
+        named = ("guilds", "guild_messages", "guild_reactions", "dm_messages", "dm_reactions")
+        self._intents = discord.Intents(**dict.fromkeys(named, True))
+        self._client: discord.Client | None = None
+        self._logging_in = asyncio.Lock()
+        self._socket: DiscordWebSocket | None = None
+        self._session: tuple[str, int, yarl.URL] | None = None
+        self._failed = float("-inf")
+        self._is_ready, self._is_first = False, True
+
+    async def client(self) -> discord.Client:
+        """The library's client, logged in. Raises :class:`CannotStart`."""
+        async with self._logging_in:
+            if self._client is None:
+                made = discord.Client(intents=self._intents, max_messages=None)
+                base = self._config.api_url.rstrip("/")
+                proxy = getproxies().get(yarl.URL(base).scheme)
+                made.http = _Http(made.loop, proxy=proxy, max_ratelimit_timeout=30.0)
+                made.http.base = base
+                made._connection.parsers = {name: self._parser(name) for name in self._events}
+                try:
+                    with understood():
+                        await made.login(self._token)
+                except BaseException:
+                    await made.close()
+                    raise
+                self._client = made
+            return self._client
+
+    async def ask(
+        self, method: str, path: str, body: Any = None, *, form: Any = None, unsure: bool = False
+    ) -> Any:
+        """One request; its JSON. Raises the kit's errors (see :func:`understood`)."""
+        route = Route(method, _IDS.sub("ID", path.partition("?")[0]))
+        route.url, place = Route.BASE + path, _CHANNEL.match(path)
+        route.channel_id = int(place[1]) if place is not None else None
+        options = {"form": form} if form else {} if body is None else {"json": body}
+        with understood(unsure=unsure):
+            async with asyncio.timeout(ASK_SECONDS):
+                return await (await self.client()).http.request(route, **options)
+
+    async def download(self, url: str) -> bytes:
+        """A file of a message. Raises :class:`Gone`, and :class:`WireError` to be asked again."""
+        with understood():
+            return await (await self.client()).http.get_from_cdn(url)
+
+    @staticmethod
+    async def upload(url: str, data: bytes) -> None:
+        """Bring a file to where Discord wants it."""
+        with understood():
+            async with (
+                aiohttp.ClientSession(trust_env=True) as http,
+                http.put(url, data=data) as put,
+            ):
+                put.raise_for_status()
+
+    async def run(self) -> None:
+        """Receive until cancelled. Raises :class:`CannotStart` where no repetition helps."""
+        wait = 0.0
+        while True:
+            self._is_ready = False
+            try:
+                await self._once()
+            except ReconnectWebSocket:
+                pass  # resumed, or begun anew where Discord has said so
+            except discord.ConnectionClosed as error:
+                if (told := FACTS["fatal"].get(str(error.code))) is not None:
+                    raise kit.CannotStart(told) from None
+            except kit.CannotStart:
+                raise
+            except Exception as error:
+                self._complaints.tell(f"not receiving: {error or type(error).__name__}")
+            finally:
+                wait = 0.0 if self._is_ready else wait
+                await self._hang_up()
+            await asyncio.sleep(wait * random.uniform(0.5, 1.0))
+            wait = min(max(1.0, wait * 2), LONGEST_WAIT)
+
+    async def _once(self) -> None:
+        """One socket, to its end."""
+        client = await self.client()
+        id_, number, url = self._session or (None, None, None)
+        if url is None:
+            url = await self._may_identify()
+            self._failed = asyncio.get_running_loop().time()
+        about = {"gateway": url, "session": id_, "sequence": number, "resume": id_ is not None}
+        about["initial"], self._is_first = self._is_first, False  # the library waits 5 s otherwise
+        with understood():
+            async with asyncio.timeout(OPEN_SECONDS):
+                self._socket = await DiscordWebSocket.from_client(client, **about)
+        while True:
+            await self._socket.poll_event()
+            self._alive()
+
+    async def _may_identify(self) -> yarl.URL:
+        """Wait until Discord may be asked for a new session, and find out what the bot may read;
+        where to ask."""
+        loop = asyncio.get_running_loop()
+        if (left := self._failed + IDENTIFY_AGAIN - loop.time()) > 0:
+            self._complaints.tell(f"Discord refused a session; asking again in {left:.0f} s")
+            await asyncio.sleep(left)
+        flags = (await self.ask("GET", "/applications/@me")).get("flags", 0)
+        self._intents.message_content = bool(flags & CONTENT_FLAGS)
+        if not flags & CONTENT_FLAGS:
+            self._complaints.tell(FACTS["fatal"]["4014"])
+        told = await self.ask("GET", "/gateway/bot")
+        budget = told.get("session_start_limit") or {}
+        if budget.get("remaining", RESERVE + 1) <= RESERVE:
+            seconds = budget.get("reset_after", 0) / 1000 + 1
+            self._complaints.tell(f"too many sessions were begun today; waiting {seconds:.0f} s")
+            await asyncio.sleep(seconds)
+        return yarl.URL(self._config.gateway_url or told["url"])
+
+    def _parser(self, event: str) -> Callable[[Any], None]:
+        def parse(data: Any) -> None:
+            if event in ("READY", "RESUMED"):
+                self._is_ready, self._failed = True, float("-inf")
+                self._complaints.over("receiving again")
+            self._events[event](data)
+
+        return parse
+
+    async def _hang_up(self) -> None:
+        """Close the socket, and remember how to go on after it."""
+        socket, self._socket, self._is_ready = self._socket, None, False
+        if socket is not None:
+            id_, number = socket.session_id, socket.sequence
+            self._session = (id_, number, socket.gateway) if id_ and number is not None else None
+            with contextlib.suppress(Exception):
+                async with asyncio.timeout(CLOSE_SECONDS):
+                    await socket.close(4000)  # a code after which a session can be resumed
+
+    async def probe(self) -> None:
+        """Ask for a sign of life over the socket; raises if there is none. While the loop connects
+        by itself, it is enough that Discord answers."""
+        if (socket := self._socket) is None or not self._is_ready:
+            await self.ask("GET", "/gateway/bot")
+            return
+        before = socket.latency  # set anew by each acknowledged heartbeat
+        await socket.send_heartbeat({"op": socket.HEARTBEAT, "d": socket.sequence})
+        while socket.latency == before:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+
+    async def aclose(self) -> None:
+        """Close everything."""
+        if self._client is not None:
+            await self._client.close()

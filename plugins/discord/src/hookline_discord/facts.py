@@ -1,0 +1,34 @@
+"""What Discord's documents say, as data: ``facts.json``, and ids.
+
+``permissions`` are the bits of what the bot needs (discord.com/developers/docs/topics/permissions);
+``fatal`` the close codes of the gateway that no repetition mends, ``denied`` and ``lost`` codes of
+refusals (…/topics/opcodes-and-status-codes): a missing permission, and a message that is not there,
+is too old, or is not the bot's to change.
+"""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from typing import Any
+
+FACTS: dict[str, Any] = json.loads((resources.files(__package__) / "facts.json").read_text("utf-8"))
+EPOCH = 1_420_070_400_000
+"""Milliseconds at which ids begin (discord.com/developers/docs/reference#snowflakes)."""
+
+
+def time_of(id_: str) -> float:
+    """When an id was made, Unix time."""
+    return ((int(id_) >> 22) + EPOCH) / 1000
+
+
+def first_id(at: float) -> int:
+    """The smallest id of a Unix time."""
+    return max(0, int(at * 1000) - EPOCH) << 22
+
+
+def invitation(application: str) -> str:
+    """Where somebody who manages a server lets the bot in, with the permissions that it needs."""
+    wanted = sum(1 << bit for bit in FACTS["permissions"].values())
+    query = f"client_id={application}&scope=bot%20applications.commands&permissions={wanted}"
+    return f"https://discord.com/oauth2/authorize?{query}"

@@ -1,0 +1,211 @@
+"""What an event of the gateway, or a message of a chat's history, says.
+
+They are read as they came: a field that is new, or missing, is then no reason to lose the rest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from hookline_channelkit import Arrival, RemoteFile, author, quoted_from
+from hookline_hookspecs import Inbound
+
+from .config import DiscordConfig
+from .facts import time_of
+
+Json: TypeAlias = Mapping[str, Any]
+WRITTEN = frozenset({0, 19})
+"""Types of messages that somebody wrote: alone, and in reply."""
+THREADS = frozenset({10, 11, 12})
+READABLE = THREADS | {0, 2, 5, 13}
+"""Types of channels that hold messages (discord.com/developers/docs/resources/channel)."""
+VOICE, FORWARD, HOUR = 1 << 13, 1, 3600.0
+_MENTION = re.compile(r"<@!?(\d+)>")
+
+
+@dataclass(slots=True)
+class Place:
+    """A channel of a server. ``last`` is the id of its newest message; a thread has a ``parent``,
+    and is the bot's ``own`` if the bot began it."""
+
+    guild: str
+    parent: str | None = None
+    last: int = 0
+    own: bool = False
+
+
+class Reader:
+    """Knows where the bot is, and reads what happens there.
+
+    Attributes:
+        me: the bot's id, once it is known.
+        places: channels and open threads, by id.
+        people: persons by the channel of their private chat.
+    """
+
+    def __init__(self, config: DiscordConfig, channel: str) -> None:
+        self._config, self._channel = config, channel
+        self.me = ""
+        self.places: dict[str, Place] = {}
+        self.people: dict[str, str] = {}
+        self._roles: dict[str, str] = {}
+        """The bot's own role in each server."""
+        self._bots: dict[tuple[str, str], deque[float]] = {}
+
+    def guild(self, data: Json) -> None:
+        """A server, with its channels and open threads."""
+        for role in data.get("roles", ()):
+            if str((role.get("tags") or {}).get("bot_id")) == self.me:
+                self._roles[data["id"]] = role["id"]
+        for room in (*data.get("channels", ()), *data.get("threads", ())):
+            self.room(room, data["id"])
+
+    def room(self, data: Json, guild: str = "") -> None:
+        """A channel or a thread of a server."""
+        if data.get("type") in READABLE and (guild := guild or data.get("guild_id") or ""):
+            parent = data.get("parent_id") if data["type"] in THREADS else None
+            own, last = (
+                parent is not None and data.get("owner_id") == self.me,
+                data.get("last_message_id"),
+            )
+            self.places[data["id"]] = Place(guild, parent, int(last or 0), own)
+
+    def chat_of(self, data: Json) -> str:
+        """The chat of an event: its channel, or the person of a private one; empty if unknown."""
+        channel, person = data["channel_id"], _person(data).get("id") or data.get("user_id")
+        if guild := data.get("guild_id"):
+            self.places.setdefault(channel, Place(guild))
+        elif channel not in self.places and person and person != self.me:
+            self.people.setdefault(channel, person)
+        return channel if channel in self.places else self.people.get(channel, "")
+
+    def message(self, data: Json, chat: str) -> Arrival | None:
+        """A message that somebody wrote to the bot, or None."""
+        place, writer, around = self.places.get(chat), data["author"], data.get("message_reference")
+        if place is not None:
+            place.last = max(place.last, int(data["id"]))
+        if data.get("type", 0) not in WRITTEN or "webhook_id" in data or writer["id"] == self.me:
+            return None
+        is_addressed = place is None or self._is_addressed(data, place)
+        if not is_addressed and self._config.groups != "always":
+            return None
+        if writer.get("bot") and not self._hears(chat, data):
+            return None
+        parts = [data, *[one.get("message") or {} for one in data.get("message_snapshots") or ()]]
+        text = "\n\n".join(filter(None, map(self.words_of, parts)))
+        files = tuple(
+            _file(one, part, data) for part in parts for one in part.get("attachments") or ()
+        )
+        if not text and not files:
+            return None
+        answered = data.get("referenced_message") or {}
+        quoted, other = str(answered.get("content") or ""), answered.get("author") or {}
+        told = author(_name(other), f"{self._channel}:{other.get('id')}")
+        is_own = not quoted or other.get("id") in (self.me, writer["id"])
+        inbound = replace(
+            self._inbound(data, chat, data["id"], text),
+            sent=time_of(data["id"]),
+            addressed=is_addressed,
+            reply_to=answered.get("id") if quoted else None,
+            quoted=quoted,
+            origins=() if is_own else (quoted_from(told),),
+            forwarded=author("") if (around or {}).get("type") == FORWARD else "",
+        )
+        return Arrival(inbound, files, cursor=data["id"])
+
+    def edit(self, data: Json, chat: str) -> Inbound | None:
+        """What a person has made of a message, or None."""
+        found = (
+            self.message(data, chat) if data.get("edited_timestamp") and "author" in data else None
+        )
+        if found is None or found.inbound.forwarded:
+            return None
+        return replace(found.inbound, message_id="", kind="edit", target=data["id"])
+
+    def reaction(self, data: Json, chat: str) -> Inbound | None:
+        """What somebody's reaction to a message of the bot says, or None."""
+        emoji, target = (data.get("emoji") or {}).get("name"), data["message_id"]
+        who = {"user": {"id": data["user_id"]}} | (data.get("member") or {})
+        is_mine = self._config.reactions and data.get("message_author_id") == self.me
+        if not is_mine or who["user"].get("bot") or not emoji:
+            return None
+        found = self._inbound({"member": who}, chat, f"{target}:{data['user_id']}:{emoji}", emoji)
+        return replace(found, kind="reaction", target=target)
+
+    def interaction(self, data: Json, chat: str) -> Inbound | None:
+        """A press of a button, or a command of the menu; None of what is neither."""
+        told, message = data.get("data") or {}, data.get("message") or {}
+        if data.get("type") == 3:
+            found, target = self._inbound(data, chat, "", told["custom_id"]), message["id"]
+            return replace(found, kind="press", target=target, reply_to=target)
+        words = [f"/{told.get('name')}", *(str(one["value"]) for one in told.get("options") or ())]
+        found = self._inbound(data, chat, data["id"], " ".join(words))
+        return replace(found, kind="command") if data.get("type") == 2 else None
+
+    def _inbound(self, data: Json, chat: str, id_: str, text: str) -> Inbound:
+        """What every event tells."""
+        person, place = _person(data), self.places.get(chat)
+        parent = None if place is None else place.parent
+        return Inbound(
+            self._channel,
+            chat,
+            person["id"],
+            id_,
+            text,
+            private=place is None,
+            thread=chat if parent is not None else None,
+            parent=parent,
+            sender=str((data.get("member") or {}).get("nick") or _name(person)),
+        )
+
+    def _is_addressed(self, data: Json, place: Place) -> bool:
+        """True if the bot or its role is mentioned, is replied to, or began the thread."""
+        answered = (data.get("referenced_message") or {}).get("author") or {}
+        names = {one["id"] for one in (*(data.get("mentions") or ()), answered) if "id" in one}
+        roles = data.get("mention_roles") or ()
+        return self.me in names or self._roles.get(place.guild) in roles or place.own
+
+    def _hears(self, chat: str, data: Json) -> bool:
+        """Whether another bot's message is heard: it mentions this one, and so many an hour."""
+        if self._config.bots == "none" or self.me not in _MENTION.findall(
+            data.get("content") or ""
+        ):
+            return False
+        heard = self._bots.setdefault((chat, data["author"]["id"]), deque())
+        heard.append(time_of(data["id"]))
+        while heard[0] < heard[-1] - HOUR:
+            heard.popleft()
+        return len(heard) <= self._config.bot_messages
+
+    def words_of(self, data: Json) -> str:
+        """The text without what only addresses the bot; people by their names."""
+        names = {one["id"]: _name(one) for one in data.get("mentions") or ()}
+        mine = "|".join([f"@!?{self.me}", *(f"@&{role}" for role in self._roles.values())])
+        text = re.sub(rf"^\s*<(?:{mine})>[\s,:]*", "", str(data.get("content") or ""))
+        text = _MENTION.sub(lambda m: f"@{names[m[1]]}" if m[1] in names else m[0], text)
+        stickers = [f"(sticker: {one.get('name')})" for one in data.get("sticker_items") or ()]
+        return "\n".join(filter(None, [text, *stickers]))
+
+
+def _person(data: Json) -> Json:
+    """Who did something, as messages, reactions and interactions name them."""
+    found: Json = (
+        data.get("author") or data.get("user") or (data.get("member") or {}).get("user") or {}
+    )
+    return found
+
+
+def _name(person: Json) -> str:
+    return str(person.get("global_name") or person.get("username") or "")
+
+
+def _file(data: Json, part: Json, around: Json) -> RemoteFile:
+    """A file; ``around`` is the message whose address is known, ``part`` what holds the file."""
+    ref = f"{around['channel_id']} {around['id']} {data['id']} {data['url']}"
+    name, size = str(data.get("filename") or "file"), int(data.get("size") or 0)
+    is_voice = bool(part.get("flags", 0) & VOICE)
+    return RemoteFile(ref, name, size, is_voice, float(data.get("duration_secs") or 0))

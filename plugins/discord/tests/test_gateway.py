@@ -1,0 +1,222 @@
+"""One gateway in a real process: what people write on Discord, and what they get."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from .conftest import BOSS, Gateways, end
+from .discord_api import DiscordApi
+from .discord_world import BOT_ID
+
+LIST = "# Head\n\n- *one*\n- [two](https://a.org/?x=1&y=2)\n\n> said\n\n|a|b|\n|-|-|\n|1|2|"
+SCRIPT = {
+    "steps": [
+        {"when": "^list", "text": LIST, "repeat": True},
+        {"when": "^ask", "tools": [{"name": "clarify", "arguments": {
+            "question": "Which one?", "choices": ["Red & blue", "G" * 80]}}], "repeat": True},
+        {"when": "^Red & blue", "text": "red it is", "repeat": True},
+        {"when": "^launch", "tools": [{"name": "bash", "arguments": {"command": "sudo true"}}],
+         "repeat": True},
+        {"when": "exit code|Denied|Error", "text": "finished", "repeat": True},
+        {"when": "^hello there$", "text": "hello back", "repeat": True},
+        {"when": "corrected$", "text": "so it is", "repeat": True},
+        {"when": ".", "text": "answered", "repeat": True},
+    ]
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def api() -> Iterator[DiscordApi]:
+    made = DiscordApi()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def gateways(tmp_path_factory: pytest.TempPathFactory, api: DiscordApi) -> Iterator[Gateways]:
+    made = Gateways(tmp_path_factory.mktemp("discord"), api)
+    access = {"admins": [f"discord:{BOSS}"], "allow": ["discord:*"]}
+    made.configure(SCRIPT, access=access, shell={}, clarify={}, discord={"edit_every": 0.5})
+    gateway = made.start()
+    yield made
+    assert end(gateway) == 0
+    assert api.world.pings == []
+    assert api.world.fetched == []
+    assert api.token.rpartition(".")[2] not in made.said
+    made.close()
+
+
+@pytest.fixture
+def chat(api: DiscordApi, gateways: Gateways, request: pytest.FixtureRequest) -> int:
+    """A person who never wrote before."""
+    return 500_000_000_000_000_000 + abs(hash(request.node.name)) % 10**6
+
+
+def test_a_message_is_answered(api: DiscordApi, chat: int) -> None:
+    api.say(chat, "hello there")
+    shown = api.find("hello back", chat)
+    assert shown.reply_to is None
+    assert api.texts(chat) == ["hello back"]
+    assert api.rest.typed
+
+
+def test_the_menu_is_set_once(api: DiscordApi, chat: int) -> None:
+    api.wait(lambda: api.rest.commands)
+    names = {one["name"] for one in api.rest.commands}
+    assert {"new", "stop", "help", "whoami"} <= names
+    assert "skills" not in names  # the plugin is off
+    press = api.command(chat, "whoami", chat)
+    api.find(f"discord:{chat} in chat {chat}", chat)
+    api.wait(lambda: press in api.rest.answered)
+
+
+def test_markdown_becomes_discords(api: DiscordApi, chat: int) -> None:
+    api.say(chat, "list")
+    shown = api.find("Head", chat)
+    assert shown.text == (
+        "# Head\n\n- *one*\n- [two](<https://a.org/?x=1&y=2>)\n\n> said\n\n"
+        "```\na | b\n--+--\n1 | 2\n```"
+    )
+
+
+def test_a_press_answers_a_question_once_and_the_buttons_go(api: DiscordApi, chat: int) -> None:
+    api.say(chat, "ask")
+    question = api.find("Which one?", chat)
+    assert question.buttons == ["Red & blue", "G" * 80]
+    first = api.press(question, "Red & blue", chat)
+    api.wait(lambda: first in api.rest.answered)
+    second = api.press(question, "Red & blue", chat) if question.buttons else None
+    api.find("red it is", chat)
+    api.wait(lambda: not question.buttons)
+    assert api.rest.answered[first]["type"] == 6
+    if second is not None:
+        api.wait(lambda: second in api.rest.answered)
+        assert "pressed a button here already" in api.rest.answered[second]["data"]["content"]
+    assert api.texts(chat).count("red it is") == 1
+
+
+def test_an_admin_approves_with_a_button(api: DiscordApi, chat: int) -> None:
+    api.say(BOSS, "hello there")
+    api.find("hello back", BOSS)
+    api.say(chat, "launch")
+    question = api.find("sudo true", BOSS)
+    assert question.buttons == ["Once", "This session", "Always", "Deny"]
+    api.press(question, "Deny", BOSS)
+    api.find("Denied.", BOSS)
+    api.find("finished", chat)
+    api.wait(lambda: not question.buttons)
+
+
+def test_a_strangers_press_in_a_server_changes_nothing(api: DiscordApi, chat: int) -> None:
+    room = api.channel(api.guild())
+    api.say(room, f"<@{BOT_ID}> ask", 7)
+    question = api.find("Which one?", room)
+    press = api.press(question, "Red & blue", 8)
+    api.find("Only the person who was asked may answer", room)
+    api.wait(lambda: press in api.rest.answered)
+    assert question.buttons
+    api.press(question, "Red & blue", 7)
+    api.find("red it is", room)
+    api.wait(lambda: not question.buttons)
+
+
+def test_a_server_is_answered_where_it_speaks_to_the_bot(api: DiscordApi, chat: int) -> None:
+    guild = api.guild()
+    room = api.channel(guild)
+    api.say(room, "just talking", 7)
+    api.say(room, "<@99> hello there", 7)
+    asked = api.say(room, f"<@{BOT_ID}> what now", 7)
+    first = api.find("answered", room)
+    assert first.reply_to == asked.id
+    api.say(room, f"<@&{guild.role}>, hello there", 7)
+    api.find("hello back", room)
+    api.say(room, f"<@!{BOT_ID}> /whoami", 7)
+    told = api.find(f"discord:7 in chat {room}", room)
+    api.say(room, "more of it", 7, reply_to=told.id)
+    api.wait(lambda: len(api.texts(room)) >= 4)
+    assert api.texts(room)[3:] == ["answered"]
+
+
+def test_a_thread_is_a_chat_of_its_own(api: DiscordApi, chat: int) -> None:
+    guild = api.guild()
+    room = api.channel(guild)
+    threads = [api.channel(guild, f"t{n}", parent=room) for n in range(2)]
+    for thread in threads:
+        api.say(thread, f"<@{BOT_ID}> /whoami", 7)
+        api.find(f"in chat {thread}", thread)
+
+
+def test_bots_and_webhooks_are_not_heard(api: DiscordApi, chat: int) -> None:
+    guild = api.guild()
+    room = api.channel(guild)
+    api.world.bots.add(9)
+    api.say(room, f"<@{BOT_ID}> hello there", 9)
+    api.say(room, f"<@{BOT_ID}> hello there", 7, webhook=True)
+    api.say(room, f"<@{BOT_ID}> hello there", 7, type=7)
+    api.gateway.tell("MESSAGE_CREATE", {"id": "1", "nothing": "as expected"})
+    api.gateway.tell("MESSAGE_CREATE", {"id": "1", "channel_id": "2", "author": None})
+    api.gateway.tell("AN_EVENT_OF_TOMORROW", {"id": 1})
+    api.say(room, f"<@{BOT_ID}> /whoami", 7)
+    api.find("discord:7", room)
+    assert len(api.texts(room)) == 1
+
+
+def test_an_edited_message_is_heard_and_a_repeat_is_not(api: DiscordApi, chat: int) -> None:
+    first = api.say(chat, "hello there", times=2)
+    api.find("hello back", chat)
+    api.tell(first)
+    api.edit(first, "hello there")  # something else has changed: a link's preview, say
+    api.edit(first, "corrected")
+    api.find("so it is", chat)
+    api.say(chat, "/whoami")
+    api.find(f"discord:{chat}", chat)
+    assert len(api.texts(chat)) == 3
+
+
+def test_a_reaction_or_a_deletion_begins_no_turn(api: DiscordApi, chat: int) -> None:
+    api.say(chat, "hello there")
+    shown = api.find("hello back", chat)
+    api.react(shown, "👍", chat)
+    api.react(shown, "👍", chat, away=True)
+    api.delete(api.say(chat, "/whoami"))
+    api.find(f"discord:{chat}", chat)
+    assert len(api.texts(chat)) == 2
+
+
+def test_an_archived_thread_is_opened_and_a_locked_one_is_not(api: DiscordApi, chat: int) -> None:
+    guild = api.guild()
+    room = api.channel(guild)
+    for state, expected in (("archived", ["answered"]), ("locked", [])):
+        thread = api.channel(guild, state, parent=room)
+        setattr(api.place(thread), state, True)
+        api.say(thread, f"<@{BOT_ID}> hi", 7)
+        api.wait(lambda thread=thread: [c for c in api.calls if str(thread) in c.path])
+        api.say(chat, f"/whoami {state}")
+        api.wait(lambda: f"discord:{chat}" in " ".join(api.texts(chat)))
+        if expected:
+            api.find("answered", thread)
+        assert api.texts(thread) == expected
+
+
+def test_who_takes_no_messages_holds_up_nobody(api: DiscordApi, chat: int) -> None:
+    api.place(chat).is_closed = True
+    api.say(chat, "hello there")
+    api.wait(lambda: api.count("POST messages", 403))
+    api.place(chat).is_closed = False
+    api.say(chat, "/whoami")
+    api.find(f"discord:{chat}", chat)
+    assert len(api.texts(chat)) == 1
+
+
+def test_the_doctor_knows_the_bot(api: DiscordApi, gateways: Gateways) -> None:
+    _, told = gateways.run("doctor")
+    assert "the bot is hook" in told
+    assert "client_id=" in told
+    stranger = "MTIzNDU2Nzg5MDEyMzQ1Njc4.GhTest.another-secret-that-nobody-knows"
+    _, told = gateways.run("doctor", DISCORD_BOT_TOKEN=stranger)
+    assert "Discord does not know discord.token" in told
+    _, told = gateways.run("doctor", "--offline", DISCORD_BOT_TOKEN=stranger)
+    assert "the token looks like one; it is not tried offline" in told
+    assert stranger not in gateways.said

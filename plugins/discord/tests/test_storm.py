@@ -1,0 +1,64 @@
+"""Messages while the gateway is killed again and again: each is answered once, in order."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Sequence
+
+import pytest
+from hookline_channelkit.testing import LONG, Storm, survive
+
+from .conftest import BOSS, Gateways
+from .discord_api import DiscordApi
+from .discord_world import BOT_ID, Guild
+
+
+class Storms:
+    """What the kit's storm drives (its ``Gateways``): half the chats private, half channels."""
+
+    def __init__(self, gateways: Gateways) -> None:
+        self.gateways, self.api = gateways, gateways.api
+        self._guild: Guild = self.api.guild()
+        self._rooms: dict[int, int] = {}
+
+    def start(self, **env: str) -> subprocess.Popen[bytes]:
+        process = self.gateways.spawn("gateway", **env)
+        log = self.gateways.folder / f"{len(self.gateways.running) - 1:03}.log"
+        while process.poll() is None and "ready\n" not in log.read_text():
+            time.sleep(0.02)
+        return process
+
+    def say(self, chat: int, text: str) -> None:
+        is_private = chat % 2
+        mention = "" if is_private else f"<@{BOT_ID}> "
+        user = 10_000 + chat
+        self.api.say(user if is_private else self._room(chat), mention + text, user, times=2)
+
+    def texts(self, chat: int) -> Sequence[str]:
+        return self.api.texts(10_000 + chat if chat % 2 else self._room(chat))
+
+    def _room(self, chat: int) -> int:
+        if chat not in self._rooms:
+            self._rooms[chat] = self.api.channel(self._guild, f"room-{chat}")
+        return self._rooms[chat]
+
+
+@pytest.mark.parametrize(
+    "storm",
+    [
+        pytest.param(Storm(messages=12, kills=2, chats=2), id="short"),
+        pytest.param(LONG, marks=pytest.mark.slow, id="long"),
+    ],
+)
+def test_kills_lose_nothing_and_repeat_nothing(
+    gateways: Gateways, api: DiscordApi, storm: Storm
+) -> None:
+    access = {"admins": [f"discord:{BOSS}"], "allow": ["discord:*"]}
+    gateways.configure(storm.script, access=access, discord={"edit_every": 0.5})
+    report = survive(Storms(gateways), storm)
+    print(report)
+    report.check()
+    assert report.marked == []
+    assert api.violations == 0
+    assert api.gateway.identifies_left > 800
