@@ -156,12 +156,14 @@ def test_scheduled_work_has_nobody_and_no_grants(harness: Make) -> None:
 class Silent(Plugin):
     """Asks somewhere and never hears an answer; tells whether it was given up."""
 
+    asked = 0
     gave_up = 0
     now = 0
     most = 0
 
     @hookimpl
     async def on_question(self, ctx: Any, question: Any) -> str | None:
+        self.asked += 1
         if question.call.arguments["target"] == "void":
             try:
                 await asyncio.Event().wait()
@@ -195,10 +197,10 @@ def test_stopping_the_turn_takes_the_question_back(harness: Make) -> None:
     async def stopped() -> Any:
         runtime = await h.aopen()
         task = asyncio.ensure_future(h.asend("go"))
-        while not await runtime.dispatcher.stop(
-            Inbound("terminal", "default", "", "", "", session_id="test")
-        ):
+        while not h.plugin(Silent).asked:
             await asyncio.sleep(0.01)
+        here = Inbound("terminal", "default", "", "", "", session_id="test")
+        assert await runtime.dispatcher.stop(here)
         return await task
 
     assert h.run(stopped()).stop == "stopped"
