@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import html
-from collections.abc import Callable
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from typing import Any
 import pytest
 from hookline.testing import Harness, ScriptedModel
 from hookline_channelkit import (
+    UNKNOWN,
+    Arrival,
     BadMarkup,
     Gone,
     Kit,
@@ -21,6 +24,7 @@ from hookline_channelkit import (
     NotModified,
     Painter,
     Post,
+    RemoteFile,
     RetryAfter,
     Take,
     TooLong,
@@ -44,7 +48,7 @@ from hookline_hookspecs import (
 )
 from hookline_hookspecs.plugin import NoConfig
 
-PATIENCE = 120.0
+PATIENCE = 60.0
 """Seconds until a test gives up; none waits for it to pass."""
 MARK = "(may be a repeat)"
 SMALL = Limits(text=120, unit="utf16", edit_every=0.04, per_chat=20, overall=500, file_bytes=10_000)
@@ -103,6 +107,18 @@ class Platform:
         self.gone: set[str] = set()
         self.refused: list[str] = []
         self.typed: list[str] = []
+        self.finds = False
+        """Whether it can be asked what became of a message."""
+        self.looked_up: list[tuple[str, str]] = []
+        self.written: dict[str, list[Arrival]] = {}
+        """What people wrote, by chat; a wire ``catches_up`` where this is not empty."""
+        self.history_fault: Callable[[str], Exception | None] = lambda _: None
+        self.read: list[tuple[str, str]] = []
+        """Chats whose history was read, and from where."""
+        self.files: dict[str, bytes | Exception] = {}
+        self.fetched: list[str] = []
+        self.menus: list[dict[str, str]] = []
+        self.unbuttoned: list[str] = []
         self.killed = asyncio.Event()
         self.changed = asyncio.Event()
         self._last: dict[str, float] = {}
@@ -127,6 +143,11 @@ class Platform:
                     ],
                     return_when=asyncio.FIRST_COMPLETED,
                 )
+
+    def old(self, chat: str, text: str, cursor: int) -> None:
+        """Something that somebody wrote long ago."""
+        said = Inbound("", chat, "ann", f"{chat}:{cursor}", text, sent=time.time() - 86_400)
+        self.written.setdefault(chat, []).append(Arrival(said, cursor=str(cursor)))
 
     async def request(self, name: str, chat: str, text: str, act: Callable[[], Any]) -> Any:
         """One request with what may go wrong before and after its effect."""
@@ -169,14 +190,16 @@ class Platform:
         now = asyncio.get_running_loop().time()
         if chat in self.gone:
             raise Gone("the bot was blocked by the user")
-        if length_of(self.limits.unit)(text) > self.limits.text:
+        if self.limits.measure is None and length_of(self.limits.unit)(text) > self.limits.text:
             raise TooLong("message is too long")
         if name != "file" and not text.strip():
             raise AssertionError("a message without text")
-        if self.limits.per_chat and now - self._last.get(chat, 0) < 0.5 / self.limits.per_chat:
+        rate = self.limits.per_chat if name != "find" else 0
+        if rate and now - self._last.get(chat, 0) < 0.5 / rate:
             self.refused.append("too fast")
             raise RetryAfter(0.05)
-        self._last[chat] = now
+        if name != "find":
+            self._last[chat] = now
 
     def markup(self, text: str, rich: bool) -> None:
         if rich and text.count("⟦") != text.count("⟧"):
@@ -263,6 +286,47 @@ class PlatformWire(Wire):
 
         return str(await self.platform.request("file", chat, post.caption, act))
 
+    async def find(self, chat: str, token: str, text: str, since: float) -> Any:
+        if not self.platform.finds:
+            return UNKNOWN
+
+        def act() -> str | None:
+            self.platform.looked_up.append((token, text))
+            found = (one.id for one in self.platform.chat(chat) if one.token == token)
+            return next(found, None)
+
+        return await self.platform.request("find", chat, "x", act)
+
+    @property
+    def catches_up(self) -> bool:  # type: ignore[override]
+        return bool(self.platform.written)
+
+    async def chats(self) -> list[str]:
+        return sorted(self.platform.written)
+
+    async def history(self, chat: str, after: str, since: float) -> AsyncIterator[Arrival]:
+        self.platform.read.append((chat, after))
+        for arrival in list(self.platform.written.get(chat, [])):
+            if (fault := self.platform.history_fault(chat)) is not None:
+                raise fault
+            place = float(arrival.cursor)
+            if place > float(after) if after else arrival.inbound.sent >= since:
+                await asyncio.sleep(0)
+                yield arrival
+
+    async def fetch(self, file: RemoteFile) -> bytes:
+        self.platform.fetched.append(file.ref)
+        found = self.platform.files[file.ref]
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    async def set_menu(self, commands: Mapping[str, str]) -> None:
+        self.platform.menus.append(dict(commands))
+
+    async def unbutton(self, chat: str, message_id: str) -> None:
+        self.platform.unbuttoned.append(message_id)
+
     async def typing(self, chat: str) -> None:
         self.platform.typed.append(chat)
         if self.platform.fault("typing", chat, "") is not None:
@@ -295,15 +359,20 @@ def pigeon(platform: Platform, **options: Any) -> type[Plugin[Any]]:
 class Speaker(ScriptedModel):
     """Answers each message with what ``answers`` holds for it, word by word."""
 
-    def __init__(self, answers: dict[str, Any], pause: float = 0.005) -> None:
+    def __init__(
+        self, answers: dict[str, Any], pause: float = 0.005, *, echo: bool = False
+    ) -> None:
         super().__init__()
-        self.answers, self.pause = answers, pause
+        self.answers, self.pause, self.echo = answers, pause, echo
         self.held = asyncio.Event()
         self.held.set()
 
     async def send(self, wire: WireRequest, on_delta: DeltaSink | None) -> ModelResponse:
         request = wire.stable.request  # type: ignore[attr-defined]
         asked = request.messages[-1].text
+        self.requests.append(request)
+        if self.echo:
+            return self._response(f"{asked}!")
         step = self.answers.get(asked, self.answers.get(""))
         step = step.pop(0) if isinstance(step, list) and len(step) > 1 else step
         response = self._response(step[0] if isinstance(step, list) else step)
@@ -361,6 +430,18 @@ class Town:
         assert self.wire.take is not None
         return await self.wire.take(Inbound("pigeon", chat, "ann", id_, text or id_, **more))
 
+    async def take(self, arrival: Arrival) -> bool:
+        """The platform delivers."""
+        assert self.wire.take is not None
+        return await self.wire.take(arrival)
+
+    async def write(self, chat: str, text: str, cursor: int, **more: Any) -> Arrival:
+        """Somebody writes; it is not delivered, and stands in the history."""
+        said = Inbound("", chat, "ann", f"{chat}:{cursor}", text, sent=time.time(), **more)
+        made = Arrival(said, cursor=str(cursor))
+        self.platform.written.setdefault(chat, []).append(made)
+        return made
+
     async def idle(self) -> None:
         """Wait until all is delivered, or the process is killed."""
         runtime = await self.harness.aopen()
@@ -380,6 +461,13 @@ class Town:
         await self.harness.aclose()
 
 
+async def until(is_so: Callable[[], Any]) -> None:
+    """Wait until something is so."""
+    async with asyncio.timeout(PATIENCE):
+        while not is_so():
+            await asyncio.sleep(0.01)
+
+
 @pytest.fixture
 def platform() -> Platform:
     return Platform()
@@ -391,8 +479,8 @@ async def town(tmp_path: Path) -> Any:
     made: list[Town] = []
 
     async def make(platform: Platform, answers: dict[str, Any], *plugins: Any, **more: Any) -> Town:
-        pause = more.pop("pause", 0.005)
-        one = Town(tmp_path / f"h{len(made)}", platform, Speaker(answers, pause), *plugins, **more)
+        speaker = Speaker(answers, more.pop("pause", 0.005), echo=more.pop("echo", False))
+        one = Town(tmp_path / f"h{len(made)}", platform, speaker, *plugins, **more)
         made.append(one)
         return await one.open()
 

@@ -33,6 +33,8 @@ what it had."""
 STALE = 30 * 86_400.0
 """Seconds after which a chat that nobody writes in is not read any more, unless the platform names
 it."""
+AGAIN = 5.0
+"""Seconds after a failure for which messages that arrive do not wait for another attempt."""
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
 """Seconds after a failure; they double."""
 Keep: TypeAlias = Callable[[Arrival], Awaitable[bool]]
@@ -58,6 +60,8 @@ class CatchUp:
         cursors stay."""
         self._skipped: dict[str, str] = {}
         """Cursors up to which a chat was read, though nothing of it was for the agent; not kept."""
+        self._tried: dict[str, float] = {}
+        """When reading a chat failed last, by the loop's clock."""
         self._since = 0.0
         self._changed = asyncio.Event()
 
@@ -93,8 +97,10 @@ class CatchUp:
 
     async def before(self, chat: str, keep: Keep) -> None:
         """Catch a chat up before the next message of it is stored; the caller holds its order. A
-        failure is logged: the message is stored all the same, and the cursor stays."""
-        if self._is_behind(chat) and chat not in self._unread:
+        failure is logged: the message is stored all the same, and the cursor stays. After one, the
+        next messages do not wait for another attempt at once."""
+        now = asyncio.get_running_loop().time()
+        if self._is_behind(chat) and now > self._tried.get(chat, float("-inf")) + AGAIN:
             await self._try(chat, keep)
 
     async def reached(self, arrival: Arrival) -> None:
@@ -162,11 +168,13 @@ class CatchUp:
             await self._refusals.tell(error)
         except Exception as error:
             self._unread.add(chat)
+            self._tried[chat] = asyncio.get_running_loop().time()
             self._host.log.warning("chat %s cannot be read back yet: %s", chat, error)
             if isinstance(error, RetryAfter):
                 await asyncio.sleep(min(error.retry_after, LONGEST_PAUSE))
             return False
         self._read[chat] = this
+        self._tried.pop(chat, None)
         return True
 
     def _after(self, chat: str) -> str:

@@ -16,7 +16,9 @@ from .refusals import Refusals
 from .wire import Wire
 
 TRIES = 3
-"""Attempts to fetch a file, a second and then two apart."""
+"""Attempts to fetch a file."""
+PAUSE = 1.0
+"""Seconds after the first attempt, twice as many after the second."""
 SECONDS = 120.0
 """For one attempt."""
 REMEMBERED = 256
@@ -79,7 +81,7 @@ class Fetching:
             except Exception as error:
                 self._host.log.warning("a file could not be fetched: %s", error or type(error))
             if attempt < TRIES:
-                await asyncio.sleep(attempt)
+                await asyncio.sleep(attempt * PAUSE)
         return f"The file {file.name} could not be fetched. Please send it again."
 
     async def _save(self, file: RemoteFile) -> Attachment | Audio:

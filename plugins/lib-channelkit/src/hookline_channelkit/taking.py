@@ -160,7 +160,8 @@ class Taking:
     async def _hold(self, arrival: Arrival) -> bool:
         inbound, kv = arrival.inbound, self._host.storage.kv
         key = f"{HELD}{inbound.chat_id}\n{inbound.message_id}"
-        if await kv.get(key) is not None:
+        words = await kv.get(WORDS + inbound.chat_id, {})
+        if inbound.message_id in words or await kv.get(key) is not None:
             return False
         files = [asdict(file) for file in arrival.files]
         queue = self._queues.setdefault(inbound.chat_id, _Queue([]))

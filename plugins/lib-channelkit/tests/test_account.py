@@ -1,0 +1,198 @@
+"""The account: one gateway a bot, the menu, permissions that are missing, and what doctor finds."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hookline.testing import Harness
+from hookline_channelkit import (
+    CannotStart,
+    ChannelConfig,
+    ChannelPlugin,
+    Complaints,
+    Limits,
+    Post,
+    Refused,
+    Wire,
+)
+from hookline_channelkit.account import Account
+from hookline_hookspecs import Attachment, Audio, Check
+
+from .conftest import Platform, until
+
+MakeHarness = Callable[..., Harness]
+TOLD = "the scope chat:write is missing; add it"
+
+
+def test_two_gateways_cannot_have_one_bot() -> None:
+    first, second, other = Account("token-a"), Account("token-a"), Account("token-b")
+    first.claim()
+    other.claim()
+    with pytest.raises(CannotStart, match="another gateway on this machine"):
+        second.claim()
+    assert "token-a" not in str(first.path)
+    first.release()
+    second.claim()
+    second.release()
+    other.release()
+
+
+def test_without_an_identity_any_number_may_run() -> None:
+    accounts = [Account("") for _ in range(2)]
+    for account in accounts:
+        account.claim()
+        account.release()
+
+
+async def test_the_menu_is_set_once_and_again_when_it_changes(
+    town: Any, platform: Platform
+) -> None:
+    one = await town(platform, {}, commands={"new": "Begin anew"})
+    await until(lambda: platform.menus)
+    again = await one.again()
+    await again.close()
+    assert platform.menus == [{"new": "Begin anew"}]
+
+
+async def test_a_menu_that_config_leaves_alone_is_left_alone(town: Any, platform: Platform) -> None:
+    await town(platform, {}, commands={})
+    await asyncio.sleep(0.05)
+    assert platform.menus == []
+
+
+async def test_a_missing_permission_gives_a_reply_up_and_is_told_once(
+    town: Any, platform: Platform, caplog: pytest.LogCaptureFixture
+) -> None:
+    one = await town(platform, {"": "the answer"}, stream=False)
+
+    async def refuses(chat: str, text: str, post: Post) -> str:
+        raise Refused(TOLD)
+
+    one.wire.text = refuses
+    for number in range(2):
+        await one.say(str(number), text="hi")
+    await one.idle()
+    assert platform.texts("c") == []
+    assert caplog.text.count(f"not allowed: {TOLD}") == 1
+    assert await one.kit.refusals.recent() == [TOLD]
+    assert await one.records() == []
+
+
+def test_a_complaint_is_told_once_until_it_is_over(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    complaints = Complaints(logging.getLogger("test"))
+    for _ in range(3):
+        complaints.tell("away")
+    complaints.over("back")
+    complaints.over("back")
+    complaints.tell("away")
+    assert [record.message for record in caplog.records] == ["away", "back", "away"]
+
+
+class PigeonConfig(ChannelConfig):
+    token: str = "t"
+
+
+class Loft(Wire):
+    """A wire whose platform says what a test wants."""
+
+    says: Any = "the bot is @pigeon"
+    lacks: tuple[str, ...] = ()
+
+    async def connect(self, take: Any) -> None:
+        raise NotImplementedError
+
+    async def disconnect(self) -> None:
+        return
+
+    async def aclose(self) -> None:
+        return
+
+    async def probe(self) -> None:
+        return
+
+    async def text(self, chat: str, text: str, post: Post) -> str:
+        return "1"
+
+    async def file(self, chat: str, item: Attachment | Audio, post: Post) -> str:
+        return "1"
+
+    async def whoami(self) -> str:
+        if isinstance(self.says, Exception):
+            raise self.says
+        return str(self.says)
+
+    async def missing(self) -> tuple[str, ...]:
+        return self.lacks
+
+
+class Pigeon(ChannelPlugin[PigeonConfig]):
+    wire: type[Loft] = Loft
+
+    def make_wire(self) -> Wire:
+        made = self.wire()
+        made.limits = Limits(text=100)
+        return made
+
+    def fault(self) -> str | None:
+        return None if self.config.token else "the token is missing; put it into .env"
+
+
+def checks(h: Harness, *, offline: bool = False) -> dict[str, Any]:
+    """What the doctor's checks of the channel find."""
+    found = {}
+    for plugin, check in h.plugin(Pigeon).host.registered(Check):
+        if plugin == "pigeon":
+            run: Any = check.run
+            found[check.name] = h.run(run(offline=offline))
+    return found
+
+
+@pytest.fixture
+def loft(harness: MakeHarness) -> Harness:
+    return harness(Pigeon)
+
+
+def test_doctor_tells_who_the_bot_is_and_that_nothing_is_missing(loft: Harness) -> None:
+    found = checks(loft)
+    assert (found["token"].ok, found["token"].detail) == (True, "the bot is @pigeon")
+    assert found["permissions"].ok
+
+
+def test_doctor_tells_what_is_missing_and_what_to_do(
+    loft: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Loft, "lacks", (TOLD, "the intent is off; switch it on"))
+    found = checks(loft)["permissions"]
+    assert not found.ok
+    assert found.detail == "the scope chat:write is missing; the intent is off"
+    assert found.fix == "add it; switch it on"
+
+
+@pytest.mark.parametrize(
+    ("says", "detail", "fix"),
+    [
+        (CannotStart("the token is unknown; copy it"), "the token is unknown", "copy it"),
+        (ConnectionError("no route"), "no route", "look at the network"),
+        (TimeoutError(), "no word from the platform", "look at the network"),
+    ],
+)
+def test_doctor_tells_why_the_platform_does_not_answer(
+    loft: Harness, monkeypatch: pytest.MonkeyPatch, says: Exception, detail: str, fix: str
+) -> None:
+    monkeypatch.setattr(Loft, "says", says)
+    found = checks(loft)["token"]
+    assert not found.ok
+    assert detail in found.detail
+    assert fix in found.fix
+
+
+def test_doctor_asks_nobody_offline_and_without_a_token(harness: MakeHarness) -> None:
+    without = harness(Pigeon, config={"token": ""})
+    assert checks(without)["token"].fix == "put it into .env"
+    assert checks(without)["permissions"].ok
+    assert checks(harness(Pigeon), offline=True)["token"].ok

@@ -1,0 +1,161 @@
+"""What was written while the channel was away is answered, in order, and once."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hookline.testing import Clock
+from hookline_channelkit import Arrival, Refused
+from hookline_hookspecs import StoreError
+
+from .conftest import Platform, Town, until
+
+
+@pytest.fixture
+async def away(town: Any, platform: Platform) -> Town:
+    """A channel that has run, and knows chat ``c``."""
+    one: Town = await town(platform, {}, echo=True, stream=False)
+    first = await one.write("c", "one", 1)
+    await one.take(first)
+    await one.idle()
+    assert platform.texts("c") == ["one!"]
+    return one
+
+
+async def test_the_first_start_answers_nothing_old(town: Any, platform: Platform) -> None:
+    platform.old("c", "long ago", 7)
+    one = await town(platform, {}, echo=True)
+    await until(lambda: platform.read)
+    await one.idle()
+    assert platform.texts("c") == []
+
+
+async def test_what_was_written_while_it_was_away_is_answered_in_order(
+    away: Town, platform: Platform
+) -> None:
+    for number, words in enumerate(("two", "three", "four"), 2):
+        await away.write("c", words, number)
+    again = await away.again()
+    await until(lambda: len(platform.texts("c")) == 4)
+    assert platform.texts("c") == ["one!", "two!", "three!", "four!"]
+    await again.close()
+
+
+async def test_a_chat_that_is_new_is_read_too(away: Town, platform: Platform) -> None:
+    await away.write("d", "hello", 5)
+    again = await away.again()
+    await until(lambda: platform.texts("d"))
+    assert platform.texts("d") == ["hello!"]
+    await again.close()
+
+
+async def test_a_message_that_arrives_waits_for_those_before_it(
+    away: Town, platform: Platform
+) -> None:
+    """A connection that was no resume; the history is slow, and has the new message as well."""
+    two = await away.write("c", "two", 2)
+    three = await away.write("c", "three", 3)
+    assert away.wire.take is not None
+    away.wire.take.reconnected()
+    await asyncio.gather(*[away.take(one) for one in (three, two, three)])
+    await until(lambda: len(platform.texts("c")) == 3)
+    assert platform.texts("c") == ["one!", "two!", "three!"]
+
+
+@pytest.mark.parametrize("times", [1, 2])
+async def test_a_store_that_fails_loses_nothing(
+    away: Town, platform: Platform, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    """The platform does not deliver again; the message is found by reading back."""
+    receive = away.kit.host.receive
+    failing = ["two"] * times
+
+    async def breaks(inbound: Any) -> bool:
+        if inbound.text in failing:
+            failing.remove(inbound.text)
+            raise StoreError("the disk is full")
+        return await receive(inbound)
+
+    monkeypatch.setattr(away.kit.host, "receive", breaks)
+    two = await away.write("c", "two", 2)
+    with pytest.raises(StoreError):
+        await away.take(two)
+    await away.take(await away.write("c", "three", 3))
+    await until(lambda: len(platform.texts("c")) == 3)
+    assert failing == []
+    if times == 1:  # the next message waits until the one before it is stored
+        assert platform.texts("c") == ["one!", "two!", "three!"]
+    assert sorted(platform.texts("c")) == ["one!", "three!", "two!"]
+
+
+async def test_a_history_that_fails_is_read_again(away: Town, platform: Platform) -> None:
+    faults: list[Any] = [ConnectionError("away"), ConnectionError("away")]
+    platform.history_fault = lambda _: faults.pop() if faults else None
+    await away.write("c", "two", 2)
+    again = await away.again()
+    await until(lambda: len(platform.texts("c")) == 2)
+    assert faults == []
+    await again.close()
+
+
+async def test_a_missing_permission_is_told_once_and_stops_nothing(
+    away: Town, platform: Platform, caplog: pytest.LogCaptureFixture
+) -> None:
+    told = "the scope history is missing; add it"
+    platform.history_fault = lambda _: Refused(told)
+    await away.write("c", "two", 2)
+    again = await away.again()
+    await until(lambda: told in caplog.text)
+    assert again.wire.take is not None
+    again.wire.take.reconnected()
+    await again.take(await again.write("c", "three", 3))
+    await again.idle()
+    assert platform.texts("c") == ["one!", "three!"]
+    assert caplog.text.count(told) == 1
+    assert await again.kit.refusals.recent() == [told]
+    await again.close()
+
+
+async def test_what_came_out_of_order_before_a_death_is_read(
+    away: Town, platform: Platform
+) -> None:
+    """Three was stored and two was on its way: the cursor has to be behind two."""
+    await away.write("c", "two", 2)
+    await away.take(await away.write("c", "three", 3))
+    await away.idle()
+    again = await away.again()
+    await until(lambda: len(platform.texts("c")) == 3)
+    assert sorted(platform.texts("c")) == ["one!", "three!", "two!"]
+    await again.close()
+
+
+async def test_a_quiet_chat_is_not_read_from_long_ago(
+    away: Town, platform: Platform, clock: Clock
+) -> None:
+    """Core forgets after a week what it had."""
+    await away.take(await away.write("c", "two", 2))
+    await away.idle()
+    clock.ahead(3 * 86_400)
+    again = await away.again()
+    platform.read.clear()
+    await again.close()
+    again = await away.again()
+    await until(lambda: ("c", "2") in platform.read)
+    await again.close()
+
+
+async def test_a_thread_has_its_place_in_the_chat_around_it(away: Town, platform: Platform) -> None:
+    root = await away.write("c", "begin", 8)
+    thread = Arrival(root.inbound, cursor="8", source="c")
+    thread = replace(thread, inbound=replace(root.inbound, chat_id="c:8"))
+    platform.written["c"][-1] = thread
+    platform.written["c:8"] = []
+    await away.take(thread)
+    await away.write("c:8", "reply", 9)
+    again = await away.again()
+    await until(lambda: len(platform.texts("c:8")) == 2)
+    assert platform.texts("c:8") == ["begin!", "reply!"]
+    await again.close()

@@ -1,0 +1,157 @@
+"""What a platform allows: length as it counts, tables, edits, rates by kind and scope."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hookline_channelkit import Limits, Rate, RetryAfter, fitting
+from hookline_channelkit.rates import Rates
+from hookline_hookspecs import Choice, Reply
+from hypothesis import given
+from hypothesis import strategies as st
+
+from .conftest import SMALL, Platform, until
+
+WORDS = st.sampled_from(
+    ["word ", "“quoted” ", "\n", "\n\n", "```py\ncode()\n```\n", "ü\u0000\\", "👩‍👩‍👧 ", "|"]
+)
+TABLE = "| a | b |\n|---|---|\n| 1 | 2 |\n\n"
+TEXTS = st.lists(WORDS | st.just(TABLE), max_size=60).map("".join)
+
+
+def encoded(text: str) -> int:
+    """As a platform counts that limits the bytes of the JSON of a message with blocks."""
+    blocks = [{"type": "text", "text": line} for line in text.split("\n\n")]
+    return len(json.dumps({"blocks": blocks}).encode())
+
+
+def pieces(text: str, limits: Limits, frame: str = "") -> list[Any]:
+    found, start = [], 0
+    while start < len(text):
+        found.append(fitting(text, limits, start, frame=frame))
+        assert found[-1].end > start
+        start = found[-1].end
+    return found
+
+
+@given(TEXTS, st.integers(400, 2000), st.sampled_from([None, 1, 3]))
+def test_pieces_fit_as_the_platform_counts_and_add_up(
+    text: str, most: int, tables: int | None
+) -> None:
+    limits = Limits(text=most, measure=encoded, tables=tables)
+    found = pieces(text, limits, "(mark)\n")
+    assert "".join(piece.source for piece in found) == text
+    assert all(encoded("(mark)\n" + piece.text) <= most for piece in found)
+    assert [piece.is_last for piece in found] == [False] * (len(found) - 1) + [True] * bool(found)
+
+
+@given(st.integers(1, 7), st.integers(1, 4), TEXTS)
+def test_no_message_has_too_many_tables(count: int, most: int, between: str) -> None:
+    between = between.replace("|", "").replace("-", "").replace("```", "")
+    text = f"\n{between}\n\n".join([TABLE] * count)
+    for piece in pieces(text, Limits(text=100_000, tables=most)):
+        assert piece.text.count("|---|---|") <= most
+
+
+def test_a_table_in_a_block_of_code_is_none() -> None:
+    text = f"```\n{TABLE * 5}```\n"
+    assert len(pieces(text, Limits(text=10_000, tables=1))) == 1
+
+
+async def test_a_running_answer_goes_on_in_a_new_message_before_edits_run_out(
+    town: Any, platform: Platform
+) -> None:
+    platform.limits = replace(SMALL, edits=4, text=4000)
+    answer = " ".join(f"word{n}" for n in range(60))
+    one = await town(platform, {"": answer}, pause=0.03)
+    await one.say("hi")
+    await one.idle()
+    assert platform.texts("c") == [answer]
+    assert "delete" in [name for name, _ in platform.requests]
+    assert all(len(shown.texts) <= 5 for shown in platform.shown.values())
+
+
+async def test_a_running_answer_goes_on_in_a_new_message_before_it_is_too_old(
+    town: Any, platform: Platform
+) -> None:
+    platform.limits = replace(SMALL, edit_seconds=0.4, text=4000)
+    answer = " ".join(f"word{n}" for n in range(60))
+    one = await town(platform, {"": answer}, pause=0.03)
+    await one.say("hi")
+    await one.idle()
+    assert platform.texts("c") == [answer]
+    assert "delete" in [name for name, _ in platform.requests]
+
+
+async def test_kinds_have_rates_of_their_own() -> None:
+    limits = Limits(text=100, per_chat=0.001, overall=0, rates={"edit": Rate(0, 0)})
+    rates = Rates(limits)
+    assert await rates.may_now("c", "text")
+    assert not await rates.may_now("c", "file")  # shares the pace of texts
+    assert [await rates.may_now("c", "edit") for _ in range(3)] == [True] * 3
+    assert [await rates.may_now("c", "typing") for _ in range(3)] == [True] * 3
+    overall = Rates(replace(limits, rates={"edit": Rate(0, 0.001)}))
+    assert [await overall.may_now(chat, "edit") for chat in "ab"] == [True, False]
+
+
+async def test_what_the_platform_says_holds_for_the_kind_and_the_scope_that_it_names() -> None:
+    rates = Rates(Limits(text=100, per_chat=0, overall=0))
+    rates.hold("a", RetryAfter(60, kind="edit"))
+    assert rates.is_held("a", "edit")
+    assert not rates.is_held("a", "text")
+    assert not rates.is_held("b", "edit")
+    rates.hold("a", RetryAfter(60, "workspace", "file"))
+    assert rates.is_held("b", "file")
+    assert not rates.is_held("b", "text")
+    async with asyncio.timeout(5):
+        await rates.wait("b", "text")
+    rates.hold("b", RetryAfter(60))
+    assert rates.is_held("b", "text")
+    assert rates.is_held("c", "text")  # a second chat was refused
+
+
+async def test_a_header_that_foretells_a_refusal_is_heeded(town: Any, platform: Platform) -> None:
+    one = await town(platform, {"": "the answer"}, stream=False)
+    one.wire.hold("c", RetryAfter(0.3, kind="text"))
+    begin = asyncio.get_running_loop().time()
+    await one.say("hi")
+    await until(lambda: platform.texts("c"))
+    assert asyncio.get_running_loop().time() - begin >= 0.3
+
+
+async def test_more_choices_than_buttons_are_answered_in_words(
+    town: Any, platform: Platform
+) -> None:
+    platform.limits = replace(SMALL, choices=2)
+    one = await town(platform, {"": "the answer"}, stream=False)
+    await one.say("hi")
+    await one.idle()
+    (session,) = await one.kit.host.sessions()
+    for count in (2, 3):
+        labels = tuple(Choice(f"c{n}") for n in range(count))
+        await one.kit.send(Reply(session, "Which?", id=f"q{count}", choices=labels))
+    assert [len(shown.choices) for shown in platform.chat("c")[1:]] == [2, 0]
+
+
+@pytest.mark.parametrize("private", ["dm:ann", None])
+async def test_a_reply_for_one_person_is_never_public(
+    town: Any, platform: Platform, private: str | None
+) -> None:
+    one = await town(platform, {"": "the answer"}, stream=False)
+
+    async def private_chat(person: str) -> str | None:
+        assert person == "ann"
+        return private
+
+    one.wire.private_chat = private_chat
+    await one.say("hi")
+    await one.idle()
+    (session,) = await one.kit.host.sessions()
+    sent = await one.kit.send(Reply(session, "for you alone", id="r9", audience="ann"))
+    assert platform.texts("c") == ["the answer"]
+    assert platform.texts("dm:ann") == (["for you alone"] if private else [])
+    assert len(sent) == bool(private)

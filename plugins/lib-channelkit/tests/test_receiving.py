@@ -1,0 +1,191 @@
+"""What people do, on its way in: files, presses, edits, deletions, and the order of all of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hookline_channelkit import Arrival, Gone, RemoteFile
+from hookline_hookspecs import Access, Choice, Host, Inbound, Plugin, Reply, hookimpl
+
+from .conftest import Platform, Town, until
+
+TEXT = RemoteFile("f1", "notes.txt", 5)
+
+
+class Doorkeeper(Plugin):
+    """Lets everybody write but ``eve``."""
+
+    @hookimpl
+    def setup(self, host: Host) -> None:
+        host.services.provide(Access, self)  # type: ignore[type-abstract]
+
+    async def may_write(self, channel: str, user_id: str) -> bool:
+        return user_id != "eve"
+
+    def is_operator(self, inbound: Inbound) -> bool:
+        return False
+
+
+@pytest.fixture
+def fast(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No pause between attempts to fetch."""
+    monkeypatch.setattr("hookline_channelkit.fetching.PAUSE", 0.0)
+    return
+
+
+def said(id_: str, text: str = "", *files: RemoteFile, user: str = "ann", **more: Any) -> Arrival:
+    return Arrival(Inbound("", "c", user, id_, text, private=True, **more), files)
+
+
+async def asked(town: Town, count: int = 1) -> list[str]:
+    """What the model was asked, once it was so often."""
+    await until(lambda: len(town.model.requests) >= count)
+    await town.idle()
+    return [request.messages[-1].text for request in town.model.requests]
+
+
+@pytest.fixture
+async def here(town: Any, platform: Platform) -> Town:
+    one: Town = await town(platform, {}, Doorkeeper, echo=True, stream=False)
+    return one
+
+
+async def test_a_message_with_files_is_taken_at_once_and_keeps_its_place(
+    here: Town, platform: Platform
+) -> None:
+    """Fetching takes its time; the platform has to be answered meanwhile."""
+    go = asyncio.Event()
+    fetch = here.wire.fetch
+
+    async def slow(file: RemoteFile) -> bytes:
+        await go.wait()
+        return await fetch(file)
+
+    here.wire.fetch = slow  # type: ignore[method-assign]
+    platform.files["f1"] = b"words"
+    assert await here.take(said("1", "look", TEXT))
+    assert await here.take(said("2", "and this"))
+    assert not await here.take(said("1", "look", TEXT))
+    assert not await here.take(said("2", "and this"))
+    go.set()
+    first, second = await asked(here, 2)
+    assert first.startswith("look")
+    assert "notes.txt, text/plain, 5 bytes" in first
+    assert second == "and this"
+    assert await here.records() == []
+
+
+async def test_a_kill_before_the_files_are_fetched_loses_nothing(
+    here: Town, platform: Platform
+) -> None:
+    async def never(file: RemoteFile) -> bytes:
+        await asyncio.Event().wait()
+        return b""
+
+    here.wire.fetch = never  # type: ignore[method-assign]
+    platform.files["f1"] = b"words"
+    await here.take(said("1", "look", TEXT))
+    await here.take(said("2", "and this"))
+    again = await here.again()
+    await until(lambda: len(platform.texts("c")) == 2)
+    assert platform.texts("c")[0].startswith("look")
+    assert not await again.take(said("1", "look", TEXT))
+    await again.close()
+
+
+async def test_nothing_of_a_stranger_is_fetched(here: Town, platform: Platform) -> None:
+    platform.files["f1"] = b"words"
+    await here.take(said("1", "", TEXT, user="eve"))
+    assert await asked(here) == ["(notes.txt)"]
+    assert platform.fetched == []
+
+
+@pytest.mark.usefixtures("fast")
+async def test_a_file_that_cannot_be_had_is_told(here: Town, platform: Platform) -> None:
+    platform.files = {"f1": Gone("it has expired"), "f2": ConnectionError("away")}
+    big = RemoteFile("f3", "film.mp4", 10**9)
+    await here.take(said("1", "see", TEXT, RemoteFile("f2", "b.txt"), big))
+    (text,) = await asked(here)
+    assert "The file notes.txt could not be fetched." in text
+    assert "The file b.txt could not be fetched." in text
+    assert "The file film.mp4 (1000 MB) is too large" in text
+    assert platform.fetched.count("f1") == 1
+    assert platform.fetched.count("f2") == 3
+
+
+async def test_a_deleted_message_whose_files_are_on_their_way_goes_nowhere(
+    here: Town, platform: Platform
+) -> None:
+    go = asyncio.Event()
+
+    async def slow(file: RemoteFile) -> bytes:
+        await go.wait()
+        return b"words"
+
+    here.wire.fetch = slow  # type: ignore[method-assign]
+    await here.take(said("1", "look", TEXT))
+    await here.take(said("2", "and this", TEXT))
+    await here.take(said("3", "third"))
+    for target in ("1", "2"):
+        await here.take(said("", "", kind="delete", target=target))
+    go.set()
+    await until(lambda: any("third" in r.messages[-1].text for r in here.model.requests))
+    texts = await asked(here)
+    assert not any("look" in text or "and this" in text for text in texts)
+    assert "third" in texts
+    assert await here.records() == []
+
+
+async def test_an_edit_that_changes_no_words_is_none(here: Town) -> None:
+    """Platforms tell an edit where they add a preview, and tell each twice."""
+    await here.take(said("1", "hello"))
+    assert not await here.take(said("", "hello", kind="edit", target="1"))
+    assert await here.take(said("", "hello there", kind="edit", target="1"))
+    assert not await here.take(said("", "hello there", kind="edit", target="1"))
+    assert await here.take(said("", "hello", kind="edit", target="1"))
+    assert (await asked(here, 3))[:2] == ["hello", "hello there"]
+
+
+async def test_a_press_says_the_label_whatever_its_length(here: Town, platform: Platform) -> None:
+    await here.take(said("1", "hello"))
+    await here.idle()
+    (session,) = await here.kit.host.sessions()
+    choices = (Choice("r", "Red & " + "long " * 40), Choice("b", "Blue"))
+    (shown,) = await here.kit.send(Reply(session, "Which?", id="q1", choices=choices))
+    assert platform.shown[shown].choices == choices
+    press = said("", "0", kind="press", target=shown)
+    assert await here.take(press)
+    assert not await here.take(press)
+    assert await here.take(replace(press, inbound=replace(press.inbound, user_id="bob")))
+    texts = await asked(here, 3)
+    assert texts[1:] == [str(choices[0]), str(choices[0])]
+
+
+async def test_a_press_does_not_wait_for_files(here: Town) -> None:
+    async def never(file: RemoteFile) -> bytes:
+        await asyncio.Event().wait()
+        return b""
+
+    here.wire.fetch = never  # type: ignore[method-assign]
+    await here.take(said("1", "look", TEXT))
+    assert await here.take(said("", "0", kind="press", target="p9"))
+    await until(lambda: here.model.requests)
+    assert here.model.requests[0].messages[-1].text == "0"
+
+
+async def test_a_cancelled_take_is_finished(here: Town) -> None:
+    work = asyncio.ensure_future(here.take(said("1", "hello")))
+    await asyncio.sleep(0)
+    work.cancel()
+    await asyncio.gather(work, return_exceptions=True)
+    await until(lambda: here.model.requests)
+    assert not await here.take(said("1", "hello"))
+
+
+async def test_the_messages_of_a_chat_keep_their_order(here: Town) -> None:
+    await asyncio.gather(*[here.take(said(str(n), f"number {n}")) for n in range(12)])
+    assert await asked(here, 12) == [f"number {n}" for n in range(12)]

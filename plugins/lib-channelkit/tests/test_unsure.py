@@ -1,0 +1,117 @@
+"""A request that was not answered: looked up before it is repeated, and so never shown twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hookline_channelkit import Unsure
+from hookline_hookspecs import Attachment, Reply
+
+from .conftest import MARK, Platform, Town
+from .test_crashes import SIZES, live
+
+
+@pytest.fixture
+def sure(platform: Platform) -> Platform:
+    """A platform that can be asked."""
+    platform.finds = True
+    return platform
+
+
+async def test_a_send_without_an_answer_is_found(town: Any, sure: Platform) -> None:
+    sure.faults = {1: "no answer"}
+    one = await town(sure, {"": "the answer"}, stream=False)
+    await one.say("hi")
+    await one.idle()
+    assert sure.texts("c") == ["the answer"]
+    assert [text for _, text in sure.looked_up] == ["the answer"]
+
+
+async def test_a_send_that_did_not_arrive_is_sent_again_with_its_token(
+    town: Any, sure: Platform
+) -> None:
+    tokens: list[str] = []
+    one = await town(sure, {"": "the answer"}, stream=False)
+    send = one.wire.text
+
+    async def text(chat: str, words: str, post: Any) -> str:
+        tokens.append(post.token)
+        if len(tokens) == 1:
+            raise Unsure("the connection broke before it was read")
+        return str(await send(chat, words, post))
+
+    one.wire.text = text
+    await one.say("hi")
+    await one.idle()
+    assert sure.texts("c") == ["the answer"]
+    assert tokens[0] == tokens[1] != ""
+    assert len(tokens[0]) <= 25
+
+
+async def test_each_part_has_a_token_of_its_own(town: Any, sure: Platform) -> None:
+    one = await town(sure, {"": "\n".join(f"line {n} of the answer" for n in range(40))})
+    await one.say("hi")
+    await one.say("again", text="hi")
+    await one.idle()
+    tokens = [shown.token for shown in sure.chat("c")]
+    assert len(tokens) > 10
+    assert len(set(tokens)) == len(tokens)
+
+
+async def test_a_lookup_that_fails_is_asked_again(town: Any, sure: Platform) -> None:
+    sure.faults = {1: "no answer", 2: "away"}
+    one = await town(sure, {"": "the answer"}, stream=False)
+    await one.say("hi")
+    await one.idle()
+    assert sure.texts("c") == ["the answer"]
+
+
+async def test_a_running_answer_whose_id_never_came_becomes_the_reply(
+    town: Any, sure: Platform
+) -> None:
+    sure.faults = {1: "no answer"}
+    answer = " ".join(f"word{n}" for n in range(12))
+    one = await town(sure, {"": answer}, pause=0.02)
+    await one.say("hi")
+    await one.idle()
+    assert sure.texts("c") == [answer]
+    assert len(sure.shown) == 1
+
+
+@pytest.mark.parametrize("fault", ["kill before", "kill after", "no answer"])
+@pytest.mark.parametrize(
+    "number", [1, 6, *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, 16) if n != 6)]
+)
+async def test_nothing_stands_twice_after_a_death(tmp_path: Path, fault: str, number: int) -> None:
+    platform = Platform()
+    platform.finds = True
+    platform.faults = {number: fault}
+    await live(tmp_path / "home", platform, 0.004)
+    assert not any(MARK in one.text for one in platform.shown.values())
+    lines = "\n".join(one.text for one in platform.shown.values())
+    for name, count in SIZES.items():
+        for line in range(count):
+            assert lines.count(f"[{name}.{line}]") == 1
+
+
+async def test_a_file_is_found_too(town: Any, sure: Platform, tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("words")
+    one = await town(sure, {"": "the answer"}, stream=False)
+    await one.say("hi")
+    await one.idle()
+    sure.faults = {len(sure.requests) + 1: "no answer"}
+    item = Attachment(path, "text/plain", "a.txt", 5, caption="look")
+    reply = Reply(await the_session(one), "", (item,), id="r1")
+    with pytest.raises(Exception, match="broke"):
+        await one.kit.send(reply)
+    assert await one.kit.send(reply) == (sure.chat("c")[-1].id,)
+    assert [shown.text for shown in sure.chat("c")] == ["the answer", "look"]
+
+
+async def the_session(town: Town) -> Any:
+    """The session of the only chat."""
+    sessions = await town.kit.host.sessions()
+    return sessions[0]
