@@ -81,6 +81,7 @@ class Runtime:
         asyncio.get_running_loop().set_task_factory(self._make_task)
         engine.services[Conversations] = self.dispatcher
         engine.services[GatewayHost] = self.recovery
+        engine.services[Store] = engine.store
         engine.services[Inspection] = CoreInspection(engine, self.sessions, self.plugins)
         self.plugins.load()
         await asyncio.create_task(self.plugins.setup())  # of its own, so no plugin can cancel it

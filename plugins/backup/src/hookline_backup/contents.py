@@ -1,0 +1,68 @@
+"""What belongs to a backup of a home, and what does not."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hookline_places import credentials
+
+DATABASE = "hookline.db"
+"""The database's file in the home; in a backup it is a snapshot, never a copy of the file."""
+NOT_OURS = frozenset({"backups", "locks", "logs", "profiles"})
+"""Folders of the home that no backup holds; each profile has backups of its own."""
+OF_PROCESSES = (".lock", ".holder", ".sock", ".pid")
+"""Endings of files that mean something only to the processes that run now."""
+
+
+@dataclass(slots=True)
+class Contents:
+    """A home's files, by their paths relative to it, with ``/``.
+
+    ``files`` are to be kept; ``secrets`` would be, in a backup that may hold secrets; ``left_out``
+    cannot be kept: links, and what nobody may read.
+    """
+
+    files: list[str] = field(default_factory=list)
+    secrets: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+
+
+def contents_of(home: Path, *, secrets: bool) -> Contents:
+    """List what a backup of ``home`` holds; with ``secrets``, also what holds credentials."""
+    found = Contents()
+    table = credentials()
+    for path, kind in sorted(_walk(home)):
+        if not stat.S_ISREG(kind):
+            found.left_out.append(path)
+        elif not secrets and (path == ".env" or table.find(path) is not None):
+            found.secrets.append(path)
+        else:
+            found.files.append(path)
+    return found
+
+
+def _walk(home: Path) -> Iterator[tuple[str, int]]:
+    pending = [""]
+    while pending:
+        folder = pending.pop()
+        try:
+            entries = list(os.scandir(home / folder))
+        except OSError:
+            yield folder, 0
+            continue
+        for entry in entries:
+            path = f"{folder}/{entry.name}" if folder else entry.name
+            if not folder and (entry.name in NOT_OURS or entry.name.startswith(DATABASE)):
+                continue
+            try:
+                mode = entry.stat(follow_symlinks=False).st_mode
+            except OSError:
+                continue  # it was removed meanwhile
+            if stat.S_ISDIR(mode):
+                pending.append(path)
+            elif not entry.name.endswith(OF_PROCESSES) and not stat.S_ISSOCK(mode):
+                yield path, mode
