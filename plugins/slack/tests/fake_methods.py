@@ -240,7 +240,7 @@ class Methods:
             return low <= at <= high if inclusive else low < at < high
 
         found = [m for m in found if inside(m["ts"])]
-        page, cursor = self._page(found, params, usual, 999)
+        page, cursor = self._page(found, params, usual, max(usual, 999))
         shown = [self._shown(m, params) for m in page]
         more = {"response_metadata": {"next_cursor": cursor}} if cursor else {}
         return {"messages": shown, "has_more": bool(cursor), **more}
