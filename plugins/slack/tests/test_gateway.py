@@ -28,6 +28,7 @@ SCRIPT = {
          "repeat": True},
         {"when": "exit code|Denied|Error", "text": "finished", "repeat": True},
         {"when": "^hello there$", "text": "hello back", "repeat": True},
+        {"when": "^endless", "text": "never", "delay": 60, "repeat": True},
         {"when": "^slow", "text": "slowly", "delay": 1, "repeat": True},
         {"when": "^corrected$", "text": "so it is", "repeat": True},
         {"when": ".", "text": "answered", "repeat": True},
@@ -157,6 +158,13 @@ def test_commands_in_their_three_forms(slack: Slack, dm: str, channel: str) -> N
     slack.wait(lambda: len(slack.texts(dm)) == 2)
     slack.say(dm, "!!! wow")
     slack.find("answered", dm)
+
+
+def test_slacks_own_stop_button(slack: Slack, channel: str) -> None:
+    asked = slack.say(channel, f"<@{BOT}> endless")
+    slack.wait(lambda: (channel, asked["ts"]) in slack.status)
+    slack.stop(channel, asked["ts"])
+    slack.find("topped", channel)
 
 
 def test_edits_and_deletions_are_news(slack: Slack, gateways: Gateways, dm: str) -> None:

@@ -49,6 +49,9 @@ class SlackConfig(ChannelConfig):
     bots: Literal["none", "mentions"] = Field(
         default="none", description="Other bots: not heard, or where they mention this one."
     )
+    native_streams: bool = Field(
+        default=False, description="In threads, show a running answer as Slack's own stream."
+    )
     thread_days: float = Field(
         default=14.0, gt=0, description="Days after which a silent thread is not read back."
     )

@@ -32,6 +32,8 @@ EDIT_EVERY = 1.2
 GATHER = 0.05
 """Seconds that an event waits for those before it: two sockets are not read in the order in which
 Slack has written to them."""
+STREAM_SECONDS = 240.0
+"""After which a stream goes on in another: Slack ends one after about 306 s."""
 PAGE = 200
 SHARE_SECONDS = 20.0
 """Until a file stands in its channel: Slack shares it some time after it has said ok."""
@@ -66,17 +68,20 @@ class SlackWire(kit.Wire):
         self._config, self._host = config, host
         self._api: Api | None = None
         self._sockets: Sockets | None = None
-        self._me, self._since = "", 0.0
+        self._me, self._team, self._since = "", "", 0.0
         self._names: Memory[str] = Memory()
         self._ours: Memory[bool] = Memory()
         self._pressed: Memory[Json] = Memory()
         self._reacted: Memory[str] = Memory()
+        self._writers: Memory[str] = Memory()
+        self._streams: Memory[str] = Memory()
         self._locks = Locks()
         self._waiting: dict[str, list[Any]] = defaultdict(list)
         self.limits = kit.Limits(
             text=MARKDOWN,
             measure=lambda text: len(rendered(text)),
             edit_every=max(EDIT_EVERY, config.edit_every),
+            edit_seconds=STREAM_SECONDS if config.native_streams else None,
             per_chat=1.0,
             rates={"edit": kit.Rate(overall=1 / EDIT_EVERY)},
             typing_every=30.0,  # a status stays for two minutes
@@ -122,7 +127,9 @@ class SlackWire(kit.Wire):
 
     async def _who(self) -> str:
         """The bot's own id."""
-        self._me = self._me or str((await self._ask("auth_test"))["user_id"])
+        if not self._me:
+            me = await self._ask("auth_test")
+            self._me, self._team = str(me["user_id"]), str(me["team_id"])
         return self._me
 
     # Receiving
@@ -212,6 +219,7 @@ class SlackWire(kit.Wire):
         if not await self._is_meant(event, found):
             return None
         inbound = found.inbound
+        self._writers[inbound.chat_id] = inbound.user_id
         if ":" in inbound.chat_id and not await self._takes_part(inbound.chat_id):
             await self._host.storage.kv.set(THREAD + inbound.chat_id, True)
             self._ours[inbound.chat_id] = True
@@ -325,12 +333,14 @@ class SlackWire(kit.Wire):
         return rendered(markdown)
 
     async def text(self, chat: str, text: str, post: kit.Post) -> str:
-        """Send a message."""
+        """Send a message, or open a stream."""
         channel, thread = split(chat)
+        where: Json = {"channel": channel, "thread_ts": post.thread or thread or None}
+        if self._config.native_streams and not post.final and where["thread_ts"]:
+            return await self._open_stream(chat, text, where)
         sent = await self._ask(
             "chat_postMessage",
-            channel=channel,
-            thread_ts=post.thread or thread or None,
+            **where,
             metadata={"event_type": EVENT, "event_payload": {"token": post.token}},
             unfurl_links=False,
             unfurl_media=False,
@@ -341,7 +351,36 @@ class SlackWire(kit.Wire):
     async def edit(self, chat: str, message_id: str, text: str, post: kit.Post) -> None:
         """Replace a message: with blocks, for a text alone takes them away."""
         channel, ts = split(message_id)
-        await self._ask("chat_update", channel=channel, ts=ts, **payload_of(text, post))
+        where = {"channel": channel, "ts": ts}
+        if message_id in self._streams and not await self._feed(message_id, text, post, where):
+            return
+        try:
+            await self._ask("chat_update", **where, **payload_of(text, post))
+        except kit.Lost as error:
+            if "streaming_state" not in str(error):
+                raise
+            await self._ask("chat_stopStream", **where)  # a dead process has opened it
+            await self._ask("chat_update", **where, **payload_of(text, post))
+
+    async def _open_stream(self, chat: str, text: str, where: Json) -> str:
+        who = {"recipient_user_id": self._writers.get(chat), "recipient_team_id": self._team}
+        sent = await self._ask("chat_startStream", **where, **who, markdown_text=text)
+        message_id = f"{where['channel']}:{sent['ts']}"
+        self._streams[message_id] = text
+        return message_id
+
+    async def _feed(self, message_id: str, text: str, post: kit.Post, where: Json) -> bool:
+        """Add to a stream what is new, and close it at last; True if it has to be replaced."""
+        before = self._streams[message_id]
+        grows = text.startswith(before)
+        if not post.final:
+            if grows and text != before:
+                await self._ask("chat_appendStream", **where, markdown_text=text[len(before) :])
+                self._streams[message_id] = text
+            return False
+        del self._streams[message_id]
+        await self._ask("chat_stopStream", **where)
+        return True
 
     async def delete(self, chat: str, message_id: str) -> None:
         """Remove a message."""
@@ -381,14 +420,14 @@ class SlackWire(kit.Wire):
         raise kit.Unsure("a file was taken, and does not stand in its channel")
 
     async def find(self, chat: str, token: str, text: str, since: float) -> str | None:
-        """Look for a message of the bot: by its token; a file has none, but no other file of the
-        bot's can stand in the chat since then."""
+        """Look for a message of the bot: by its token; a file and a stream have none, but nothing
+        else without one can stand in the chat since then."""
         me, began = await self._who(), since + self._made().skew - 1
 
         def is_it(one: Json) -> bool:
-            payload = (one.get("metadata") or {}).get("event_payload") or {}
-            is_file = bool(one.get("files")) and one.get("user") == me and float(one["ts"]) > began
-            return is_file or payload.get("token") == token
+            if told := (one.get("metadata") or {}).get("event_payload"):
+                return bool(told.get("token") == token)
+            return bool(one.get("user") == me and float(one["ts"]) > began)
 
         return await self._find(chat, since, is_it)
 

@@ -1,0 +1,238 @@
+"""Files, voice, reactions and running answers, through the real core and the real library."""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hookline.testing import Harness
+from hookline_channelkit import Lost, Post
+from hookline_hookspecs import Attachment, Audio, Choice, Context, Plugin, Reply, Session, hookimpl
+from hookline_hookspecs.plugin import NoConfig
+from hookline_slack import Slack as SlackPlugin
+
+from .conftest import ANN
+from .fake_rules import buttons_of, words_of
+from .fake_slack import APP_TOKEN, BOT, BOT_TOKEN, Slack
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
+DM, ROOM = "D0ANN", "C0ROOM"
+
+
+def mp4() -> bytes:
+    """The beginning of a recording, as Slack's own recorder makes it."""
+    brand = b"ftypM4A \x00\x00\x02\x00M4A isom"
+    return struct.pack(">I", len(brand) + 4) + brand + bytes(64)
+
+
+class Voices(Plugin[NoConfig]):
+    """Hears the same words in every voice message and answers with a recording."""
+
+    adds_to_reply_only = True
+    recording = Path()
+
+    @hookimpl
+    async def on_voice(self, ctx: Context, audio: Audio) -> str:
+        assert audio.path.read_bytes() == mp4()
+        assert (audio.mime, audio.duration) == ("audio/mp4", 3.0)
+        return "turn on the lamp"
+
+    @hookimpl
+    async def pre_reply(self, ctx: Context, reply: Reply) -> Reply:
+        spoken = Audio(self.recording, "audio/mpeg", 2.6)
+        return replace(reply, attachments=(*reply.attachments, spoken))
+
+
+class Talk:
+    """The channel in a real core, and who writes to it."""
+
+    def __init__(
+        self, make: Callable[..., Harness], slack: Slack, *more: Any, **config: Any
+    ) -> None:
+        self.slack = slack
+        tokens = {"bot_token": BOT_TOKEN, "app_token": APP_TOKEN, "api_url": slack.api_url}
+        self.harness = make(SlackPlugin, *more, config={"slack": {**tokens, **config}})
+        self.channel: Any = self.harness.runtime.channels.get("slack")
+        self.harness.run(self.channel.start())
+
+    def ask(self, *answers: Any) -> None:
+        """What the model says next."""
+        self.harness.model.steps.extend(answers)
+
+    def wait(self, until: Callable[[], Any]) -> Any:
+        """Let core work until something is so."""
+        return self.harness.run(asyncio.to_thread(self.slack.wait, until))
+
+    def send(self, *items: Attachment | Audio, text: str = "", chat: str = DM) -> Any:
+        """A reply with files, from core's outbox."""
+        session = Session("s", "slack", chat, None, 0.0)
+        reply = Reply(session, text, items, id=f"r{len(self.slack.calls)}")
+        return self.harness.run(self.channel.send(reply))
+
+    @property
+    def saved(self) -> list[Path]:
+        return sorted(p for p in (self.harness.home / "media").rglob("*") if p.is_file())
+
+
+@pytest.fixture
+def slack() -> Iterator[Slack]:
+    made = Slack()
+    made.room(DM, ANN)
+    made.room(ROOM, ANN)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def talk(harness: Callable[..., Harness], slack: Slack) -> Iterator[Callable[..., Talk]]:
+    made: list[Talk] = []
+
+    def make(*more: Any, **config: Any) -> Talk:
+        made.append(Talk(harness, slack, *more, **config))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.harness.run(one.channel.stop())
+
+
+def test_files_come_in_with_the_token(talk: Any, slack: Slack) -> None:
+    one = talk(max_bytes=1000)
+    one.ask("seen", "too large", "never")
+    slack.say(DM, "what is it", files=(slack.file(PNG, "a.png", "image/png"),))
+    one.wait(lambda: slack.texts(DM) == ["seen"])
+    assert {path.read_bytes() for path in one.saved} == {PNG}
+    slack.say(DM, "and this", files=(slack.file(b"x" * 1001, "b.txt", "text/plain"),))
+    one.wait(lambda: "too large" in slack.texts(DM)[-1] and len(slack.texts(DM)) >= 3)
+    assert {path.read_bytes() for path in one.saved} == {PNG}
+
+
+def test_a_page_to_sign_in_is_no_file(talk: Any, slack: Slack) -> None:
+    slack.granted -= {"files:read"}
+    one = talk()
+    one.ask("hm")
+    slack.say(DM, "look", files=(slack.file(PNG, "a.png", "image/png"),))
+    one.wait(lambda: "hm" in slack.texts(DM))
+    assert one.saved == []
+    problems = one.harness.run(one.channel.refusals.recent())
+    assert "files:read" in "".join(problems)
+
+
+def test_voice_in_and_a_file_out(talk: Any, slack: Slack, tmp_path: Path) -> None:
+    Voices.recording = tmp_path / "answer.mp3"
+    Voices.recording.write_bytes(b"ID3" + bytes(50))
+    one = talk(Voices)
+    one.ask("it is on")
+    slack.say(DM, "", files=(slack.voice(mp4()),))
+    one.wait(lambda: any("files" in m for m in slack.messages(DM)))
+    assert one.harness.model.last.messages[-1].text == "turn on the lamp"
+    assert slack.texts(DM)[0] == "it is on"
+    (name,) = [f["name"] for m in slack.messages(DM) for f in m.get("files", ())]
+    assert name == "answer.mp3"
+
+
+def test_a_file_stands_once_whatever_happens(talk: Any, slack: Slack, tmp_path: Path) -> None:
+    one = talk()
+    path = tmp_path / "report.txt"
+    path.write_text("words")
+    item = Attachment(path, "text/plain", "report.txt", 5, caption="Here <@U1>")
+    root = slack.say(ROOM, "x")["ts"]
+    slack.share_seconds = 0.3
+    (made,) = one.send(item, chat=f"{ROOM}:{root}")
+    (shown,) = [m for m in slack.messages(ROOM) if "files" in m]
+    assert made == f"{ROOM}:{shown['ts']}"
+    assert (shown["thread_ts"], shown["text"]) == (root, "Here &lt;@U1&gt;")
+    assert slack.pings == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["drop", "fatal_error", "never shared", "upload"])
+def test_an_unsure_file_stands_once(talk: Any, slack: Slack, tmp_path: Path, kind: str) -> None:
+    one = talk()
+    path = tmp_path / "report.txt"
+    path.write_text("words")
+    item = Attachment(path, "text/plain", "report.txt", 5)
+    if kind == "never shared":
+        slack.never_shared = 1
+    elif kind == "upload":
+        slack.misbehave("502", "upload")
+    else:
+        slack.misbehave(kind, "files.completeUploadExternal")
+    session = Session("s", "slack", DM, None, 0.0)
+    reply = Reply(session, "text", (item,), id="r1")
+    with pytest.raises(Exception, match=r"no word|file|fatal|502"):
+        one.harness.run(one.channel.send(reply))
+    one.harness.run(one.channel.send(reply))
+    assert len([m for m in slack.messages(DM) if "files" in m]) == 1
+    assert slack.texts(DM)[0] == "text"
+
+
+def test_a_message_is_edited_found_and_removed(talk: Any, slack: Slack) -> None:
+    one = talk()
+    wire, run = one.channel.wire, one.harness.run
+    post = Post(token="t" * 24, rich=True)
+    made = run(wire.text(DM, "one", post))
+    run(wire.edit(DM, made, "two", replace(post, choices=(Choice("y", "Yes", "primary"),))))
+    (shown,) = slack.messages(DM)
+    assert (words_of(shown), "edited" in shown, len(buttons_of(shown))) == ("two", False, 1)
+    assert run(wire.find(DM, "t" * 24, "", time.time() - 5)) == made
+    assert run(wire.find(DM, "u" * 24, "", time.time() - 5)) is None
+    run(wire.delete(DM, made))
+    with pytest.raises(Lost):
+        run(wire.edit(DM, made, "three", post))
+
+
+def test_streams_of_slack_itself(talk: Any, slack: Slack) -> None:
+    one = talk(native_streams=True)
+    wire, run = one.channel.wire, one.harness.run
+    one.ask("answered")
+    root = slack.say(ROOM, f"<@{BOT}> hi")["ts"]
+    one.wait(lambda: slack.texts(ROOM) == ["answered"])
+    chat, running = f"{ROOM}:{root}", Post(rich=True, final=False, token="t" * 24)
+    last = Post(rich=True, choices=(Choice("y", "Yes"),), token="t" * 24)
+    made = run(wire.text(chat, "one", running))
+    assert slack.count("chat.startStream", "") == 1
+    assert run(wire.find(chat, "t" * 24, "", time.time() - 0.5)) == made
+    run(wire.edit(chat, made, "one two", running))
+    run(wire.edit(chat, made, "another", running))
+    assert words_of(slack.messages(ROOM)[-1]) == "one two"
+    run(wire.edit(chat, made, "one two three", last))
+    assert words_of(slack.messages(ROOM)[-1]) == "one two three"
+    assert len(buttons_of(slack.messages(ROOM)[-1])) == 1
+    left = run(wire.text(chat, "of a process that died", running))
+    wire._streams.clear()
+    run(wire.edit(chat, left, "and its end", last))
+    assert words_of(slack.messages(ROOM)[-1]) == "and its end"
+    assert {one.is_open for one in slack.streams.values()} == {False}
+    assert "chat.startStream" not in {c.method for c in slack.calls if c.error}
+
+
+def test_reactions_out(talk: Any, slack: Slack) -> None:
+    one = talk()
+    ts = slack.say(ROOM, "x")["ts"]
+    wire, run = one.channel.wire, one.harness.run
+    run(wire.react(ROOM, f"{ROOM}:{ts}", "👀"))
+    run(wire.react(ROOM, f"{ROOM}:{ts}", "✅"))
+    assert slack.reactions[ROOM, ts] == {"white_check_mark"}
+    run(wire.react(ROOM, f"{ROOM}:{ts}", None))
+    assert slack.reactions[ROOM, ts] == set()
+    assert run(wire.private_chat(ANN)) == DM
+    assert run(wire.open_thread(ROOM, f"{ROOM}:{ts}")) == ts
+
+
+@pytest.mark.parametrize("bots", ["none", "mentions"])
+def test_other_bots(talk: Any, slack: Slack, bots: str) -> None:
+    one = talk(bots=bots, groups="always")
+    one.ask("heard", "heard")
+    slack.say(ROOM, "noise", "U0ROBOT", bot_id="B0OTHER", subtype="bot_message")
+    slack.say(ROOM, f"<@{BOT}> noise", "U0ROBOT", bot_id="B0OTHER")
+    slack.say(ROOM, "a person")
+    one.wait(lambda: len(slack.texts(ROOM)) >= (2 if bots == "mentions" else 1))
+    one.harness.run(asyncio.to_thread(slack.settle))
+    assert len(slack.texts(ROOM)) == (2 if bots == "mentions" else 1)
