@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from hookline_hookspecs.errors import ConfigError
 
 from hookline.home import find_home
 
@@ -52,7 +53,11 @@ def run(arguments: Sequence[str]) -> None:
     if not rest and sys.stdin.isatty() and sys.stdout.isatty():
         rest = ["chat"]
     own_process("admit", rest)
-    root, explain = _with_plugins([word for word in rest if not word.startswith("-")])
+    try:
+        root, explain = _with_plugins([word for word in rest if not word.startswith("-")])
+    except ConfigError as broken:  # not even the defaults can be loaded
+        err(f"hookline: {broken}")
+        raise SystemExit(USAGE) from None
     try:
         code = invoke(root, rest, explain)
     finally:
@@ -91,7 +96,7 @@ def _with_plugins(words: Sequence[str]) -> tuple[Any, Explain]:
     For a command that one of Hookline's own plugins provides, no other plugin is imported, and for
     the help none of them. If the config is invalid, the commands of the standard set are available.
     """
-    from hookline.config import ConfigError, PluginEntry, load, plugin_commands
+    from hookline.config import PluginEntry, load, plugin_commands
 
     standard = plugin_commands()
     owner = {plugin for plugin, names in standard.items() if {*words[:1], " ".join(words[:2])} & set(names)}
