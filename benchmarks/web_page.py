@@ -10,8 +10,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sqlite3
 import sys
 import tempfile
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +27,15 @@ LONG = "\n\n".join(
 )
 STEPS = [
     {"when": "long please", "text": LONG, "repeat": True},
+    {"when": "one paragraph", "text": "A **word** and `code`, ".ljust(25) * 10_000, "repeat": True},
     {"when": ".", "text": "A short answer with **bold** words.", "repeat": True},
 ]
+FILL = """
+WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < :turns)
+INSERT INTO messages (session_id, seq, turn_id, role, body, text, created)
+SELECT session_id, seq + 2 * n, turn_id || '-' || n, role, body, text, created
+FROM n, messages m WHERE m.session_id = :id AND m.seq <= 2
+"""
 SLOW = {"latency": 150, "downloadThroughput": 200_000, "uploadThroughput": 96_000, "offline": False}
 WATCH = """
 window.longest = 0; window.lags = [];
@@ -88,6 +97,26 @@ def first_load(browser: Any, state: Any, url: str, slow: bool) -> tuple[int, flo
     return int(loaded), float(paint)
 
 
+def fill(home: Path, session: str, messages: int) -> None:
+    """Repeat the first turn of a session until it has so many messages."""
+    with closing(sqlite3.connect(home / "hookline.db")) as db:
+        db.execute(FILL, {"turns": messages // 2 - 1, "id": session})
+        db.commit()
+
+
+def opening(browser: Any, state: Any, url: str) -> float:
+    """Return the milliseconds from the click until the end of a chat is on the screen."""
+    context = browser.new_context(storage_state=state)
+    page = context.new_page()
+    page.goto(url)
+    page.wait_for_function("() => document.querySelectorAll('article').length >= 50")
+    taken = page.evaluate(
+        "new Promise(done => requestAnimationFrame(() => done(performance.now())))"
+    )
+    context.close()
+    return float(taken)
+
+
 def main() -> None:
     """Print the table."""
     chromium = os.environ.get("HOOKLINE_CHROMIUM") or shutil.which("chromium")
@@ -124,6 +153,23 @@ def main() -> None:
         words = len(LONG.split())
         longest = page.evaluate("longest")
         rows.append((f"longest task in an answer of {words:,} words", f"{longest:.0f} ms", "50 ms"))
+
+        page.goto(root)
+        ready(page)
+        page.evaluate("longest = 0")
+        say(page, "one paragraph")
+        over(page)
+        longest = page.evaluate("longest")
+        rows.append(("longest task in one paragraph of 250 kB", f"{longest:.0f} ms", "50 ms"))
+
+        page.goto(root)
+        ready(page)
+        say(page, "hello")
+        over(page)
+        chat = page.url
+        fill(Path(folder) / "home", chat.rpartition("/")[2], 2000)
+        opened = sorted(opening(browser, state, chat) for _ in range(5))[2]
+        rows.append(("opening 2,000 messages", f"{opened:.0f} ms", "500 ms"))
 
         browser.close()
     sys.stdout.write("| what | measured | goal |\n|---|---|---|\n")

@@ -53,7 +53,7 @@ def test_the_modules_keep_their_size() -> None:
 
 def test_a_first_load_is_small() -> None:
     assets = Assets()
-    names = [*assets.modules, "app.css", "icon.svg"]
+    names = [*assets.modules, "app.css", "icon.svg"]  # views.css comes with a page, or the details
     total = sum(len(assets.all[name].packed) for name in names)
     assert total <= FIRST_LOAD, f"{total} bytes"
 

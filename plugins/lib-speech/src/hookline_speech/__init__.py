@@ -6,11 +6,12 @@ A library without a plugin. :mod:`.protocols` is what one plugin offers to anoth
 
 from .keeping import is_kept, keep, media_folder, open_kept, prune
 from .kinds import KINDS, AudioKind, audio_kind, seconds
-from .protocols import Speaker, Spoken, Transcriber
+from .protocols import ReadAloud, Speaker, Spoken, Transcriber
 
 __all__ = [
     "KINDS",
     "AudioKind",
+    "ReadAloud",
     "Speaker",
     "Spoken",
     "Transcriber",

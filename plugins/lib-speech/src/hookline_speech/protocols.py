@@ -6,11 +6,15 @@ the one that needs it. Both fail with a ``HooklineError`` whose text is a senten
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from .kinds import AudioKind
+
+if TYPE_CHECKING:
+    from hookline_hookspecs import Attachment, Audio
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +46,11 @@ class Speaker(Protocol):
     async def speak(self, text: str, *, voice: str | None = None, format: str = "mp3") -> Spoken:  # noqa: A002
         """``text``, read aloud. ``format`` is the name of an :class:`AudioKind`; a service that
         does not have it raises ``BadRequest``. ``voice`` None: the service's default."""
+
+
+class ReadAloud(Protocol):
+    """Reads answers aloud; offered by the plugin ``voice``."""
+
+    async def read_aloud(self, text: str, channel: str) -> Sequence[Audio | Attachment]:
+        """Keep an answer, Markdown, as recordings in the form that suits a channel, and return
+        them; none if there is nothing to say. Raises ``HooklineError`` with a sentence."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from hookline_hookspecs import (
@@ -14,12 +14,23 @@ from hookline_hookspecs import (
     CheckResult,
     Context,
     HooklineError,
+    Host,
     Job,
     Plugin,
     Reply,
+    ToolError,
     hookimpl,
 )
-from hookline_speech import Speaker, Spoken, Transcriber, keep, media_folder, prune, seconds
+from hookline_speech import (
+    ReadAloud,
+    Speaker,
+    Spoken,
+    Transcriber,
+    keep,
+    media_folder,
+    prune,
+    seconds,
+)
 
 from .channels import NativeForm, native_form
 from .config import VoiceConfig
@@ -35,6 +46,22 @@ class Voice(Plugin[VoiceConfig]):
     """Hears voice messages and answers them with voice."""
 
     adds_to_reply_only = True
+
+    @hookimpl
+    def setup(self, host: Host) -> None:
+        """Offer to read answers aloud."""
+        host.services.provide(ReadAloud, self)
+
+    async def read_aloud(self, text: str, channel: str) -> Sequence[Audio | Attachment]:
+        """Keep an answer as recordings and return them. Raises ``HooklineError``."""
+        speaker = self.host.services.get(Speaker)
+        if speaker is None:
+            raise ToolError(f"Nothing is read aloud: {_NOBODY_SPEAKS}.")
+        try:
+            async with asyncio.timeout(self.config.timeout):
+                return await self._spoken(speaker, text, channel)
+        except TimeoutError:
+            raise ToolError(f"It was not spoken within {self.config.timeout:g} s.") from None
 
     @hookimpl
     async def on_voice(self, ctx: Context, audio: Audio) -> str | None:

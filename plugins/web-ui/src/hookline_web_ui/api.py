@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from hookline_hookspecs import Conversations, HooklineError, Inspection, Route
-from hookline_speech import Speaker, Transcriber
+from hookline_speech import ReadAloud, Speaker, Transcriber
 from hookline_webkit import Problem, SiteRoute, TurnViews, identity, plain
 
 from .branching import branch
@@ -55,6 +55,7 @@ class Api:
             ("POST", f"{session}/stop", self.stop),
             ("POST", f"{session}/answer", self.answer),
             ("POST", f"{session}/branch", self.branch),
+            ("POST", f"{session}/speech", self.speech),
             ("GET", f"{session}/turns/{{turn}}", self.turn),
             ("GET", "/api/files/{id}", self.file),
         ):
@@ -72,7 +73,7 @@ class Api:
         services = self._host.services
         voice = {
             "listen": self._pages.has_voice and services.get(Transcriber) is not None,
-            "speak": self._pages.has_voice and services.get(Speaker) is not None,
+            "speak": None not in (services.get(ReadAloud), services.get(Speaker)),
         }
         try:
             model = services[Inspection].default_model()
@@ -204,6 +205,12 @@ class Api:
         made = await branch(self._host, self._pages.reader, who, id_, before)
         await self._pages.tell_session(made["id"])
         return _json(made, 201)
+
+    async def speech(self, request: Request) -> Response:
+        """``POST /api/sessions/{id}/speech``."""
+        who, id_ = identity(request), _id(request)
+        message = (await _body(request)).get("message")
+        return _json({"files": await self._pages.speech(who, id_, message)}, 201)
 
     async def turn(self, request: Request) -> Response:
         """``GET /api/sessions/{id}/turns/{turn}``."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterable, Mapping, Sequence
+from collections.abc import AsyncIterable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
@@ -12,7 +12,7 @@ from hookline_channelkit.inbound import Media, TooLarge
 from hookline_hookspecs import Attachment, Audio, Host, Reply
 from hookline_webkit import Identity, Problem
 
-from .owning import CHANNEL, is_uuid, may_see, owner
+from .owning import CHANNEL, Chat, is_uuid, may_see, owner
 
 MOST_BYTES = 25_000_000
 """Bytes of a file that is taken."""
@@ -63,7 +63,7 @@ class Files:
             told = f"The file cannot be stored: {error.strerror or error}."
             raise Problem(507, "not_stored", told) from None
         row = await self._row(id_, who.name, saved, "in", None, None)
-        row["name"] = row["name"] or name
+        row["name"] = name if voice and name else row["name"] or name
         await self._storage.execute("put_file", **row)
         return as_json(row), False
 
@@ -140,11 +140,27 @@ class Files:
 
     async def of_reply(self, reply: Reply, session_id: str, turn_id: str) -> list[dict[str, Any]]:
         """Keep the attachments of a reply, so that they can be downloaded; return them."""
-        name = owner((reply.session.channel, reply.session.chat_id)) or ""
+        here = (reply.session.channel, reply.session.chat_id)
+        return await self.keep(reply.id, here, reply.attachments, session_id, turn_id)
+
+    async def known(self, name: str) -> list[dict[str, Any]]:
+        """Return the first of the files that :meth:`keep` has kept under this name, if any."""
+        return [as_json(row) for row in await self._storage.fetch("file", id=_numbered(name, 0))]
+
+    async def keep(
+        self,
+        name: str,
+        chat: Chat,
+        items: Iterable[Attachment | Audio],
+        session_id: str,
+        turn_id: str,
+    ) -> list[dict[str, Any]]:
+        """Keep files of an answer; their ids are made of ``name``, so that they are kept once."""
         made = []
-        for number, item in enumerate(reply.attachments):
-            id_ = str(uuid5(NAMESPACE_URL, f"hookline:{reply.id}:{number}"))
-            row = await self._row(id_, name, item, "out", session_id, turn_id)
+        for number, item in enumerate(items):
+            row = await self._row(
+                _numbered(name, number), owner(chat) or "", item, "out", session_id, turn_id
+            )
             await self._storage.execute("put_file", **row)
             made.append(as_json(row))
         return made
@@ -179,6 +195,10 @@ class Files:
         for row in await self._storage.fetch("unused_files", before=before):
             await asyncio.to_thread(Path(row["path"]).unlink, missing_ok=True)
             await self._storage.execute("forget_file", id=row["id"])
+
+
+def _numbered(name: str, number: int) -> str:
+    return str(uuid5(NAMESPACE_URL, f"hookline:{name}:{number}"))
 
 
 def as_json(row: Row) -> dict[str, Any]:

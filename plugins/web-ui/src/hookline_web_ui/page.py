@@ -7,7 +7,8 @@ from secrets import token_hex
 from typing import Any
 from uuid import uuid4
 
-from hookline_hookspecs import Context, Host, Inspection, Question, Reply, Turn
+from hookline_hookspecs import Context, HooklineError, Host, Inspection, Question, Reply, Turn
+from hookline_speech import ReadAloud
 from hookline_webkit import Identity, Problem, WebServer
 
 from .files import Files
@@ -181,6 +182,31 @@ class Pages:
             if reply.text.startswith(f"Session {back}."):
                 told["go"] = back
         self.live.tell(session, here, "result", fields=told)
+
+    async def speech(self, who: Identity, session_id: str, seq: Any) -> list[dict[str, Any]]:
+        """Have an answer read aloud, once; return its recordings.
+
+        Raises :class:`Problem` (404, 400, 502).
+        """
+        row = await self.reader.row(who, session_id)
+        found = []
+        if isinstance(seq, int) and not isinstance(seq, bool):
+            found = await self.host.storage.fetch("begins", id=session_id, seq=seq)
+        if not found or found[0]["role"] != "assistant" or not found[0]["text"].strip():
+            raise Problem(400, "no_message", "message is the sequence of an answer with words.")
+        reader = self.host.services.get(ReadAloud)
+        if reader is None:
+            fix = "Run `hookline plugins enable voice`."
+            raise Problem(404, "no_voice", "Nobody reads answers aloud here.", fix)
+        name = f"speech:{session_id}:{seq}"
+        if known := await self.files.known(name):
+            return known
+        try:
+            made = await reader.read_aloud(found[0]["text"], CHANNEL)
+        except (HooklineError, OSError) as error:
+            raise Problem(502, "not_spoken", str(error)) from None
+        here = (row["channel"], row["chat_id"])
+        return await self.files.keep(name, here, made, session_id, found[0]["turn_id"])
 
     # Sessions
 

@@ -16,6 +16,11 @@ import pytest
 from ..browser import PATIENCE, Gateway
 
 CHROMIUM = os.environ.get("HOOKLINE_CHROMIUM") or shutil.which("chromium") or ""
+ARGUMENTS = (
+    "--no-sandbox",
+    "--use-fake-device-for-media-stream",  # a beep each second
+    "--use-fake-ui-for-media-stream",
+)
 HOSTILE = r"""
 <script>document.title = "owned"</script><img src="https://evil.example/a.png" onerror="alert(1)">
 
@@ -47,7 +52,12 @@ LONG = "\n\n".join(
 )
 HUGE = "\n\n".join(f"Paragraph {n} is **bold**, `code` and {n * n}" for n in range(2000))
 """More than is drawn in one frame; it comes at once."""
+PARAGRAPH = " ".join(
+    f"word{n} is **bold{n}**, `code{n}`, [link{n}](https://a.example/)" for n in range(1500)
+)
+"""One paragraph, far longer than people write."""
 SCRIPT = [
+    {"when": "paragraph please", "text": PARAGRAPH, "repeat": True},
     {"when": "hostile please", "text": HOSTILE, "repeat": True},
     {"when": "long please", "text": LONG, "repeat": True},
     {"when": "huge please", "text": HUGE, "repeat": True},
@@ -153,7 +163,7 @@ def chromium() -> Iterator[Any]:
         pytest.skip(told)
     sync_api = pytest.importorskip("playwright.sync_api")
     with sync_api.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield browser
         browser.close()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from ..browser import Gateway
-from .conftest import HUGE, LONG, SCRIPT, Window
+from .conftest import HUGE, LONG, PARAGRAPH, SCRIPT, Window
 
 New = Callable[..., Window]
 PLAIN = LONG.replace("**", "").replace("`", "")
@@ -52,6 +53,19 @@ def test_an_answer_that_is_drawn_over_many_frames(window: New) -> None:
         assert answer(one).split() == words
         assert one.log.evaluate("log => log.scrollHeight - log.scrollTop - log.clientHeight") < 2
         one.page.reload()
+
+
+def test_a_paragraph_that_is_drawn_in_pieces(window: New) -> None:
+    one = window().open()
+    one.say("paragraph please")
+    one.settled()
+    (shown,) = one.said()
+    wanted = re.sub(r"[*`]|\]\(.*?\)|\[", "", PARAGRAPH)
+    assert shown.split() == wanted.split()
+    assert one.log.locator("strong").count() == 1500
+    one.page.reload()
+    one.settled()
+    assert one.said() == [shown]
 
 
 def test_a_network_that_comes_and_goes(window: New) -> None:

@@ -76,7 +76,9 @@ export async function call(method, path, body) {
 export function upload(id, file, name, progress, signal) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
-    request.open("PUT", `/api/files/${id}?name=${encodeURIComponent(name)}`);
+    const { seconds = 0 } = /** @type {any} */ (file); // of a recording made here
+    const voice = seconds ? `&voice=1&duration=${seconds}` : "";
+    request.open("PUT", `/api/files/${id}?name=${encodeURIComponent(name)}${voice}`);
     request.responseType = "json";
     request.upload.onprogress = (event) => progress(event.loaded / (event.total || 1));
     request.onload = () => {

@@ -243,7 +243,11 @@ const parts = {};
 /** @param {string} turn @param {HTMLElement|null} from */
 async function details(turn, from) {
   opener = from;
-  parts.Details ??= (await import("./details.js")).Details;
+  if (!parts.Details) {
+    const href = import.meta.url.replace("js/main.js", "views.css");
+    document.head.append(Object.assign(document.createElement("link"), { rel: "stylesheet", href }));
+    parts.Details = (await import("./details.js")).Details;
+  }
   set({ details: turn });
 }
 
@@ -259,8 +263,24 @@ async function stop() {
   });
 }
 
+/** Have an answer read aloud; its recording stays below it. @param {import("./chat.js").Item} item */
+async function speak(item) {
+  try {
+    const { files } = await call("POST", address("/speech"), { message: item.seq });
+    const known = new Set(item.files?.map((file) => file.id));
+    item.files = [...(item.files ?? []), ...files.filter((/** @type {any} */ one) => !known.has(one.id))];
+    item.rev += 1;
+    changed();
+    const sound = () => /** @type {any} */ (document.querySelector(`audio[src$="${files[0]?.id}"]`))?.play();
+    setTimeout(() => sound()?.catch(() => {}), 100); // where it may not, a press on it does
+  } catch (error) {
+    chat.note(Date.now() / 1000, /** @type {Error} */ (error).message, "bad");
+    changed();
+  }
+}
+
 const doings = {
-  ...{ edit, details, earlier, again: changed, speak: null },
+  ...{ edit, details, earlier, again: changed, speak: /** @type {any} */ (null) },
   resend: deliver,
   discard: (/** @type {any} */ item) => {
     chat.forget(item.id);
@@ -388,6 +408,7 @@ async function begin() {
     const voice = await import("./voice.js");
     if (voice.canRecord()) parts.Recorder = voice.Recorder;
   }
+  if (/** @type {any} */ (server.voice).speak) doings.speak = speak;
   // With the page's first state a person may begin to write; the chat itself may come later.
   main.replaceChildren();
   set({ ready: true });
@@ -398,9 +419,7 @@ async function begin() {
 }
 
 addEventListener("online", resendAll);
-addEventListener("pageshow", (event) => {
-  if (event.persisted) snapshot();
-});
+addEventListener("pageshow", (event) => void (event.persisted && snapshot()));
 const after = chat.changed;
 chat.changed = () => {
   after();

@@ -46,16 +46,19 @@ export class Growing {
     let end = drawn + Math.max(room, (drawn - this.open) / 2);
     if (end < text.length) end = Math.max(text.lastIndexOf("\n", end) + 1, drawn + 1, end - room / 2);
     this.text = text.slice(0, end);
-    const tokens = lex(this.text.slice(this.open), false, this.links);
+    let tokens = lex(this.text.slice(this.open), false, this.links);
+    if (tokens.length === 1 && tokens[0].type === "paragraph") {
+      const begun = this.open;
+      for (let cut; (cut = seam(this.text, this.open)); this.open = cut) {
+        this.keep(lex(this.text.slice(this.open, cut), false, this.links).map(vnode));
+      }
+      if (this.open > begun) tokens = lex(this.text.slice(this.open), false, this.links);
+    }
     const settled = tokens.findLastIndex((token) => token.type !== "space");
     for (const token of tokens.slice(0, Math.max(settled, 0))) {
       this.open += token.raw.length;
       if (token.type === "space") continue;
-      if (this.whole.length === LOT) {
-        this.lots.push(this.lot(this.whole));
-        this.whole = [];
-      }
-      this.whole.push(vnode(token));
+      this.keep(vnode(token));
     }
     this.last = tokens.slice(Math.max(settled, 0)).map(vnode);
     return this;
@@ -67,6 +70,15 @@ export class Growing {
     this.lots = [];
     this.whole = [];
     this.links = links;
+  }
+
+  /** @param {any} block that is whole */
+  keep(block) {
+    if (this.whole.length === LOT) {
+      this.lots.push(this.lot(this.whole));
+      this.whole = [];
+    }
+    this.whole.push(block);
   }
 
   /** @param {any[]} blocks */
@@ -81,6 +93,24 @@ export class Growing {
 }
 
 const LOT = 12;
+/** A paragraph of more than twice as many characters is drawn in pieces, which cost little each. */
+const PIECE = 6000;
+
+/**
+ * Where a very long paragraph that begins at `open` is cut: before a word outside of code, emphasis
+ * and links; 0 if it is not so long, or nowhere.
+ * @param {string} text @param {number} open
+ */
+function seam(text, open) {
+  if (text.length - open < 2 * PIECE) return 0;
+  for (let at = open + PIECE; at > open + PIECE / 2; at -= 40) {
+    const cut = text.lastIndexOf(" ", at) + 1;
+    const piece = text.slice(open, cut);
+    const pairs = ["`", "*", "_", "~", "["].every((mark) => piece.split(mark === "[" ? /[[\]]/ : mark).length % 2);
+    if (pairs && /\p{L}/u.test(text[cut])) return cut;
+  }
+  return 0;
+}
 const DEFINED = /^ {0,3}\[[^\]\n]+\]:.*$/gm;
 
 /** @param {string} text @param {boolean} [breaks] whether an end of line is one @param {any} [links] */

@@ -20,8 +20,18 @@ export function element(tag, attributes = {}, ...children) {
 }
 
 /** @param {string} path */
-export function go(path) {
-  location.assign(path);
+export const go = (path) => location.assign(path);
+
+const CLOSING = { method: "dialog", class: "actions" };
+
+/** Show a dialog. @param {string} label @param {...Node} children */
+function modal(label, ...children) {
+  const about = { class: "dialog", "aria-label": label };
+  const dialog = /** @type {HTMLDialogElement} */ (element("dialog", about, ...children));
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+  return dialog;
 }
 
 /**
@@ -31,26 +41,11 @@ export function go(path) {
  * @returns {Promise<boolean>}
  */
 export function confirmed(text, label) {
+  const cancel = element("button", { value: "", autofocus: true }, "Cancel");
+  const yes = element("button", { value: "yes", class: "primary" }, label);
+  const dialog = modal(label, element("p", {}, text), element("form", CLOSING, cancel, yes));
   return new Promise((resolve) => {
-    const dialog = /** @type {HTMLDialogElement} */ (
-      element(
-        "dialog",
-        { class: "dialog", "aria-label": label },
-        element("p", {}, text),
-        element(
-          "form",
-          { method: "dialog", class: "actions" },
-          element("button", { value: "", autofocus: true }, "Cancel"),
-          element("button", { value: "yes", class: "primary" }, label),
-        ),
-      )
-    );
-    dialog.addEventListener("close", () => {
-      dialog.remove();
-      resolve(dialog.returnValue === "yes");
-    });
-    document.body.append(dialog);
-    dialog.showModal();
+    dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"));
   });
 }
 
@@ -98,47 +93,24 @@ function focusNavigation() {
 
 function showShortcuts() {
   if (document.querySelector("dialog[open]")) return;
-  const rows = shortcuts.map((one) =>
-    element(
-      "div",
-      {},
-      element("dt", {}, element("kbd", {}, one.keys)),
-      element("dd", {}, one.does),
-    ),
+  const rows = shortcuts.map(({ keys, does }) =>
+    element("div", {}, element("dt", {}, element("kbd", {}, keys)), element("dd", {}, does)),
   );
-  const single = /** @type {HTMLInputElement} */ (
-    element("input", {
-      type: "checkbox",
-      id: "single-keys",
-      change: () => localStorage.setItem(ALONE, single.checked ? "on" : "off"),
-    })
-  );
+  const single = /** @type {HTMLInputElement} */ (element("input", { type: "checkbox", id: "single-keys" }));
   single.checked = localStorage.getItem(ALONE) !== "off";
-  const close = element("button", { autofocus: true, class: "primary" }, "Close");
-  const dialog = /** @type {HTMLDialogElement} */ (
-    element(
-      "dialog",
-      { class: "dialog", "aria-label": "Keyboard shortcuts" },
-      element("h2", {}, "Keyboard shortcuts"),
-      element("dl", { class: "keys" }, ...rows),
-      element(
-        "p",
-        { class: "field switch" },
-        single,
-        element("label", { for: "single-keys" }, "Keys without Ctrl do something"),
-      ),
-      element("form", { method: "dialog", class: "actions" }, close),
-    )
+  single.addEventListener("change", () => localStorage.setItem(ALONE, single.checked ? "on" : "off"));
+  const label = element("label", { for: "single-keys" }, "Keys without Ctrl do something");
+  modal(
+    "Keyboard shortcuts",
+    element("h2", {}, "Keyboard shortcuts"),
+    element("dl", { class: "keys" }, ...rows),
+    element("p", { class: "field switch" }, single, label),
+    element("form", CLOSING, element("button", { autofocus: true, class: "primary" }, "Close")),
   );
-  dialog.addEventListener("close", () => dialog.remove());
-  document.body.append(dialog);
-  dialog.showModal();
 }
 
 /** @param {Shortcut[]} more */
-export function addShortcuts(more) {
-  shortcuts.push(...more);
-}
+export const addShortcuts = (more) => shortcuts.push(...more);
 
 /** @param {KeyboardEvent} event */
 function pressed(event) {

@@ -12,7 +12,7 @@ import { clock, cut, gist, size } from "./util.js";
  * @property {(turn: string, from: HTMLElement) => void} details
  * @property {(item: Item) => void} resend
  * @property {(item: Item) => void} discard
- * @property {((text: string) => void)|null} speak
+ * @property {((item: Item) => void)|null} speak
  * @property {() => void} earlier
  * @property {() => void} again draw the log once more
  */
@@ -240,7 +240,7 @@ function Answer({ item, chat, doings, last }) {
       </button>`}
       ${doings.speak &&
       said &&
-      html`<button type="button" class="plain" onClick=${() => doings.speak?.(words(item))}>Listen</button>`}
+      html`<button type="button" class="plain" onClick=${() => doings.speak?.(item)}>Listen</button>`}
       <time class="quiet">${clock(item.at)}</time>
     </footer>`}
   </article>`;
@@ -323,7 +323,7 @@ function Files({ files, speech }) {
   return html`<ul class="files">
     ${files.map((file) => {
       const path = `/api/files/${file.id}`;
-      if (file.kind === "audio") {
+      if (file.kind === "audio" || file.kind === "voice") {
         return html`<li><audio controls preload="none" src=${path}></audio></li>`;
       }
       if (file.kind === "image" || file.mime?.startsWith("image/")) {

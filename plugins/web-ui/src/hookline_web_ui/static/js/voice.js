@@ -32,7 +32,8 @@ export function Recorder({ attach, fail }) {
         const type = made.mimeType.split(";")[0];
         const suffix = { "audio/mp4": "m4a", "audio/ogg": "ogg" }[type] ?? "webm";
         const blob = new Blob(parts, { type });
-        if (blob.size) attach([new File([blob], `voice.${suffix}`, { type })]);
+        const seconds = Math.max((Date.now() - began.current) / 1000, 0.1);
+        if (blob.size) attach([Object.assign(new File([blob], `voice.${suffix}`, { type }), { seconds })]);
       };
       made.start();
       recorder.current = made;
