@@ -1,0 +1,208 @@
+"""What is asked of Feishu's REST API, and how its refusals are understood.
+
+The library's own REST client is not used: it makes a new connection for every request and fetches
+the token in the event loop's way (``TokenManager`` of lark-channel-sdk 1.4 blocks); codes it
+misnames, 99991400 (rate) and 230020 (rate of a group), are those that matter most here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import httpx2 as httpx
+from hookline_channelkit import (
+    BadMarkup,
+    CannotStart,
+    Gone,
+    Lost,
+    NotModified,
+    Refused,
+    RetryAfter,
+    TooLong,
+    Unsure,
+    WireError,
+)
+
+Json: TypeAlias = dict[str, Any]
+EARLY = 300.0
+"""Seconds before its end at which a token is replaced; Feishu gives a new one in the last 1,800."""
+_STALE = frozenset({99991661, 99991663, 99991664, 99991665, 99991668, 99991671})
+"""Codes of a token that has expired or was withdrawn."""
+_RATES = {99991400: "workspace", 230020: "chat", 230049: "chat", 11232: "workspace", 11233: "chat"}
+"""Codes of too many requests, and what they concern (230049: the first attempt is under way)."""
+_SCOPES = frozenset({99991672, 99991679, 230027})
+_KINDS: Mapping[int, type[WireError]] = {
+    230025: TooLong,
+    230099: BadMarkup,
+    300315: BadMarkup,
+    300317: NotModified,
+    **dict.fromkeys((230011, 230054, 230071, 230072, 230075, 230110, 230111), Lost),
+    **dict.fromkeys((200850, 300309, 300305), Lost),
+}
+"""Other codes, by what the kit makes of them (open.feishu.cn, im-v1 and cardkit-v1)."""
+_UNSENT = (
+    *(httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout),
+    *(httpx.WriteError, httpx.WriteTimeout, httpx.UnsupportedProtocol),
+)
+"""What breaks before a request is whole at the other end."""
+
+
+class NotFound(WireError):
+    """A message or place that a request names is not there, or its content is not understood."""
+
+
+class Api:
+    """Requests in the app's name; :meth:`aclose` it.
+
+    Args:
+        app_id: the app.
+        secret: its secret, which is sent for a token and never logged.
+        domain: where the API is, without a path.
+    """
+
+    def __init__(self, app_id: str, secret: str, domain: str) -> None:
+        self.app_id, self._secret, self.domain = app_id, secret, domain.rstrip("/")
+        self._http = httpx.AsyncClient(
+            base_url=self.domain, timeout=httpx.Timeout(20.0, connect=10.0, write=120.0)
+        )
+        self._token, self._until = "", 0.0
+        self._fetching = asyncio.Lock()
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def endpoint(self) -> Json:
+        """Where the long connection is: ``URL`` and ``ClientConfig``. Raises
+        :class:`CannotStart`."""
+        body = {"AppID": self.app_id, "AppSecret": self._secret}
+        got = _body(await self._request("POST", "/callback/ws/endpoint", json=body))
+        if got.get("code") in (1, 1000040343):
+            raise WireError(f"Feishu has no connection to give just now ({got.get('msg')})")
+        return dict(self._known(got).get("data") or {})
+
+    async def ask(
+        self, method: str, path: str, body: Json | None = None, *, sends: bool = False, **more: Any
+    ) -> Json:
+        """The answer's ``data`` (or all of it where it has none); ``path`` from ``/im/v1`` on.
+
+        ``sends``: a lost answer means :class:`Unsure`. Raises the kit's errors and
+        :class:`NotFound`.
+        """
+        response = await self._authorized(method, path, body, sends, more)
+        got = _body(response, sends=sends)
+        if (code := got.get("code", 0)) != 0 or response.status_code >= 400:
+            raise _refused(int(code), str(got.get("msg", "")), response, self)
+        data = got.get("data", got)
+        return dict(data) if isinstance(data, dict) else {}
+
+    async def change(self, method: str, path: str, body: Json | None = None) -> None:
+        """A request about a message of the bot's own. Raises as :meth:`ask`, but no
+        :class:`NotFound`."""
+        try:
+            await self.ask(method, path, body)
+        except NotFound as error:
+            raise (Lost if body is None else BadMarkup)(str(error)) from None
+
+    async def read(self, path: str, kind: str) -> bytes:
+        """The bytes of a message's file; ``kind`` is ``image`` or ``file``."""
+        response = await self._authorized("GET", path, None, False, {"params": {"type": kind}})
+        if response.headers.get("Content-Type", "").startswith("application/json"):
+            got = _body(response)
+            raise _refused(int(got.get("code", 0)), str(got.get("msg", "")), response, self)
+        return response.content
+
+    async def _authorized(
+        self, method: str, path: str, body: Json | None, sends: bool, more: Json
+    ) -> httpx.Response:
+        """An answer for a token that is good; one that ended early is replaced once."""
+        if body is not None:
+            data = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+            more["content"], kind = data, "application/json; charset=utf-8"
+        for is_last in (False, True):
+            token = await self._fresh()
+            headers = {"Authorization": f"Bearer {token}"}
+            headers |= {"Content-Type": kind} if body is not None else {}
+            path = path if path.startswith("/open-apis") else f"/open-apis{path}"
+            response = await self._request(method, path, sends=sends, headers=headers, **more)
+            if is_last or _code(response) not in _STALE:
+                break
+            if token == self._token:
+                self._token = ""
+        return response
+
+    async def _fresh(self) -> str:
+        async with self._fetching:
+            now = asyncio.get_running_loop().time()
+            if not self._token or now >= self._until:
+                path = "/open-apis/auth/v3/tenant_access_token/internal"
+                body = {"app_id": self.app_id, "app_secret": self._secret}
+                got = self._known(_body(await self._request("POST", path, json=body)))
+                lives = float(got.get("expire", 0))
+                self._token = str(got["tenant_access_token"])
+                self._until = now + max(lives - EARLY, lives / 2)
+            return self._token
+
+    def _known(self, got: Json) -> Json:
+        """An answer to the app's secret. Raises :class:`CannotStart` if it is not known."""
+        if got.get("code", 0) == 0:
+            return got
+        raise CannotStart(
+            f"Feishu does not know the app {self.app_id} or its secret ({got.get('code')}: "
+            f"{got.get('msg')}); copy App ID and App Secret from {self.domain}/app, Credentials, "
+            "into FEISHU_APP_ID and FEISHU_APP_SECRET in .env, and see that feishu.domain is yours"
+        )
+
+    async def _request(
+        self, method: str, path: str, *, sends: bool = False, **more: Any
+    ) -> httpx.Response:
+        try:
+            return await self._http.request(method, path, **more)
+        except httpx.HTTPError as error:
+            reason = f"no word from Feishu: {str(error) or type(error).__name__}"
+            is_lost = sends and not isinstance(error, _UNSENT)
+            raise (Unsure if is_lost else WireError)(reason[:300]) from None
+
+
+def _code(response: httpx.Response) -> int:
+    try:
+        return int(response.json().get("code", 0))
+    except (ValueError, AttributeError, TypeError):
+        return 0
+
+
+def _body(response: httpx.Response, *, sends: bool = False) -> Json:
+    """The JSON of an answer; an error status counts as not delivered, a page in its place not."""
+    try:
+        got = response.json()
+    except ValueError:
+        got = None
+    if isinstance(got, dict) and response.status_code < 500:
+        return got
+    if response.status_code < 400 and sends:
+        raise Unsure("Feishu answered with something that is no JSON")
+    raise WireError(f"Feishu answered with status {response.status_code}")
+
+
+def _refused(code: int, message: str, response: httpx.Response, api: Api) -> WireError:
+    """What a code means. One that is not known does not go away by itself: it ends the reply."""
+    text = f"Feishu refuses it ({code}: {message[:300]})"
+    if code in _RATES or response.status_code == 429:
+        try:
+            seconds = float(response.headers.get("x-ogw-ratelimit-reset", 1))
+        except ValueError:
+            seconds = 1.0
+        return RetryAfter(seconds, "chat" if _RATES.get(code) == "chat" else "workspace")
+    if code in _SCOPES:
+        error = response.json().get("error") or {}
+        named = [str(one.get("subject")) for one in error.get("permission_violations", ())]
+        return Refused(
+            f"the app lacks the scope {' or '.join(named) or 'that this needs'}; switch it on "
+            f"under {api.domain}/app/{api.app_id}/auth and publish a version of the app"
+        )
+    if code == 230001:
+        return NotFound(text)
+    return _KINDS.get(code, Gone)(text)

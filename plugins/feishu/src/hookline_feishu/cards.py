@@ -1,0 +1,75 @@
+"""Cards: drawn, kept for as long as they may change, and told apart from posts by that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hookline_channelkit import Lost, NotModified, Post
+from hookline_hookspecs import Choice, Host
+
+from . import content
+from .api import Api, Json
+
+
+class Cards:
+    """Records in ``host.storage.kv``: ``card:`` and the message's id, or the token of one that is
+    not sent yet, so that another attempt shows the same card."""
+
+    def __init__(self, host: Host, api: Api) -> None:
+        self._kv, self._api = host.storage.kv, api
+
+    async def make(self, text: str, post: Post) -> Json:
+        """A card that grows; the one of an earlier attempt."""
+        record = await self.kept(post.token)
+        if record is None:
+            body = {"type": "card_json", "data": content.card(text, live=True)}
+            made = await self._api.ask("POST", "/cardkit/v1/cards", body)
+            record = {"card": made["card_id"], "reply_to": post.reply_to}
+            await self.keep(post.token, record)
+        return dict(record)
+
+    async def grow(self, record: Json, text: str, post: Post) -> None:
+        """Show more of it. One that Feishu has closed by itself waits for its last edit."""
+        path = f"/cardkit/v1/cards/{record['card']}/elements/{content.WORDS}/content"
+        words = text if post.rich else content.plain(text)
+        try:
+            body: Json = {"content": words or " ", "sequence": post.sequence}
+            await self._api.change("PUT", path, body)
+        except Lost as error:
+            raise NotModified(str(error)) from None
+
+    async def finish(self, chat: str, message: str, record: Json, text: str, post: Post) -> None:
+        """Show all of it, close it, and give it its buttons."""
+        record |= {"text": text, "rich": post.rich, "sequence": post.sequence}
+        await self._draw(chat, message, record, post.choices)
+        await (self.keep(message, record) if post.choices else self.forget(message))
+
+    async def unbutton(self, chat: str, message: str) -> None:
+        """Draw it without its buttons."""
+        if "text" in (record := await self.kept(message) or {}):
+            record["sequence"] = record.get("sequence", 0) + 1
+            await self._draw(chat, message, record, ())
+            await self.forget(message)
+
+    async def _draw(self, chat: str, message: str, record: Json, choices: Sequence[Choice]) -> None:
+        made = content.card(record["text"], rich=record["rich"], choices=choices, chat=chat)
+        if "card" in record:
+            body: Json = {"card": {"type": "card_json", "data": made}}
+            body |= {"sequence": record["sequence"]}
+            await self._api.change("PUT", f"/cardkit/v1/cards/{record['card']}", body)
+        else:
+            await self._api.change("PATCH", f"/im/v1/messages/{message}", {"content": made})
+
+    async def kept(self, name: str) -> Any:
+        """The record; None for a post."""
+        return await self._kv.get(f"card:{name}") if name else None
+
+    async def keep(self, name: str, record: Json) -> None:
+        """Remember a card."""
+        if name:
+            await self._kv.set(f"card:{name}", record)
+
+    async def forget(self, name: str) -> None:
+        """It does not change any more."""
+        await self._kv.delete(f"card:{name}")

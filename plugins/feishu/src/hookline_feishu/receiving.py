@@ -1,0 +1,135 @@
+"""From events and from what chats keep to arrivals: whose they are, where, and for whom."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+from hookline_channelkit import Arrival
+from hookline_hookspecs import Inbound
+
+from . import reading
+from .api import Api, Json
+from .config import FeishuConfig
+
+PAGE = 50
+"""Messages of a page of history, at most (open.feishu.cn, im-v1/message/list)."""
+_RECEIVED = {"im.message.receive_v1": "message", "im.message.updated_v1": "edit"}
+
+
+class Receiving:
+    """Reads what people do. ``me`` is the bot's open id, ``last`` the last message of each chat."""
+
+    def __init__(self, config: FeishuConfig, api: Api) -> None:
+        self._is_open, self._api = config.groups == "always", api
+        self._kinds: dict[str, str] = {}
+        self.me = ""
+        self.last: dict[str, str] = {}
+
+    async def arrival(self, kind: str, event: Json) -> Arrival | None:
+        """What an event tells; None if it is nothing for the agent."""
+        if (what := _RECEIVED.get(kind)) is not None:
+            item = reading.message_of(event)
+            self._kinds[item["chat_id"]] = str(item.get("chat_type") or "p2p")
+            return await self.read(item, what)
+        if kind == "im.message.recalled_v1":
+            return await self._about(str(event["message_id"]), "delete")
+        if kind == "im.message.reaction.created_v1" and event.get("operator_type") == "user":
+            name = str((event.get("reaction_type") or {}).get("emoji_type"))
+            emoji = reading.EMOJI.get(name, f":{name}:")
+            person = str((event.get("user_id") or {}).get("open_id"))
+            return await self._about(str(event["message_id"]), "reaction", person, emoji)
+        return None
+
+    async def press(self, event: Json) -> Arrival | None:
+        """A press of a button, if it is in the chat that the button was made for."""
+        value, context = event["action"]["value"], event["context"]
+        place, target = str(value["chat"]), str(context["open_message_id"])
+        if place.partition(":")[0] != context["open_chat_id"]:
+            return None
+        private = await self.kind_of(context["open_chat_id"]) == "p2p"
+        person, number = str(event["operator"]["open_id"]), str(value["n"])
+        pressed = Inbound("", place, person, "", number, kind="press", private=private)
+        return Arrival(replace(pressed, target=target, reply_to=target))
+
+    async def read(self, item: Json, kind: str = "message") -> Arrival | None:
+        """A message of a person that is meant for the agent."""
+        if not reading.is_of_person(item):
+            return None
+        private = await self.kind_of(str(item["chat_id"])) == "p2p"
+        found = reading.arrival_of(item, self.me, private=private, kind=kind)
+        if found is None or not (found.inbound.addressed or self._is_open):
+            return None
+        self.last[found.inbound.chat_id] = str(item["message_id"])
+        return found
+
+    async def _about(
+        self, message: str, kind: Any, person: str = "", emoji: str = ""
+    ) -> Arrival | None:
+        """What was done to a message: taken back by its writer, or reacted to if the bot's."""
+        for item in await self.message(message):
+            writer = str((item.get("sender") or {}).get("id"))
+            if (writer == self._api.app_id) == (kind == "reaction"):
+                chat, who = reading.place_of(item), person or writer
+                id_ = f"{message}:{who}:{emoji}" if emoji else ""
+                private = await self.kind_of(item["chat_id"]) == "p2p"
+                return Arrival(
+                    Inbound("", chat, who, id_, emoji, kind=kind, target=message, private=private)
+                )
+        return None
+
+    async def message(self, id_: str) -> list[Json]:
+        """A message, also one that was taken back."""
+        return list((await self._api.ask("GET", f"/im/v1/messages/{id_}")).get("items") or ())
+
+    async def kind_of(self, chat: str) -> str:
+        """``p2p``, ``group`` or ``topic``."""
+        if chat not in self._kinds:
+            told = await self._api.ask("GET", f"/im/v1/chats/{chat}")
+            self._kinds[chat] = str(told.get("chat_mode") or "group")
+        return self._kinds[chat]
+
+    # What was missed
+
+    async def history(self, chat: str, after: str, since: float) -> AsyncIterator[Arrival]:
+        """A chat's messages behind ``after``, and those of threads that began lately."""
+        place, _, thread = chat.partition(":")
+        begin = int(after) if after else int(since * 1000)
+        items = [one async for one in self.items(chat, begin)]
+        if not thread:
+            newest = {"container_id_type": "chat", "container_id": place, "page_size": str(PAGE)}
+            newest |= {"sort_type": "ByCreateTimeDesc"}
+            recent = (await self._api.ask("GET", "/im/v1/messages", params=newest)).get("items")
+            names = {str(one.get("thread_id") or "") for one in [*items, *(recent or ())]} - {""}
+            for name in sorted(names):
+                items += [one async for one in self.items(f"{place}:{name}", begin)]
+        whole = {str(one["message_id"]): one for one in items}
+        for item in sorted(whole.values(), key=lambda one: int(one["create_time"])):
+            if (found := await self.read(item)) is not None:
+                yield Arrival(found.inbound, found.files, found.cursor, source=chat)
+
+    async def items(self, chat: str, begin: int) -> AsyncIterator[Json]:
+        """From ``begin`` on, in milliseconds; threads cannot be searched by time, and are read
+        from their end."""
+        place, _, thread = chat.partition(":")
+        query = {"container_id_type": "thread", "sort_type": "ByCreateTimeDesc"}
+        if not thread:
+            query = {"container_id_type": "chat", "sort_type": "ByCreateTimeAsc"}
+            query |= {"start_time": str(begin // 1000)}
+        query |= {"container_id": thread or place, "page_size": str(PAGE)}
+        async for one in self.pages("/im/v1/messages", **query):
+            if int(one["create_time"]) >= begin:
+                yield one
+            elif thread:
+                return
+
+    async def pages(self, path: str, **query: str) -> AsyncIterator[Json]:
+        """The items of all pages."""
+        while True:
+            data = await self._api.ask("GET", path, params=query)
+            for one in data.get("items") or ():
+                yield one
+            if not data.get("has_more") or not data.get("page_token"):
+                return
+            query["page_token"] = data["page_token"]

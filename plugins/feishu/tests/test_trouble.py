@@ -1,0 +1,230 @@
+"""What the service and the network do to a bot; nothing is lost and nothing said twice."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hookline.testing import Harness, ScriptedModel
+from hookline_feishu import Feishu as Plugin
+from hookline_hookspecs import Delta, DeltaSink, ModelResponse, WireRequest
+
+from .conftest import ANN
+from .feishu import PATIENCE, Feishu
+from .open_api import Fault
+from .service import APP, SECRET
+
+WORDS = " ".join(f"word{n} *strong{n}*" for n in range(60))
+
+
+class Slow(ScriptedModel):
+    """Speaks word by word."""
+
+    async def send(self, wire: WireRequest, on_delta: DeltaSink | None) -> ModelResponse:
+        response = await super().send(wire, None)
+        for word in "".join(getattr(one, "text", "") for one in response.blocks).split(" "):
+            if on_delta is not None:
+                on_delta(Delta(word + " "))
+            await asyncio.sleep(0.02)
+        return response
+
+
+class Parrot(ScriptedModel):
+    """Says what it got."""
+
+    async def send(self, wire: WireRequest, on_delta: DeltaSink | None) -> ModelResponse:
+        response = await super().send(wire, on_delta)
+        text = self.requests[-1].messages[-1].blocks[0].text.split()[-1]
+        return replace(response, blocks=(replace(response.blocks[0], text=f"got {text}"),))
+
+
+class Talk:
+    """A channel in this process: ``await talk(...)`` inside :meth:`run`."""
+
+    def __init__(self, h: Harness, feishu: Feishu) -> None:
+        self.h, self.feishu = h, feishu
+        self.channel: Any = h.runtime.channels.get("feishu")
+        self.chat = feishu.room(ANN)
+
+    def run(self, story: Callable[[Talk], Any]) -> None:
+        """Start the channel, play the story, stop it."""
+
+        async def play() -> None:
+            await self.channel.start()
+            try:
+                await story(self)
+                await self.h.runtime.finish_background(PATIENCE)
+            finally:
+                await self.channel.stop()
+
+        self.h.run(play())
+
+    async def until(self, true: Callable[[], Any]) -> Any:
+        """Wait beside the channel."""
+        return await asyncio.to_thread(self.feishu.wait, true)
+
+    async def find(self, text: str) -> Any:
+        return await asyncio.to_thread(self.feishu.find, text, self.chat)
+
+    @property
+    def texts(self) -> list[str]:
+        return self.feishu.texts(self.chat)
+
+
+@pytest.fixture
+def talk(harness: Callable[..., Harness], feishu: Feishu) -> Callable[..., Talk]:
+    def make(model: Any = None, **settings: Any) -> Talk:
+        config = {"app_id": APP, "app_secret": SECRET, "domain": feishu.url, **settings}
+        return Talk(harness(Plugin, config=config, model=model or ["one", "two", "three"]), feishu)
+
+    return make
+
+
+def test_a_running_answer_is_one_card_that_grows(talk: Callable[..., Talk], feishu: Feishu) -> None:
+    async def story(t: Talk) -> None:
+        feishu.say(t.chat, "hello")
+        await t.find("strong59")
+
+    talk(Slow([WORDS])).run(story)
+    (shown,) = feishu.shown(feishu.room(ANN))
+    card = feishu.cards[shown.card]
+    assert len(card.contents) >= 2
+    assert (card.is_streaming, card.bound, len(feishu.cards)) == (False, 1, 1)
+    assert feishu.texts(shown.chat) == [WORDS]
+    assert feishu.floods == 0
+    assert not [call for call in feishu.calls if call.code > 0]
+
+
+def test_without_cards_an_answer_grows_by_edits_that_are_counted(
+    talk: Callable[..., Talk], feishu: Feishu
+) -> None:
+    feishu.scopes.discard("cardkit:card:write")
+
+    async def story(t: Talk) -> None:
+        feishu.say(t.chat, "hello")
+        await t.find("strong59")
+
+    talk(Slow([WORDS])).run(story)
+    (shown,) = feishu.shown(feishu.room(ANN))
+    assert shown.type == "post"
+    assert 1 <= shown.edits <= 20
+    assert feishu.cards == {}
+
+
+def test_what_was_sent_and_never_confirmed_stands_once(
+    talk: Callable[..., Talk], feishu: Feishu
+) -> None:
+    feishu.faults = [Fault("drop", "POST .*/im/v1/messages$"), Fault("502", "POST .*/messages$")]
+
+    async def story(t: Talk) -> None:
+        feishu.say(t.chat, "hello")
+        await t.find("one")
+        await t.until(lambda: not feishu.faults)
+
+    t = talk()
+    t.run(story)
+    assert t.texts == ["one"]
+    uuids = {c.body["uuid"] for c in feishu.calls if c.body and "uuid" in c.body}
+    assert len(uuids) == 1
+
+
+def test_a_card_whose_message_was_not_confirmed_goes_on_growing(
+    talk: Callable[..., Talk], feishu: Feishu
+) -> None:
+    feishu.faults = [Fault("drop", "POST .*/im/v1/messages$")]
+
+    async def story(t: Talk) -> None:
+        feishu.say(t.chat, "hello")
+        await t.find("strong59")
+
+    t = talk(Slow([WORDS]))
+    t.run(story)
+    assert t.texts == [WORDS]
+    assert not any(card.is_streaming for card in feishu.cards.values() if card.bound)
+
+
+def test_tokens_that_end_and_rates_are_waited_for(
+    talk: Callable[..., Talk], feishu: Feishu
+) -> None:
+    async def story(t: Talk) -> None:
+        feishu.say(t.chat, "hello")
+        await t.find("one")
+        feishu.expire()
+        feishu.say(t.chat, "hello")
+        await t.find("two")
+        feishu.faults = [Fault(kind, "POST .*/im/v1/messages$") for kind in ("429", "400", "group")]
+        feishu.say(t.chat, "hello")
+        await t.find("three")
+
+    t = talk()
+    t.run(story)
+    assert t.texts == ["one", "two", "three"]
+
+
+def test_a_card_that_is_refused_goes_out_plain(talk: Callable[..., Talk], feishu: Feishu) -> None:
+    feishu.refuse_md = True
+
+    async def story(t: Talk) -> None:
+        feishu.say(t.chat, "hello")
+        await t.find("**bold** <at id=all></at>")
+
+    talk(["**bold** <at id=all></at>"]).run(story)
+
+
+def test_events_are_pushed_again_until_they_are_stored(
+    talk: Callable[..., Talk], feishu: Feishu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    t = talk()
+    host, faults = t.channel.host, [OSError("the disk is full")] * 2
+    receive = host.receive
+
+    async def failing(inbound: Any) -> Any:
+        if faults:
+            raise faults.pop()
+        return await receive(inbound)
+
+    monkeypatch.setattr(host, "receive", failing)
+
+    async def story(t: Talk) -> None:
+        feishu.pushes.again = tuple(map(float, range(1, 90)))
+        feishu.say(t.chat, "hello")
+        (push,) = feishu.pushes.pushes.values()
+        await t.until(lambda: push.is_done)
+        assert (push.answers[0], push.answers[-1]) == (500, 200)
+        before = len(push.answers)
+        feishu.pushes.repeat(push)
+        await t.until(lambda: len(push.answers) > before)
+        await t.find("one")
+
+    t.run(story)
+    assert t.texts == ["one"]
+
+
+def test_what_was_written_while_nobody_listened_is_answered_in_order(
+    talk: Callable[..., Talk], feishu: Feishu
+) -> None:
+    group = feishu.group("Friends", ANN)
+    root = feishu.say(group, "an old message", ANN)
+
+    async def story(t: Talk) -> None:
+        feishu.say(t.chat, "first")
+        await t.find("got first")
+        feishu.pushes.is_shut = feishu.is_away = True
+        feishu.pushes.drop()
+        for word in ("second", "third"):
+            feishu.say(t.chat, word)
+        bot = [("Hook", "ou_bot00000000000000000000000000bot")]
+        feishu.say(group, "@_user_1 fourth", ANN, at=bot)
+        feishu.say(group, "@_user_1 fifth", ANN, at=bot, parent=root, in_thread=True)
+        feishu.say(group, "not for you", ANN)
+        feishu.pushes.is_shut = feishu.is_away = False
+        await t.until(lambda: len(feishu.texts(t.chat)) == 3)
+        await t.until(lambda: len(feishu.texts(group)) == 2)
+
+    t = talk(Parrot(["…"] * 9))
+    t.run(story)
+    assert t.texts == ["got first", "got second", "got third"]
+    assert sorted(feishu.texts(group)) == ["got fifth", "got fourth"]
