@@ -239,7 +239,7 @@ from hookline_hookspecs import Check, CheckResult, Plugin, hookimpl
 from pydantic import BaseModel, Field, SecretStr
 
 class Config(BaseModel):
-    server: str
+    server: str = Field("cote", json_schema_extra={"ask": True, "guide": "Build a loft first."})
     nick: str = "hookline"
     token: SecretStr = Field(SecretStr(""), json_schema_extra={"env": "PIGEON_TOKEN"})
 
@@ -274,7 +274,8 @@ def test_any_installed_channel_is_asked_what_it_needs_and_checked(
     before = init.wait_for("Number [1]")
     (number,) = re.findall(r"(\d+)  pigeon", before)
     init.type(f"{number}\r")
-    answer(init, ("pigeon server: ", "loft"), ("PIGEON_TOKEN", "wrong"))
+    init.wait_for("Build a loft first.")
+    answer(init, ("pigeon server [cote]", "loft"), ("PIGEON_TOKEN", "wrong"))
     init.wait_for("pigeon: no such token")
     answer(init, ("Number [1]", ""), ("pigeon server", "loft"))
     answer(init, ("PIGEON_TOKEN", "right-token-5678"))

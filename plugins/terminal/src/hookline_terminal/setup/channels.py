@@ -1,9 +1,9 @@
 """Which channels a person wants beside the terminal, and what each must be told.
 
 A channel is whatever installed plugin registers channels; what it must be told are the settings of
-its config model that are secret or have no default. A secret's field may say more with
-``json_schema_extra``: ``env`` is the variable that holds it, ``generate`` that it may be made up,
-``link`` where it can be had.
+its config model that are secret, have no default, or say ``ask`` in ``json_schema_extra``. There
+may also be ``guide``, what is to be done before an answer is at hand, and for a secret ``env``, the
+variable that holds it, ``generate``, that it may be made up, and ``link``, where it can be had.
 """
 
 from __future__ import annotations
@@ -46,7 +46,11 @@ class ChannelPlugin:
     def asked(self) -> dict[str, FieldInfo]:
         """The settings that a person must be asked for."""
         fields = self.config.model_fields.items()
-        return {name: one for name, one in fields if is_secret(one) or one.is_required()}
+        return {
+            name: one
+            for name, one in fields
+            if is_secret(one) or one.is_required() or _extra(one).get("ask")
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,11 @@ class Answers:
 def is_secret(one: FieldInfo) -> bool:
     """Whether a setting is a secret, or may be none."""
     return SecretStr in (one.annotation, *get_args(one.annotation))
+
+
+def _extra(one: FieldInfo) -> dict[str, Any]:
+    """What a field says about being asked for."""
+    return one.json_schema_extra if isinstance(one.json_schema_extra, dict) else {}
 
 
 def channel_plugins(host: Host) -> list[ChannelPlugin]:
@@ -139,15 +148,17 @@ def _settings(plugin: ChannelPlugin, present: Present) -> Answers | None:
     if (present.values.get("plugins") or {}).get(plugin.name) is False or "enabled" in section:
         answers.section["enabled"] = True
     for name, one in plugin.asked().items():
+        extra = _extra(one)
+        if guide := extra.get("guide"):
+            dialogue.explain(str(guide))
         if one.description:
             dialogue.tell(f"{name}: {one.description}")
         if not is_secret(one):
-            now = str(section.get(name, ""))
+            now = str(section.get(name, "" if one.is_required() else one.default))
             answers.section[name] = dialogue.line(
                 f"{plugin.name} {name}", now, _fault(plugin, name)
             )
             continue
-        extra = one.json_schema_extra if isinstance(one.json_schema_extra, dict) else {}
         if "link" in extra:
             dialogue.tell("This link leads there:", str(extra["link"]))
         variable = (
