@@ -33,7 +33,7 @@ def opened(url: str) -> None:
     """What a browser does: it follows the provider back to this machine."""
 
     def go() -> None:
-        with urllib.request.urlopen(url, timeout=10) as answer:
+        with urllib.request.urlopen(url, timeout=60) as answer:
             answer.read()
 
     threading.Thread(target=go, daemon=True).start()
@@ -53,7 +53,7 @@ class Browser(Plugin):
 
 def config(url: str) -> dict[str, Any]:
     """The server's entry."""
-    entry: dict[str, Any] = {"url": url, "approval": "never", "timeout": 15}
+    entry: dict[str, Any] = {"url": url, "approval": "never", "connect_timeout": 120}
     if SCENARIO.startswith("auth/"):
         names = ("client_id", "client_secret")
         given = {name: CONTEXT[name] for name in names if name in CONTEXT}

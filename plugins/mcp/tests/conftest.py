@@ -54,6 +54,7 @@ class House:
         self.workspace = folder / "workspace"
         self.workspace.mkdir()
         self.config: dict[str, Any] = {"servers": {}}
+        self.core: dict[str, Any] = {}
         self._open: list[Harness] = []
         self._plans = self._calls = 0
 
@@ -97,6 +98,7 @@ class House:
             config={"mcp": self.config, **(settings or {})},
             model=model,
             workspace=self.workspace,
+            core=self.core,
             **more,
         )
         self._open.append(made)

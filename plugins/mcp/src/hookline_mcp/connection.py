@@ -29,7 +29,7 @@ from mcp_types import (
 )
 
 from .catalog import Listing, listing_of
-from .servers import Server
+from .servers import Server, needs_login
 from .stdio import Errors, stdio
 from .wire import problem
 
@@ -186,7 +186,7 @@ class Connection:
             return Dead(f"it did not answer within {self.server.config.timeout:g} s")
         if SESSION_GONE in text:
             return Dead("it has forgotten the session", sent=False)
-        return ToolError(f"MCP server {self.server.name}: {text}{self._refused()}")
+        return ToolError(f"MCP server {self.server.name}: {text}{self._refused()}{self._status()}")
 
     async def list_again(self) -> Listing:
         """List the tools anew. Raises :class:`Dead` or ``ToolError``."""
@@ -327,12 +327,24 @@ class Connection:
         elif isinstance(leaf, ValueError):  # of pydantic, several lines
             reason = f"it does not follow the protocol ({str(leaf).splitlines()[0][:200]})"
         else:
-            reason = f"{_one_line(leaf) or type(leaf).__name__}{self._why()}"
+            reason = f"{_one_line(leaf) or type(leaf).__name__}{self._why()}{self._status()}"
         return ToolError(f"MCP server {self.server.name} cannot be reached: {reason}")
 
     def _why(self) -> str:
         last = self._way.errors.last()
         return f" (it said: {last})" if last else ""
+
+    def _status(self) -> str:
+        """What the last status means that was an error."""
+        status = getattr(self._way.guard, "status", 0)
+        if not status:
+            return ""
+        told = f" (status {status})"
+        if status not in (401, 403):
+            return told
+        if self.server.config.auth == "oauth":
+            return f"{told}; {needs_login(self.server.name)}"
+        return f"{told}; it wants a login: set `auth: oauth`, or a header with a key"
 
     def _refused(self) -> str:
         refusal = getattr(self._way.guard, "refusal", "")

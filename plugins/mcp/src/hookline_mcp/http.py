@@ -115,6 +115,8 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
     """Sends requests over connections that the dialer opens; follows nothing, reads no proxy."""
 
     def __init__(self, dialer: Dialer, context: ssl.SSLContext | None = None) -> None:
+        self.status = 0
+        """The last status that was an error; 0 if none was."""
         self._backend = _Backend(dialer)
         self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=context or ssl.create_default_context(),
@@ -147,6 +149,8 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             raise httpx2.ConnectError(str(error), request=request) from error
         except httpcore2.ProtocolError as error:
             raise httpx2.RemoteProtocolError(str(error), request=request) from error
+        if response.status >= 400:
+            self.status = response.status
         kind = dict(response.headers).get(b"content-type", b"")
         is_stream = kind.lower().startswith(b"text/event-stream")
         return httpx2.Response(

@@ -30,7 +30,7 @@ from pydantic import AnyUrl, BaseModel, ValidationError
 
 from .asking import DECLINE, OPENED
 from .catalog import write_private
-from .servers import Server
+from .servers import Server, needs_login
 
 CALLBACK = "/callback"
 DEFAULT_PORT = 8768
@@ -203,11 +203,6 @@ def _registered(path: Path) -> int | None:
         return urlsplit(str(client["redirect_uris"][0])).port
     except (OSError, ValueError, KeyError, IndexError, TypeError):
         return None
-
-
-def needs_login(name: str) -> str:
-    """The sentence for a server that wants a login."""
-    return f"it wants you to log in: run `hookline mcp login {name}`"
 
 
 def parsed_answer(text: str) -> AuthorizationCodeResult:

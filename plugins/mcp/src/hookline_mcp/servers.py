@@ -54,6 +54,11 @@ class Server:
         return not allow or any(fnmatchcase(tool, pattern) for pattern in allow)
 
 
+def needs_login(name: str) -> str:
+    """The sentence for a server that wants a login."""
+    return f"it wants you to log in: run hookline mcp login {name}"
+
+
 @dataclass(frozen=True, slots=True)
 class Configured:
     """All servers by name, and sentences about entries that cannot be used."""

@@ -1,0 +1,162 @@
+"""Servers with an address: guarded connections, sessions that end, logins that are missing."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes.serving import serving
+
+HERE = {"network.allow_hosts": ["127.0.0.1"]}
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Streamable HTTP with JSON answers; it refuses what the protocol lets a server refuse."""
+
+    server: Any
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["content-length"]))
+        message, site = json.loads(body), self.server
+        site.asked.append((message.get("method"), dict(self.headers.items())))
+        if site.status:
+            self._reply(site.status, b"", **site.more)
+            return
+        method, id_ = message.get("method"), message.get("id")
+        session = self.headers.get("mcp-session-id")
+        if method != "initialize" and "jsonrpc" in message and session != str(site.session):
+            self._reply(404 if session else 400, b"")
+        elif id_ is None:
+            self._reply(202, b"")
+        elif method == "initialize":
+            about = {
+                "protocolVersion": "2025-11-25",
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "web", "version": "1"},
+            }
+            self._say(id_, about, **{"mcp-session-id": str(site.session)})
+        elif method == "tools/list":
+            self._say(id_, {"tools": [{"name": "say", "inputSchema": {"type": "object"}}]})
+        else:
+            self._say(id_, {"content": [{"type": "text", "text": site.text}]})
+
+    def do_GET(self) -> None:
+        self._reply(405, b"")
+
+    def do_DELETE(self) -> None:
+        self._reply(200, b"")
+
+    def _say(self, id_: Any, result: Any, **headers: str) -> None:
+        body = json.dumps({"jsonrpc": "2.0", "id": id_, "result": result}).encode()
+        self._reply(200, body, **{"content-type": "application/json", **headers})
+
+    def _reply(self, status: int, body: bytes, **headers: str) -> None:
+        self.send_response(status)
+        for name, value in {"content-length": str(len(body)), **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def site(house: Any) -> Iterator[Any]:
+    """A server on loopback, named `web` in the house's config."""
+    made: Any = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    made.daemon_threads = True
+    made.asked, made.session, made.status, made.more, made.text = [], 1, 0, {}, "hello"
+    made.url = f"http://127.0.0.1:{made.server_address[1]}/mcp"
+    entry = {"url": made.url, "headers": {"X-Key": "k-1"}, "approval": "never"}
+    house.config["servers"]["web"] = entry
+    house.core = HERE
+    with serving(made):
+        yield made
+
+
+def test_a_tool_on_the_web_is_called_with_the_configured_headers(house: Any, site: Any) -> None:
+    house.cli("mcp approve web --yes")
+    result = house.call("mcp__web__say")
+    assert result.text == "hello"
+    method, headers = next(one for one in site.asked if one[0] == "tools/call")
+    assert headers["X-Key"] == "k-1"
+    assert method == "tools/call"
+
+
+def test_a_private_address_is_refused_unless_it_is_named(house: Any, site: Any) -> None:
+    house.core = {}
+    told = house.cli("mcp test web", code=1)
+    assert "cannot be reached" in told
+    assert "127.0.0.1" in told
+    assert site.asked == []
+
+
+def test_a_session_that_the_server_forgot_is_begun_anew(house: Any, site: Any) -> None:
+    from hookline.testing import calls
+
+    house.cli("mcp approve web --yes")
+    agent = house.agent(model=[calls("mcp__web__say"), "done", calls("mcp__web__say"), "done"])
+    assert agent.send("one").tool_calls[0].ok
+    site.session += 1
+    assert agent.send("two").tool_calls[0].text == "hello"
+
+
+def test_who_is_not_logged_in_is_told_how(house: Any, site: Any) -> None:
+    site.status, site.more = 401, {"www-authenticate": "Bearer"}
+    assert "(status 401); it wants a login: set `auth: oauth`" in house.cli("mcp test web", code=1)
+    house.config["servers"]["web"]["auth"] = "oauth"
+    assert "log in: run hookline mcp login web" in house.cli("mcp test web", code=1)
+    tokens = Path(house.home) / "mcp" / "tokens" / "web.json"
+    assert not tokens.exists()
+
+
+def test_a_redirect_to_another_place_is_not_followed(house: Any, site: Any) -> None:
+    site.status, site.more = 307, {"location": "http://127.0.0.2:9/mcp"}
+    told = house.cli("mcp test web", code=1)
+    assert "cannot be reached" in told
+    assert "127.0.0.2" in told
+
+
+@pytest.mark.slow
+def test_an_answer_that_is_too_large_is_given_up(house: Any, site: Any) -> None:
+    house.cli("mcp approve web --yes")
+    site.text = "x" * 20_000_000
+    assert not house.call("mcp__web__say").ok
+
+
+@pytest.mark.parametrize("status", [403, 500, 503])
+def test_a_server_that_refuses_says_so(house: Any, site: Any, status: int) -> None:
+    site.status = status
+    assert f"(status {status})" in house.cli("mcp test web", code=1)
+
+
+def test_tokens_are_private_and_bound_to_the_address(tmp_path: Path) -> None:
+    import asyncio
+
+    from hookline_mcp.oauth import TokenFile
+    from mcp.shared.auth import OAuthToken
+
+    class Known:
+        oauth_metadata = protected_resource_metadata = auth_server_url = None
+
+    def at(url: str) -> TokenFile:
+        made = TokenFile(tmp_path / "tokens" / "web.json", url, None)
+        made.context = Known()
+        return made
+
+    async def keep() -> None:
+        await at("https://a.example/mcp").set_tokens(OAuthToken(access_token="t-1", expires_in=60))
+        kept = await at("https://a.example/mcp").get_tokens()
+        assert kept is not None
+        assert kept.access_token == "t-1"
+        assert await at("https://b.example/mcp").get_tokens() is None
+
+    asyncio.run(keep())
+    assert stat.S_IMODE((tmp_path / "tokens" / "web.json").stat().st_mode) == 0o600
