@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from .conftest import Gateways, end
-from .fake_slack import BOT, Slack
+from .fake_slack import APP_TOKEN, BOT, BOT_TOKEN, Slack
 
 MARK = "(may be a repeat)"
 
@@ -170,6 +170,26 @@ def test_two_gateways_with_one_app_are_refused(slack: Slack, gateways: Gateways)
     (home / "config.yaml").write_text((gateways.home / "config.yaml").read_text())
     gateways.spawn("gateway", HOOKLINE_HOME=str(home))
     gateways.says("another gateway")
+
+
+@pytest.mark.slow
+def test_two_bots_of_one_gateway(slack: Slack, gateways: Gateways) -> None:
+    home = Slack(bot="xoxb-home-a-secret", app="xapp-home-a-secret")
+    ours = {"api_url": slack.api_url, "bot_token": BOT_TOKEN, "app_token": APP_TOKEN}
+    theirs = {"api_url": home.api_url, "bot_token": "xoxb-home-a-secret"}
+    two: dict[str, Any] = {
+        "slack:work": ours,
+        "slack:home": theirs | {"app_token": "xapp-home-a-secret"},
+    }
+    try:
+        gateways.configure(numbered(2), slack=False, **two)
+        gateways.start()
+        say(slack, range(1))
+        say(home, range(1, 2))
+        slack.wait(lambda: answers(slack) == [0])
+        home.wait(lambda: answers(home) == [1])
+    finally:
+        home.close()
 
 
 POINTS = ("before-part", "after-part", "after-keep", "mid-catch-up")

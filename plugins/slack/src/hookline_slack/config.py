@@ -43,7 +43,12 @@ def _token(name: str, **extra: str) -> Any:
 class SlackConfig(ChannelConfig):
     """The app, and how it behaves."""
 
-    bot_token: SecretStr = _token("bot_token", link=manifest_url())
+    bot_token: SecretStr = _token(
+        "bot_token",
+        guide="The link below makes an app with everything it needs: press Create, then Install to "
+        "Workspace.",
+        link=manifest_url(),
+    )
     app_token: SecretStr = _token("app_token")
     api_url: str = Field(default="https://slack.com/api/", description="The Web API.")
     bots: Literal["none", "mentions"] = Field(

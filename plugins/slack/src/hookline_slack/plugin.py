@@ -10,6 +10,8 @@ from .config import VARIABLES, SlackConfig, fault_of, token_of
 class Slack(ChannelPlugin[SlackConfig]):
     """Slack as a channel."""
 
+    multiple = True
+
     def make_wire(self) -> Wire:
         """The wire; the libraries are imported when Slack is first asked."""
         from .wire import SlackWire

@@ -84,6 +84,14 @@ def message(event: Json, me: str) -> Arrival:
     return Arrival(inbound, files, ts, "" if thread else channel)
 
 
+def place_of(event: Json) -> tuple[str, str] | None:
+    """In whose history a message is, and where; None of what is no message."""
+    channel, ts, thread = event.get("channel"), event.get("ts"), event.get("thread_ts") or ""
+    if event.get("type") != "message" or event.get("hidden") or not channel or not ts:
+        return None
+    return (f"{channel}:{thread}" if thread not in ("", ts) else channel), ts
+
+
 def _author(shared: Json) -> str:
     id_ = shared.get("author_id")
     return author(str(shared.get("author_name") or ""), f"slack:{id_}" if id_ else "")

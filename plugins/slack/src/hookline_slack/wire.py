@@ -181,6 +181,10 @@ class SlackWire(kit.Wire):
         try:
             if (found := await self._read(kind, payload)) is not None:
                 await take(found)
+            elif (place := reading.place_of(payload.get("event") or {})) is not None and (
+                ":" not in place[0] or await self._takes_part(place[0])
+            ):
+                await take.skip(*place)  # said to others
         except HooklineError as error:
             self._host.log.warning("an event is not stored yet: %s", error)
             return
