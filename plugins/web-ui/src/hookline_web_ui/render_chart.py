@@ -8,7 +8,8 @@ from math import ceil, floor, log10
 from hookline_webkit import Chart
 from markupsafe import Markup
 
-WIDTH, HEIGHT = 960, 250
+WIDE, NARROW, HEIGHT = 960, 344, 250
+"""Pixels. A phone is shown a picture of its own, whose words are as large as on a desk."""
 LEFT, RIGHT, TOP, BOTTOM = 52, 8, 10, 26
 COLOURS = 6
 LABEL_WIDTH = 64
@@ -29,10 +30,13 @@ def chart(value: Chart) -> Markup:
     low = min(0.0, *(min(c) for c in columns))
     ticks = scale(low, max(top, low + 1e-9))
     shapes = {"bar": _bars, "stacked": _stacks, "line": _lines}[value.kind]
-    inner = Markup("").join([_axes(value, ticks), shapes(rows, ticks)])
     told = f"{value.title}: {', '.join(names)}"
-    picture = Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
-        WIDTH, HEIGHT, told, inner
+    drawn = Markup('<svg class="{}" viewBox="0 0 {} {}" role="img" aria-label="{}">{}{}</svg>')
+    picture = Markup("").join(
+        drawn.format(
+            name, width, HEIGHT, told, _axes(value, ticks, width), shapes(rows, ticks, width)
+        )
+        for name, width in (("wide", WIDE), ("narrow", NARROW))
     )
     if len(names) < 2:
         return picture
@@ -71,21 +75,21 @@ def _y(value: float, ticks: Sequence[float]) -> float:
     return TOP + (HEIGHT - TOP - BOTTOM) * (1 - share)
 
 
-def _step(count: int) -> float:
-    return (WIDTH - LEFT - RIGHT) / max(count, 1)
+def _step(count: int, width: int) -> float:
+    return (width - LEFT - RIGHT) / max(count, 1)
 
 
-def _axes(value: Chart, ticks: Sequence[float]) -> Markup:
+def _axes(value: Chart, ticks: Sequence[float], width: int) -> Markup:
     line = Markup(
         '<line class="grid" x1="{}" x2="{}" y1="{:.1f}" y2="{:.1f}"/>'
         '<text x="{}" y="{:.1f}" text-anchor="end">{}</text>'
     )
     parts = [
-        line.format(LEFT, WIDTH - RIGHT, y, y, LEFT - 6, y + 4, short(tick))
+        line.format(LEFT, width - RIGHT, y, y, LEFT - 6, y + 4, short(tick))
         for tick in ticks
         for y in [_y(tick, ticks)]
     ]
-    step = _step(len(value.labels))
+    step = _step(len(value.labels), width)
     every = max(1, ceil(LABEL_WIDTH / step))
     below = Markup('<text x="{:.1f}" y="{}" text-anchor="middle">{}</text>')
     parts += [
@@ -105,8 +109,8 @@ def _rect(
     ).format(colour(n), x, one, max(width, 0.5), other - one)
 
 
-def _bars(rows: Sequence[Sequence[float]], ticks: Sequence[float]) -> Markup:
-    step = _step(len(rows[0]))
+def _bars(rows: Sequence[Sequence[float]], ticks: Sequence[float], room: int) -> Markup:
+    step = _step(len(rows[0]), room)
     width = min(step * 0.72 / len(rows), 44)
     left = (step - width * len(rows)) / 2
     return Markup("").join(
@@ -116,8 +120,8 @@ def _bars(rows: Sequence[Sequence[float]], ticks: Sequence[float]) -> Markup:
     )
 
 
-def _stacks(rows: Sequence[Sequence[float]], ticks: Sequence[float]) -> Markup:
-    step = _step(len(rows[0]))
+def _stacks(rows: Sequence[Sequence[float]], ticks: Sequence[float], room: int) -> Markup:
+    step = _step(len(rows[0]), room)
     width = min(step * 0.72, 44)
     parts = []
     for n in range(len(rows[0])):
@@ -129,8 +133,8 @@ def _stacks(rows: Sequence[Sequence[float]], ticks: Sequence[float]) -> Markup:
     return Markup("").join(parts)
 
 
-def _lines(rows: Sequence[Sequence[float]], ticks: Sequence[float]) -> Markup:
-    step = _step(len(rows[0]))
+def _lines(rows: Sequence[Sequence[float]], ticks: Sequence[float], room: int) -> Markup:
+    step = _step(len(rows[0]), room)
     parts = []
     for k, row in enumerate(rows):
         points = [(LEFT + step * (n + 0.5), _y(figure, ticks)) for n, figure in enumerate(row)]

@@ -95,5 +95,8 @@ def test_a_phone_reaches_every_page_and_other_is_written(window: New) -> None:
     assert side.evaluate("side => side.scrollHeight > side.clientHeight")
     inner = "one => one.scrollHeight > one.clientHeight"
     assert not one.page.locator(".side .nav-main").evaluate(inner)
+    tops = "all => all.map(one => one.getBoundingClientRect().top)"
+    seen = side.locator("a").evaluate_all(tops)
+    assert seen == sorted(seen)  # one is led through it from top to bottom
     side.get_by_role("link", name="Doctor").click()
     one.page.wait_for_url("**/doctor")

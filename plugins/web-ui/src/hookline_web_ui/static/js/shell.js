@@ -44,9 +44,7 @@ export function confirmed(text, label) {
   const cancel = element("button", { value: "", autofocus: true }, "Cancel");
   const yes = element("button", { value: "yes", class: "primary" }, label);
   const dialog = modal(label, element("p", {}, text), element("form", CLOSING, cancel, yes));
-  return new Promise((resolve) => {
-    dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"));
-  });
+  return new Promise((resolve) => dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes")));
 }
 
 const THEMES = ["", "light", "dark"];
@@ -199,6 +197,8 @@ function drawRecent() {
 
 /** Set up what the frame of every page needs. */
 export function begin() {
+  const recent = document.querySelector(".side .recent"); // tabbed through as it is seen: on a phone last
+  if (recent && matchMedia("(max-width: 52rem)").matches) document.querySelector(".nav-main")?.after(recent);
   themeNamed();
   addEventListener("keydown", pressed);
   document.addEventListener("click", (event) => {
