@@ -234,7 +234,7 @@ def _check_name(name: str) -> None:
     kind, colon, own = name.partition(":")
     if colon and not (kind and _OWN_NAME.fullmatch(own)):
         rule = "NAME is a small letter, then up to 31 small letters, digits, _ or -"
-        raise PluginRefused(f"{name} is no name; write KIND or KIND:NAME, such as telegram:work, where {rule}")
+        raise PluginRefused(f"no plugin is named so; write KIND or KIND:NAME, such as telegram:work, where {rule}")
 
 
 def _check_signature(name: str, method: Callable[..., Any]) -> None:
