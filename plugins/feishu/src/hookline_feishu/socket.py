@@ -54,6 +54,10 @@ class Socket:
 
     async def open(self) -> None:
         """Connect. Raises :class:`CannotStart`, or :class:`WireError` to be tried again."""
+        # The OpenAI SDK looks for httpx in sys.modules: it must not find a half of it there, while
+        # the library imports it in a thread.
+        import httpx  # noqa: F401
+
         made, endpoint = await asyncio.to_thread(_client_class), await self._api.endpoint()
         client = made(self, endpoint, self._api)
         try:
