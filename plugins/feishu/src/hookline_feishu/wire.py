@@ -314,7 +314,20 @@ class FeishuWire(Wire):
         message = self._parts.receiving.last.get(chat, "")
         if message and self._typing.get(chat, ("", ""))[0] != message:
             self._untype(chat)
-            self._typing[chat] = message, await self._react(message, "Typing")
+            self._typing[chat] = message, ""
+            self._host.spawn(self._type(chat, message), "typing")  # not to be cancelled half-way
+
+    async def _type(self, chat: str, message: str) -> None:
+        """Set the reaction; one that comes too late goes at once."""
+        try:
+            reaction = await self._react(message, "Typing")
+        except HooklineError as error:
+            self._host.log.info("that somebody types is not shown: %s", error)
+            return
+        if self._typing.get(chat) == (message, ""):
+            self._typing[chat] = message, reaction
+        else:
+            await self._unreact(message, reaction)
 
     def _untype(self, chat: str) -> None:
         message, reaction = self._typing.pop(chat, ("", ""))
