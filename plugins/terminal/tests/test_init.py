@@ -279,7 +279,7 @@ def test_any_installed_channel_is_asked_what_it_needs_and_checked(
     init.wait_for("pigeon: no such token")
     answer(init, ("Number [1]", ""), ("pigeon server", "loft"))
     answer(init, ("PIGEON_TOKEN", "right-token-5678"))
-    init.wait_for("pigeon: fine")
+    init.wait_for("pigeon: fine; the loft knows the token")
     init.wait_for("pigeon, on")
     answer(init, ("Number [1]", ""))
     init.wait_for("first admin")

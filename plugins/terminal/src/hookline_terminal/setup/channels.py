@@ -129,9 +129,11 @@ def _ask(plugin: ChannelPlugin, present: Present) -> Answers | None:
         if answers is None:
             dialogue.tell(f"{plugin.name} stays as it is.")
             return None
-        problems = _problems(plugin, answers, present)
+        rows = _checked(plugin, answers, present)
+        problems = list(_told(plugin.name, rows))
         if not problems:
-            dialogue.tell(f"{plugin.name}: fine.")
+            known = [row["detail"] for row in rows if row["plugin"] == plugin.name]
+            dialogue.explain(literal("; ".join(["fine", *known])), f"{plugin.name}: ")
             return answers
         for problem in problems:
             dialogue.explain(literal(problem), f"{plugin.name}: ")
@@ -214,17 +216,18 @@ def _fault(plugin: ChannelPlugin, name: str) -> dialogue.Fault:
     return fault
 
 
-def _problems(plugin: ChannelPlugin, answers: Answers, present: Present) -> list[str]:
-    """What the checks of the plugin say, as `hookline doctor` would tell it."""
+def _checked(plugin: ChannelPlugin, answers: Answers, present: Present) -> list[dict[str, Any]]:
+    """What the checks of the plugin say, as `hookline doctor` would tell it; none if they cannot be
+    asked."""
     config = {"model": "scripted/none.yaml", "plugins": {plugin.name: answers.section or True}}
     with trial_home(json.dumps(config)) as home:
         env = _without_model(present.env) | answers.variables
         try:
             done = hookline(home, "doctor", "--json", seconds=CHECK_SECONDS, env=env)
-            rows = json.loads(done.stdout)
+            rows: list[dict[str, Any]] = json.loads(done.stdout)
         except (subprocess.TimeoutExpired, ValueError):
             return []
-    return list(_told(plugin.name, rows))
+    return rows
 
 
 def _without_model(env: Mapping[str, str]) -> dict[str, str]:
