@@ -23,7 +23,7 @@ class DiscordConfig(ChannelConfig):
 
     token: SecretStr = Field(
         default=SecretStr(""),
-        description="The bot's token, from https://discord.com/developers/applications, page Bot.",
+        description="The bot's token, from the page Bot of its application.",
         json_schema_extra={"env": VARIABLE, "link": "https://discord.com/developers/applications"},
     )
     api_url: str = Field("https://discord.com/api/v10", description="The API, with its version.")

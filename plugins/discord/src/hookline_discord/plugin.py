@@ -10,6 +10,8 @@ from .config import DiscordConfig, fault_of, token_of
 class Discord(ChannelPlugin[DiscordConfig]):
     """Discord as a channel."""
 
+    multiple = True
+
     def make_wire(self) -> Wire:
         """The wire to Discord."""
         from .wire import DiscordWire

@@ -1,0 +1,36 @@
+"""Two bots in one gateway, and one bot in two."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+from .conftest import BOSS, Gateways, end
+from .discord_api import DiscordApi
+
+
+def test_two_bots_have_chats_of_their_own_and_one_bot_has_one_gateway(
+    gateways: Gateways, api: DiscordApi, tmp_path: Path
+) -> None:
+    other = DiscordApi()
+    try:
+        home = {"api_url": other.api_url, "token": other.token}
+        admins = [f"discord:{BOSS}", f"discord:home:{BOSS}"]
+        gateways.configure(access={"admins": admins}, **{"discord:home": home})
+        gateway = gateways.start()
+        for one, name in ((api, "discord"), (other, "discord:home")):
+            one.say(BOSS, "/whoami")
+            one.find(f"{name}:{BOSS}", BOSS)
+            assert len(one.messages()) == 1
+
+        (tmp_path / "second").mkdir()
+        second = dataclasses.replace(gateways, folder=tmp_path / "second", running=[])
+        second.configure()
+        code, said = second.run("gateway", TMPDIR=str(tmp_path))
+        assert code == 1
+        assert "another gateway on this machine receives for the same bot" in said
+        assert api.token not in said
+        assert end(gateway) == 0
+        assert len(api.gateway.identifies) == 1
+    finally:
+        other.close()
