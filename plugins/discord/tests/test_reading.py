@@ -25,7 +25,7 @@ class Nobody:
 
 
 def reader() -> Reader:
-    made = Reader(DiscordConfig(), "discord")
+    made = Reader(DiscordConfig())
     made.me = str(BOT_ID)
     return made
 

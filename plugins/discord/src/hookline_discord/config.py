@@ -24,7 +24,7 @@ class DiscordConfig(ChannelConfig):
     token: SecretStr = Field(
         default=SecretStr(""),
         description="The bot's token, from the page Bot of its application.",
-        json_schema_extra={"env": VARIABLE, "link": "https://discord.com/developers/applications"},
+        json_schema_extra={"env": VARIABLE, "link": FACTS["portal"], "guide": FACTS["guide"]},
     )
     api_url: str = Field("https://discord.com/api/v10", description="The API, with its version.")
     gateway_url: str | None = Field(None, description="The gateway; null: what the API tells.")

@@ -18,6 +18,8 @@ from .config import DiscordConfig
 from .facts import time_of
 
 Json: TypeAlias = Mapping[str, Any]
+CHANNEL = "discord"
+"""Of people, whichever of several bots they write to; the kit names the channel of a message."""
 WRITTEN = frozenset({0, 19})
 """Types of messages that somebody wrote: alone, and in reply."""
 THREADS = frozenset({10, 11, 12})
@@ -47,8 +49,8 @@ class Reader:
         people: persons by the channel of their private chat.
     """
 
-    def __init__(self, config: DiscordConfig, channel: str) -> None:
-        self._config, self._channel = config, channel
+    def __init__(self, config: DiscordConfig) -> None:
+        self._config = config
         self.me = ""
         self.places: dict[str, Place] = {}
         self.people: dict[str, str] = {}
@@ -104,7 +106,7 @@ class Reader:
             return None
         answered = data.get("referenced_message") or {}
         quoted, other = str(answered.get("content") or ""), answered.get("author") or {}
-        told = author(_name(other), f"{self._channel}:{other.get('id')}")
+        told = author(_name(other), f"{CHANNEL}:{other.get('id')}")
         is_own = not quoted or other.get("id") in (self.me, writer["id"])
         inbound = replace(
             self._inbound(data, chat, data["id"], text),
@@ -151,7 +153,7 @@ class Reader:
         person, place = _person(data), self.places.get(chat)
         parent = None if place is None else place.parent
         return Inbound(
-            self._channel,
+            CHANNEL,
             chat,
             person["id"],
             id_,

@@ -51,7 +51,7 @@ class DiscordWire(kit.Wire):
 
     def __init__(self, config: DiscordConfig, host: Host) -> None:
         self._config, self._host, self._kv = config, host, host.storage.kv
-        self._reader = Reader(config, host.plugin)
+        self._reader = Reader(config)
         self._made: Connection | None = None
         self._receiving: asyncio.Task[None] | None = None
         self._take: kit.Take | None = None
