@@ -230,7 +230,7 @@ class BotApi:
         """Wait until something is so; what it was."""
         with self._changed:
             met = self._changed.wait_for(until, patience)
-            calls = [(c.method, c.status) for c in self.calls if c.method != "GetUpdates"]
+            calls = [(c.method, c.status) for c in self.calls if c.method != "getUpdates"]
             assert met, (calls[-12:], [text[:60] for text in self.texts()[-8:]])
             return met
 
@@ -784,6 +784,7 @@ def _handler(api: BotApi) -> type[BaseHTTPRequestHandler]:
                 self._answer("file", {"path": where}, lambda: api.file(token, where))
                 return
             token, _, method = path.removeprefix("/bot").partition("/")
+            method = method[:1].lower() + method[1:]  # names are case-insensitive
             kind = self.headers.get("Content-Type", "")
             params, files = read_form(body, kind, self.path)
             self._answer(method, params, lambda: api.handle(token, method, params, files))

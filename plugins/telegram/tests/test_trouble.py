@@ -142,8 +142,8 @@ def test_what_a_dead_process_has_begun_to_show_becomes_the_answer(
     victim = gateways.start()
     api.say(BOSS, "work")
     api.find("I will look.", BOSS)
-    polls = api.count("GetUpdates") + 3
-    api.wait(lambda: api.count("GetUpdates") >= polls)  # by then its id is known
+    polls = api.count("getUpdates") + 3
+    api.wait(lambda: api.count("getUpdates") >= polls)  # by then its id is known
     code = end(victim, number)
     if number == signal.SIGTERM:
         assert code == 0

@@ -23,7 +23,9 @@ from .inbound import Media, TooLarge
 from .kit import Kit, KitOptions
 from .limits import Limits, Rate
 from .markdown import Painter, paint
+from .moves import Moves
 from .plugin import ChannelPlugin, failed
+from .polling import Polling
 from .splitting import Piece, cut, fitting, length_of, split
 from .watchdog import Patience, Watchdog
 from .wire import LINK_PREVIEWS, PRESSED, TOO_OLD, UNKNOWN, Post, Unknown, Wire
@@ -45,10 +47,12 @@ __all__ = [
     "Limits",
     "Lost",
     "Media",
+    "Moves",
     "NotModified",
     "Painter",
     "Patience",
     "Piece",
+    "Polling",
     "Post",
     "Rate",
     "Refused",

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass, replace
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 from hookline_hookspecs import Host, crash
@@ -19,6 +19,7 @@ from hookline_hookspecs import Host, crash
 from .arrivals import Arrival
 from .errors import Refused, RetryAfter
 from .refusals import Refusals
+from .shown import number_of
 from .wire import Wire
 
 CURSOR = "cursor:"
@@ -106,7 +107,7 @@ class CatchUp:
     async def reached(self, arrival: Arrival) -> None:
         """An arrival is stored; a failure to keep that is logged."""
         place, chat = arrival.place, arrival.inbound.chat_id
-        if not arrival.cursor:
+        if not (arrival.cursor and self._wire.catches_up):
             return
         if place not in self._unread:
             await self._move(place, arrival.cursor)
@@ -222,8 +223,5 @@ class _Cursor:
     at: float
 
 
-def _number(cursor: Any) -> Decimal:
-    try:
-        return Decimal(cursor)
-    except InvalidOperation:
-        return Decimal(0)
+def _number(cursor: str) -> Decimal:
+    return number_of(cursor) or Decimal(0)

@@ -16,6 +16,7 @@ from .locks import Locks
 from .progress import Ledger, Progress, token_of
 from .rates import Rates
 from .refusals import Refusals
+from .shown import Shown
 from .splitting import SMALLEST, Piece, fitting, length_of
 from .streaming import Stream, Streams
 from .wire import UNKNOWN, Post, Wire
@@ -39,6 +40,7 @@ class Delivery:
         streams: messages of running turns, which replies become.
         refusals: where a missing permission is told.
         asked: which labels the buttons of a message have.
+        shown: told of what is sent.
     """
 
     def __init__(
@@ -50,9 +52,10 @@ class Delivery:
         streams: Streams,
         refusals: Refusals,
         asked: Asked,
+        shown: Shown,
     ) -> None:
         self.host, self.wire, self.rates, self.streams = host, wire, rates, streams
-        self.locks, self.refusals, self.asked = locks, refusals, asked
+        self.locks, self.refusals, self.asked, self.shown = locks, refusals, asked, shown
         self.ledger = Ledger(host)
 
     async def send(self, reply: Reply) -> Sequence[str]:
@@ -88,6 +91,7 @@ class _Sending:
         self._host, self._wire = delivery.host, delivery.wire
         self._rates, self._ledger = delivery.rates, delivery.ledger
         self._refusals, self._asked = delivery.refusals, delivery.asked
+        self._shown = delivery.shown
         self._streams, self._stream = delivery.streams, stream
         self._reply, self._progress = reply, progress
         self._chat, self._reply_to = reply.session.chat_id, reply.in_reply_to
@@ -263,6 +267,7 @@ class _Sending:
         await self._rates.wait(self._chat, kind)
         await self._ledger.begin(self._reply, progress)
         crash.point("before-part")
+        began = self._host.now()
         try:
             made = await request()
         except Exception as error:
@@ -273,6 +278,7 @@ class _Sending:
             await self._ledger.record(self._reply, progress)
             raise
         crash.point("after-part")
+        self._shown.note(self._chat, made, began)
         progress.confirm()
         return made
 

@@ -23,6 +23,7 @@ from .menu import Menu
 from .presence import Presence
 from .rates import Rates
 from .refusals import Refusals
+from .shown import Shown
 from .streaming import Streams
 from .taking import Taking
 from .watchdog import Patience, Watchdog
@@ -88,9 +89,10 @@ class Kit:
         self._rates = Rates(wire.limits)
         wire.hold = self._rates.hold
         locks, asked = Locks(), Asked(host)
-        self._streams = Streams(host, wire, self._rates, locks)
+        shown = Shown()
+        self._streams = Streams(host, wire, self._rates, locks, shown)
         self._delivery = Delivery(
-            host, wire, self._rates, locks, self._streams, self.refusals, asked
+            host, wire, self._rates, locks, self._streams, self.refusals, asked, shown
         )
         every = wire.limits.typing_every
         self._presence = Presence(wire, self._rates, every, host.spawn)
@@ -98,7 +100,7 @@ class Kit:
         self._media, self._asked = media, asked
         self._fetching = Fetching(host, wire, media, self.refusals)
         self._catch_up = CatchUp(host, wire, self.refusals)
-        self._taking = Taking(host, self.name, self._fetching, asked, self._catch_up)
+        self._taking = Taking(host, self.name, shown, self._fetching, asked, self._catch_up)
         self._menu = Menu(host, wire, self.options.commands)
         self._account = Account(wire.identity)
         self._connected: list[tuple[str, Callable[..., None]]] = []

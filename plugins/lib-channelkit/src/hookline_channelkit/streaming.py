@@ -18,6 +18,7 @@ from .limits import Kind
 from .locks import Locks
 from .progress import token_of
 from .rates import Rates
+from .shown import Shown
 from .splitting import SMALLEST, fitting
 from .wire import UNKNOWN, Post, Unknown, Wire
 
@@ -103,9 +104,11 @@ class Streams:
         wire: the platform.
         rates: an edit that would have to wait is left out.
         locks: one request at a time in each chat.
+        shown: told of what is sent.
     """
 
-    def __init__(self, host: Host, wire: Wire, rates: Rates, locks: Locks) -> None:
+    def __init__(self, host: Host, wire: Wire, rates: Rates, locks: Locks, shown: Shown) -> None:
+        self._shown = shown
         self._host, self._wire, self._rates, self._locks = host, wire, rates, locks
         self._turns: dict[str, dict[str, Stream]] = {}
         """Streams by chat and inbound message, in the order of their turns."""
@@ -365,6 +368,7 @@ class Streams:
             await self._erase(stream.key)
             raise
         crash.point("after-stream")
+        self._shown.note(stream.chat, stream.message, stream.opened)
         stream.doubt = False
         await self._keep(stream)
 

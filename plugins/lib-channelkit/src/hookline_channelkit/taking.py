@@ -20,6 +20,7 @@ from .asked import Asked
 from .catchup import CatchUp
 from .fetching import Fetching
 from .locks import Locks
+from .shown import Shown
 
 HELD = "held:"
 """Before chat and message in the plugin's key-value storage."""
@@ -49,15 +50,22 @@ class Taking:
     Args:
         host: the plugin's host.
         channel: the channel's name.
+        shown: what stood in a chat when something was written.
         fetching: gets the files.
         asked: knows the labels of buttons.
         catch_up: knows how far each chat has been read.
     """
 
     def __init__(
-        self, host: Host, channel: str, fetching: Fetching, asked: Asked, catch_up: CatchUp
+        self,
+        host: Host,
+        channel: str,
+        shown: Shown,
+        fetching: Fetching,
+        asked: Asked,
+        catch_up: CatchUp,
     ) -> None:
-        self._host, self._channel = host, channel
+        self._host, self._channel, self._shown = host, channel, shown
         self._fetching, self._asked, self._catch_up = fetching, asked, catch_up
         self._locks = Locks()
         self._queues: dict[str, _Queue] = {}
@@ -130,7 +138,7 @@ class Taking:
         return is_new
 
     async def _store(self, arrival: Arrival) -> bool:
-        inbound = self._stamped(arrival.inbound)
+        inbound = self._stamped(arrival)
         arrival = replace(arrival, inbound=inbound)
         if inbound.kind == "edit" and not await self._changes_words(inbound):
             return False
@@ -145,11 +153,13 @@ class Taking:
             await self._remember(inbound)
         return is_new
 
-    def _stamped(self, inbound: Inbound) -> Inbound:
+    def _stamped(self, arrival: Arrival) -> Inbound:
         """The message with a time later than that of the chat's last one: core goes by the times
         when it takes up what a dead process left."""
-        last = self._latest.pop(inbound.chat_id, 0.0)
-        received = max(inbound.received or self._host.now(), last + A_MOMENT)
+        inbound, now = arrival.inbound, self._host.now()
+        chat, last = inbound.chat_id, self._latest.pop(inbound.chat_id, 0.0)
+        received = self._shown.received(chat, arrival.cursor, inbound.received or now)
+        received = max(received, last + A_MOMENT)
         self._latest[inbound.chat_id] = received
         while len(self._latest) > MOST:
             self._latest.popitem(last=False)

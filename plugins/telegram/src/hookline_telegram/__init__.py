@@ -2,8 +2,8 @@
 
 Reached by the entry point ``hookline_telegram:Telegram``. :mod:`.wire` is the connection that
 ``hookline_channelkit`` drives, :mod:`.api` what is asked of the Bot API and how its refusals are
-understood, :mod:`.polling` the loop that receives, :mod:`.arriving` what becomes of an update,
-:mod:`.reading` what it says, and :mod:`.painter` the dialect of its texts.
+understood, :mod:`.receiving` what becomes of an update, :mod:`.reading` what it says, and
+:mod:`.painter` the dialect of its texts.
 """
 
 from __future__ import annotations

@@ -26,6 +26,11 @@ class Me:
     id: int
     name: str
 
+    @classmethod
+    def of(cls, user: Json) -> Me:
+        """What ``getMe`` tells."""
+        return cls(int(user["id"]), str(user.get("username") or ""))
+
 
 def chat_of(update: Json) -> int:
     """The chat that an update belongs to, 0 without one; order matters within it."""
@@ -34,10 +39,9 @@ def chat_of(update: Json) -> int:
     return int((message.get("chat") or {}).get("id", 0))
 
 
-def thread_of(message: Json) -> int | None:
+def thread_of(message: Json) -> str | None:
     """The topic of a message; replies in ordinary groups have a thread that is none."""
-    thread = message.get("message_thread_id") if message.get("is_topic_message") else None
-    return int(thread) if thread is not None else None
+    return str(message["message_thread_id"]) if message.get("is_topic_message") else None
 
 
 def is_of_person(message: Json) -> bool:
@@ -116,7 +120,10 @@ def _place(chat: Json) -> str:
 
 
 def is_addressed(message: Json, me: Me) -> bool:
-    """True if the bot is mentioned, is replied to, or a command names it."""
+    """True in the chat with one person, and where the bot is mentioned, is replied to, or a command
+    names it."""
+    if is_private(message):
+        return True
     mine = f"@{me.name}".casefold()
     for kind, part, entity in _entities(message):
         if kind in ("mention", "bot_command") and part.casefold().endswith(mine):

@@ -1,16 +1,18 @@
-"""The connection that the kit drives: chats by name, ids as text, and a group that moves."""
+"""The wire that the kit drives: chats by name, ids as text, and a group that moves."""
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from hookline_channelkit import (
     CannotStart,
     Gone,
     Limits,
+    Moves,
+    Polling,
     Post,
     RemoteFile,
     Take,
@@ -21,20 +23,20 @@ from hookline_channelkit import (
 from hookline_hookspecs import Attachment, Audio, HooklineError, Host
 
 from .config import TelegramConfig, fault_of, token_of
-from .moves import Moves
 from .painter import TelegramHtml
-from .shown import Shown
 
 if TYPE_CHECKING:
-    from telegram import Bot, Message
+    from .api import Api
 
-    from .polling import Poller
-
-T = TypeVar("T")
 CONNECT_SECONDS = 10.0
 """For the first word of Telegram; without it the poller goes on asking."""
+PHOTO_BYTES = 10_000_000
+"""The largest photo that can be sent (core.telegram.org/bots/api, sendPhoto)."""
+PHOTOS = frozenset({"image/jpeg", "image/png", "image/webp"})
+NO_PREVIEW = {"is_disabled": True}
+"""For every text that is sent or edited (``LINK_PREVIEWS`` of the kit); captions have none."""
 _NUMBER = re.compile(r"(?:-?\d+:)?(\d+)")
-_PAINTER = TelegramHtml()
+_CHAT = re.compile(r"(-?\d+)(?::(\d+))?")
 
 
 class TelegramWire(Wire):
@@ -44,12 +46,10 @@ class TelegramWire(Wire):
     can = Wire.can | {"voice"}
 
     def __init__(self, config: TelegramConfig, host: Host) -> None:
-        self._config = config
-        self._host = host
+        self._config, self._host = config, host
         self._token = token_of(config, host)
         self._moves = Moves(host)
-        self._shown = Shown()
-        self._made: tuple[Bot, Poller] | None = None
+        self._made: Api | None = None
         self._polling: asyncio.Task[None] | None = None
         self.limits = Limits(text=4096, unit="utf16", edit_every=config.edit_every, per_chat=1.0)
 
@@ -58,34 +58,25 @@ class TelegramWire(Wire):
         """The bot's address."""
         return f"{self._config.base_url}{self._token}" if self._token else ""
 
-    def _parts(self) -> tuple[Bot, Poller]:
+    @property
+    def _api(self) -> Api:
         """What talks to Telegram, made when it is first needed. Raises :class:`CannotStart`."""
         if self._made is None:
-            if (fault := fault_of(self._token, self._host.plugin)) is not None:
+            if (fault := fault_of(self._token)) is not None:
                 raise CannotStart(fault)
-            from .api import bot_of
-            from .arriving import Arriving
-            from .polling import Poller
+            from .api import Api
 
-            config = self._config
-            bot = bot_of(self._token, config.base_url, config.base_file_url)
-            arriving = Arriving(config, self._host, bot, self._moves, self._shown)
-            self._made = bot, Poller(bot, arriving, config.poll_seconds, self._host.log)
+            self._made = Api(self._token, self._config.base_url, self._config.base_file_url)
         return self._made
-
-    async def _ask(self, work: Callable[[Bot], Awaitable[T]]) -> T:
-        bot = self._parts()[0]
-        from .api import understood
-
-        with understood():
-            return await work(bot)
 
     # Receiving
 
     async def connect(self, take: Take) -> None:
         """Begin to poll. Raises :class:`CannotStart` for a token that Telegram does not know;
         without a network it begins, and goes on as soon as there is one."""
-        _, poller = self._parts()
+        api = self._api
+        from .receiving import Receiver
+
         await self.disconnect()
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
@@ -94,8 +85,9 @@ class TelegramWire(Wire):
             raise
         except (HooklineError, TimeoutError) as error:
             self._host.log.warning("beginning without Telegram: %s", error or "no answer")
-        self._polling = self._host.spawn(poller.run(take), "receive")
-        self._polling.add_done_callback(lambda ended: _tell_if_broken(ended, take))
+        receiver = Receiver(self._config, self._host, api, self._moves)
+        polling = Polling(lambda: receiver.once(take), self._host.log)
+        self._polling = self._host.spawn(polling.run(), "receive")
 
     async def disconnect(self) -> None:
         """Poll no more."""
@@ -108,9 +100,7 @@ class TelegramWire(Wire):
         """Close the connections."""
         await self.disconnect()
         if self._made is not None:
-            from .api import close
-
-            await close(self._made[0])
+            await self._made.aclose()
 
     async def probe(self) -> None:
         """Ask Telegram who the bot is. Raises if it does not say so, or if nobody polls."""
@@ -120,100 +110,79 @@ class TelegramWire(Wire):
 
     async def whoami(self) -> str:
         """The bot's name."""
-        user = await self._ask(lambda bot: bot.get_me())
-        return f"the bot is @{user.username}"
+        user = await self._api.ask("GetMe")
+        return f"the bot is @{user.get('username')}"
 
     async def set_menu(self, commands: Mapping[str, str]) -> None:
         """Show the commands in the chats' menu."""
-        await self._ask(lambda bot: bot.set_my_commands(list(commands.items())))
+        menu = [{"command": name, "description": help_} for name, help_ in commands.items()]
+        await self._api.ask("SetMyCommands", commands=menu)
 
     async def fetch(self, file: RemoteFile) -> bytes:
         """The bytes of a file, up to 20 MB."""
-        from .api import download
-
-        return await self._ask(lambda bot: download(bot, file.ref))
+        return await self._api.download(file.ref)
 
     # Sending
 
-    async def _in(self, chat: str, work: Callable[[Bot, int, int | None], Awaitable[T]]) -> T:
-        """Do something in a chat; once more where it has moved."""
-        try:
-            place, thread = await self._moves.place_of(chat)
-        except ValueError:
-            raise Gone(f"{chat!r} is no chat of Telegram") from None
+    async def _in(self, chat: str, method: str, **parameters: Any) -> Any:
+        """Ask for something in a chat; once more where it has moved."""
+        api, place = self._api, await self._moves.id_of(chat.partition(":")[0])
         from .api import Moved
 
+        if _CHAT.fullmatch(chat) is None:
+            raise Gone(f"{chat!r} is no chat of Telegram")
         try:
-            return await self._ask(lambda bot: work(bot, place, thread))
+            return await api.ask(method, chat_id=int(place), **parameters)
         except Moved as moved:
-            new = moved.chat
-            await self._moves.note(place, new)
-            return await self._ask(lambda bot: work(bot, new, thread))
+            await self._moves.note(place, moved.chat)
+            return await api.ask(method, chat_id=int(moved.chat), **parameters)
+
+    async def _send(self, chat: str, method: str, post: Post, **parameters: Any) -> str:
+        """Send something new; its id. In groups, where several people write, it quotes what it
+        answers."""
+        found = _NUMBER.fullmatch(post.reply_to or "") if chat.startswith("-") else None
+        quoted = (
+            {"message_id": int(found[1]), "allow_sending_without_reply": True} if found else None
+        )
+        _, _, thread = chat.partition(":")
+        parameters |= {"message_thread_id": thread or None, "reply_parameters": quoted}
+        message = await self._in(chat, method, **parameters)
+        return str(message["message_id"])
 
     async def text(self, chat: str, text: str, post: Post) -> str:
         """Send a message; its id."""
-        from .api import NO_PREVIEW, keyboard
-
-        def work(bot: Bot, place: int, thread: int | None) -> Awaitable[Message]:
-            return bot.send_message(
-                text=text,
-                parse_mode=_mode(post),
-                link_preview_options=NO_PREVIEW,
-                reply_markup=keyboard(post.choices),
-                **_where(place, thread, post.reply_to),
-            )
-
-        began = self._host.now()
-        message = await self._in(chat, work)
-        self._shown.note(message.chat.id, message.message_id, began)
-        return str(message.message_id)
+        return await self._send(chat, "SendMessage", post, text=text, **_style(post))
 
     async def edit(self, chat: str, message_id: str, text: str, post: Post) -> None:
         """Replace a message."""
-        from .api import NO_PREVIEW, keyboard
-
-        mode, buttons, number = _mode(post), keyboard(post.choices), int(message_id)
-        await self._in(
-            chat,
-            lambda bot, place, _: bot.edit_message_text(
-                text,
-                place,
-                number,
-                parse_mode=mode,
-                link_preview_options=NO_PREVIEW,
-                reply_markup=buttons,
-            ),
-        )
+        number = int(message_id)
+        await self._in(chat, "EditMessageText", message_id=number, text=text, **_style(post))
 
     async def delete(self, chat: str, message_id: str) -> None:
         """Remove a message."""
-        await self._in(chat, lambda bot, place, _: bot.delete_message(place, int(message_id)))
+        await self._in(chat, "DeleteMessage", message_id=int(message_id))
 
     async def unbutton(self, chat: str, message_id: str) -> None:
         """Take a message's buttons away."""
-        number = int(message_id)
-        await self._in(chat, lambda bot, place, _: bot.edit_message_reply_markup(place, number))
+        await self._in(chat, "EditMessageReplyMarkup", message_id=int(message_id))
 
     async def file(self, chat: str, item: Attachment | Audio, post: Post) -> str:
-        """Send a file: OGG/Opus as a voice bubble, pictures as photos, others as documents."""
-        from .api import send_file
-
+        """Send a file: OGG/Opus as a voice bubble, pictures as photos, others as documents; as a
+        document, too, where its native form is refused."""
         data = await asyncio.to_thread(item.path.read_bytes)
-
-        def work(bot: Bot, place: int, thread: int | None) -> Awaitable[Message]:
-            where = _where(place, thread, post.reply_to)
-            return send_file(bot, item, data, caption=post.caption or None, **where)
-
-        return str((await self._in(chat, work)).message_id)
+        kind, more = _form(item, data), dict[str, Any](caption=post.caption or None)
+        if isinstance(item, Audio):
+            more["duration"] = round(item.duration) or None
+        try:
+            return await self._send(chat, f"Send{kind}", post, **_upload(kind, item, data), **more)
+        except Gone:
+            upload = _upload("Document", item, data)
+            return await self._send(chat, "SendDocument", post, **upload, caption=more["caption"])
 
     async def typing(self, chat: str) -> None:
         """Show for 5 s that somebody writes."""
-        await self._in(
-            chat,
-            lambda bot, place, thread: bot.send_chat_action(
-                place, "typing", message_thread_id=thread
-            ),
-        )
+        thread = chat.partition(":")[2] or None
+        await self._in(chat, "SendChatAction", action="typing", message_thread_id=thread)
 
     async def private_chat(self, person: str) -> str:
         """The chat with a person has their number."""
@@ -221,24 +190,28 @@ class TelegramWire(Wire):
 
     def render(self, markdown: str) -> str:
         """Telegram's HTML."""
-        return paint(markdown, _PAINTER)
+        return paint(markdown, TelegramHtml())
 
 
-def _tell_if_broken(ended: asyncio.Task[None], take: Take) -> None:
-    if not ended.cancelled():
-        take.broken("polling has ended")
-
-
-def _mode(post: Post) -> str | None:
-    return "HTML" if post.rich else None
-
-
-def _where(place: int, thread: int | None, reply_to: str | None) -> dict[str, Any]:
-    """Where a message goes, and what it quotes: in groups, where several people write."""
-    found = _NUMBER.fullmatch(reply_to or "") if place < 0 else None
+def _style(post: Post) -> dict[str, Any]:
+    """What a text looks like. A button's data is its number: 64 bytes are all there is, and labels
+    are longer."""
+    rows = [[{"text": str(one), "callback_data": str(n)}] for n, one in enumerate(post.choices)]
     return {
-        "chat_id": place,
-        "message_thread_id": thread,
-        "reply_to_message_id": int(found[1]) if found is not None else None,
-        "allow_sending_without_reply": True if found is not None else None,
+        "parse_mode": "HTML" if post.rich else None,
+        "link_preview_options": NO_PREVIEW,
+        "reply_markup": {"inline_keyboard": rows} if rows else None,
     }
+
+
+def _form(item: Attachment | Audio, data: bytes) -> str:
+    if isinstance(item, Audio):
+        return "Voice" if data.startswith(b"OggS") and b"OpusHead" in data[:64] else "Audio"
+    return "Photo" if item.mime in PHOTOS and len(data) <= PHOTO_BYTES else "Document"
+
+
+def _upload(kind: str, item: Attachment | Audio, data: bytes) -> dict[str, Any]:
+    from telegram import InputFile
+
+    name = item.path.name if isinstance(item, Audio) else item.name
+    return {kind.casefold(): InputFile(data, name, attach=False)}

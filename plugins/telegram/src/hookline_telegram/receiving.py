@@ -1,0 +1,161 @@
+"""Receives: updates are confirmed to Telegram when they are stored, never before."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from hookline_channelkit import PRESSED, TOO_OLD, Arrival, Moves, Take, WireError
+from hookline_hookspecs import HooklineError, Host, Inbound
+
+from . import reading
+from .api import Api, Conflict
+from .reading import Json, Me
+
+if TYPE_CHECKING:
+    from .config import TelegramConfig
+
+SLACK = 5.0
+"""Seconds beyond those that a request for updates may stay open, until it counts as dead."""
+UPDATES = ["message", "edited_message", "callback_query"]
+ALBUM_SECONDS, ALBUM_LOOKS = 0.5, 4
+"""What an album's further pictures are waited for, and how often; each is an update of its own."""
+PAGE = 100
+"""Updates that are given at once (core.telegram.org/bots/api, getUpdates)."""
+
+
+class Receiver:
+    """Asks for updates. ``offset`` is the first that was not stored."""
+
+    def __init__(self, config: TelegramConfig, host: Host, api: Api, moves: Moves) -> None:
+        self._config, self._host, self._api, self._moves = config, host, api, moves
+        self._me: Me | None = None
+        self.offset = 0
+
+    async def once(self, take: Take) -> None:
+        """Ask once, and store what comes, in order within a chat. If something could not be
+        stored, all has to come again, and what was stored is known by its id."""
+        me = self._me = self._me or Me.of(await self._api.ask("GetMe"))
+        found = await self._updates(self._config.poll_seconds)
+        take.heard()
+        if not found:
+            return
+        chats: dict[int, list[Json]] = {}
+        for update in (updates := await self._whole_albums(found)):
+            chats.setdefault(reading.chat_of(update), []).append(update)
+        work = [self._store(of_chat, me, take) for of_chat in chats.values()]
+        for failed in await asyncio.gather(*work, return_exceptions=True):
+            if failed is not None:
+                raise failed
+        self.offset = max(int(update["update_id"]) for update in updates) + 1
+
+    async def _updates(self, seconds: int) -> Sequence[Json]:
+        asked: Any = {"offset": self.offset, "timeout": seconds, "allowed_updates": UPDATES}
+        try:
+            async with asyncio.timeout(seconds + 2 * SLACK):
+                found: Sequence[Json] = await self._api.ask(
+                    "GetUpdates", seconds=seconds + SLACK, **asked
+                )
+                return found
+        except Conflict as error:
+            if "webhook" in str(error):
+                await self._api.ask("DeleteWebhook", drop_pending_updates=False)
+            told = f"somebody else receives for this bot; end it, please ({error})"
+            raise WireError(told) from None
+
+    async def _whole_albums(self, updates: Sequence[Json]) -> Sequence[Json]:
+        """Ask for the same again while an album at its end still grows: nothing was confirmed."""
+        for _ in range(ALBUM_LOOKS):
+            if "media_group_id" not in updates[-1].get("message", {}) or len(updates) >= PAGE:
+                break
+            await asyncio.sleep(ALBUM_SECONDS)
+            more = await self._updates(0)
+            if len(more) <= len(updates):
+                break
+            updates = more
+        return updates
+
+    async def _store(self, updates: Sequence[Json], me: Me, take: Take) -> None:
+        for kind, unit in reading.units_of(updates):
+            try:
+                is_press = kind == "press"
+                found = await (self._press(unit) if is_press else self._message(unit, me, kind))
+            except HooklineError:
+                raise
+            except Exception:
+                self._host.log.exception("an update cannot be read and is left out")
+                continue
+            if found is not None:
+                is_new = await take(found)
+                if kind == "press":
+                    self._answer(unit["id"], None if is_new else PRESSED)
+
+    async def _message(self, unit: Sequence[Json], me: Me, kind: str) -> Arrival | None:
+        first, last = unit[0], unit[-1]
+        if new := first.get("migrate_to_chat_id"):
+            await self._moves.note(str(first["chat"]["id"]), str(new))
+        is_addressed = any(reading.is_addressed(one, me) for one in unit)
+        is_meant = is_addressed or self._config.groups == "always"
+        words = [reading.words_of(message, me) for message in unit]
+        if not is_meant or not reading.is_of_person(first) or None in words:
+            return None
+        text = "\n\n".join(word for word in words if word)
+        files = tuple(file for one in unit if (file := reading.file_of(one)) is not None)
+        if not text and not files:
+            self._host.log.info("a message of a kind that is not understood is left out")
+            return None
+        id_ = f"{last['chat']['id']}:{last['message_id']}"
+        answered = first.get("reply_to_message") or {}
+        quoted, origin = reading.quoted_in(first, me)
+        inbound = replace(
+            await self._inbound(text, first, first["from"]),
+            message_id="" if kind == "edit" else id_,
+            reply_to=str(answered["message_id"]) if quoted and answered else None,
+            quoted=quoted,
+            origins=() if origin is None else (origin,),
+            forwarded=next(filter(None, map(reading.forwarded_from, unit)), ""),
+            addressed=is_addressed,
+            kind="edit" if kind == "edit" else "message",
+            target=id_ if kind == "edit" else None,
+        )
+        return Arrival(inbound, files, cursor=str(last["message_id"]))
+
+    async def _press(self, query: Json) -> Arrival | None:
+        """A press says the number of the button."""
+        message: Any = query.get("message") or {}
+        if "reply_markup" not in message or query["from"].get("is_bot"):
+            self._answer(query["id"], TOO_OLD)
+            return None
+        inbound = await self._inbound(str(query.get("data")), message, query["from"])
+        number = str(message["message_id"])
+        return Arrival(replace(inbound, sent=0.0, reply_to=number, kind="press", target=number))
+
+    async def _inbound(self, text: str, message: Json, author: Json) -> Inbound:
+        """What every kind of message tells."""
+        thread = reading.thread_of(message)
+        chat = await self._moves.name_of(str(message["chat"]["id"]))
+        return Inbound(
+            channel=self._host.plugin,
+            chat_id=chat if thread is None else f"{chat}:{thread}",
+            user_id=str(author["id"]),
+            message_id="",
+            text=text,
+            private=reading.is_private(message),
+            thread=thread,
+            parent=None if thread is None else chat,
+            sender=reading.sender_of(author),
+            sent=float(message.get("date") or 0),
+        )
+
+    def _answer(self, press: str, text: str | None) -> None:
+        """The person's app stops to wait; if that fails it does so by itself."""
+
+        async def answer() -> None:
+            try:
+                await self._api.ask("AnswerCallbackQuery", callback_query_id=press, text=text)
+            except HooklineError as error:
+                self._host.log.info("a press of a button could not be answered: %s", error)
+
+        self._host.spawn(answer(), "answer a press")
