@@ -134,6 +134,30 @@ def test_a_program_sees_the_workspace_and_not_the_home(house: Any) -> None:
     assert not (house.home / "config.yaml").exists()
 
 
+@pytest.mark.skipif(not shutil.which("bwrap"), reason="bubblewrap is not installed")
+def test_a_sandboxed_program_sees_its_own_project_and_what_its_entry_names(house: Any) -> None:
+    own = house.folder / "project" / "dist"
+    own.mkdir(parents=True)
+    (own.parent / "package.json").write_text("{}", "utf-8")
+    inside = house.inside(house.tool("write", "write"))
+    for file in (inside.program, inside.plan):
+        shutil.move(file, own / file.name)
+    made = house.folder / "made"
+    made.mkdir()
+    arguments = ["-I", "-S", str(own / "server.py"), str(own / "plan.json")]
+    house.config["servers"]["small"] = {
+        **inside.command,
+        "args": arguments,
+        "approval": "never",
+        "writable": [str(made)],
+    }
+    house.cli("mcp approve small --yes")
+    assert house.call("mcp__small__write", {"path": str(made / "a")}).ok
+    house.call("mcp__small__write", {"path": str(own / "b")})
+    assert (made / "a").exists()
+    assert not (own / "b").exists()
+
+
 names = st.dictionaries(
     st.text(max_size=40), st.none() | st.text() | st.dictionaries(st.text(), st.text())
 )

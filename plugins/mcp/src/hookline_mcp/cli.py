@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json as jsonlib
 import os
+import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
@@ -62,11 +64,12 @@ class Commands:
         if json:
             _say(jsonlib.dumps(rows, ensure_ascii=False))
             return
+        wide = max(20, shutil.get_terminal_size().columns - 46)
         for row in rows:
-            held = f", {row['held']} held back" if row["held"] else ""
+            held = f", {row['held']} held" if row["held"] else ""
             _say(
                 f"{row['name']:<20} {row['state']:<11} {row['tools']:>4} tools{held}"
-                f"  {row['address']}"
+                f"  {on_one_line(row['address'], wide)}"
             )
             if row["source"] != "config.yaml":
                 _say(f"{'':<20} {row['source']}")
@@ -230,7 +233,7 @@ class Commands:
             )
         if name in self._plugin.config.servers:
             raise CommandError(f"config.yaml has a server {name}; remove it first", USAGE)
-        values: dict[str, Any] = {"url": url} if url else {"command": command[0]}  # type: ignore[index]
+        values: dict[str, Any] = {"url": url} if url else {"command": _program(command or [""])}
         if command and command[1:]:
             values["args"] = command[1:]
         if env:
@@ -281,6 +284,11 @@ class Commands:
                 f"there is no server {on_one_line(name, 40)}; there are: {known}", USAGE
             )
         return servers[name]
+
+
+def _program(command: list[str]) -> str:
+    """The program; one that is named by a path in full, since servers run in other folders."""
+    return str(Path(command[0]).absolute()) if "/" in command[0] else command[0]
 
 
 def _state(server: Server, entry: Entry | None) -> str:

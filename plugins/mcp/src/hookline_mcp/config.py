@@ -56,6 +56,10 @@ class ServerConfig(BaseModel):
     guards."""
     sandbox: bool = True
     """Run ``command`` in the sandbox, where there is one."""
+    read_only: list[str] = Field(default_factory=list)
+    """Folders that a sandboxed program sees beside the workspace and its own."""
+    writable: list[str] = Field(default_factory=list)
+    """Folders that it may also write to."""
 
     @model_validator(mode="after")
     def _one_way(self) -> ServerConfig:

@@ -61,7 +61,7 @@ class Way:
     """How a server is reached: the transport, and what is known when it fails.
 
     ``argv``, ``env`` and ``cwd`` are for a program, ``http`` and ``guard`` for an address.
-    ``stack`` is closed with the connection.
+    ``stack`` is closed with the connection; ``hint`` is added where a program ends at once.
     """
 
     argv: list[str] = field(default_factory=list)
@@ -70,6 +70,7 @@ class Way:
     http: httpx2.AsyncClient | None = None
     guard: Any = None
     errors: Errors = field(default_factory=Errors)
+    hint: str = ""
     stack: AsyncExitStack = field(default_factory=AsyncExitStack)
 
 
@@ -323,7 +324,7 @@ class Connection:
         if refused := self._refused():
             reason = refused.removeprefix(": ")
         elif isinstance(leaf, MCPError) and leaf.error.code == CONNECTION_CLOSED:
-            reason = f"it ended at once{self._why()}"
+            reason = f"it ended at once{self._why()}{self._way.hint}"
         elif isinstance(leaf, ValueError):  # of pydantic, several lines
             reason = f"it does not follow the protocol ({str(leaf).splitlines()[0][:200]})"
         else:
@@ -331,7 +332,7 @@ class Connection:
         return ToolError(f"MCP server {self.server.name} cannot be reached: {reason}")
 
     def _why(self) -> str:
-        last = self._way.errors.last()
+        last = self._way.errors.telling()
         return f" (it said: {last})" if last else ""
 
     def _status(self) -> str:

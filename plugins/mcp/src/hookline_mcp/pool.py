@@ -13,6 +13,7 @@ from hookline_hookspecs import Context, Host, Paths, ToolError
 from hookline_toolmark import MARK, branding
 
 from .config import McpConfig
+from .own import own_folders
 from .servers import Server
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class Pool:
         self._open: dict[tuple[str, str], Connection] = {}
         self._used: dict[tuple[str, str], float] = {}
         self._health: dict[tuple[str, str], _Health] = {}
-        self._sandbox: Sandbox | None = None
+        self._sandboxes: dict[str, Sandbox] = {}
         self._sweeper: asyncio.Task[Any] | None = None
 
     async def connected(self, server: Server, paths: Paths, caller: Any = None) -> Connection:
@@ -96,8 +97,8 @@ class Pool:
         """Close every connection and end every server."""
         found, self._open = list(self._open.values()), {}
         await asyncio.gather(*[one.close() for one in found], return_exceptions=True)
-        if self._sandbox is not None:
-            self._sandbox.close()
+        for sandbox in self._sandboxes.values():
+            sandbox.close()
 
     def _key(self, server: Server, paths: Paths) -> tuple[str, str]:
         own = server.config.url or server.config.cwd
@@ -180,8 +181,13 @@ class Pool:
         here = await asyncio.to_thread(found)
         if here.method is Method.NONE:
             return way
-        if self._sandbox is None:
-            self._sandbox = Sandbox(self._host.home)
+        sandbox = self._sandboxes.get(server.key)
+        if sandbox is None:
+            own = () if server.project else own_folders(argv)
+            sandbox = Sandbox(
+                self._host.home, read_only=[*config.read_only, *own], writable=config.writable
+            )
+            self._sandboxes[server.key] = sandbox
         socket = None
         if here.method is Method.BUBBLEWRAP:
             from hookline_sandbox.proxy import Proxy
@@ -189,10 +195,13 @@ class Pool:
             proxy = await way.stack.enter_async_context(Proxy(self._host.http))
             socket = proxy.socket
         places = Places(folder, folder, (lambda _: None) if config.cwd else paths.judge)
-        key = f"mcp {server.key} {folder}"
-        way.env = self._sandbox.environment(variables, key, socket)
+        way.hint = (
+            "; in the sandbox it sees its workspace, installed programs and what `read_only` and "
+            "`writable` of its entry name"
+        )
+        way.env = sandbox.environment(variables, str(folder), socket)
         way.argv = await asyncio.to_thread(
-            self._sandbox.wrapped, argv, places, way.env, key, socket
+            sandbox.wrapped, argv, places, way.env, str(folder), socket
         )
         return way
 

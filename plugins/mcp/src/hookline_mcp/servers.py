@@ -21,7 +21,9 @@ LARGEST_FILE = 1_000_000
 """Bytes of a file with ``mcpServers``."""
 _REFERENCE = re.compile(r"\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}", re.ASCII)
 _KEYS = frozenset(ServerConfig.model_fields)
-_NOT_FROM_A_PROJECT = frozenset({"sandbox", "approval", "connect_timeout", "cwd"})
+_NOT_FROM_A_PROJECT = frozenset(
+    {"sandbox", "approval", "connect_timeout", "cwd", "read_only", "writable"}
+)
 """What a project may not say of its own servers."""
 
 

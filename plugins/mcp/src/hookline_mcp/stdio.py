@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import signal
 from asyncio.subprocess import PIPE, Process
 from collections import deque
@@ -32,6 +33,9 @@ SURPLUS = 1_000
 """Lines on stdout that are no messages, after which the server is given up."""
 
 
+_ERROR = re.compile(r"error|cannot|could not|no such|not found|denied|missing|invalid", re.I)
+
+
 class Errors:
     """The last lines of a server's stderr."""
 
@@ -44,9 +48,11 @@ class Errors:
         if text:
             self._lines.append(text[:300])
 
-    def last(self) -> str:
-        """Return the last line; empty if there was none."""
-        return self._lines[-1] if self._lines else ""
+    def telling(self) -> str:
+        """Return the last line that speaks of an error, else the last; empty if there was none."""
+        errors = [line for line in self._lines if _ERROR.search(line)]
+        lines = errors or [*self._lines]
+        return lines[-1] if lines else ""
 
 
 @asynccontextmanager
