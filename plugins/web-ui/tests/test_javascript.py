@@ -67,6 +67,17 @@ def test_what_is_sent_is_what_is_written_without_comments(module: Path) -> None:
 
 
 @pytest.mark.slow
+def test_the_types_in_comments_hold() -> None:
+    if shutil.which("npm") is None:
+        pytest.skip("no npm: TypeScript, which checks the modules' types, comes with it")
+    script = HERE.parent / "vendor" / "check_types.py"
+    run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+    if run.returncode and "error TS" not in run.stdout:
+        pytest.skip("TypeScript cannot be had here: npm could not fetch it")
+    assert run.returncode == 0, run.stdout
+
+
+@pytest.mark.slow
 def test_the_bundle_is_what_its_script_makes() -> None:
     if shutil.which("npm") is None:
         pytest.skip("no npm: the bundle is made with it")

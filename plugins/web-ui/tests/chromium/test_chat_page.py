@@ -49,6 +49,21 @@ def test_an_approval_for_another_is_shown_in_whatever_chat_is_open(window: New) 
     assert one.log.get_by_role("article").count() == 0
 
 
+def test_of_two_browsers_one_answers(window: New) -> None:
+    one = window().open()
+    one.say("remove it")
+    groups = [one.page.get_by_role("group", name="Approval")]
+    groups[0].wait_for()
+    other = window().open(one.page.url.removeprefix(one.url))
+    groups.append(other.page.get_by_role("group", name="Approval"))
+    groups[1].get_by_role("button", name="Deny", exact=True).click()
+    for each, group in zip((one, other), groups, strict=True):
+        group.wait_for(state="detached")
+        each.settled()
+        assert "web:owner answered: Deny" in each.log.inner_text()
+        assert each.log.locator("details.tool.failed").count() == 1
+
+
 def test_a_long_command_is_read_and_refused_on_a_phone(window: New) -> None:
     one = window(360, 640, has_touch=True, is_mobile=True).open()
     one.say("remove it")

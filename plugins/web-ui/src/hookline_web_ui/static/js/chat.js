@@ -31,13 +31,14 @@
  * @property {string} [error]
  * @property {boolean} [steer]
  * @property {string} [text]
+ * @property {string} [mode]
  * @property {string} [command]
  * @property {string} [tone]
  */
 
-/** @param {string|undefined} id `BOOT.N` */
-export function position(id) {
-  const dot = (id ?? "").lastIndexOf(".");
+/** @param {string} [id] `BOOT.N` */
+export function position(id = "") {
+  const dot = id.lastIndexOf(".");
   return dot < 0 ? null : { boot: id.slice(0, dot), n: Number(id.slice(dot + 1)) };
 }
 
@@ -201,7 +202,7 @@ export class Chat {
     const again = this.turn?.id === event.turn && event.attempt > this.turn.attempt;
     if (again || this.turn?.id !== event.turn) {
       this.items = this.items.filter(
-        (item) => !(item.live && item.turn === event.turn && item.part >= (event.part ?? 0)),
+        (item) => !(item.live && item.turn === event.turn && (item.part ?? 0) >= (event.part ?? 0)),
       );
     }
     if (this.results.has(event.turn)) return;
@@ -248,7 +249,7 @@ export class Chat {
     if (event.n > expected) return false;
     const target = item ?? this.live(event.turn, event.part);
     target.n = expected + 1;
-    setText(target, target.blocks[0].text + event.text);
+    setText(target, target.blocks?.[0].text + event.text);
     this.turn.step = "answering";
   }
 
@@ -413,7 +414,7 @@ export class Chat {
     else if (this.turn && this.turn.id === turn && told.name) {
       const item =
         this.items.findLast((one) => one.live && one.turn === turn) ?? this.live(turn, 0);
-      item.blocks.push({ type: "tool_call", id: told.id });
+      item.blocks?.push({ type: "tool_call", id: told.id });
       item.rev += 1;
       this.owners.set(told.id, item);
     }
@@ -467,6 +468,6 @@ const fresh = (id) => ({
 
 /** @param {Item} item @param {string} text */
 function setText(item, text) {
-  item.blocks[0] = { type: "text", text };
+  item.blocks = [{ type: "text", text }, ...(item.blocks ?? []).slice(1)];
   item.rev += 1;
 }

@@ -253,7 +253,8 @@ async function details(turn, from) {
 
 function closeDetails() {
   set({ details: "" });
-  (opener?.isConnected ? opener : document.querySelector(".composer textarea"))?.focus();
+  if (opener?.isConnected) opener.focus();
+  else focus(".composer textarea");
 }
 
 async function stop() {

@@ -2,7 +2,7 @@
 
 /** @returns {string} a random UUID, also where the page is not a secure context */
 export function uuid() {
-  if (globalThis.crypto.randomUUID) return crypto.randomUUID();
+  if (globalThis.isSecureContext) return crypto.randomUUID();
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   bytes[6] = (bytes[6] & 0x0f) | 0x40;
   bytes[8] = (bytes[8] & 0x3f) | 0x80;
@@ -52,6 +52,7 @@ export function duration(ms) {
 export function clock(seconds) {
   const at = new Date(seconds * 1000);
   const today = at.toDateString() === new Date().toDateString();
+  /** @type {Intl.DateTimeFormatOptions} */
   const time = { hour: "2-digit", minute: "2-digit" };
   return at.toLocaleString([], today ? time : { day: "numeric", month: "short", ...time });
 }
@@ -134,7 +135,7 @@ export function unified(text) {
 
 /** @param {string[]} a @param {string[]} b */
 function between(a, b) {
-  const all = (mark, lines) => lines.map((text) => ({ mark, text }));
+  const all = (/** @type {string} */ mark, /** @type {string[]} */ lines) => lines.map((text) => ({ mark, text }));
   if (a.length * b.length > 250000 || !a.length || !b.length) {
     return [...all("del", a), ...all("add", b)];
   }

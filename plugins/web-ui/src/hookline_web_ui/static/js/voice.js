@@ -2,8 +2,7 @@
 import { html, useEffect, useRef, useState } from "../vendor/preact.js";
 
 /** Whether this browser can record here; it may only on HTTPS and on loopback. */
-export const canRecord = () =>
-  Boolean(navigator.mediaDevices?.getUserMedia && globalThis.MediaRecorder);
+export const canRecord = () => "mediaDevices" in navigator && "MediaRecorder" in globalThis;
 
 const KINDS = ["audio/webm;codecs=opus", "audio/ogg;codecs=opus", "audio/mp4"];
 
