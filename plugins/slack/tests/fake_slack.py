@@ -26,9 +26,6 @@ APP_TOKEN = "xapp-1-A4242-a-secret-that-must-not-be-seen"
 BOT, BOT_ID, APP, TEAM = "U0BOT", "B0BOT", "A0HOOK", "T0TEAM"
 PATIENCE = float(os.environ.get("SLACK_TEST_PATIENCE", "90"))
 """Seconds until a test gives up; none waits for it to pass."""
-RETRIES = (0.0, 60.0, 300.0)
-"""Seconds until an event that nobody acknowledged is sent again
-(docs.slack.dev/apis/events-api, retries)."""
 
 
 @dataclass(slots=True)
@@ -114,6 +111,10 @@ class Slack:
         self.mentions_twice = ""
         """``before`` or ``after``: an ``app_mention`` comes besides the ``message``."""
         self.echoes = True
+        self.is_strange = False
+        """Events have fields that nobody has documented."""
+        self.repeats = 0.0
+        """The part of events that come twice, at once."""
         self._changed = threading.Condition()
         self._last_ts = 0
         self.random = random.Random(17)

@@ -10,11 +10,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import WSMsgType, web
+from hookline_channelkit.testing import misshapen
 
 if TYPE_CHECKING:
     from .fake_slack import Slack
 
 MOST = 10
+RETRIES = (0.0, 60.0, 300.0)
+"""Seconds until an event that nobody acknowledged is sent again
+(docs.slack.dev/apis/events-api, retries)."""
 ACK_SECONDS = 3.0
 
 
@@ -117,9 +121,13 @@ class Sockets:
 
     def again(self, payload: dict[str, Any], tries: int) -> None:
         """Send an event, for the first time or once more."""
+        if self.slack.is_strange:
+            payload = misshapen(self.slack.random.randrange(2**32), payload)
         body = {"type": "events_api", "payload": payload, "accepts_response_payload": False}
         body |= {"retry_attempt": tries, "retry_reason": "timeout" if tries else ""}
         self._send(Envelope(body, tries))
+        if self.slack.random.random() < self.slack.repeats:
+            self._send(Envelope(dict(body), len(RETRIES)))
 
     def interaction(self, kind: str, payload: dict[str, Any]) -> None:
         """Send what is never sent again."""
@@ -160,8 +168,6 @@ class Sockets:
             self._missed(envelope)
 
     def _missed(self, envelope: Envelope) -> None:
-        from .fake_slack import RETRIES
-
         payload = envelope.body["payload"]
         if envelope.tries is None or envelope.tries >= len(RETRIES):
             self.lost.append(payload)

@@ -151,6 +151,28 @@ def test_an_admin_approves_by_a_button(slack: Slack, dm: str) -> None:
     slack.find("finished", dm)
 
 
+def test_events_that_say_nothing_are_left_out(slack: Slack, dm: str) -> None:
+    odd = [
+        {"type": "message", "channel": dm},
+        {"type": "message", "channel": dm, "ts": "x", "user": "U1", "text": None},
+        {"type": "message", "channel": dm, "ts": "1.5", "subtype": "message_changed"},
+        {"type": "message", "channel": dm, "ts": "1.5", "subtype": "channel_join", "user": "U1"},
+        {"type": "reaction_added", "item_user": BOT, "user": "U1", "item": {"type": "file"}},
+        {"type": "agent_session_stopped"},
+        {"type": "message", "channel": 7, "ts": 8, "files": [None], "attachments": "no"},
+        {"type": "brand_new"},
+    ]
+    for event in odd:
+        slack.soon(slack.sockets.event, event | {"event_ts": slack.next_ts()})
+    slack.soon(slack.sockets.interaction, "interactive", {"type": "block_actions"})
+    slack.soon(slack.sockets.interaction, "interactive", {"type": "view_submission"})
+    slack.soon(slack.sockets.interaction, "slash_commands", {})
+    slack.say(dm, "hello there")
+    slack.find("hello back", dm)
+    slack.settle()
+    assert slack.texts(dm) == ["hello back"]
+
+
 def test_commands_in_their_three_forms(slack: Slack, dm: str, channel: str) -> None:
     slack.say(dm, "!whoami")
     slack.find(ANN, dm)

@@ -51,7 +51,7 @@ class Town(Gateways):
 @pytest.fixture
 def town(tmp_path: Path, slack: Slack) -> Iterator[Town]:
     slack.sockets.ack_seconds = 1.0
-    slack.mentions_twice = "after"
+    slack.mentions_twice, slack.is_strange, slack.repeats = "after", True, 0.2
     made = Town(tmp_path, slack)
     made.prepare()
     yield made
@@ -60,7 +60,8 @@ def town(tmp_path: Path, slack: Slack) -> Iterator[Town]:
 
 def configure(town: Town, storm: Storm) -> None:
     """A home whose gateway has run once: before the first start nobody has written to it."""
-    town.configure(storm.script, access={"allow": ["slack:*"]})
+    # On a busy machine a running answer may come before a reply that a dead process has left.
+    town.configure(storm.script, access={"allow": ["slack:*"]}, slack={"stream": False})
     assert end(town.start()) == 0
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import AsyncIterator
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -73,7 +74,7 @@ class Api:
         async with self.session.post(url, data=content, timeout=LONG_PATIENCE) as answer:
             answer.raise_for_status()
 
-    async def download(self, file: Json) -> bytes:
+    async def download(self, file: Json) -> AsyncIterator[bytes]:
         """The bytes of a file, by what ``files.info`` says of it. Without leave Slack answers with
         a page to sign in, under 200."""
         head = {"Authorization": f"Bearer {self._bot_token}"}
@@ -84,7 +85,8 @@ class Api:
             answer.raise_for_status()
             if answer.content_type == "text/html" and file.get("mimetype") != "text/html":
                 raise _lacking("files:read")
-            return await answer.read()
+            async for chunk in answer.content.iter_any():
+                yield chunk
 
 
 def _lacking(scope: str, why: str = "") -> kit.Refused:

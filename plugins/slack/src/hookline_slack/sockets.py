@@ -102,7 +102,8 @@ class Sockets:
                 is_gap = not asked.done()
                 if not is_gap:  # the old one is listened to until the new one is there, and on
                     loop.call_later(LINGER, hearing.cancel)
-                    continue
+                    if loop.time() - began > FIRST_WAIT:
+                        continue
             except kit.CannotStart as error:
                 self._fault, wait = error, LONGEST_WAIT
                 self._ready.set()

@@ -323,12 +323,12 @@ class SlackWire(kit.Wire):
             if not cursor:
                 return
 
-    async def fetch(self, file: kit.RemoteFile) -> bytes:
+    async def fetch(self, file: kit.RemoteFile) -> AsyncIterator[bytes]:
         """A file's bytes."""
         found = (await self._ask("files_info", file=file.ref))["file"]
         if "url_private_download" not in found:
             raise kit.Gone("the file is not Slack's own")
-        return await self._made().download(found)
+        return self._made().download(found)
 
     # Sending
 
