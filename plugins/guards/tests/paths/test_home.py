@@ -127,7 +127,8 @@ def test_nothing_of_home_is_walked(guard, person):
     "path",
     [f"old{HOME}/SOUL.md".replace("old", "backup/"), "copy/hookline.db", "hookline.db-wal",
      "x/hookline.db.bak", "hookline.db.gz", ".hookline-work/SOUL.md", "hookline-backup-1.tar.gz",
-     "dump/hookline-20260101T000000.0-1.0.db"],
+     "dump/hookline-20260101T000000.0-1.0.db", "hookline-20260101T000000.tar.zst",
+     "x/hookline-20260101T000000.tar.zst.age"],
 )  # fmt: skip
 def test_copies_of_home_are_refused_wherever_they_lie(guard, path):
     refused(guard, path)
@@ -147,6 +148,27 @@ def test_places_that_the_config_names_for_copies_count_as_home(person):
     for path in ("safe/x.tar", "safe", "reports/all.json"):
         refused(guard, path)
     assert guard.judge("project/a.py") is None
+
+
+def test_other_profiles_and_what_a_restore_left_count_as_home(person):
+    home = person / HOME / "profiles/work"
+    work = home / "chats/telegram/7/work"
+    work.mkdir(parents=True)
+    for place in (".work.restoring-1a2b/SOUL.md", "work.before-20260101T000000.0/config.yaml"):
+        (home.parent / place).parent.mkdir()
+        (home.parent / place).write_text("own")
+    guard = PathGuard(work, [person], home)
+    for path in (
+        *("active-profile", "config.yaml", "profiles/play/SOUL.md", "profiles/work/SOUL.md"),
+        *("profiles/.work.restoring-1a2b/SOUL.md", "profiles", ""),
+        "profiles/work.before-20260101T000000.0/config.yaml",
+    ):
+        refused(guard, str(person / HOME / path))
+    assert guard.judge(str(work / "notes.md")) is None
+    assert guard.judge(str(person / "project/a.py")) is None
+
+    (person / f"{HOME}.before-20260101T000000.0").mkdir()
+    refused(PathGuard(person, [], person / HOME), f"{HOME}.before-20260101T000000.0/SOUL.md")
 
 
 # --- what a chat may use -------------------------------------------------------------------------

@@ -1,7 +1,8 @@
 """What belongs to Hookline: all of its home but the workspace at hand, and copies of it.
 
 Home is recognised wherever it lies and however it is reached: by its name in any spelling, by a
-bind mount, by a second name of the same file, by the places that its config gives to copies.
+bind mount, by a second name of the same file, by the places that its config gives to copies. The
+homes of other profiles, and what a restore leaves beside home, belong to it, too.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class OwnFiles:
         self._home = os.path.realpath(home.expanduser()).rstrip(os.sep) or os.sep
         self._work = tuple(work for root in roots if (work := self._work_of(root)))
         copies = (place for place in _named_copies(Path(self._home)) if not _holds(place, roots))
-        self._copies = tuple(slashed(place) for place in copies)
+        self._copies = (*(slashed(place) for place in copies), *_beside(Path(self._home)))
         self._given: set[str] = set()
         self._names: tuple[tuple[str, str, str], ...] = ()
         self._names_until = 0.0
@@ -136,6 +137,14 @@ def _inodes(home: str, skip: set[str]) -> Iterator[tuple[int, int]]:
                         pending.append(entry.path)
         except OSError:
             continue  # gone since
+
+
+def _beside(home: Path) -> Iterator[str]:
+    """How the paths begin, folded, that belong to other profiles, or to a restore of home."""
+    if home.parent.name == "profiles":
+        yield slashed(str(home.parent.parent))
+    for name in (f"{home.name}.before-", f".{home.name}.restoring-"):
+        yield slashed(str(home.with_name(name))).rstrip("/")
 
 
 def _named_copies(home: Path) -> tuple[str, ...]:
