@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from hookline_hookspecs.errors import ConfigError
 
-from hookline.home import find_home
+from hookline.home import choose_profile, find_home
 
 from .plugin_commands import STORE_CLOSED, Explain, PluginCommands, invoke
 from .shared import USAGE, err, own_process, quiet_logging, unshown_config_errors, with_runtime
@@ -21,11 +21,12 @@ from .shared import USAGE, err, own_process, quiet_logging, unshown_config_error
 if TYPE_CHECKING:
     from hookline.config import Loaded
 
-ALWAYS = {"backup", "config", "doctor", "init", "plugins", "web"}
+ALWAYS = {"backup", "config", "doctor", "init", "plugins", "profile", "web"}
 """Commands that are there whatever the config says: they help with a wrong one, or say what is off."""
 
 app = typer.Typer(
-    help="A self-hosted agent runtime; alone, it opens a chat. Every command takes --home DIR (default ~/.hookline).",
+    help="A self-hosted agent runtime; alone, it opens a chat. Every command takes --home DIR (default ~/.hookline), "
+    "and -p PROFILE before its name.",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -74,19 +75,30 @@ def _has_command(root: Any, words: Sequence[str]) -> bool:
 
 
 def _take_home(arguments: list[str]) -> list[str]:
-    """Remove ``--home DIR``, which may be anywhere before ``--``, and apply it."""
+    """Remove ``--home DIR``, which may be anywhere before ``--``, and a first ``-p PROFILE``; apply both."""
     end = arguments.index("--") if "--" in arguments else len(arguments)
-    rest, words = [], iter(arguments[:end])
+    rest: list[str] = []
+    words, profile = iter(arguments[:end]), ""
     for word in words:
         option, equals, value = word.partition("=")
-        if option != "--home":
+        if option != "--home" and (option not in ("-p", "--profile") or rest):
             rest.append(word)
             continue
-        folder = value if equals else next(words, "")
-        if not folder:
-            err("hookline: --home needs a folder")
+        value = value if equals else next(words, "")
+        if not value:
+            err(f"hookline: {option} needs a {'folder' if option == '--home' else 'name'}")
             raise SystemExit(USAGE)
-        os.environ["HOOKLINE_HOME"] = folder
+        if option == "--home":
+            os.environ["HOOKLINE_HOME"] = value
+            os.environ.pop("HOOKLINE_PROFILE", None)
+        else:
+            profile = value
+    try:
+        choose_profile(profile)
+    except LookupError as error:
+        if profile or rest[:1] != ["profile"]:  # this one mends it
+            err(f"hookline: {error.args[0]}")
+            raise SystemExit(USAGE) from None
     return rest + arguments[end:]
 
 

@@ -1,0 +1,25 @@
+"""Hookline plugin ``profiles``: ``hookline profile create|list|use|export|delete``.
+
+Reached by the entry point ``hookline_profiles:Profiles``. A profile is a home of its own in
+``profiles/NAME`` of the home; core makes it the process's home for ``hookline -p NAME …``, or for
+every command after ``hookline profile use NAME``. :mod:`.folders` knows the folders, the commands
+are imported when the command line is built.
+"""
+
+from __future__ import annotations
+
+from hookline_hookspecs import NoConfig, Plugin, hookimpl
+from hookline_hookspecs.hooks.boot import RegisterCli
+
+__all__ = ["Profiles"]
+
+
+class Profiles(Plugin[NoConfig]):
+    """Adds the commands."""
+
+    @hookimpl
+    def register_cli(self, register: RegisterCli) -> None:
+        """Register ``hookline profile …``."""
+        from .commands import Commands
+
+        Commands(self.host.home).register(register)
