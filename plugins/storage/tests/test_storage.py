@@ -228,3 +228,45 @@ async def test_tables_that_a_migration_renamed_or_dropped_are_followed(
     await storage.purge()
     with pytest.raises(StoreError, match="no such table: odd_d"):
         await ready.read(lambda c: c.fetch("SELECT * FROM odd_d"))
+
+
+NAMED = """
+CREATE TABLE my_facts_fact (id INTEGER PRIMARY KEY, text TEXT NOT NULL);
+CREATE TABLE my_facts_fact_old (my_facts_facts TEXT);
+CREATE VIEW my_facts_all AS SELECT text AS my_facts_text FROM my_facts_fact;
+ALTER TABLE my_facts_fact_old RENAME TO my_facts_kept;
+"""
+OF_NAMED = """
+-- name: add!
+INSERT INTO my_facts_fact (text) VALUES (:my_facts_text);
+
+-- name: all_of_them
+SELECT my_facts_text, 'my_facts_other' AS other FROM my_facts_all ORDER BY my_facts_text;
+
+-- name: kept
+SELECT COUNT(*) AS n FROM "my_facts_kept";
+"""
+
+
+async def test_several_of_a_kind_share_their_sql_and_nothing_else(
+    store: Store, tmp_path: Path, package: Callable[..., str]
+) -> None:
+    module = package("named", {"migrations/0001_a.sql": NAMED, "sql/a.sql": OF_NAMED})
+    names = ("my-facts", "my-facts:two", "my-facts:three")
+    storages = {name: PluginStorage(store, name, module, tmp_path) for name in names}
+    for name, storage in storages.items():
+        await storage.execute("add", my_facts_text=name)
+
+    for name, storage in storages.items():
+        (row,) = await storage.fetch("all_of_them")
+        assert dict(row) == {"my_facts_text": name, "other": "my_facts_other"}
+        assert await storage.fetch("kept") == [{"n": 0}]
+    usage = await storages["my-facts:two"].usage()
+    assert usage.tables == {"my_facts__two_fact": 1, "my_facts__two_kept": 0}
+
+    await storages["my-facts:two"].purge()
+    await storages["my-facts"].purge()
+    (row,) = await storages["my-facts:three"].fetch("all_of_them")
+    assert row["my_facts_text"] == "my-facts:three"
+    again = PluginStorage(store, "my-facts:two", module, tmp_path)
+    assert await again.fetch("all_of_them") == []
