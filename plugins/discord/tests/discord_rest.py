@@ -50,7 +50,7 @@ class Rest:
         self.answered: dict[str, Json] = {}
         self.followups: list[tuple[str, Json]] = []
         self.interaction_seconds = 3.0
-        self.old_seconds = 3600.0
+        self.old_seconds, self.old_wait = 3600.0, 1200.0
         self.upload_limit = 10 * MIB
         self._routes: list[tuple[str, re.Pattern[str], Callable[..., Any]]] = []
         for method, path, work in (
@@ -266,9 +266,8 @@ class Rest:
         if room.archived:
             raise Refused(400, 50083, "Thread is archived")
         if time.time() - shown.made > self.old_seconds and len(shown.edits) > 2:
-            raise Refused(
-                429, 30046, "Maximum number of edits to messages older than 1 hour reached"
-            )
+            told = "Maximum number of edits to messages older than 1 hour reached"
+            raise Refused(429, 30046, told, retry_after=self.old_wait, **{"global": False})
         text = world.check_text(body) if "content" in body else shown.text
         if not text.strip() and not shown.files:
             raise Refused(400, 50006, "Cannot send an empty message")

@@ -18,7 +18,7 @@ import random
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
-from urllib.request import getproxies
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import discord
@@ -89,7 +89,8 @@ class Connection:
             if self._client is None:
                 made = discord.Client(intents=self._intents, max_messages=None)
                 base = self._config.api_url.rstrip("/")
-                proxy = getproxies().get(yarl.URL(base).scheme)
+                place = yarl.URL(base)
+                proxy = None if proxy_bypass(place.host or "") else getproxies().get(place.scheme)
                 made.http = _Http(made.loop, proxy=proxy, max_ratelimit_timeout=30.0)
                 made.http.base = base
                 made._connection.parsers = {name: self._parser(name) for name in self._events}
@@ -158,7 +159,12 @@ class Connection:
         if url is None:
             url = await self._may_identify()
             self._failed = asyncio.get_running_loop().time()
-        about = {"gateway": url, "session": id_, "sequence": number, "resume": id_ is not None}
+        about: dict[str, Any] = {
+            "gateway": url,
+            "session": id_,
+            "sequence": number,
+            "resume": id_ is not None,
+        }
         about["initial"], self._is_first = self._is_first, False  # the library waits 5 s otherwise
         with understood():
             async with asyncio.timeout(OPEN_SECONDS):

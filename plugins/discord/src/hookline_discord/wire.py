@@ -89,7 +89,7 @@ class DiscordWire(kit.Wire):
             read, reader = self._reading, self._reader
             events: dict[str, Callable[[Any], None]] = {
                 "READY": self._ready,
-                "RESUMED": lambda _: None,
+                "RESUMED": lambda _: self._settled.set(),
                 "GUILD_CREATE": self._guild,
                 "GUILD_DELETE": lambda data: self._settle({data["id"]}),
                 **dict.fromkeys(("CHANNEL_CREATE", "THREAD_CREATE", "THREAD_UPDATE"), reader.room),
