@@ -15,9 +15,12 @@ from hookline.testing import Harness, calls
 NAMES = ("memory", "user-model", "skills", "insights", "scheduler", "inspect", "configure")
 MAIN = ("Sessions", "Plugins", "Insights", "Memory", "Skills", "Schedule", "People", "Doctor")
 """The navigation as CONTRACT has it, after Chat."""
-THEIRS = {"/", "/sessions", "/memory"}
+THEIRS = {"/", "/sessions", "/memory", "/insights"}
 """The pages of the navigation that somebody who is no operator has."""
-OPEN = {"/sessions?q=tea&kind=all", "/memory/log", "/memory?q=tea", "/user-model"}
+OPEN = {
+    *("/sessions?q=tea&kind=all", "/memory/log", "/memory?q=tea", "/user-model"),
+    "/insights?days=30",
+}
 """Those of :data:`DEEP` that show a person what is theirs."""
 DEEP = (
     "/sessions/talk",

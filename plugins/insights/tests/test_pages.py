@@ -27,6 +27,7 @@ def charts(view: View) -> list[Chart]:
 def site(harness: Make, clock: Callable[[float], None]) -> Site:
     """A turn eight days ago, and one today."""
     used = [Usage(input=2000, output=10), Usage(input=1000, cache_read=600, output=50)]
+    used.append(Usage(input=300, output=7))
     h = harness(Insights, config={"prices": PRICES}, model=[answer(one) for one in used])
     clock(-8)
     h.send("one")
@@ -63,10 +64,16 @@ def test_nothing_used_says_what_would_make_content(harness: Make) -> None:
         assert refused.value.status == 400
 
 
-def test_the_page_is_the_operators_and_writes_nothing(site: Site) -> None:
-    with pytest.raises(Problem) as refused:
-        site.get("/insights", PERSON)
-    assert refused.value.status == 403
+def test_a_person_sees_what_their_own_chats_have_used(site: Site) -> None:
+    assert "Nothing was asked of a model" in site.text(site.get("/insights", PERSON))
+    site.say("three", PERSON)
+    mine, all_ = site.get("/insights", PERSON), site.get("/insights")
+    assert (mine.subtitle[:10], all_.subtitle[:9]) == ("Your chats", "All chats")
+    assert [sum(charts(one)[0].series["fresh"]) for one in (mine, all_)] == [300, 700]
+    assert [sum(charts(one)[0].series["output"]) for one in (mine, all_)] == [7, 57]
+
+
+def test_the_page_writes_nothing(site: Site) -> None:
     before = site.stored()
     site.get("/insights?days=30")
     assert site.stored() == before

@@ -25,6 +25,7 @@ from hookline_webkit import (
     Text,
     View,
     address,
+    identity,
     prepare,
     query,
 )
@@ -49,16 +50,18 @@ class InsightsPage:
 
     def register(self, register: Callable[[Route], None]) -> None:
         """Register the page."""
-        prepare(self._host, "kinds", since=0.0)
-        register(SiteRoute("GET", "/insights", self.show, page=Page("Insights", order=40)))
+        prepare(self._host, "kinds", since=0.0, channel=None, chat_id=None)
+        register(SiteRoute("GET", "/insights", self.show, "person", Page("Insights", order=40)))
 
     async def show(self, request: RequestLike) -> View:
-        """``GET /insights[?days=N]``"""
+        """``GET /insights[?days=N]``: of all chats for the operator, else of one's own."""
+        who = identity(request)
+        chat = None if who.is_operator else (who.channel, who.name)
         try:
             days = read_days(query(request).get("days", ""))
         except BadDays as error:
             raise Problem(400, "bad_days", f"{error}.") from None
-        found = await self._reporter.report(days, None)
+        found = await self._reporter.report(days, chat)
         choices = [
             Action(
                 label,
@@ -75,7 +78,8 @@ class InsightsPage:
         else:
             parts += [self._figures(found), *await self._charts(found), *self._tables(found)]
         since = datetime.fromtimestamp(found.since)
-        return View("Insights", parts, f"All chats, since {since:%Y-%m-%d}.")
+        whose = "All chats" if chat is None else "Your chats"
+        return View("Insights", parts, f"{whose}, since {since:%Y-%m-%d}.")
 
     def _figures(self, found: Report) -> Part:
         sums, money = found.totals, self._prices.formatted
@@ -94,7 +98,9 @@ class InsightsPage:
     async def _charts(self, found: Report) -> Sequence[Part]:
         """By local day: tokens by kind, and money."""
         labels = list(found.by_day)
-        kinds = await self._host.storage.fetch("kinds", since=found.since)
+        channel, chat_id = found.chat or (None, None)
+        where = {"since": found.since, "channel": channel, "chat_id": chat_id}
+        kinds = await self._host.storage.fetch("kinds", **where)
         series: dict[str, list[float]] = {
             name: [0.0] * len(labels)
             for name in ("fresh", "read from the cache", "written to the cache", "output")
@@ -109,7 +115,7 @@ class InsightsPage:
             for name, value in zip(series, values, strict=True):
                 series[name][place] += value
         spent = [0.0] * len(labels)
-        for row in await self._host.storage.fetch("money", since=found.since):
+        for row in await self._host.storage.fetch("money", **where):
             usage = Usage(**{name: row[name] for name in TOKENS})
             cost = self._prices.cost(row["model"], usage, row["thousands"] * 1000 + 1)
             if (place := places.get(_day(row["quarter"]))) is not None:

@@ -2,7 +2,9 @@
 -- name: kinds
 SELECT CAST(u.created / 900 AS INTEGER) AS quarter, SUM(u.input) AS input,
        SUM(u.cache_read) AS cache_read, SUM(u.cache_write) AS cache_write, SUM(u.output) AS output
-FROM usage u WHERE u.created >= :since
+FROM usage u LEFT JOIN sessions s ON s.id = u.session_id
+WHERE u.created >= :since
+  AND (:channel IS NULL OR (s.channel = :channel AND s.chat_id = :chat_id))
 GROUP BY CAST(u.created / 900 AS INTEGER);
 
 -- name: money
@@ -10,5 +12,7 @@ SELECT CAST(u.created / 900 AS INTEGER) AS quarter, u.model, (u.input - 1) / 100
        SUM(u.input) AS input, SUM(u.cache_read) AS cache_read, SUM(u.cache_write) AS cache_write,
        SUM(u.cache_write_1h) AS cache_write_1h, SUM(u.output) AS output,
        SUM(u.reasoning) AS reasoning
-FROM usage u WHERE u.created >= :since
+FROM usage u LEFT JOIN sessions s ON s.id = u.session_id
+WHERE u.created >= :since
+  AND (:channel IS NULL OR (s.channel = :channel AND s.chat_id = :chat_id))
 GROUP BY CAST(u.created / 900 AS INTEGER), u.model, (u.input - 1) / 1000;
