@@ -611,6 +611,63 @@ def test_state_in_a_module_is_told(complaint: Any) -> None:
     assert "once differs when it is set up a second time in one process: tool once is gone" in said
 
 
+class Crowd(Plugin[NoConfig]):
+    """Says that there may be several, and names its tool as if there were one."""
+
+    multiple = True
+
+    @tool
+    def shout(self) -> str:
+        """Shout."""
+        return "hey"
+
+
+class Nest:
+    """A channel of one name."""
+
+    name, edits, network = "nest", False, True
+
+
+class Nests(Plugin[NoConfig]):
+    """Does the same with a channel."""
+
+    multiple = True
+
+    @hookimpl
+    def register_channels(self, register: Callable[[Any], None]) -> None:
+        register(Nest())
+
+
+class Choir(Plugin[NoConfig]):
+    """Names its tool after itself."""
+
+    multiple = True
+
+    @hookimpl
+    def register_tools(self, register: Callable[[Tool], None]) -> None:
+        name = f"{self.host.plugin}_sing".replace(":", "_")
+        register(Tool(name, "Sing.", lambda: "la"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        (Crowd, "crowd:other: its tool shout has the name of one of plugin crowd"),
+        (Nests, "nests:other: ValueError: plugin nests brings a channel nest already"),
+    ],
+)
+def test_two_that_share_a_name_are_told(complaint: Any, kind: Any, told: str) -> None:
+    said = complaint("test_several_of_it_stand_side_by_side", kind)
+    assert told in said
+    assert "Use `host.plugin` in the names" in said
+
+
+class TestChoirContract(PluginContract):
+    """Two of it get along."""
+
+    plugin = Choir
+
+
 class Sneaks(Plugin[NoConfig]):
     """Registers behind core's back."""
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
 import pytest
-from hookline_hookspecs import HOOKS, SIGNALS, Host, NoConfig, Plugin, Turn, hookimpl
+from hookline_hookspecs import HOOKS, SIGNALS, Host, Inspection, NoConfig, Plugin, Turn, hookimpl
 from pydantic import BaseModel, ValidationError
 
 from hookline.bus.implementation import PluginRefused, describe
@@ -196,6 +196,22 @@ class PluginContract:
             _fail(
                 f"{self._name()} differs when it is set up a second time in one process: "
                 f"{_difference(*found)}. Keep state on the plugin, not in its module."
+            )
+
+    def test_several_of_it_stand_side_by_side(self, harness: Make) -> None:
+        """If it is ``multiple``, two of it share no name of a tool, a command or a channel."""
+        if not self.plugin.multiple:
+            return
+        names = (self._name(), f"{self._name()}:other")
+        config = {name: dict(self.config) for name in names}
+        h = harness(*self._company(), self.plugin, config=config, core=self.core, model=ANSWERS, strict=False)
+        self._turn(h)
+        found = {name: reason for name, (state, reason) in h.states().items() if state != "on"}
+        found |= {one.plugin: one.reason for one in h.runtime.engine.services[Inspection].failures()}
+        if told := "; ".join(f"{name}: {reason}" for name, reason in found.items() if name in names):
+            _fail(
+                f"two of {self._name()} do not get along: {told}. Use `host.plugin` in the names of "
+                f"tools, commands and channels, or leave `multiple` off."
             )
 
     def test_its_teardown_leaves_nothing(self, harness: Make) -> None:
