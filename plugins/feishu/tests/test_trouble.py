@@ -228,3 +228,115 @@ def test_what_was_written_while_nobody_listened_is_answered_in_order(
     t.run(story)
     assert t.texts == ["got first", "got second", "got third"]
     assert sorted(feishu.texts(group)) == ["got fifth", "got fourth"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["half-open", "mute", "shut"])
+def test_a_dead_connection_is_noticed_and_renewed(
+    talk: Callable[..., Talk], feishu: Feishu, how: str
+) -> None:
+    async def story(t: Talk) -> None:
+        feishu.say(t.chat, "first")
+        await t.find("got first")
+        if how == "half-open":
+            feishu.pushes.half_open()
+        elif how == "mute":
+            feishu.pushes.is_mute = True
+        else:
+            feishu.pushes.is_shut = True
+            feishu.pushes.drop()
+            feishu.faults = [Fault("502", "ws/endpoint", times=2)]
+        feishu.say(t.chat, "second")
+        if how == "mute":
+            await asyncio.sleep(40)
+            feishu.pushes.is_mute = False
+        elif how == "shut":
+            await asyncio.sleep(3)
+            feishu.pushes.is_shut = False
+        await t.find("got second")
+
+    t = talk(Parrot(["…"] * 3))
+    t.run(story)
+    assert t.texts == ["got first", "got second"]
+
+
+@pytest.mark.slow
+def test_an_answer_to_an_event_that_comes_too_late_does_no_harm(
+    talk: Callable[..., Talk], feishu: Feishu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    t = talk()
+    receive = t.channel.host.receive
+
+    async def slow(inbound: Any) -> Any:
+        await asyncio.sleep(4)
+        return await receive(inbound)
+
+    monkeypatch.setattr(t.channel.host, "receive", slow)
+
+    async def story(t: Talk) -> None:
+        feishu.pushes.again = (4.0, 8.0, 12.0, 16.0, 20.0, 24.0)
+        feishu.say(t.chat, "hello")
+        (push,) = feishu.pushes.pushes.values()
+        await t.until(lambda: push.answers)
+        assert push.answers[0] == 500
+        monkeypatch.undo()
+        await t.until(lambda: push.is_done)
+        await t.find("one")
+
+    t.run(story)
+    assert t.texts == ["one"]
+
+
+@pytest.mark.slow
+def test_a_card_goes_on_in_another_before_feishu_closes_it(
+    talk: Callable[..., Talk], feishu: Feishu
+) -> None:
+    words = " ".join(f"word{n}" for n in range(250))
+    t = talk(Slow([words]))
+    t.channel.wire.limits = replace(t.channel.wire.limits, edit_seconds=2.0)
+
+    async def story(t: Talk) -> None:
+        feishu.say(t.chat, "hello")
+        await t.find("word249")
+
+    t.run(story)
+    assert t.texts == [words]
+    assert len(feishu.cards) > 1
+    assert [card.is_streaming for card in feishu.cards.values()][-1] is False
+
+
+@pytest.mark.slow
+def test_a_card_that_feishu_has_closed_still_becomes_the_answer(
+    talk: Callable[..., Talk], feishu: Feishu
+) -> None:
+    t = talk(Slow([WORDS * 2]))
+
+    async def story(t: Talk) -> None:
+        feishu.say(t.chat, "hello")
+        await t.until(lambda: feishu.cards)
+        feishu.clock.advance(700)
+        await t.find("strong59*word0")
+
+    t.run(story)
+    assert t.texts == [WORDS * 2]
+    assert len(feishu.cards) == 1
+
+
+@pytest.mark.slow
+def test_what_was_sent_an_hour_ago_is_looked_for(
+    talk: Callable[..., Talk], feishu: Feishu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    feishu.faults = [Fault("drop", "POST .*/im/v1/messages$"), Fault("502", "POST .*/messages$", 2)]
+
+    async def story(t: Talk) -> None:
+        feishu.say(t.chat, "hello")
+        await t.until(lambda: not feishu.faults or feishu.faults[0].kind == "502")
+        now = t.channel.host.now
+        monkeypatch.setattr(t.channel.host, "now", lambda: now() + 4000)
+        feishu.clock.advance(4000)
+        feishu.faults.clear()
+        await t.h.runtime.finish_background(PATIENCE)
+
+    t = talk(["*one* and two"])
+    t.run(story)
+    assert t.texts == ["*one* and two"]

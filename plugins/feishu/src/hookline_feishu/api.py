@@ -27,6 +27,7 @@ from hookline_channelkit import (
 )
 
 Json: TypeAlias = dict[str, Any]
+_JSON = "application/json; charset=utf-8"
 EARLY = 300.0
 """Seconds before its end at which a token is replaced; Feishu gives a new one in the last 1,800."""
 _STALE = frozenset({99991661, 99991663, 99991664, 99991665, 99991668, 99991671})
@@ -120,12 +121,12 @@ class Api:
     ) -> httpx.Response:
         """An answer for a token that is good; one that ended early is replaced once."""
         if body is not None:
-            data = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
-            more["content"], kind = data, "application/json; charset=utf-8"
+            data = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+            more["content"] = data.encode("utf-8", "replace")
         for is_last in (False, True):
             token = await self._fresh()
             headers = {"Authorization": f"Bearer {token}"}
-            headers |= {"Content-Type": kind} if body is not None else {}
+            headers |= {"Content-Type": _JSON} if body is not None else {}
             path = path if path.startswith("/open-apis") else f"/open-apis{path}"
             response = await self._request(method, path, sends=sends, headers=headers, **more)
             if is_last or _code(response) not in _STALE:

@@ -1,0 +1,74 @@
+"""What texts become: nothing that Feishu would act on, and never more than it takes."""
+
+from __future__ import annotations
+
+import html
+import json
+
+from hookline_channelkit import fitting
+from hookline_feishu import content
+from hookline_feishu.wire import LIMITS
+from hookline_hookspecs import Choice
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from .contents import RICH, check, check_card
+
+PARTS = st.sampled_from(
+    [
+        *("<at id=all></at>", "<b>", "&lt;", "&", '"', "\\", " ", "word", "🙂", "漢字", "\x00"),
+        *("**b**", "`c`", "_w_", "~~s~~", "[x](https://e.org/?d=S)", "![p](https://e.org/p)"),
+        *("\n", "\n\n", "- ", "1. ", "> q", "# h", "```\nx\n```", "| 1 | 2 |\n", "\ud800"),
+        "| a | b |\n|--|--|\n",
+    ]
+)
+
+
+@given(st.lists(PARTS, max_size=60).map("".join), st.integers(1, 400))
+@example("\n" * 400 + "x", 1)
+@settings(max_examples=40, deadline=None)
+def test_every_piece_is_taken_whatever_it_holds(text: str, times: int) -> None:
+    text, start = text * times, 0
+    while start < len(text):
+        piece = fitting(text, LIMITS, start)
+        start = piece.end
+        rendered = content.render(piece.text)
+        if not rendered.strip():
+            continue
+        choices = tuple(Choice(str(n), "label " * 10) for n in range(8)) if piece.is_last else ()
+        body = {"msg_type": "post", "receive_id": "oc_" + "x" * 32, "uuid": "u" * 24}
+        for shown in (
+            content.post(rendered, rich=True),
+            content.post(piece.text, rich=False),
+            content.card(rendered, choices=choices, chat="oc_" + "x" * 60),
+        ):
+            sent = content.dumps({**body, "content": shown}).encode("utf-8", "replace")
+            assert len(sent) <= RICH
+        clean = rendered.replace("\ud800", "?")
+        check("post", content.post(clean, rich=True), 0)
+        check_card(json.loads(content.card(clean, choices=choices)))
+
+
+@given(st.lists(PARTS, max_size=30).map("".join))
+@settings(max_examples=60, deadline=None)
+def test_nobody_is_called_and_no_address_is_a_link(text: str) -> None:
+    rendered = content.render(text)
+    outside = "".join(rendered.split("`")[::2]) if rendered.count("`") % 2 == 0 else ""
+    assert "<at" not in outside
+    assert "](http" not in outside
+    assert html.unescape(content.plain(text)) == text
+
+
+def test_the_dialect() -> None:
+    markdown = (
+        "# Head\n\n*one* **two** ~~three~~ `a*b` 2 * 3 <x>\n\n- a\n- b\n\n1. c\n\n> said\n\n---\n"
+    )
+    assert content.render(markdown) == (
+        "**Head**\n\n*one* **two** ~~three~~ `a*b` 2 &#42; 3 &#60;x&#62;\n\n- a\n- b\n\n1. c\n\n"
+        "> said\n\n---"
+    )
+    assert content.render("[words](https://e.org/a_b)") == "words (`https://e.org/a_b`)"
+    assert content.render("| a | b |\n|---|---|\n| x | `1` |") == (
+        "| a | b |\n| --- | --- |\n| x | 1 |"
+    )
+    assert content.render("```py\nx = '```'\n```") == "````py\nx = '```'\n````"
