@@ -143,7 +143,7 @@ class TestHalfContract(PluginContract):
 def test_the_sentence_is_all_that_an_author_sees(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_it=HALF)
     result = pytester.runpytest("-p", "no:asyncio")
-    assert result.parseoutcomes() == {"passed": 9, "failed": 1, "skipped": 2}
+    assert result.parseoutcomes() == {"passed": 10, "failed": 1, "skipped": 2}
     failures = result.stdout.str().partition("= FAILURES =")[2].partition("= short test")[0]
     _, sentence = failures.strip("=\n").split("\n")
     assert sentence == (
