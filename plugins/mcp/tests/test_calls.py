@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import sys
@@ -207,6 +208,32 @@ def test_a_question_of_the_server_is_put_to_the_person(house: Any) -> None:
     assert question.choices == ("red", "blue", "Decline")
 
 
+def test_what_needs_words_is_declined_and_the_model_asks_the_person(house: Any) -> None:
+    schema = {"properties": {"name": {"type": "string"}}, "required": ["name"]}
+    words = {"message": "Who are you?", "requestedSchema": {"type": "object", **schema}}
+    house.serve("small", house.tool("say", {"ask": words}))
+    agent = house.agent(model=[calls("mcp__small__say"), "done"])
+    outcome = agent.send("go")
+    assert outcome.tool_calls[0].text.startswith('{"action": "decline"}')
+    assert "wanted to know from the person: Who are you? (name)" in outcome.tool_calls[0].text
+    assert "declined" in outcome.notices[0].text
+    assert agent.questions == []
+
+
+def test_what_has_a_default_is_accepted_at_once(house: Any) -> None:
+    properties = {
+        "name": {"type": "string", "default": "Ann"},
+        "inside": {"type": "boolean", "title": "Inside?"},
+        "note": {"type": "string"},
+    }
+    form = {"message": "A table?", "requestedSchema": {"type": "object", "properties": properties}}
+    house.serve("small", house.tool("say", {"ask": form}))
+    agent = house.agent(model=[calls("mcp__small__say"), "done"], answers=["Yes"])
+    (result,) = agent.send("go").tool_calls
+    assert json.loads(result.text)["content"] == {"name": "Ann", "inside": True}
+    assert agent.questions[0].choices == ("Yes", "No", "Decline")
+
+
 def test_nobody_there_declines(house: Any) -> None:
     house.serve("small", house.tool("say", {"ask": ASKED}))
     agent = house.agent(model=[calls("mcp__small__say"), "done"])
@@ -225,8 +252,39 @@ def test_a_call_asks_a_person_unless_config_says_otherwise(house: Any) -> None:
 def test_no_server_outlives_the_agent(house: Any) -> None:
     house.serve("small", house.tool("say", "env"))
     mark = json.loads(house.call("mcp__small__say").text)[MARK]
+    assert not alive(mark)
+
+
+def test_calls_of_one_server_run_beside_each_other(house: Any) -> None:
+    house.config["trust_annotations"] = True
+    reads = {"annotations": {"readOnlyHint": True}}
+    house.serve("small", house.tool("say", **reads))
+    both = [calls("mcp__small__say", text=str(number)) for number in range(8)]
+    outcome = house.agent(model=[both, "done"]).send("go")
+    assert [json.loads(one.text)["text"] for one in outcome.tool_calls] == list("01234567")
+
+
+def test_a_server_that_nobody_calls_is_ended(house: Any) -> None:
+    house.config["idle_seconds"] = 0.05
+    house.serve("small", house.tool("say", "env"))
+    agent = house.agent(model=[calls("mcp__small__say"), "done", calls("mcp__small__say"), "done"])
+    mark = json.loads(agent.send("go").tool_calls[0].text)[MARK]
+
+    async def ended() -> None:
+        async with asyncio.timeout(30):
+            while alive(mark):
+                await asyncio.sleep(0.02)
+
+    agent.run(ended())
+    assert agent.send("again").tool_calls[0].ok
+
+
+def alive(mark: str) -> bool:
+    """True while a process with this mark runs."""
     for entry in Path("/proc").glob("[0-9]*/environ"):
         try:
-            assert mark.encode() not in entry.read_bytes()
+            if mark.encode() in entry.read_bytes():
+                return True
         except OSError:
             continue
+    return False

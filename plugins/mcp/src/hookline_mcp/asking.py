@@ -19,6 +19,8 @@ MOST_CHOICES = 20
 LONGEST = 1_000
 """Characters of a server's text that a person is shown."""
 _TRUE, _FALSE = "Yes", "No"
+UNASKED = "unasked"
+"""In a turn's stash: what servers wanted to know in words, which a question cannot bring."""
 
 
 async def elicited(server: str, ctx: Context | None, params: Any) -> ElicitResult:
@@ -39,23 +41,29 @@ async def elicited(server: str, ctx: Context | None, params: Any) -> ElicitResul
     fields = dict(schema.get("properties") or {})
     if len(fields) > MOST_FIELDS:
         return ElicitResult(action="decline")
-    values: dict[str, Any] = {}
-    required = schema.get("required") or ()
+    asked = {name: field for name, field in fields.items() if _choices(field)}
     if all("default" in field for field in fields.values()):
-        answer = await _asked(ctx, f"{said}{_preset(fields)}", [ACCEPT, DECLINE])
+        asked = {}
+    values = {
+        name: field["default"]
+        for name, field in fields.items()
+        if "default" in field and name not in asked
+    }
+    needed = [name for name in schema.get("required") or () if name not in asked | values]
+    if needed:
+        labels = ", ".join(_label(name, fields.get(name, {})) for name in needed)
+        ctx.stash.setdefault(UNASKED, []).append(f"{message} ({labels})")
+        ctx.notify(f"{said}\nIt wants words ({labels}), which cannot be given here: declined.")
+        return ElicitResult(action="decline")
+    if not asked:
+        answer = await _asked(ctx, f"{said}{_preset(fields, values)}", [ACCEPT, DECLINE])
         if answer != ACCEPT:
             return ElicitResult(action="decline")
-        values = {name: field["default"] for name, field in fields.items()}
-        return ElicitResult(action="accept", content=values)
-    for name, field in fields.items():
+    for name, field in asked.items():
         answer = await _asked(ctx, f"{said}\n{_label(name, field)}", [*_choices(field), DECLINE])
         if answer is None or answer == DECLINE:
             return ElicitResult(action="decline")
-        value = _value(field, answer)
-        if value is not None:
-            values[name] = value
-        elif name in required:
-            return ElicitResult(action="decline")
+        values[name] = _value(field, answer)
     return ElicitResult(action="accept", content=values)
 
 
@@ -63,14 +71,12 @@ async def _asked(ctx: Context, text: str, choices: list[str]) -> str | None:
     return await ctx.ask(Question(text, tuple(choices)))
 
 
-def _preset(fields: Mapping[str, Any]) -> str:
-    if not fields:
-        return ""
+def _preset(fields: Mapping[str, Any], values: Mapping[str, Any]) -> str:
     lines = [
-        f"{visible(str(field.get('title') or name))[:80]}: {json.dumps(field['default'])[:200]}"
-        for name, field in fields.items()
+        f"{visible(str(fields[name].get('title') or name))[:80]}: {json.dumps(value)[:200]}"
+        for name, value in values.items()
     ]
-    return "\n" + "\n".join(lines)
+    return "".join(f"\n{line}" for line in lines)
 
 
 def _label(name: str, field: Mapping[str, Any]) -> str:
@@ -102,23 +108,7 @@ def _choices(field: Mapping[str, Any]) -> list[str]:
 
 
 def _value(field: Mapping[str, Any], answer: str) -> Any:
-    """The answer as the field's type; None if it does not fit."""
-    text, kind = answer.strip(), field.get("type")
-    if kind == "boolean":
-        return {_TRUE.casefold(): True, "true": True, _FALSE.casefold(): False, "false": False}.get(
-            text.casefold()
-        )
-    if kind in ("integer", "number"):
-        try:
-            return int(text) if kind == "integer" else float(text)
-        except ValueError:
-            return None
-    options = _options(field)
-    if options:
-        return next((value for value, label in options if text in (label, value)), None)
-    if kind == "array":
-        inner = field.get("items") or {}
-        known = {str(one) for one in inner.get("enum") or ()}
-        chosen = [one.strip() for one in text.split(",") if one.strip()]
-        return chosen if not known or known.issuperset(chosen) else None
-    return text or None
+    """The value that a choice stands for."""
+    if field.get("type") == "boolean":
+        return answer == _TRUE
+    return next(value for value, label in _options(field) if visible(label)[:80] == answer)

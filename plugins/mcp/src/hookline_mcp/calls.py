@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import Context, Effect, Host, Refused, Tool, ToolCall, ToolError, ToolOutput
 
+from .asking import UNASKED
 from .catalog import Catalog, Entry, Pin
 from .config import McpConfig
 from .names import full_name
@@ -124,7 +126,11 @@ class Calls:
                     continue
                 break
             pool.succeeded(server, ctx.paths)
-            return await output(ctx, name, tool, result)
+            notes = tuple(
+                f"The server wanted to know from the person: {text}. Ask them, and call it again."
+                for text in ctx.stash.pop(UNASKED, ())
+            )
+            return replace(await output(ctx, name, tool, result), notes=notes)
         if read_only or unsent:
             raise ToolError(f"MCP server {name} failed: {reason}")
         return ToolOutput(

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -168,9 +168,9 @@ class Commands:
             or known.fingerprint != server.fingerprint
             or known.instructions != listing.instructions
         ):
-            _ask(f"Let the model use these {len(passed)} tools of {name}?", yes)
+            _ask(f"Let the model use {_counted(passed)} of {name}?", yes)
         plugin.catalog.approve(server, listing, passed, plugin.host.now())
-        _say(f"{len(passed)} tools of {name} are approved. Sessions that begin now have them.")
+        _say(f"Approved: {_counted(passed)} of {name}, for sessions that begin now.")
 
     async def _passed(
         self, server: Server, listing: Listing
@@ -284,6 +284,10 @@ class Commands:
                 f"there is no server {on_one_line(name, 40)}; there are: {known}", USAGE
             )
         return servers[name]
+
+
+def _counted(tools: Collection[str]) -> str:
+    return f"{len(tools)} tool{'' if len(tools) == 1 else 's'}"
 
 
 def _program(command: list[str]) -> str:
