@@ -26,6 +26,7 @@ PARTS = st.sampled_from(
 
 @given(st.lists(PARTS, max_size=60).map("".join), st.integers(1, 400))
 @example("\n" * 400 + "x", 1)
+@example("```\nx\n```| a | b |\n|--|--|\n", 4)
 @settings(max_examples=40, deadline=None)
 def test_every_piece_is_taken_whatever_it_holds(text: str, times: int) -> None:
     text, start = text * times, 0
