@@ -72,7 +72,7 @@ class Api:
     async def upload(self, url: str, content: bytes) -> None:
         """The second step of sending a file; nobody sees it yet."""
         async with self.session.post(url, data=content, timeout=LONG_PATIENCE) as answer:
-            answer.raise_for_status()
+            _check(answer)
 
     async def download(self, file: Json) -> AsyncIterator[bytes]:
         """The bytes of a file, by what ``files.info`` says of it. Without leave Slack answers with
@@ -80,13 +80,18 @@ class Api:
         head = {"Authorization": f"Bearer {self._bot_token}"}
         url = file["url_private_download"]
         async with self.session.get(url, headers=head, timeout=LONG_PATIENCE) as answer:
-            if answer.status in (403, 404, 410):
-                raise kit.Gone(f"Slack does not give the file out: status {answer.status}")
-            answer.raise_for_status()
+            _check(answer)
             if answer.content_type == "text/html" and file.get("mimetype") != "text/html":
                 raise _lacking("files:read")
             async for chunk in answer.content.iter_any():
                 yield chunk
+
+
+def _check(answer: aiohttp.ClientResponse) -> None:
+    """Raise what a status means for a file; the library's own error tells its secret address."""
+    kind = kit.Gone if answer.status in (403, 404, 410) else kit.WireError
+    if answer.status >= 400:
+        raise kind(f"a file is refused: status {answer.status}")
 
 
 def _lacking(scope: str, why: str = "") -> kit.Refused:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Any
 
 from hookline_channelkit import Arrival, RemoteFile, author, quoted_from
 from hookline_hookspecs import Inbound
@@ -54,22 +55,20 @@ def chat_of(channel: str, ts: str, thread: str, *, is_mine: bool = False) -> str
     return channel if channel.startswith("D") or is_mine else f"{channel}:{ts}"
 
 
+def _inbound(chat: str, user: str, id_: str, text: str, **more: Any) -> Inbound:
+    channel, thread = split(chat)
+    where: Any = {"thread": thread or None, "parent": channel if thread else None}
+    private = channel.startswith("D")
+    return Inbound("slack", chat, user, id_, text, private=private, **where, **more)
+
+
 def message(event: Json, me: str) -> Arrival:
     """A message, also one out of a history; ``event`` has a ``channel``."""
     channel, ts, thread = event["channel"], event["ts"], event.get("thread_ts") or ""
     user = str(event.get("user") or event.get("bot_id") or "")
     text = plain(str(event.get("text") or ""), me)
-    inbound = Inbound(
-        channel="slack",
-        chat_id=chat_of(channel, ts, thread),
-        user_id=user,
-        message_id=f"{channel}:{ts}",
-        text=text,
-        private=channel.startswith("D"),
-        thread=thread or None,
-        parent=channel if thread else None,
-        sent=float(ts),
-    )
+    chat = chat_of(channel, ts, thread)
+    inbound = _inbound(chat, user, f"{channel}:{ts}", text, sent=float(ts))
     shared = [one for one in event.get("attachments") or () if one.get("is_share")]
     if shared:
         passed_on, writer = plain(str(shared[0].get("text") or ""), me), _author(shared[0])
@@ -131,19 +130,11 @@ def change(event: Json, me: str) -> tuple[Json, Arrival] | None:
 def press(payload: Json) -> Inbound:
     """A press of a button; the kit knows what the number says."""
     channel, ts = payload["channel"]["id"], payload["container"]["message_ts"]
-    thread = payload["message"].get("thread_ts") or ""
-    return Inbound(
-        channel="slack",
-        chat_id=chat_of(channel, ts, thread, is_mine=True),
-        user_id=payload["user"]["id"],
-        message_id="",
-        text=str(payload["actions"][0]["value"]),
-        reply_to=f"{channel}:{ts}",
-        private=channel.startswith("D"),
-        sender=str(payload["user"].get("name") or ""),
-        kind="press",
-        target=f"{channel}:{ts}",
-    )
+    chat = chat_of(channel, ts, payload["message"].get("thread_ts") or "", is_mine=True)
+    user, number = payload["user"], str(payload["actions"][0]["value"])
+    sender, target = str(user.get("name") or ""), f"{channel}:{ts}"
+    more = {"reply_to": target, "target": target, "sender": sender}
+    return _inbound(chat, user["id"], "", number, kind="press", **more)
 
 
 def slash(payload: Json) -> Inbound:
@@ -152,45 +143,22 @@ def slash(payload: Json) -> Inbound:
     line = f"{payload['command']} {words}".strip()
     if payload["command"] == "/hookline":
         line = "/" + (words.removeprefix("/") or "help")
-    return Inbound(
-        channel="slack",
-        chat_id=channel,
-        user_id=payload["user_id"],
-        message_id=f"command:{payload['trigger_id']}",
-        text=line,
-        private=channel.startswith("D"),
-        kind="command",
-    )
+    id_ = f"command:{payload['trigger_id']}"
+    return _inbound(channel, payload["user_id"], id_, line, kind="command")
 
 
 def stop(event: Json) -> Inbound:
     """Slack's own Stop button (docs.slack.dev/reference/events/agent_session_stopped)."""
     channel, thread = event["channel"], event.get("thread_ts")
-    return Inbound(
-        channel="slack",
-        chat_id=f"{channel}:{thread}" if thread else channel,
-        user_id=event["user"],
-        message_id=f"stop:{channel}:{event['event_ts']}",
-        text="/stop",
-        private=channel.startswith("D"),
-        thread=thread,
-        parent=channel if thread else None,
-        kind="command",
-    )
+    chat = f"{channel}:{thread}" if thread else channel
+    id_ = f"stop:{channel}:{event['event_ts']}"
+    return _inbound(chat, event["user"], id_, "/stop", kind="command")
 
 
 def reaction(event: Json, thread: str) -> Inbound:
     """A reaction to a message of the bot; one that was taken away has no text."""
-    channel, ts = event["item"]["channel"], event["item"]["ts"]
-    name = str(event["reaction"])
-    is_there = event["type"] == "reaction_added"
-    return Inbound(
-        channel="slack",
-        chat_id=chat_of(channel, ts, thread, is_mine=True),
-        user_id=event["user"],
-        message_id=f"reaction:{channel}:{event['event_ts']}",
-        text=(NAMES.get(name) or f":{name}:") if is_there else "",
-        private=channel.startswith("D"),
-        kind="reaction",
-        target=f"{channel}:{ts}",
-    )
+    channel, ts, name = event["item"]["channel"], event["item"]["ts"], str(event["reaction"])
+    text = (NAMES.get(name) or f":{name}:") if event["type"] == "reaction_added" else ""
+    chat = chat_of(channel, ts, thread, is_mine=True)
+    id_ = f"reaction:{channel}:{event['event_ts']}"
+    return _inbound(chat, event["user"], id_, text, kind="reaction", target=f"{channel}:{ts}")

@@ -109,8 +109,9 @@ class Sockets:
                 self._ready.set()
                 self._complaints.tell(str(error))
             except (kit.WireError, aiohttp.ClientError, OSError, TimeoutError) as error:
-                is_gap = True
-                self._complaints.tell(f"not receiving: {error or type(error).__name__}")
+                is_gap = True  # the address in some of their texts is secret
+                told = str(error) if isinstance(error, kit.WireError) else type(error).__name__
+                self._complaints.tell(f"not receiving: {told}")
             wait = FIRST_WAIT if loop.time() - began > STEADY else wait
             await asyncio.sleep(wait)
             wait = min(wait * 2, LONGEST_WAIT)

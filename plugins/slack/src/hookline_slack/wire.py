@@ -247,7 +247,7 @@ class SlackWire(kit.Wire):
         me, text = await self._who(), str(event.get("text") or "")
         if f"<@{me}>" in text:
             return True
-        if found.inbound.thread is None or text.lstrip().startswith("<@"):
+        if not event.get("thread_ts") or text.lstrip().startswith("<@"):
             return False
         return event.get("parent_user_id") == me or await self._takes_part(found.inbound.chat_id)
 
