@@ -11,8 +11,14 @@ from .discord_api import DiscordApi
 from .discord_world import BOT_ID
 
 LIST = "# Head\n\n- *one*\n- [two](https://a.org/?x=1&y=2)\n\n> said\n\n|a|b|\n|-|-|\n|1|2|"
+STORY = "\n\n".join(
+    f"## Part {n}\n\n" + f"**bold {n}** <tag> & `code <{n}>` *_* 🙂 " * 30 for n in range(12)
+)
+CODE = "```python\n" + "\n".join(f"print('{n} <&> ' * 3)" for n in range(300)) + "\n```"
 SCRIPT = {
     "steps": [
+        {"when": "^story", "text": STORY, "repeat": True},
+        {"when": "^code", "text": CODE, "repeat": True},
         {"when": "^list", "text": LIST, "repeat": True},
         {"when": "^ask", "tools": [{"name": "clarify", "arguments": {
             "question": "Which one?", "choices": ["Red & blue", "G" * 80]}}], "repeat": True},
@@ -220,3 +226,24 @@ def test_the_doctor_knows_the_bot(api: DiscordApi, gateways: Gateways) -> None:
     _, told = gateways.run("doctor", "--offline", DISCORD_BOT_TOKEN=stranger)
     assert "the token looks like one; it is not tried offline" in told
     assert stranger not in gateways.said
+
+
+@pytest.mark.parametrize("what", ["story", "code"])
+@pytest.mark.slow
+def test_long_answers_come_in_pieces_that_hold_everything(
+    api: DiscordApi, chat: int, what: str
+) -> None:
+    before = len(api.calls)
+    api.say(chat, what)
+    last = "**bold 11**" if what == "story" else "'299 <&>"
+    api.wait(lambda: any(last in text for text in api.texts(chat)))
+    pieces = api.texts(chat)
+    whole = "\n".join(pieces)
+    assert len(pieces) > 1
+    assert not [call for call in api.calls[before:] if call.status == 400]
+    if what == "code":
+        assert [f"print('{n} <&> ' * 3)" in whole for n in range(300)] == [True] * 300
+        assert all(text.startswith("```python\n") and text.endswith("```") for text in pieces)
+    else:
+        parts = [whole.count(rf"**bold {n}** \<tag> & `code <{n}>` *\_* 🙂") for n in range(12)]
+        assert parts == [30] * 12

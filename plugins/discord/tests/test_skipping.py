@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from .conftest import BOSS, Gateways, end
 from .discord_api import DiscordApi
 from .discord_world import BOT_ID
@@ -9,6 +11,7 @@ from .discord_world import BOT_ID
 DAY = "90000"
 
 
+@pytest.mark.slow
 def test_what_is_said_to_others_is_not_read_again(gateways: Gateways, api: DiscordApi) -> None:
     gateways.configure(access={"admins": [f"discord:{BOSS}"], "allow": ["discord:*"]})
     room = api.channel(api.guild())

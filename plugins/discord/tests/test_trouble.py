@@ -45,9 +45,8 @@ def test_a_line_that_breaks_is_resumed_and_nothing_is_sent_twice(
     assert end(gateway) == 0
 
 
-@pytest.mark.parametrize(
-    "kinds", [("drop",), pytest.param(("502-done", "502", "refuse", "429"), marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("kinds", [("drop",), ("502-done", "502", "refuse", "429")])
 def test_an_unsure_send_stands_once(
     gateways: Gateways, api: DiscordApi, kinds: tuple[str, ...]
 ) -> None:
@@ -170,8 +169,8 @@ def test_a_kill_while_a_message_is_sent_leaves_one(
 @pytest.mark.parametrize(
     ("token", "sentence"),
     [
-        ("", "discord.token is missing"),
-        ("not/a token", "discord.token is no token"),
+        pytest.param("", "discord.token is missing", marks=pytest.mark.slow),
+        pytest.param("not/a token", "discord.token is no token", marks=pytest.mark.slow),
         (
             "MTIzNDU2Nzg5MDEyMzQ1Njc4.GhTest.another-secret-that-nobody-knows",
             "Discord does not know",

@@ -475,7 +475,7 @@ def _tell_if_broken(ended: asyncio.Task[None], take: kit.Take) -> None:
 def _body(text: str, post: Post) -> Json:
     """A message's words and buttons, five in a row; what a button says is its number."""
     buttons = [
-        {"type": 2, "style": 2, "label": choice.label[:80] or "…", "custom_id": str(number)}
+        {"type": 2, "style": 2, "label": choice.label.strip()[:80] or "…", "custom_id": str(number)}
         for number, choice in enumerate(post.choices)
     ]
     rows = [{"type": 1, "components": buttons[at : at + 5]} for at in range(0, len(buttons), 5)]
