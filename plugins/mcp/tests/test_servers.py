@@ -9,11 +9,45 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hookline.testing import calls
 from hookline_mcp.config import McpConfig
 from hookline_mcp.servers import configured
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+
+def test_a_server_is_named_in_config_yaml_and_forgotten(house: Any) -> None:
+    file = house.home / "config.yaml"
+    file.write_text("plugins:\n  mcp: {}  # ours\n", "utf-8")
+    told = house.cli("mcp add time --env 'KEY=${KEY:-none}' -- ./server --zone UTC")
+    assert told == "time is in config.yaml. Next: hookline mcp approve time\n"
+    text = file.read_text("utf-8")
+    assert "# ours" in text
+    entry = yaml.safe_load(text)["plugins"]["mcp"]["servers"]["time"]
+    assert entry["command"] == str(Path.cwd() / "server")
+    assert (entry["args"], entry["env"]) == (["--zone", "UTC"], {"KEY": "${KEY:-none}"})
+    house.config["servers"]["time"] = entry
+    assert "remove it first" in house.cli("mcp add time --url https://x.example", code=2)
+    assert house.cli("mcp remove time") == "time is forgotten.\n"
+    assert "time" not in file.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("add a__b -- x", "is no name of a server"),
+        ("add a", "write `hookline mcp add NAME -- COMMAND…`"),
+        ("add a --url https://x.example -- x", "write `hookline mcp add NAME -- COMMAND…`"),
+        ("approve nobody --yes", "there is no server nobody; there are: small"),
+        ("approve small", "add --yes"),
+        ("login small", "has no `auth: oauth`"),
+        ("remove nobody", "there is no server nobody"),
+    ],
+)
+def test_what_cannot_be_done_is_a_sentence(house: Any, line: str, told: str) -> None:
+    house.config["servers"]["small"] = house.server().config()
+    assert told in house.cli(f"mcp {line}", code=2)
 
 
 def write(path: Path, **servers: Any) -> None:

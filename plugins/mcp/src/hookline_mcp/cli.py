@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -24,7 +24,7 @@ from .catalog import Entry, Listing, compared
 from .config import wrong_name
 from .names import full_name
 from .servers import Server
-from .showing import changes, hidden_secrets, on_one_line, what_is_reached
+from .showing import changes, counted, hidden_secrets, on_one_line, what_is_reached
 from .wire import offered
 
 if TYPE_CHECKING:
@@ -168,9 +168,9 @@ class Commands:
             or known.fingerprint != server.fingerprint
             or known.instructions != listing.instructions
         ):
-            _ask(f"Let the model use {_counted(passed)} of {name}?", yes)
+            _ask(f"Let the model use {counted(passed)} of {name}?", yes)
         plugin.catalog.approve(server, listing, passed, plugin.host.now())
-        _say(f"Approved: {_counted(passed)} of {name}, for sessions that begin now.")
+        _say(f"Approved: {counted(passed)} of {name}, for sessions that begin now.")
 
     async def _passed(
         self, server: Server, listing: Listing
@@ -284,10 +284,6 @@ class Commands:
                 f"there is no server {on_one_line(name, 40)}; there are: {known}", USAGE
             )
         return servers[name]
-
-
-def _counted(tools: Collection[str]) -> str:
-    return f"{len(tools)} tool{'' if len(tools) == 1 else 's'}"
 
 
 def _program(command: list[str]) -> str:

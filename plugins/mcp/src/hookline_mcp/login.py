@@ -15,6 +15,7 @@ from .connection import Connection, Way
 from .http import client
 from .oauth import Loopback, TokenFile, parsed_answer, provider, token_file
 from .servers import Server
+from .showing import counted
 
 if TYPE_CHECKING:
     from mcp.shared.auth import AuthorizationCodeResult
@@ -62,11 +63,11 @@ async def log_in(server: Server, host: Host, *, paste: bool, say: Callable[[str]
             _nobody,
         )
         await connection.open()
-        count = len(connection.listing.tools)
+        tools = counted(connection.listing.tools)
         await connection.close()
     if not token_file(host.home, server.name).exists():
         raise ToolError(f"{server.name} let us in without a login; take `auth: oauth` out")
-    return f"You are logged in: {server.name} lists {count} tools."
+    return f"You are logged in: {server.name} lists {tools}."
 
 
 async def _nobody(_caller: object, _params: object) -> object:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from hookline_sandbox import secrets_in
 
@@ -32,6 +32,11 @@ def printable(text: str) -> str:
         else f"\\u{{{ord(char):x}}}"
         for char in text
     )
+
+
+def counted(tools: Collection[str]) -> str:
+    """Return how many tools these are, in words."""
+    return f"{len(tools)} tool{'' if len(tools) == 1 else 's'}"
 
 
 def hidden_secrets(text: str, env: Mapping[str, str]) -> str:

@@ -1,0 +1,213 @@
+"""Logging in with OAuth: by the browser, by pasting, and without a person once it is done."""
+
+from __future__ import annotations
+
+import io
+import json
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+from fakes.serving import serving
+from hookline_hookspecs import HooklineError
+from hookline_mcp import Mcp
+from hookline_mcp.login import log_in
+from hookline_mcp.oauth import parsed_answer
+
+
+class Provider(BaseHTTPRequestHandler):
+    """An MCP server that is its own provider; it refuses what it did not issue."""
+
+    server: Any
+
+    def do_GET(self) -> None:
+        parts, site = urlsplit(self.path), self.server
+        if parts.path.startswith("/.well-known/oauth-protected-resource"):
+            self._json({"resource": f"{site.base}/mcp", "authorization_servers": [site.base]})
+        elif parts.path.startswith("/.well-known/oauth-authorization-server"):
+            ends = ("authorize", "token", "register")
+            names = ("authorization_endpoint", "token_endpoint", "registration_endpoint")
+            places = {n: f"{site.base}/{e}" for n, e in zip(names, ends, strict=True)}
+            supported = {"response_types_supported": ["code"], "grant_types_supported": GRANTS}
+            methods = {"code_challenge_methods_supported": ["S256"]}
+            self._json({"issuer": site.base, **places, **supported, **methods})
+        elif parts.path == "/authorize":
+            asked = {name: found[0] for name, found in parse_qs(parts.query).items()}
+            answer = urlencode({"code": "c-1", "state": asked["state"]})
+            self.send_response(302)
+            self.send_header("location", f"{asked['redirect_uri']}?{answer}")
+            self.end_headers()
+        else:
+            self._json({}, 404)
+
+    def do_POST(self) -> None:
+        body, site = self.rfile.read(int(self.headers["content-length"])).decode(), self.server
+        if self.path == "/register":
+            given = {"client_id": "client-1", "token_endpoint_auth_method": "none"}
+            self._json({**json.loads(body), **given}, 201)
+        elif self.path == "/token":
+            asked = {name: found[0] for name, found in parse_qs(body).items()}
+            site.grants.append(asked["grant_type"])
+            known = asked.get("code") == "c-1" or asked.get("refresh_token") == "r-1"
+            site.tokens += 1
+            answer = {"access_token": f"t-{site.tokens}", "token_type": "Bearer"}
+            more = {"expires_in": site.lasts, "refresh_token": "r-1"}
+            self._json(
+                {**answer, **more} if known else {"error": "invalid_grant"}, 200 if known else 400
+            )
+        elif self.headers.get("authorization") != f"Bearer t-{site.tokens}" or not site.tokens:
+            self._json({}, 401)
+        else:
+            self._rpc(json.loads(body))
+
+    def _rpc(self, message: dict[str, Any]) -> None:
+        method, id_ = message.get("method"), message.get("id")
+        about = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}}
+        results: dict[str, Any] = {
+            "initialize": {**about, "serverInfo": {"name": "web", "version": "1"}},
+            "tools/list": {"tools": [{"name": "say", "inputSchema": {"type": "object"}}]},
+            "tools/call": {"content": [{"type": "text", "text": "hello"}]},
+        }
+        if id_ is None:
+            self._json({}, 202)
+        elif method in results:
+            self._json({"jsonrpc": "2.0", "id": id_, "result": results[method]})
+        else:
+            self._json({"jsonrpc": "2.0", "id": id_, "error": {"code": -32601, "message": "no"}})
+
+    def _json(self, data: Any, status: int = 200) -> None:
+        body = json.dumps(data).encode()
+        self.send_response(status)
+        for name, value in {
+            "content-type": "application/json",
+            "content-length": len(body),
+        }.items():
+            self.send_header(name, str(value))
+        if status == 401:
+            self.send_header("www-authenticate", "Bearer")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+GRANTS = ["authorization_code", "refresh_token"]
+
+
+@pytest.fixture
+def site(house: Any) -> Iterator[Any]:
+    """The server, named `web` in the house's config."""
+    made: Any = ThreadingHTTPServer(("127.0.0.1", 0), Provider)
+    made.daemon_threads = True
+    made.grants, made.tokens, made.lasts = [], 0, 3600
+    made.base = f"http://127.0.0.1:{made.server_address[1]}"
+    entry = {"url": f"{made.base}/mcp", "auth": "oauth", "approval": "never"}
+    house.config["servers"]["web"] = entry
+    house.core = {"network.allow_hosts": ["127.0.0.1"]}
+    with serving(made):
+        yield made
+
+
+class _Stay(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def led_to(url: str) -> str:
+    """Where a browser is led from a page, without going there."""
+    try:
+        urllib.request.build_opener(_Stay).open(url, timeout=30)
+    except urllib.error.HTTPError as answer:
+        return str(answer.headers["location"])
+    raise AssertionError(url)
+
+
+def login(house: Any, *, paste: bool, say: Any) -> str:
+    """What a person is told at the end of a login."""
+    agent = house.agent()
+    plugin = agent.plugin(Mcp)
+    server = plugin.servers.servers["web"]
+    told: str = agent.run(log_in(server, plugin.host, paste=paste, say=say))
+    agent.close()
+    return told
+
+
+def browse(text: str) -> None:
+    """Open the page that a person is shown."""
+    url = text.rpartition("\n")[2]
+    if url.startswith("http"):
+        threading.Thread(target=lambda: urllib.request.urlopen(url, timeout=30).read()).start()
+
+
+def test_a_browser_logs_in_and_later_agents_need_nobody(house: Any, site: Any) -> None:
+    assert login(house, paste=False, say=browse) == "You are logged in: web lists 1 tool."
+    house.cli("mcp approve web --yes")
+    assert house.call("mcp__web__say").text == "hello"
+    assert site.grants == ["authorization_code"]
+
+
+def test_what_the_browser_ended_at_can_be_pasted(house: Any, site: Any, monkeypatch: Any) -> None:
+    shown: list[str] = []
+
+    class Pasted(io.StringIO):
+        def readline(self, _size: int = -1, /) -> str:
+            return led_to(shown[0].rpartition("\n")[2]) + "\n"
+
+    monkeypatch.setattr("sys.stdin", Pasted())
+    assert "You are logged in" in login(house, paste=True, say=shown.append)
+
+
+def test_an_expired_token_is_renewed_by_another_process(house: Any, site: Any) -> None:
+    site.lasts = 1
+    login(house, paste=False, say=browse)
+    time.sleep(1.1)
+    site.lasts = 3600
+    house.cli("mcp approve web --yes")
+    assert house.call("mcp__web__say").text == "hello"
+    assert site.grants == ["authorization_code", "refresh_token"]
+
+
+def test_without_a_login_a_call_says_how_and_opens_nothing(house: Any, site: Any) -> None:
+    login(house, paste=False, say=browse)
+    house.cli("mcp approve web --yes")
+    site.tokens = 0
+    (house.home / "mcp" / "tokens" / "web.json").unlink()
+    assert "run hookline mcp login web" in house.call("mcp__web__say").text
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "there is no code in it"),
+        (
+            "http://127.0.0.1/callback?error=access_denied&error_description=You+said+no",
+            "You said no",
+        ),
+        ("http://127.0.0.1/callback?state=x", "there is no code in it"),
+    ],
+)
+def test_an_answer_without_a_code_says_why(text: str, told: str) -> None:
+    with pytest.raises(HooklineError, match=told):
+        parsed_answer(text)
+
+
+def test_a_stranger_cannot_answer_for_the_browser(house: Any, site: Any) -> None:
+    def forged(text: str) -> None:
+        url = text.rpartition("\n")[2]
+        if url.startswith("http"):
+            back = parse_qs(urlsplit(url).query)["redirect_uri"][0]
+            false = f"{back}?code=theirs&state=guessed"
+            threading.Thread(
+                target=lambda: urllib.request.urlopen(false, timeout=30).read()
+            ).start()
+
+    with pytest.raises(HooklineError, match="State parameter mismatch"):
+        login(house, paste=False, say=forged)
+    assert site.grants == []
