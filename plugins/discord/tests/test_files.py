@@ -158,7 +158,7 @@ def test_an_unsure_file_stands_once(talk: Any, api: DiscordApi, tmp_path: Path) 
 
 def test_each_conversation_may_have_a_thread(talk: Any, api: DiscordApi) -> None:
     one = talk(threads=True)
-    one.ask("first", "second", "third")
+    one.ask("first", "second", "third", "fourth")
     room = api.channel(api.guild())
     asked = api.say(room, f"<@{BOT_ID}> tell me about threads", ANN)
     shown = one.do(api.find, "first")
@@ -168,6 +168,8 @@ def test_each_conversation_may_have_a_thread(talk: Any, api: DiscordApi) -> None
     one.do(api.find, "second", asked.id)
     again = api.say(room, f"<@{BOT_ID}> another", ANN)
     assert one.do(api.find, "third").chat == again.id
+    api.edit(again, f"<@{BOT_ID}> something else")
+    assert one.do(api.find, "fourth").chat == again.id
 
 
 def test_the_agent_reacts_and_begins_a_thread(talk: Any, api: DiscordApi) -> None:

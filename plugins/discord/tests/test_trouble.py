@@ -191,16 +191,20 @@ def test_a_bad_token_ends_the_start_with_a_sentence(
 def test_without_the_intent_it_reads_what_mentions_it(gateways: Gateways, api: DiscordApi) -> None:
     gateways.configure(access=EVERYBODY)
     api.world.message_content = False
-    room = api.channel(api.guild())
+    guild = api.guild()
+    room = api.channel(guild)
     gateway = gateways.start()
     api.say(room, "hidden", 7)
     api.say(room, f"<@{BOT_ID}> hello", 7)
     api.find("answered", room)
     api.say(ANN, "hello")
     api.find("answered", ANN)
+    guild.permissions &= ~(1 << 46)
     code, told = gateways.run("doctor")
     assert code == 1
     assert "the Message Content Intent is off" in told
+    assert "in the server Lab the bot lacks Send Voice Messages" in told
+    assert "permissions=" in told
     assert end(gateway) == 0
     assert len(api.texts(room)) == 1
 

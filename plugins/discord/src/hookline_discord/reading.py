@@ -120,10 +120,10 @@ class Reader:
         return Arrival(inbound, files, cursor=data["id"])
 
     def edit(self, data: Json, chat: str) -> Inbound | None:
-        """What a person has made of a message, or None."""
-        found = (
-            self.message(data, chat) if data.get("edited_timestamp") and "author" in data else None
-        )
+        """What a person has made of a message, or None; in the thread that begins with it."""
+        if not data.get("edited_timestamp") or "author" not in data:
+            return None
+        found = self.message(data, data["id"] if data["id"] in self.places else chat)
         if found is None or found.inbound.forwarded:
             return None
         return replace(found.inbound, message_id="", kind="edit", target=data["id"])

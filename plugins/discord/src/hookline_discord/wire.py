@@ -98,9 +98,13 @@ class DiscordWire(kit.Wire):
                 "MESSAGE_REACTION_ADD": read(reader.reaction),
                 "INTERACTION_CREATE": read(reader.interaction),
             }
-            alive = lambda: self._take.heard() if self._take else None  # noqa: E731
-            self._made = Connection(self._config, self.identity, self._host.log, events, alive)
+            log = self._host.log
+            self._made = Connection(self._config, self.identity, log, events, self._alive)
         return self._made
+
+    def _alive(self) -> None:
+        if self._take is not None:
+            self._take.heard()
 
     async def _ask(self, method: str, path: str, body: Any = None, **more: Any) -> Any:
         return await self._connection().ask(method, path, body, **more)
@@ -285,8 +289,7 @@ class DiscordWire(kit.Wire):
         """Remember where a private chat is, for good."""
         known = await self._known()
         if known.get(person) != channel:
-            known[person] = self._reader.people[channel] = channel
-            self._reader.people[channel] = person
+            known[person], self._reader.people[channel] = channel, person
             await self._kv.set(PEOPLE, known)
 
     async def _place(self, chat: str) -> str:
