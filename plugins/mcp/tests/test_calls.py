@@ -98,6 +98,7 @@ def test_a_hint_counts_only_where_it_is_trusted(house: Any) -> None:
         assert tools["mcp__small__say"].read_only is trusted
 
 
+@pytest.mark.slow
 def test_a_hanging_call_is_given_up(house: Any) -> None:
     small = house.server(house.tool("say", "hang"))
     house.config["servers"]["small"] = small.config(timeout=0.5)
@@ -171,6 +172,7 @@ def test_a_program_gets_the_variables_that_are_named_and_no_others(
     assert house.call("mcp__small__where").text == str(house.workspace)
 
 
+@pytest.mark.slow
 def test_pages_of_tools_are_all_listed(house: Any) -> None:
     house.serve("small", *[house.tool(f"say{number}") for number in range(7)], page=3)
     assert len(json.loads(house.cli("mcp tools small --json"))) == 7

@@ -164,6 +164,7 @@ def test_what_the_browser_ended_at_can_be_pasted(house: Any, site: Any, monkeypa
     assert "You are logged in" in login(house, paste=True, say=shown.append)
 
 
+@pytest.mark.slow
 def test_an_expired_token_is_renewed_by_another_process(house: Any, site: Any) -> None:
     site.lasts = 1
     login(house, paste=False, say=browse)

@@ -33,6 +33,7 @@ def test_a_name_of_a_server_is_plain(name: str) -> None:
     assert wrong_name(name)
 
 
+@pytest.mark.slow
 def test_odd_names_are_offered_and_called(house: Any) -> None:
     names = ["a.b", "a_b", "a b", "x" * 100, "__proto__", "\u202ereversed"]
     house.serve("odd", *[house.tool(name) for name in names])

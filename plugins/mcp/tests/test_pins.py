@@ -115,8 +115,8 @@ def test_a_tool_that_is_gone_is_denied(house: Any) -> None:
     "change",
     [
         {"args": ["-I", "-S", "-c", "evil"]},
-        {"command": "/bin/sh"},
-        {"cwd": "/"},
+        pytest.param({"command": "/bin/sh"}, marks=pytest.mark.slow),
+        pytest.param({"cwd": "/"}, marks=pytest.mark.slow),
         {"env": {"LD_PRELOAD": "x"}},
     ],
     ids=["arguments", "command", "folder", "variables"],

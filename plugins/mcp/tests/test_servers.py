@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 
+@pytest.mark.slow
 def test_a_server_is_named_in_config_yaml_and_forgotten(house: Any) -> None:
     file = house.home / "config.yaml"
     file.write_text("plugins:\n  mcp: {}  # ours\n", "utf-8")
@@ -134,6 +135,7 @@ def test_a_workspaces_own_server_is_not_found_where_nobody_is(house: Any) -> Non
         assert ("mcp__small__say" in result.text) is is_there
 
 
+@pytest.mark.slow
 def test_another_workspace_does_not_have_it(house: Any) -> None:
     project(house)
     house.cli("mcp approve small --yes")
@@ -168,6 +170,7 @@ def test_a_program_sees_the_workspace_and_not_the_home(house: Any) -> None:
     assert not (house.home / "config.yaml").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("bwrap"), reason="bubblewrap is not installed")
 def test_a_sandboxed_program_sees_its_own_project_and_what_its_entry_names(house: Any) -> None:
     own = house.folder / "project" / "dist"
