@@ -88,11 +88,12 @@ class Feishu(OpenApi):
         parent: Message | None = None,
         in_thread: bool = False,
         is_app: bool = False,
+        id_: str = "",
     ) -> Message:
         """A message of a person (or of another bot), stored and pushed."""
         with self.lock:
             user = user or next(iter(self.rooms[chat].people))
-            made = Message(f"om_{uuid4().hex}", chat, user, kind, content, self.now_ms(),
+            made = Message(id_ or f"om_{uuid4().hex}", chat, user, kind, content, self.now_ms(),
                            is_app=is_app, mentions=list(mentions))  # fmt: skip
             if parent is not None:
                 made.parent, made.root = parent.id, parent.root or parent.id

@@ -53,6 +53,8 @@ class Service:
         self.cards: dict[str, Card] = {}
         self.files: dict[str, tuple[str, str, bytes, int]] = {}
         """By key: kind, name, bytes, duration in ms."""
+        self.merged: dict[str, list[Message]] = {}
+        """What merged conversations hold, by their message."""
         self.floods = 0
         self.refuse_md = False
         """No post with ``md`` and no card is taken."""
@@ -199,7 +201,8 @@ class Service:
         found = self.messages.get(id_)
         if found is None:
             raise Refused(230001, "invalid message_id")
-        return {"data": {"items": [found.item()]}}
+        inner = [one.item() | {"upper_message_id": id_} for one in self.merged.get(id_, [])]
+        return {"data": {"items": [found.item(), *inner]}}
 
     def listed(self, query: dict[str, str], body: Any, size: int) -> Any:
         kind, container = query.get("container_id_type"), query.get("container_id", "")

@@ -187,6 +187,28 @@ def test_what_is_done_to_messages_is_news(feishu: Feishu, gateways: Gateways, ch
     assert told == {("reaction", "👍", shown.id), ("delete", "", said.id)}
 
 
+def test_what_others_wrote_is_told_as_theirs(
+    feishu: Feishu, gateways: Gateways, chat: str, person: str
+) -> None:
+    group = feishu.group("Friends", person)
+    theirs = feishu.say(group, "wisdom of @_user_1", "ou_bob", at=[("Eve", "ou_eve")])
+    asked = feishu.say(group, "@_user_1 explain", person, at=[("Hook", BOT)], parent=theirs)
+    feishu.find("answered", group)
+    merged = feishu.write(chat, "merge_forward", "Merged and Forwarded Message", person)
+    assert merged.id not in feishu.merged
+    feishu.wait(lambda: _inbox(gateways, chat))
+    feishu.merged["om_merged"] = [theirs]
+    feishu.write(chat, "merge_forward", "Merged and Forwarded Message", person, id_="om_merged")
+    feishu.wait(lambda: len(_inbox(gateways, chat)) == 2)
+    (quoting,) = _inbox(gateways, group)
+    assert (quoting["quoted"], quoting["reply_to"]) == ("wisdom of @Eve", theirs.id)
+    assert "ou_bob" in json.dumps(quoting["origins"])
+    assert asked.id == quoting["message_id"]
+    empty, whole = _inbox(gateways, chat)
+    assert (empty["text"], empty["forwarded"]) == ("(a conversation)", "somebody")
+    assert whole["text"] == "(feishu:ou_bob): wisdom of @Eve"
+
+
 def test_events_that_nobody_wants_are_acknowledged(feishu: Feishu, gateways: Gateways) -> None:
     strange = [
         feishu.event("im.message.message_read_v1", {"reader": {}}),

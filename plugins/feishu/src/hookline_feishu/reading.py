@@ -20,7 +20,8 @@ EMOJI = {
 """Feishu's names of common reactions (open.feishu.cn, emoji list)."""
 _NAMES = {"image": "picture.png", "audio": "voice.opus", "media": "video.mp4", "file": "file"}
 _KINDS = {"sticker": "(a sticker)", "location": "(a place)", "share_chat": "(a group's card)",
-          "share_user": "(a person's card)", "interactive": "(a card)"}  # fmt: skip
+          "share_user": "(a person's card)", "interactive": "(a card)",
+          "merge_forward": "(a conversation)"}  # fmt: skip
 
 
 def message_of(event: Json) -> Json:
@@ -59,19 +60,9 @@ def mentions_of(item: Json) -> dict[str, tuple[str, str]]:
 
 def arrival_of(item: Json, me: str, *, private: bool, kind: str = "message") -> Arrival | None:
     """A person's message; None if it holds nothing that can be read. ``me`` is the bot."""
-    try:
-        body = json.loads((item.get("body") or {}).get("content") or "{}")
-    except ValueError:
-        body = {}
-    mentions = mentions_of(item)
-    is_named = any(open_id == me for open_id, _ in mentions.values())
-    text, files = _said(str(item.get("msg_type")), body, str(item["message_id"]))
-    for key in sorted(mentions, key=len, reverse=True):  # @_user_1 begins @_user_12 too
-        open_id, name = mentions[key]
-        text = text.replace(key, "" if open_id == me else f"@{name}")
-    text = text.strip()
+    text, files = _readable(item, me)
     if not text and not files:
-        if not is_named:
+        if not is_named(item, me):
             return None
         text = "(you were mentioned)"
     made, id_ = str(item.get("create_time") or "0"), str(item["message_id"])
@@ -79,11 +70,35 @@ def arrival_of(item: Json, me: str, *, private: bool, kind: str = "message") -> 
     inbound = Inbound(
         channel="", chat_id=place_of(item), user_id=str(item["sender"]["id"]),
         message_id="" if kind == "edit" else id_, text=text, private=private, thread=thread,
-        addressed=private or is_named, parent=item["chat_id"] if thread else None,
+        addressed=private or is_named(item, me), parent=item["chat_id"] if thread else None,
         sent=int(made) / 1000, kind="edit" if kind == "edit" else "message",
         target=id_ if kind == "edit" else None, reply_to=item.get("parent_id") or None,
     )  # fmt: skip
     return Arrival(inbound, files, "" if kind == "edit" else made)
+
+
+def is_named(item: Json, me: str) -> bool:
+    """True where the bot is mentioned."""
+    return any(open_id == me for open_id, _ in mentions_of(item).values())
+
+
+def words_of(item: Json) -> str:
+    """The words of a message, without its files."""
+    return "" if item.get("deleted") else _readable(item, "")[0]
+
+
+def _readable(item: Json, me: str) -> tuple[str, tuple[RemoteFile, ...]]:
+    """Words and files, with names in place of mentions; the bot's own name is left out."""
+    try:
+        body = json.loads((item.get("body") or {}).get("content") or "{}")
+    except ValueError:
+        body = {}
+    text, files = _said(str(item.get("msg_type")), body, str(item["message_id"]))
+    mentions = mentions_of(item)
+    for key in sorted(mentions, key=len, reverse=True):  # @_user_1 begins @_user_12 too
+        open_id, name = mentions[key]
+        text = text.replace(key, "" if open_id == me else f"@{name}")
+    return text.strip(), files
 
 
 def _said(kind: str, body: Any, message: str) -> tuple[str, tuple[RemoteFile, ...]]:

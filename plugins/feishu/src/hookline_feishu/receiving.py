@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
-from hookline_channelkit import Arrival
-from hookline_hookspecs import Inbound
+from hookline_channelkit import Arrival, author, quoted_from
+from hookline_hookspecs import HooklineError, Inbound
 
 from . import reading
 from .api import Api, Json
@@ -62,7 +62,38 @@ class Receiving:
         if found is None or not (found.inbound.addressed or self._is_open):
             return None
         self.last[found.inbound.chat_id] = str(item["message_id"])
-        return found
+        if item.get("msg_type") == "merge_forward":
+            return await self._forwarded(found)
+        return await self._quoting(found, item)
+
+    async def _forwarded(self, found: Arrival) -> Arrival:
+        """A merged conversation, with its words: none of them is its sender's."""
+        inbound, lines = found.inbound, []
+        for one in await self.message(inbound.message_id):
+            if one.get("upper_message_id") and (words := reading.words_of(one)):
+                lines.append(f"{author('', self._who(one))}: {words}")
+        text = "\n".join(lines) or inbound.text
+        return replace(found, inbound=replace(inbound, text=text, forwarded=author("")))
+
+    async def _quoting(self, found: Arrival, item: Json) -> Arrival:
+        """With what it quotes; of another person's words, whose they are."""
+        parent = str(item.get("parent_id") or "")
+        if not parent or (item.get("thread_id") and parent == item.get("root_id")):
+            return found
+        try:
+            (quoted,) = [o for o in await self.message(parent) if o.get("message_id") == parent]
+        except (HooklineError, ValueError):
+            return found
+        writer = str((quoted.get("sender") or {}).get("id"))
+        is_known = writer in (self._api.app_id, found.inbound.user_id)
+        origins = () if is_known else (quoted_from(author("", self._who(quoted))),)
+        words = reading.words_of(quoted)
+        inbound = replace(found.inbound, quoted=words, origins=origins if words else ())
+        return replace(found, inbound=inbound)
+
+    @staticmethod
+    def _who(item: Json) -> str:
+        return f"feishu:{(item.get('sender') or {}).get('id')}"
 
     async def _about(
         self, message: str, kind: Any, person: str = "", emoji: str = ""
