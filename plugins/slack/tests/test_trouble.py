@@ -144,6 +144,9 @@ def test_a_wrong_token_is_told_with_its_mend(slack: Slack, gateways: Gateways, n
     assert code == 1
     assert "does not accept" in told
     assert name in " ".join(told.split())
+    code, told = gateways.run("gateway", **{name: wrong})
+    assert code == 1
+    assert f"into .env as {name}=" in " ".join(told.split())
 
 
 def test_missing_scopes_are_named_with_their_mend(slack: Slack, gateways: Gateways) -> None:

@@ -139,6 +139,12 @@ class SlackWire(kit.Wire):
         without a network it begins, and goes on as soon as there is one."""
         api = self._made()
         await self.disconnect()
+        try:
+            await self._who()
+        except kit.CannotStart:
+            raise
+        except HooklineError as error:
+            self._host.log.warning("beginning without Slack: %s", error)
         from .sockets import Sockets
 
         async def serve(kind: str, payload: Json, acknowledge: Acknowledge) -> None:
