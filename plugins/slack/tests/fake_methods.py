@@ -301,9 +301,7 @@ class Methods:
 
     def _chat_update(self, params: Params) -> dict[str, Any]:
         room, message = self._own(params)
-        stream = self.slack.streams.get(message["ts"])
-        if stream is not None and stream.is_open:
-            raise Refused("streaming_state_conflict")
+        self._not_streaming(message)
         text, blocks = rules.checked_text(params), rules.checked_blocks(params)
         metadata = rules.checked_metadata(params)
         before = dict(message)
@@ -324,6 +322,7 @@ class Methods:
 
     def _chat_delete(self, params: Params) -> dict[str, Any]:
         room, message = self._own(params)
+        self._not_streaming(message)
         del room.messages[message["ts"]]
         return {"channel": room.id, "ts": message["ts"]}
 
@@ -369,6 +368,11 @@ class Methods:
         if stream is None or not stream.is_open:
             raise Refused("message_not_in_streaming_state")
         return room, message
+
+    def _not_streaming(self, message: Params) -> None:
+        stream = self.slack.streams.get(message["ts"])
+        if stream is not None and stream.is_open:
+            raise Refused("streaming_state_conflict")
 
     def _streamed(self, before: str, params: Params) -> str:
         text = before + str(params.get("markdown_text") or "")

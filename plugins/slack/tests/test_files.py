@@ -210,6 +210,9 @@ def test_streams_of_slack_itself(talk: Any, slack: Slack) -> None:
     run(wire.edit(chat, left, "and its end", last))
     assert words_of(slack.messages(ROOM)[-1]) == "and its end"
     assert {one.is_open for one in slack.streams.values()} == {False}
+    gone = run(wire.text(chat, "too old", running))
+    run(wire.delete(chat, gone))
+    assert "too old" not in slack.texts(ROOM)
     assert "chat.startStream" not in {c.method for c in slack.calls if c.error}
 
 

@@ -359,18 +359,37 @@ class SlackWire(kit.Wire):
         return f"{channel}:{sent['ts']}"
 
     async def edit(self, chat: str, message_id: str, text: str, post: kit.Post) -> None:
-        """Replace a message: with blocks, for a text alone takes them away."""
+        """Replace a message: with blocks, for a text alone takes them away; or feed a stream."""
+        before = self._streams.get(message_id)
+        if before is None or post.final:
+            await self._change("chat_update", message_id, **payload_of(text, post))
+        elif text.startswith(before) and text != before:
+            channel, ts = split(message_id)
+            new = text[len(before) :]
+            await self._ask("chat_appendStream", channel=channel, ts=ts, markdown_text=new)
+            self._streams[message_id] = text
+
+    async def delete(self, chat: str, message_id: str) -> None:
+        """Remove a message."""
+        await self._change("chat_delete", message_id)
+
+    async def unbutton(self, chat: str, message_id: str) -> None:
+        """Take a message's buttons away, as far as a press has told what stands there."""
+        if (shown := self._pressed.pop(message_id, None)) is not None:
+            await self._change("chat_update", message_id, **without_buttons(shown))
+
+    async def _change(self, method: str, message_id: str, **fields: Any) -> None:
+        """Change a message of the bot, a stream after it is closed; a dead process may have opened
+        it."""
         channel, ts = split(message_id)
-        where = {"channel": channel, "ts": ts}
-        if message_id in self._streams and not await self._feed(message_id, text, post, where):
-            return
+        self._streams.pop(message_id, None)
         try:
-            await self._ask("chat_update", **where, **payload_of(text, post))
+            await self._ask(method, channel=channel, ts=ts, **fields)
         except kit.Lost as error:
-            if "streaming_state" not in str(error):
+            if "streaming_state_conflict" not in str(error):
                 raise
-            await self._ask("chat_stopStream", **where)  # a dead process has opened it
-            await self._ask("chat_update", **where, **payload_of(text, post))
+            await self._ask("chat_stopStream", channel=channel, ts=ts)
+            await self._ask(method, channel=channel, ts=ts, **fields)
 
     async def _open_stream(self, chat: str, text: str, where: Json) -> str:
         who = {"recipient_user_id": self._writers.get(chat), "recipient_team_id": self._team}
@@ -378,30 +397,6 @@ class SlackWire(kit.Wire):
         message_id = f"{where['channel']}:{sent['ts']}"
         self._streams[message_id] = text
         return message_id
-
-    async def _feed(self, message_id: str, text: str, post: kit.Post, where: Json) -> bool:
-        """Add to a stream what is new, and close it at last; True if it has to be replaced."""
-        before = self._streams[message_id]
-        grows = text.startswith(before)
-        if not post.final:
-            if grows and text != before:
-                await self._ask("chat_appendStream", **where, markdown_text=text[len(before) :])
-                self._streams[message_id] = text
-            return False
-        del self._streams[message_id]
-        await self._ask("chat_stopStream", **where)
-        return True
-
-    async def delete(self, chat: str, message_id: str) -> None:
-        """Remove a message."""
-        channel, ts = split(message_id)
-        await self._ask("chat_delete", channel=channel, ts=ts)
-
-    async def unbutton(self, chat: str, message_id: str) -> None:
-        """Take a message's buttons away, as far as a press has told what stands there."""
-        if (shown := self._pressed.pop(message_id, None)) is not None:
-            channel, ts = split(message_id)
-            await self._ask("chat_update", channel=channel, ts=ts, **without_buttons(shown))
 
     async def file(self, chat: str, item: Attachment | Audio, post: kit.Post) -> str:
         """Send a file in Slack's three steps, and wait until it stands there."""
