@@ -220,7 +220,6 @@ def test_they_are_switched_by_their_names(pigeons: Machine) -> None:
         ("enable", "pigeon:", "pigeon: is no name; write KIND:NAME, such as pigeon:work"),
         ("enable", "files:work", "files can be used once only, under its own name."),
         ("enable", "nosuch:work", "there is no plugin nosuch:work."),
-        ("enable", "discord:work", "there is no plugin discord:work."),
         ("disable", "pigeon:wrok", "there is no plugin pigeon:wrok."),
     ],
 )
