@@ -23,7 +23,7 @@ KIT_POINTS = (
     *("before-stream", "after-stream", "mid-catch-up"),
 )
 """Crash points of ``hookline_channelkit``; a channel without it never comes to them."""
-DIES = 3.0
+DIES = 1.0
 """Seconds that a process has to come to its crash point, before it is killed anyway."""
 
 
@@ -34,8 +34,9 @@ class ChannelPlatform(Protocol):
     platform keeps, and refuses what it refuses, is what makes the contract worth something.
     """
 
-    config: Mapping[str, Any]
-    """The plugin's settings that lead to it."""
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """The plugin's settings that lead to it."""
 
     def say(self, chat: int, text: str) -> None:
         """Somebody writes, whether a gateway runs or not."""
@@ -142,7 +143,7 @@ class ChannelContract:
         """At every named point: nothing is lost, nothing stands twice."""
         wanted: dict[int, list[str]] = {0: [], 1: []}
         for life, point in enumerate(self.points):
-            is_up = lives.start(f"{point}:{1 + life % 2}")
+            is_up = lives.start(point)
             said = self._say(fake, f"g{life}x", 2)
             if is_up:
                 lives.died(DIES)

@@ -19,13 +19,14 @@ from .errors import (
     Unsure,
     WireError,
 )
+from .html import HtmlPainter
 from .inbound import Media, TooLarge
 from .kit import Kit, KitOptions
 from .limits import Limits, Rate
 from .markdown import Painter, paint
 from .moves import Moves
 from .plugin import ChannelPlugin, failed
-from .polling import Polling
+from .polling import Polling, PollingWire
 from .splitting import Piece, cut, fitting, length_of, split
 from .watchdog import Patience, Watchdog
 from .wire import LINK_PREVIEWS, PRESSED, TOO_OLD, UNKNOWN, Post, Unknown, Wire
@@ -42,6 +43,7 @@ __all__ = [
     "ChannelPlugin",
     "Complaints",
     "Gone",
+    "HtmlPainter",
     "Kit",
     "KitOptions",
     "Limits",
@@ -53,6 +55,7 @@ __all__ = [
     "Patience",
     "Piece",
     "Polling",
+    "PollingWire",
     "Post",
     "Rate",
     "Refused",

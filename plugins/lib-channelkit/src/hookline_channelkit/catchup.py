@@ -72,7 +72,11 @@ class CatchUp:
         if not self._cursors:
             for key in await kv.keys(CURSOR):
                 await self._load(key, await kv.get(key))
-        self._since = await kv.get(HEARD, self._host.now() + OVERLAP) - OVERLAP
+        heard = await kv.get(HEARD)
+        if heard is None:  # the first start: nothing older is read, by this process or the next
+            heard = self._host.now() + OVERLAP
+            await kv.set(HEARD, heard)
+        self._since = heard - OVERLAP
 
     def begin(self) -> None:
         """Messages may have been missed: every chat is behind."""

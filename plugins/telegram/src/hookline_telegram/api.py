@@ -13,18 +13,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+import hookline_channelkit as kit
 import httpx
-from hookline_channelkit import (
-    BadMarkup,
-    CannotStart,
-    Gone,
-    Lost,
-    NotModified,
-    RetryAfter,
-    TooLong,
-    Unsure,
-    WireError,
-)
 from telegram import Bot
 from telegram import error as refusals
 from telegram.request import HTTPXRequest
@@ -36,12 +26,12 @@ _UNSENT = (
     *(httpx.WriteError, httpx.WriteTimeout, httpx.UnsupportedProtocol),
 )
 """What breaks before a request is whole at the other end."""
-_NAMED: Sequence[tuple[type[WireError], tuple[str, ...]]] = (
-    (BadMarkup, ("can't parse", "unsupported parse_mode", "entity")),
-    (TooLong, ("is too long", "too_long")),
-    (NotModified, ("is not modified",)),
-    (Lost, ("message to edit not found", "can't be edited", "message_id_invalid")),
-    (Lost, ("message to delete not found", "can't be deleted")),
+_NAMED: Sequence[tuple[type[kit.WireError], tuple[str, ...]]] = (
+    (kit.BadMarkup, ("can't parse", "unsupported parse_mode", "entity")),
+    (kit.TooLong, ("is too long", "too_long")),
+    (kit.NotModified, ("is not modified",)),
+    (kit.Lost, ("message to edit not found", "can't be edited", "message_id_invalid")),
+    (kit.Lost, ("message to delete not found", "can't be deleted")),
 )
 """Parts of a description of status 400, in lower case, and what they mean."""
 _UNKNOWN = (
@@ -50,11 +40,11 @@ _UNKNOWN = (
 )
 
 
-class Conflict(WireError):
+class Conflict(kit.WireError):
     """Somebody else asks for this bot's updates, or a webhook takes them."""
 
 
-class Moved(WireError):
+class Moved(kit.WireError):
     """The group has become the supergroup ``chat``."""
 
     def __init__(self, chat: int) -> None:
@@ -95,28 +85,30 @@ class Api:
         await self._bot.request.shutdown()
 
 
-def _meant(error: refusals.TelegramError) -> WireError:
+def _meant(error: refusals.TelegramError) -> kit.WireError:
     """Status 400 does not go away by itself: what is not known ends the reply. Where an answer is
     missing after the request was written, nobody knows what it did."""
     match error:
         case refusals.RetryAfter():
-            return RetryAfter(_seconds(error))
+            return kit.RetryAfter(_seconds(error))
         case refusals.ChatMigrated():
             return Moved(error.new_chat_id)
         case refusals.InvalidToken():
-            return CannotStart(_UNKNOWN)
+            return kit.CannotStart(_UNKNOWN)
         case refusals.Conflict():
             return Conflict(error.message)
         case refusals.BadRequest():
             told = error.message.casefold()
             named = (kind for kind, parts in _NAMED if any(part in told for part in parts))
-            return next(named, Gone)(error.message)
+            return next(named, kit.Gone)(error.message)
         case refusals.Forbidden():
-            return Gone(error.message)
+            return kit.Gone(error.message)
     cause, garbage = error.__cause__, "Invalid server response" in error.message
     is_lost = isinstance(cause, httpx.HTTPError) and not isinstance(cause, _UNSENT)
     reason = error.message.partition(". Parsing the server response")[0]
-    return (Unsure if is_lost or garbage else WireError)(f"no word from Telegram: {reason[:200]}")
+    return (kit.Unsure if is_lost or garbage else kit.WireError)(
+        f"no word from Telegram: {reason[:200]}"
+    )
 
 
 def _seconds(error: refusals.RetryAfter) -> float:

@@ -7,29 +7,16 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from hookline_channelkit import (
-    CannotStart,
-    Gone,
-    Limits,
-    Moves,
-    Polling,
-    Post,
-    RemoteFile,
-    Take,
-    Wire,
-    WireError,
-    paint,
-)
-from hookline_hookspecs import Attachment, Audio, HooklineError, Host
+import hookline_channelkit as kit
+from hookline_hookspecs import Attachment, Audio, Host
 
 from .config import TelegramConfig, fault_of, token_of
 from .painter import TelegramHtml
 
 if TYPE_CHECKING:
     from .api import Api
+    from .receiving import Receiver
 
-CONNECT_SECONDS = 10.0
-"""For the first word of Telegram; without it the poller goes on asking."""
 PHOTO_BYTES = 10_000_000
 """The largest photo that can be sent (core.telegram.org/bots/api, sendPhoto)."""
 PHOTOS = frozenset({"image/jpeg", "image/png", "image/webp"})
@@ -39,19 +26,22 @@ _NUMBER = re.compile(r"(?:-?\d+:)?(\d+)")
 _CHAT = re.compile(r"(-?\d+)(?::(\d+))?")
 
 
-class TelegramWire(Wire):
+class TelegramWire(kit.PollingWire):
     """Telegram. A chat is ``CHAT`` or ``CHAT:TOPIC``. It has no way to look a message up, and
     keeps updates itself until they are confirmed."""
 
-    can = Wire.can | {"voice"}
+    can = kit.PollingWire.can | {"voice"}
 
     def __init__(self, config: TelegramConfig, host: Host) -> None:
-        self._config, self._host = config, host
+        super().__init__(host)
+        self._config = config
         self._token = token_of(config, host)
-        self._moves = Moves(host)
+        self._moves = kit.Moves(host)
         self._made: Api | None = None
-        self._polling: asyncio.Task[None] | None = None
-        self.limits = Limits(text=4096, unit="utf16", edit_every=config.edit_every, per_chat=1.0)
+        self._receiver: Receiver | None = None
+        self.limits = kit.Limits(
+            text=4096, unit="utf16", edit_every=config.edit_every, per_chat=1.0
+        )
 
     @property
     def identity(self) -> str:
@@ -63,7 +53,7 @@ class TelegramWire(Wire):
         """What talks to Telegram, made when it is first needed. Raises :class:`CannotStart`."""
         if self._made is None:
             if (fault := fault_of(self._token)) is not None:
-                raise CannotStart(fault)
+                raise kit.CannotStart(fault)
             from .api import Api
 
             self._made = Api(self._token, self._config.base_url, self._config.base_file_url)
@@ -71,42 +61,19 @@ class TelegramWire(Wire):
 
     # Receiving
 
-    async def connect(self, take: Take) -> None:
-        """Begin to poll. Raises :class:`CannotStart` for a token that Telegram does not know;
-        without a network it begins, and goes on as soon as there is one."""
-        api = self._api
-        from .receiving import Receiver
+    async def once(self, take: kit.Take) -> None:
+        """Ask for updates, for as long as a request may stay open."""
+        if self._receiver is None:
+            from .receiving import Receiver
 
-        await self.disconnect()
-        try:
-            async with asyncio.timeout(CONNECT_SECONDS):
-                await self.whoami()
-        except CannotStart:
-            raise
-        except (HooklineError, TimeoutError) as error:
-            self._host.log.warning("beginning without Telegram: %s", error or "no answer")
-        receiver = Receiver(self._config, self._host, api, self._moves)
-        polling = Polling(lambda: receiver.once(take), self._host.log)
-        self._polling = self._host.spawn(polling.run(), "receive")
-
-    async def disconnect(self) -> None:
-        """Poll no more."""
-        polling, self._polling = self._polling, None
-        if polling is not None:
-            polling.cancel()
-            await asyncio.wait({polling})
+            self._receiver = Receiver(self._config, self.host, self._api, self._moves)
+        await self._receiver.once(take)
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self.disconnect()
         if self._made is not None:
             await self._made.aclose()
-
-    async def probe(self) -> None:
-        """Ask Telegram who the bot is. Raises if it does not say so, or if nobody polls."""
-        if self._polling is None or self._polling.done():
-            raise WireError("nobody asks for updates")
-        await self.whoami()
 
     async def whoami(self) -> str:
         """The bot's name."""
@@ -118,7 +85,7 @@ class TelegramWire(Wire):
         menu = [{"command": name, "description": help_} for name, help_ in commands.items()]
         await self._api.ask("SetMyCommands", commands=menu)
 
-    async def fetch(self, file: RemoteFile) -> bytes:
+    async def fetch(self, file: kit.RemoteFile) -> bytes:
         """The bytes of a file, up to 20 MB."""
         return await self._api.download(file.ref)
 
@@ -130,14 +97,14 @@ class TelegramWire(Wire):
         from .api import Moved
 
         if _CHAT.fullmatch(chat) is None:
-            raise Gone(f"{chat!r} is no chat of Telegram")
+            raise kit.Gone(f"{chat!r} is no chat of Telegram")
         try:
             return await api.ask(method, chat_id=int(place), **parameters)
         except Moved as moved:
             await self._moves.note(place, moved.chat)
             return await api.ask(method, chat_id=int(moved.chat), **parameters)
 
-    async def _send(self, chat: str, method: str, post: Post, **parameters: Any) -> str:
+    async def _send(self, chat: str, method: str, post: kit.Post, **parameters: Any) -> str:
         """Send something new; its id. In groups, where several people write, it quotes what it
         answers."""
         found = _NUMBER.fullmatch(post.reply_to or "") if chat.startswith("-") else None
@@ -149,11 +116,11 @@ class TelegramWire(Wire):
         message = await self._in(chat, method, **parameters)
         return str(message["message_id"])
 
-    async def text(self, chat: str, text: str, post: Post) -> str:
+    async def text(self, chat: str, text: str, post: kit.Post) -> str:
         """Send a message; its id."""
         return await self._send(chat, "SendMessage", post, text=text, **_style(post))
 
-    async def edit(self, chat: str, message_id: str, text: str, post: Post) -> None:
+    async def edit(self, chat: str, message_id: str, text: str, post: kit.Post) -> None:
         """Replace a message."""
         number = int(message_id)
         await self._in(chat, "EditMessageText", message_id=number, text=text, **_style(post))
@@ -166,7 +133,7 @@ class TelegramWire(Wire):
         """Take a message's buttons away."""
         await self._in(chat, "EditMessageReplyMarkup", message_id=int(message_id))
 
-    async def file(self, chat: str, item: Attachment | Audio, post: Post) -> str:
+    async def file(self, chat: str, item: Attachment | Audio, post: kit.Post) -> str:
         """Send a file: OGG/Opus as a voice bubble, pictures as photos, others as documents; as a
         document, too, where its native form is refused."""
         data = await asyncio.to_thread(item.path.read_bytes)
@@ -175,7 +142,7 @@ class TelegramWire(Wire):
             more["duration"] = round(item.duration) or None
         try:
             return await self._send(chat, f"Send{kind}", post, **_upload(kind, item, data), **more)
-        except Gone:
+        except kit.Gone:
             upload = _upload("Document", item, data)
             return await self._send(chat, "SendDocument", post, **upload, caption=more["caption"])
 
@@ -190,10 +157,10 @@ class TelegramWire(Wire):
 
     def render(self, markdown: str) -> str:
         """Telegram's HTML."""
-        return paint(markdown, TelegramHtml())
+        return kit.paint(markdown, TelegramHtml())
 
 
-def _style(post: Post) -> dict[str, Any]:
+def _style(post: kit.Post) -> dict[str, Any]:
     """What a text looks like. A button's data is its number: 64 bytes are all there is, and labels
     are longer."""
     rows = [[{"text": str(one), "callback_data": str(n)}] for n, one in enumerate(post.choices)]
