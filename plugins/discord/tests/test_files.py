@@ -214,17 +214,3 @@ def test_forwarded_and_quoted_words_are_named(talk: Any, api: DiscordApi) -> Non
     assert '"quoted":"words of another"' in bodies[1]
     assert "quoted from User 7 (discord:7)" in bodies[1]
     assert "@User 7?" in bodies[1]
-
-
-def test_reactions_to_its_own_words_are_passed_on_where_config_says_so(
-    talk: Any, api: DiscordApi
-) -> None:
-    one = talk(reactions=True)
-    one.ask("answered", "glad")
-    said = api.say(ANN, "hello")
-    shown = one.do(api.find, "answered", ANN)
-    api.react(said, "🤔", ANN)
-    api.react(shown, "👍", ANN)
-    one.do(api.find, "glad", ANN)
-    assert one.harness.model.last.messages[-1].text == "👍"
-    assert len(one.harness.model.requests) == 2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
 from collections.abc import Iterator
 
 import pytest
@@ -19,6 +21,7 @@ SCRIPT = {
     "steps": [
         {"when": "^story", "text": STORY, "repeat": True},
         {"when": "^code", "text": CODE, "repeat": True},
+        {"when": "^slow", "text": "slowly done", "delay": 1.5, "repeat": True},
         {"when": "^list", "text": LIST, "repeat": True},
         {"when": "^ask", "tools": [{"name": "clarify", "arguments": {
             "question": "Which one?", "choices": ["Red & blue", "G" * 80]}}], "repeat": True},
@@ -181,14 +184,27 @@ def test_an_edited_message_is_heard_and_a_repeat_is_not(api: DiscordApi, chat: i
     assert len(api.texts(chat)) == 3
 
 
-def test_a_reaction_or_a_deletion_begins_no_turn(api: DiscordApi, chat: int) -> None:
-    api.say(chat, "hello there")
+def test_a_reaction_is_news_and_what_is_deleted_in_time_gets_no_answer(
+    api: DiscordApi, gateways: Gateways, chat: int
+) -> None:
+    said = api.say(chat, "hello there")
     shown = api.find("hello back", chat)
+    api.react(said, "🤔", chat)
     api.react(shown, "👍", chat)
     api.react(shown, "👍", chat, away=True)
-    api.delete(api.say(chat, "/whoami"))
+    api.say(chat, "slow")
+    gone = api.say(chat, "list")
+    api.delete(gone)
+    api.find("slowly done", chat)
+    api.say(chat, "/whoami")
     api.find(f"discord:{chat}", chat)
-    assert len(api.texts(chat)) == 2
+    assert len(api.texts(chat)) == 3
+    with sqlite3.connect(gateways.home / "hookline.db") as db:
+        rows = db.execute("SELECT body FROM inbox WHERE chat_id = ?", (str(chat),)).fetchall()
+    heard = [json.loads(row[0]) for row in rows]
+    (reaction,) = (one for one in heard if one.get("kind") == "reaction")
+    assert (reaction["text"], reaction["target"]) == ("👍", str(shown.id))
+    assert [one["target"] for one in heard if one.get("kind") == "delete"] == [str(gone.id)]
 
 
 def test_an_archived_thread_is_opened_and_a_locked_one_is_not(api: DiscordApi, chat: int) -> None:

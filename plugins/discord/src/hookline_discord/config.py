@@ -32,7 +32,6 @@ class DiscordConfig(ChannelConfig):
         "none", description="Other bots: not heard, or heard where they mention this one."
     )
     bot_messages: int = Field(10, ge=1, description="Messages an hour of a bot in a chat.")
-    reactions: bool = Field(False, description="Pass reactions to the bot's messages on, as words.")
     threads: bool = Field(False, description="In servers, begin a thread for each conversation.")
 
 

@@ -6,7 +6,7 @@ They are read as they came: a field that is new, or missing, is then no reason t
 from __future__ import annotations
 
 import re
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -25,7 +25,7 @@ WRITTEN = frozenset({0, 19})
 THREADS = frozenset({10, 11, 12})
 READABLE = THREADS | {0, 2, 5, 13}
 """Types of channels that hold messages (discord.com/developers/docs/resources/channel)."""
-VOICE, FORWARD, HOUR = 1 << 13, 1, 3600.0
+VOICE, FORWARD, HOUR, REMEMBERED = 1 << 13, 1, 3600.0, 2048
 _MENTION = re.compile(r"<@!?(\d+)>")
 
 
@@ -56,6 +56,8 @@ class Reader:
         self.people: dict[str, str] = {}
         self._roles: dict[str, str] = {}
         """The bot's own role in each server."""
+        self._written: OrderedDict[str, Inbound] = OrderedDict()
+        """Messages of late without their words, for when they are taken away."""
         self._bots: dict[tuple[str, str], deque[float]] = {}
 
     def guild(self, data: Json) -> None:
@@ -117,6 +119,9 @@ class Reader:
             origins=() if is_own else (quoted_from(told),),
             forwarded=author("") if (around or {}).get("type") == FORWARD else "",
         )
+        self._written[data["id"]] = replace(inbound, text="", quoted="")
+        if len(self._written) > REMEMBERED:
+            self._written.popitem(last=False)
         return Arrival(inbound, files, cursor=data["id"])
 
     def edit(self, data: Json, chat: str) -> Inbound | None:
@@ -128,12 +133,17 @@ class Reader:
             return None
         return replace(found.inbound, message_id="", kind="edit", target=data["id"])
 
+    def deletion(self, id_: str) -> Inbound | None:
+        """A message that was taken away, if it was heard of lately."""
+        found = self._written.pop(id_, None)
+        gone: dict[str, Any] = {"kind": "delete", "message_id": "", "target": id_, "origins": ()}
+        return None if found is None else replace(found, **gone)
+
     def reaction(self, data: Json, chat: str) -> Inbound | None:
         """What somebody's reaction to a message of the bot says, or None."""
         emoji, target = (data.get("emoji") or {}).get("name"), data["message_id"]
         who = {"user": {"id": data["user_id"]}} | (data.get("member") or {})
-        is_mine = self._config.reactions and data.get("message_author_id") == self.me
-        if not is_mine or who["user"].get("bot") or not emoji:
+        if data.get("message_author_id") != self.me or who["user"].get("bot") or not emoji:
             return None
         found = self._inbound({"member": who}, chat, f"{target}:{data['user_id']}:{emoji}", emoji)
         return replace(found, kind="reaction", target=target)

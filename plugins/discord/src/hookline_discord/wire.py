@@ -96,6 +96,7 @@ class DiscordWire(kit.Wire):
                 "MESSAGE_CREATE": read(lambda data, chat: reader.message(data, chat) or data["id"]),
                 "MESSAGE_UPDATE": read(reader.edit),
                 "MESSAGE_REACTION_ADD": read(reader.reaction),
+                "MESSAGE_DELETE": read(lambda data, _: reader.deletion(data["id"])),
                 "INTERACTION_CREATE": read(reader.interaction),
             }
             log = self._host.log
