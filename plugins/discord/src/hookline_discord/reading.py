@@ -6,7 +6,7 @@ They are read as they came: a field that is new, or missing, is then no reason t
 from __future__ import annotations
 
 import re
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -58,7 +58,8 @@ class Reader:
         """The bot's own role in each server."""
         self._written: OrderedDict[str, Inbound] = OrderedDict()
         """Messages of late without their words, for when they are taken away."""
-        self._bots: dict[tuple[str, str], deque[float]] = {}
+        self._bots: dict[tuple[str, str], dict[str, float]] = {}
+        """By chat and bot, the messages of an hour and their times."""
 
     def guild(self, data: Json) -> None:
         """A server, with its channels and open threads."""
@@ -187,11 +188,10 @@ class Reader:
             data.get("content") or ""
         ):
             return False
-        heard = self._bots.setdefault((chat, data["author"]["id"]), deque())
-        heard.append(time_of(data["id"]))
-        while heard[0] < heard[-1] - HOUR:
-            heard.popleft()
-        return len(heard) <= self._config.bot_messages
+        key, now = (chat, data["author"]["id"]), time_of(data["id"])
+        heard = {id_: at for id_, at in self._bots.get(key, {}).items() if at > now - HOUR}
+        self._bots[key] = {**heard, data["id"]: now}
+        return len(self._bots[key]) <= self._config.bot_messages
 
     def words_of(self, data: Json) -> str:
         """The text without what only addresses the bot; people by their names."""
