@@ -10,9 +10,11 @@ import json
 import os
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 PLAN = Path(sys.argv[1])
+waiting: list[str] = []
 
 
 def say(message: dict[str, object]) -> None:
@@ -46,11 +48,20 @@ def answered(answer: object, asked: dict[str, object]) -> dict[str, object]:
 
 def ask(params: dict[str, object]) -> object:
     say({"id": "ask-1", "method": "elicitation/create", "params": params})
+    time.sleep(0.3)  # other calls may come meanwhile
     for line in sys.stdin:
         message = json.loads(line)
         if message.get("id") == "ask-1":
             return message.get("result", message.get("error"))
+        waiting.append(line)
     return None
+
+
+def lines() -> Iterator[str]:
+    for line in sys.stdin:
+        yield line
+        while waiting:
+            yield waiting.pop(0)
 
 
 def listed(plan: dict[str, list[dict[str, object]]], cursor: str) -> dict[str, object]:
@@ -62,7 +73,7 @@ def listed(plan: dict[str, list[dict[str, object]]], cursor: str) -> dict[str, o
 
 
 def main() -> None:
-    for line in sys.stdin:
+    for line in lines():
         message, plan = json.loads(line), json.loads(PLAN.read_text("utf-8"))
         if "log" in plan:
             with Path(plan["log"]).open("a", encoding="utf-8") as file:

@@ -236,6 +236,21 @@ def test_what_has_a_default_is_accepted_at_once(house: Any) -> None:
     assert agent.questions[0].choices == ("Yes", "No", "Decline")
 
 
+def test_a_question_that_may_be_for_either_of_two_people_is_put_to_neither(house: Any) -> None:
+    house.serve("small", house.tool("say", {"ask": ASKED}))
+    # The first opens the connection, and is not there any more when the other two call.
+    steps = [calls("mcp__small__say"), "done", *[calls("mcp__small__say")] * 2, "done", "done"]
+    agent = house.agent(model=steps, answers=["red", "blue", "blue"])
+    agent.send("go", session="first")
+
+    async def both() -> Any:
+        return await asyncio.gather(*[agent.asend("go", session=name) for name in ("a", "b")])
+
+    answers = [json.loads(one.tool_calls[0].text)["action"] for one in agent.run(both())]
+    assert "decline" in answers
+    assert len(agent.questions) == 1 + answers.count("accept")
+
+
 def test_nobody_there_declines(house: Any) -> None:
     house.serve("small", house.tool("say", {"ask": ASKED}))
     agent = house.agent(model=[calls("mcp__small__say"), "done"])

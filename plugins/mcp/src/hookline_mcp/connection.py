@@ -27,6 +27,7 @@ from mcp_types import (
     JSONRPCResponse,
     ToolListChangedNotification,
 )
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from .catalog import Listing, listing_of
 from .servers import Server, needs_login
@@ -61,7 +62,8 @@ class Way:
     """How a server is reached: the transport, and what is known when it fails.
 
     ``argv``, ``env`` and ``cwd`` are for a program, ``http`` and ``guard`` for an address.
-    ``stack`` is closed with the connection; ``hint`` is added where a program ends at once.
+    ``stack`` is closed with the connection; ``hint`` is added where a program ends at once;
+    ``person`` returns who can be asked for what the server wants now.
     """
 
     argv: list[str] = field(default_factory=list)
@@ -71,14 +73,17 @@ class Way:
     guard: Any = None
     errors: Errors = field(default_factory=Errors)
     hint: str = ""
+    person: Callable[[], Any] = lambda: None
     stack: AsyncExitStack = field(default_factory=AsyncExitStack)
 
 
 class Connection:
     """An open connection; :meth:`open` makes it, :meth:`close` ends it."""
 
-    def __init__(self, server: Server, way: Way, elicit: Elicit) -> None:
+    def __init__(self, server: Server, way: Way, elicit: Elicit, opener: Any = None) -> None:
         self.server = server
+        self._opener = opener
+        way.person = self._alone
         self.listing = Listing({}, {})
         self.stale = False
         """True once the server said that its tools have changed."""
@@ -301,10 +306,21 @@ class Connection:
             return await self._elicit(caller, params)
 
     def caller(self) -> Any:
-        """Who caused what the server asks; None if that cannot be told."""
-        caller = caller_of.get()
-        alone = self._callers[0] if len(self._callers) == 1 else None
-        return alone if caller not in self._callers and alone is not None else caller
+        """Who caused what the server asks; None if that cannot be told.
+
+        From 2026-07-28 on a question comes in the answer to a call, and so in its context. Before,
+        it may concern any call that is under way.
+        """
+        client = self._client
+        if client is not None and client.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            return caller_of.get()
+        return self._alone()
+
+    def _alone(self) -> Any:
+        """Who has the connection made, or the only one who calls; None if there are several."""
+        if self._client is None:
+            return self._opener
+        return self._callers[0] if len(self._callers) == 1 else None
 
     @contextmanager
     def asking(self, caller: Any) -> Iterator[None]:

@@ -120,21 +120,18 @@ class Pool:
             )
         await asyncio.sleep(max(0.0, wait))
         try:
-            from .connection import Connection, caller_of
+            from .connection import Connection
         except ImportError as error:
             raise ToolError(
                 f"MCP servers need the package mcp, which cannot be imported ({error}); install it "
                 "with `pip install 'hookline[mcp]'`"
             ) from error
-        token = caller_of.set(caller)
         try:
-            made = Connection(server, await self._way(server, paths), self._elicit)
+            made = Connection(server, await self._way(server, paths), self._elicit, caller)
             await made.open()
         except ToolError as error:
             self.failed(server, paths, str(error))
             raise
-        finally:
-            caller_of.reset(token)
         return made
 
     async def _way(self, server: Server, paths: Paths) -> Way:
@@ -146,13 +143,12 @@ class Pool:
 
         config = server.config
         headers = {name: value.get_secret_value() for name, value in config.headers.items()}
-        auth = None
+        auth, way = None, Way()
         if config.auth == "oauth":
-            from .connection import caller_of
             from .oauth import InTurn, provider
 
             def person() -> Context | None:
-                caller = caller_of.get()
+                caller = way.person()
                 return caller[0] if caller else None
 
             login = InTurn(server, self._host.home, person)
@@ -160,7 +156,7 @@ class Pool:
                 server, self._host.home, show=login.show, wait=login.wait, port=login.port
             )
         http, guard = client(self._host.http, headers, config.timeout, auth)
-        way = Way(http=http, guard=guard)
+        way.http, way.guard = http, guard
         way.stack.push_async_callback(http.aclose)
         return way
 
