@@ -126,8 +126,10 @@ class PluginCommands:
                 stop(f"plugin {plugin} is not on: {loading.reason or 'config.yaml switches it off'}", FAILED)
             return await work(runtime)
 
-        # Some commands are there whatever the config says; then their plugin is on for them, too.
-        return self._in_runtime(checked, {f"plugins.{plugin}.enabled": True} | settings)
+        entry = self._runtime.engine.loaded.plugins.get(plugin)
+        if entry is not None and entry.for_command:
+            settings = {f"plugins.{plugin}.enabled": True} | settings
+        return self._in_runtime(checked, settings)
 
     def explain(self, missing: set[str]) -> None:
         """Print which plugin that is off provides, or may provide, the command named in ``missing``."""
