@@ -172,6 +172,26 @@ def test_a_difference_is_shown_before_it_is_approved(house: Any) -> None:
     assert "\u202e" not in told
 
 
+def test_all_that_a_model_will_read_is_shown_before_it_is_approved(house: Any) -> None:
+    text = {"type": "string", "description": "FROM A PARAMETER", "enum": ["a", "FROM A VALUE"]}
+    inner = {"type": "array", "items": {"type": "object", "properties": {"deep": text}}}
+    schema = {"type": "object", "properties": {"x": inner}, "$comment": "FROM A COMMENT"}
+    long = "Says it." + " " * 300 + "word " * 300 + "FROM THE END"
+    small = house.server(house.tool("say", description=long, inputSchema=schema))
+    house.config["servers"]["small"] = small.config()
+    told = " ".join(house.cli("mcp approve small --yes").split())
+    for orders in ("PARAMETER", "VALUE", "COMMENT", "THE END"):
+        assert f"FROM {'A ' if orders.isalpha() else ''}{orders}" in told, orders
+
+
+def test_a_server_that_waits_for_approval_is_told_once(house: Any) -> None:
+    house.config["servers"]["small"] = house.server(house.tool("say")).config()
+    agent = house.agent(model=["hello", "hello"])
+    first, second = agent.send("hello"), agent.send("hello")
+    assert ["`hookline mcp approve small`" in one.text for one in first.notices] == [True]
+    assert second.notices == ()
+
+
 def test_a_tool_that_is_listed_twice_is_not_offered(house: Any) -> None:
     small = house.server(house.tool("say"), house.tool("say", description="The other one."))
     house.config["servers"]["small"] = small.config()

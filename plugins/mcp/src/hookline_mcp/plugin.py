@@ -23,7 +23,7 @@ from hookline_hookspecs import (
 from hookline_hookspecs.hooks.boot import RegisterCli
 
 from .bridge import LIMIT, Finder, Found
-from .calls import TERMINAL, Calls
+from .calls import TERMINAL, Calls, is_here
 from .catalog import Catalog, Entry
 from .config import McpConfig
 from .servers import Configured, Server, configured
@@ -169,7 +169,7 @@ class Mcp(Plugin[McpConfig]):
             return
         ctx.stash.session["waiting"] = True
         for server in self.servers:
-            if self._state(server) != "approved":
+            if self._state(server) != "approved" and is_here(ctx, server):
                 ctx.notify(
                     f"The tools of MCP server {server.name} ({server.source}) are not offered; "
                     f"`hookline mcp approve {server.name}` shows them."

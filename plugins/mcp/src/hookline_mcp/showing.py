@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import difflib
 import json
+import shutil
+import textwrap
 import unicodedata
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 from hookline_sandbox import secrets_in
 
 from .catalog import Entry, Held, Listing
 from .names import full_name
 from .servers import Server
-from .wire import has_hidden
+from .wire import LONGEST_DESCRIPTION, has_hidden, offered
 
 MOST_LINES = 60
 """Lines of a difference that are shown of one tool."""
@@ -73,8 +76,7 @@ def changes(
         name = full_name(server.name, tool)
         mark = "  HIDDEN CHARACTERS" if has_hidden(one.wire) else ""
         if one.why == "new":
-            text = on_one_line(str(one.wire.get("description") or ""), 200)
-            lines.append(f"new      {name}{mark}\n         {text}")
+            lines += [f"new      {name}{mark}", *_read_by_a_model(one.wire)]
         else:
             lines.append(f"changed  {name}{mark}")
             lines += _difference(known.tools[tool].wire, one.wire)
@@ -84,6 +86,41 @@ def changes(
     if not lines:
         lines.append(f"{len(listing.tools)} tools, all as they were approved")
     return "\n".join(lines)
+
+
+def _read_by_a_model(wire: Mapping[str, Any]) -> Iterator[str]:
+    """All texts of a tool that a model reads: orders may stand in any of them."""
+    description, parameters = offered(wire)
+    yield from _wrapped(description)
+    for path, text in _texts(parameters):
+        yield from _wrapped(f"{path}: {text}")
+
+
+def _texts(schema: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(schema, Mapping):
+        for key, value in schema.items():
+            if isinstance(value, str):
+                if key not in _SHORT:
+                    yield f"{path or 'parameters'} {key}".removesuffix(" description"), value
+            else:
+                inner = path if key in _STRUCTURE else f"{path}.{key}" if path else str(key)
+                yield from _texts(value, inner)
+    elif isinstance(schema, list | tuple):
+        for value in schema:
+            if isinstance(value, str) and not path.endswith("required"):
+                yield path, value
+            else:
+                yield from _texts(value, path)
+
+
+_SHORT = frozenset({"type", "format", "$ref", "pattern"})
+_STRUCTURE = frozenset({"properties", "items", "anyOf", "oneOf", "allOf", "$defs", "enum"})
+
+
+def _wrapped(text: str) -> list[str]:
+    wide = max(40, min(110, shutil.get_terminal_size().columns) - 9)
+    lines = textwrap.wrap(on_one_line(text, LONGEST_DESCRIPTION + 100), wide)
+    return [f"         {line}" for line in lines]
 
 
 def _difference(before: Mapping[str, object], after: Mapping[str, object]) -> list[str]:
