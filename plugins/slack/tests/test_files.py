@@ -239,3 +239,13 @@ def test_other_bots(talk: Any, slack: Slack, bots: str) -> None:
     one.wait(lambda: len(slack.texts(ROOM)) >= (2 if bots == "mentions" else 1))
     one.harness.run(asyncio.to_thread(slack.settle))
     assert len(slack.texts(ROOM)) == (2 if bots == "mentions" else 1)
+
+
+def test_two_bots_that_answer_each_other_come_to_an_end(talk: Any, slack: Slack) -> None:
+    one = talk(bots="mentions")
+    one.ask(*["heard"] * 30)
+    for number in range(14):
+        slack.say(ROOM, f"<@{BOT}> again {number}", "U0ROBOT", bot_id="B0OTHER")
+    one.wait(lambda: len(slack.texts(ROOM)) == 10)
+    one.harness.run(asyncio.to_thread(slack.settle))
+    assert len(slack.texts(ROOM)) == 10

@@ -166,6 +166,8 @@ def test_events_that_say_nothing_are_left_out(slack: Slack, dm: str) -> None:
         slack.soon(slack.sockets.event, event | {"event_ts": slack.next_ts()})
     slack.soon(slack.sockets.interaction, "interactive", {"type": "block_actions"})
     slack.soon(slack.sockets.interaction, "interactive", {"type": "view_submission"})
+    slack.soon(slack.sockets.interaction, "events_api", {"event": "odd"})
+    slack.soon(slack.sockets.interaction, "events_api", {"event": {"event_ts": "x", "item": 5}})
     slack.soon(slack.sockets.interaction, "slash_commands", {})
     slack.say(dm, "hello there")
     slack.find("hello back", dm)

@@ -83,6 +83,16 @@ def message(event: Json, me: str) -> Arrival:
     return Arrival(inbound, files, ts, "" if thread else channel)
 
 
+def order_of(payload: Json) -> tuple[str, float]:
+    """The channel in which the order of a payload counts, and when it happened."""
+    try:
+        event = payload.get("event") or {}
+        place = event.get("channel") or (event.get("item") or {}).get("channel") or ""
+        return str(place), float(event.get("event_ts") or 0)
+    except (AttributeError, TypeError, ValueError):
+        return "", 0.0
+
+
 def place_of(event: Json) -> tuple[str, str] | None:
     """In whose history a message is, and where; None of what is no message."""
     channel, ts, thread = event.get("channel"), event.get("ts"), event.get("thread_ts") or ""

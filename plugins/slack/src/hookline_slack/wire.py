@@ -39,7 +39,9 @@ SHARE_SECONDS = 20.0
 """Until a file stands in its channel: Slack shares it some time after it has said ok."""
 CLOCKS = 60.0
 """Seconds that are looked back further, for clocks that differ."""
-DAY = 86_400.0
+HOUR, DAY = 3_600.0, 86_400.0
+BOTS_PER_HOUR = 10
+"""Messages of one other bot that are heard."""
 REMEMBERED = 1024
 """Names, threads, reactions and pressed messages that are kept in memory."""
 THREAD = "thread:"
@@ -76,7 +78,7 @@ class SlackWire(kit.Wire):
         self._writers: Memory[str] = Memory()
         self._streams: Memory[str] = Memory()
         self._locks = Locks()
-        self._waiting: dict[str, list[Any]] = defaultdict(list)
+        self._bots: Memory[list[float]] = Memory()
         self.limits = kit.Limits(
             text=MARKDOWN,
             measure=lambda text: len(rendered(text)),
@@ -147,15 +149,14 @@ class SlackWire(kit.Wire):
             self._host.log.warning("beginning without Slack: %s", error)
         from .sockets import Sockets
 
+        waiting: dict[str, list[Any]] = defaultdict(list)
+
         async def serve(kind: str, payload: Json, acknowledge: Acknowledge) -> None:
-            event: Json = payload.get("event") or {}
-            place = str(event.get("channel") or (event.get("item") or {}).get("channel") or "")
-            waiting = self._waiting[place]
-            at = float(event.get("event_ts") or 0)
-            heappush(waiting, (at, id(payload), kind, payload, acknowledge))
-            await asyncio.sleep(GATHER if event else 0)
+            place, at = reading.order_of(payload)
+            heappush(waiting[place], (at, id(payload), kind, payload, acknowledge))
+            await asyncio.sleep(GATHER if at else 0)
             async with self._locks.of(place):
-                await self._serve(take, *heappop(waiting)[2:])
+                await self._serve(take, *heappop(waiting[place])[2:])
 
         self._sockets = Sockets(self._host, api, serve)
         self._since = self._host.now() + api.skew
@@ -191,6 +192,8 @@ class SlackWire(kit.Wire):
                 ":" not in place[0] or await self._takes_part(place[0])
             ):
                 await take.skip(*place)  # said to others
+        except (kit.Gone, kit.Refused) as error:
+            self._host.log.warning("an event is left out: %s", error)
         except HooklineError as error:
             self._host.log.warning("an event is not stored yet: %s", error)
             return
@@ -243,9 +246,17 @@ class SlackWire(kit.Wire):
         if event.get("subtype", "") not in reading.SPOKEN or event.get("user") == me:
             return False
         if "bot_id" in event:
-            return self._config.bots == "mentions" and f"<@{me}>" in str(event.get("text"))
+            is_heard = self._config.bots == "mentions" and f"<@{me}>" in str(event.get("text"))
+            return is_heard and self._may_hear(str(event["bot_id"]))
         is_open = found.inbound.private or self._config.groups == "always"
         return is_open or await self._is_addressed(event, found)
+
+    def _may_hear(self, bot: str) -> bool:
+        """False for a bot that has written so much that the two may only answer each other."""
+        now = self._host.now()
+        times = [at for at in self._bots.get(bot, []) if at > now - HOUR]
+        self._bots[bot] = [*times, now][-BOTS_PER_HOUR - 1 :]
+        return len(times) < BOTS_PER_HOUR
 
     async def _is_addressed(self, event: Json, found: kit.Arrival) -> bool:
         """True if it mentions the bot, or is in a thread of the bot's and begins with nobody
