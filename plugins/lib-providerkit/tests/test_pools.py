@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import importlib
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -144,3 +146,27 @@ async def test_the_garbage_collector_is_on_again_when_no_client_was_made() -> No
         async with Pools(Factory(ValueError("no key"))).client():
             pass
     assert gc.isenabled()
+
+
+async def test_a_module_that_another_thread_imports_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = "import threading\nBEGUN = threading.Event()\nGO = threading.Event()\n"
+    (tmp_path / "half_there.py").write_text(f"{module}BEGUN.set()\nGO.wait(30)\nWHOLE = True\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    importing = threading.Thread(target=importlib.import_module, args=("half_there",))
+    importing.start()
+    while (half := sys.modules.get("half_there")) is None or not hasattr(half, "BEGUN"):
+        await asyncio.sleep(0.001)
+
+    def make() -> Client:
+        try:
+            assert half.WHOLE
+        finally:
+            half.GO.set()
+        return Client()
+
+    async with Pools(make).client() as client:
+        assert isinstance(client, Client)
+    importing.join()
+    del sys.modules["half_there"]

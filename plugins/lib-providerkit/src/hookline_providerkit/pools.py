@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import importlib
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Generic, Protocol, TypeVar
 
 from .lazy import lazily
@@ -77,7 +79,19 @@ class Pools(Generic[ClientT]):
         with self._making:
             if len(self._pools) == known:
                 with _importing(), lazily(self._types):
-                    self._pools.append(_Pool(self._make()))
+                    self._pools.append(_Pool(self._made()))
+
+    def _made(self) -> ClientT:
+        """A client; made once more where the SDK looked into a module of ``sys.modules`` that
+        another thread was still importing (the OpenAI SDK looks for httpx, which a channel's
+        library brings)."""
+        try:
+            return self._make()
+        except AttributeError as error:
+            if not isinstance(error.obj, ModuleType):
+                raise
+            importlib.import_module(error.obj.__name__)  # returns when it is whole
+            return self._make()
 
 
 @contextmanager
