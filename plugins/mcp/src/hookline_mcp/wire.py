@@ -70,12 +70,23 @@ def offered(wire: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         text = text[:LONGEST_DESCRIPTION].rstrip() + " […]"
     schema = {key: value for key, value in wire["inputSchema"].items() if key != "$schema"}
     parameters: dict[str, Any] = _visible({"type": "object", "properties": {}} | schema)
+    parameters.pop("title", None)
+    for name, part in parameters["properties"].items():
+        if isinstance(part, dict) and _plain(part.get("title")) == _plain(name):
+            del part["title"]  # made from the name by a library; it says nothing more
     parameters["properties"] = {
         RENAMED.get(name, name): part for name, part in parameters["properties"].items()
     }
     if "required" in parameters:
         parameters["required"] = [RENAMED.get(name, name) for name in parameters["required"]]
     return text.strip(), parameters
+
+
+def _plain(text: object) -> str | None:
+    """The letters and digits of a text; None for what is none."""
+    if not isinstance(text, str):
+        return None
+    return "".join(char for char in text.casefold() if char.isalnum())
 
 
 def given(arguments: Mapping[str, Any]) -> dict[str, Any]:
