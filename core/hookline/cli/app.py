@@ -119,8 +119,7 @@ def _with_plugins(words: Sequence[str]) -> tuple[Any, Explain]:
             unshown_config_errors.append(error)
         loaded = load(Path(__file__).parent, {})  # the defaults: this folder has no config or .env
     for name in sorted(owner) if ALWAYS.intersection(words[:1]) else ():
-        is_on = name in loaded.plugins and loaded.plugins[name].enabled
-        loaded.plugins[name] = PluginEntry(name, standard=True, for_command=not is_on)
+        loaded.plugins[name] = PluginEntry(name, standard=True, for_command=name not in loaded.plugins)
     logging.getLogger("hookline").addHandler(logging.NullHandler())
     with suppress(OSError):  # a command that opens the home reports the error
         if find_home().exists():
