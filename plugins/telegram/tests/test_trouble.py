@@ -7,6 +7,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -52,6 +53,26 @@ def test_storms_are_waited_out(gateways: Gateways, api: BotApi) -> None:
     assert end(gateway) == 0
     assert api.texts(ANN) == ["answered"] * 5
     assert gateways.said.count("terminated by other") == 1
+
+
+def test_a_second_gateway_with_the_same_bot_is_refused(
+    gateways: Gateways, api: BotApi, tmp_path: Path
+) -> None:
+    """On another home; it can have the bot once the first has ended."""
+    gateways.configure()
+    first = gateways.start()
+    (tmp_path / "other").mkdir()
+    other = Gateways(tmp_path / "other", api)
+    other.configure()
+    try:
+        code, said = other.run("gateway")
+        assert (code, "another gateway on this machine" in said) == (1, True), said
+        assert end(first) == 0
+        other.start()
+        api.say(ANN, "hello")
+        api.find("answered", ANN)
+    finally:
+        other.close()
 
 
 @pytest.mark.slow

@@ -1,0 +1,144 @@
+"""The library for fake platforms does what it says."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hookline_channelkit.testing import (
+    KINDS,
+    SHORT,
+    Clock,
+    Fault,
+    Faults,
+    Ledger,
+    deliveries,
+    misshapen,
+    survive,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=12,
+)
+
+
+def test_a_fault_hits_what_it_is_for_so_often_and_then_no_more() -> None:
+    faults = Faults()
+    faults.add("drop", "send", times=2, after=1)
+    faults.add("429", seconds=3, overall=True)
+    met = [faults.take(where) for where in ("send", "edit", "send", "send", "send")]
+    assert [one and one.kind for one in met] == ["429", None, "drop", "drop", None]
+    assert faults.met == {"429": 1, "drop": 2}
+    assert Fault("drop").is_done
+    assert not Fault("502").is_done
+
+
+def test_a_storm_of_faults_is_the_same_for_the_same_seed() -> None:
+    def run() -> list[str]:
+        faults = Faults()
+        faults.storm(7, 0.5, KINDS, where=["send"])
+        taken = [faults.take("send") for _ in range(60)]
+        assert faults.take("edit") is None
+        faults.clear()
+        assert faults.take("send") is None
+        return [one.kind if one else "" for one in taken]
+
+    assert run() == run()
+    assert len(set(run())) > 5
+
+
+@given(st.integers(), st.lists(st.integers(), unique=True, max_size=30))
+def test_deliveries_repeat_and_keep_the_order_of_first_ones(seed: int, sent: list[int]) -> None:
+    found = deliveries(seed, sent, most=4)
+    assert list(dict.fromkeys(found)) == sent
+    assert all(found.count(one) <= 4 for one in sent)
+
+
+@given(st.integers(), JSON)
+def test_a_misshapen_event_keeps_what_may_not_be_missing(seed: int, event: Any) -> None:
+    def holds(made: Any, was: Any) -> bool:
+        if isinstance(was, dict):
+            return all(name in made and holds(made[name], one) for name, one in was.items())
+        if isinstance(was, list):
+            return len(made) == len(was) and all(map(holds, made, was))
+        return bool(made == was)
+
+    assert holds(misshapen(seed, event), event)
+
+
+def test_the_ledger_shows_what_stands_and_remembers_what_was_said() -> None:
+    ledger = Ledger()
+    first = ledger.show("c", "one", token="t")
+    timer = threading.Timer(0.02, lambda: ledger.edit("c", first.id, "two"))
+    timer.start()
+    assert ledger.find("two", "c") is first
+    assert first.history == ["one", "two"]
+    assert ledger.with_token("c", "t") is first
+    assert ledger.remove("c", first.id) is first
+    assert (ledger.texts(), ledger.edit("c", first.id, "three")) == ([], None)
+    with pytest.raises(AssertionError, match="in vain"):
+        ledger.wait(lambda: False, patience=0.01)
+
+
+def test_the_clock_runs_ahead() -> None:
+    clock = Clock()
+    before = clock()
+    clock.advance(3600)
+    assert 3600 <= clock() - before < 3700
+
+
+class Echoes:
+    """Gateways that answer at once, or as a test says."""
+
+    def __init__(self, *answers: str) -> None:
+        self.said: dict[int, list[str]] = {}
+        self.spoil = answers
+
+    def start(self, **env: str) -> subprocess.Popen[bytes]:
+        died = subprocess.Popen([sys.executable, "-S", "-c", ""])
+        died.wait()
+        return died
+
+    def say(self, chat: int, text: str) -> None:
+        name = text.split()[0]
+        self.said.setdefault(chat, []).append(f"{name} is answered")
+
+    def texts(self, chat: int) -> Sequence[str]:
+        found = list(self.said.get(chat, []))
+        for how in self.spoil:
+            if how == "twice":
+                found += found[:1]
+            elif how == "marked":
+                found += [f"(may be a repeat)\n{one}" for one in found[:1]]
+            elif how == "order":
+                found.reverse()
+        return found
+
+
+@pytest.mark.parametrize(
+    ("spoil", "finds", "told"),
+    [
+        ((), True, ""),
+        (("marked",), False, ""),
+        (("marked",), True, "answered twice"),
+        (("twice",), False, "answered twice"),
+        (("order",), True, "out of order"),
+    ],
+)
+def test_a_storm_tells_what_went_wrong(spoil: Any, finds: bool, told: str) -> None:
+    storm = replace(SHORT, messages=12, kills=1, chats=2, finds=finds)
+    report = survive(Echoes(*spoil), storm)
+    if told:
+        with pytest.raises(AssertionError, match=told):
+            report.check()
+    else:
+        report.check()
