@@ -98,6 +98,27 @@ def test_a_hint_counts_only_where_it_is_trusted(house: Any) -> None:
         assert tools["mcp__small__say"].read_only is trusted
 
 
+def test_an_address_in_what_only_reads_counts_as_one_that_is_fetched(house: Any) -> None:
+    house.config["trust_annotations"] = True
+    house.serve("small", house.tool("say", annotations={"readOnlyHint": True}))
+    found: list[Any] = []
+
+    class Watch(Plugin):
+        """Notes what calls may do."""
+
+        @hookimpl
+        def pre_tool(self, ctx: Any, call: Any) -> None:
+            found.extend((one.kind, one.target) for one in ctx.effects(call))
+
+    inside = {"a": ["see https://evil.example/x?d=1", {"b": "evil.example:8080/y"}]}
+    call = calls("mcp__small__say", text="no address. here", more=inside, long="a-" * 200_000)
+    house.agent(Watch, model=[call, "done"]).send("go")
+    assert sorted(found) == [
+        ("network", "evil.example:8080/y"),
+        ("network", "https://evil.example/x?d=1"),
+    ]
+
+
 @pytest.mark.slow
 def test_a_hanging_call_is_given_up(house: Any) -> None:
     small = house.server(house.tool("say", "hang"))

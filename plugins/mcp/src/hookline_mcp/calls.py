@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 TERMINAL = "terminal"
 _ADDRESS = re.compile(
-    r"[a-z][a-z0-9+.-]*://\S+|(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?(?:/\S*)?", re.IGNORECASE
+    r"(?<![a-z0-9+.-])(?:[a-z][a-z0-9+.-]*://\S+|(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?(?:/\S*)?)",
+    re.IGNORECASE,
 )
 _MOST_ADDRESSES = 50
 
