@@ -1,0 +1,26 @@
+"""The group of commands: another plugin may add to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hookline_hookspecs import Plugin, hookimpl
+
+
+class Serving(Plugin):
+    """Adds a command."""
+
+    @hookimpl
+    def register_cli(self, register: Any) -> None:
+        async def serve() -> None:
+            """Serve."""
+            print("serving")
+
+        register("mcp serve", serve, help="Serve.")
+
+
+def test_another_plugin_adds_to_the_group(house: Any) -> None:
+    assert house.cli("mcp serve", plugins=[Serving]) == "serving\n"
+    told = house.cli("mcp --help", plugins=[Serving])
+    for name in ("list", "add", "test", "tools", "approve", "login", "remove", "serve"):
+        assert f"  {name} " in told
