@@ -15,6 +15,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from .config import LONGEST_NAME, McpConfig, ServerConfig, wrong_name
+from .wire import visible
 
 PROJECT_FILE = ".mcp.json"
 LARGEST_FILE = 1_000_000
@@ -33,7 +34,8 @@ class Server:
 
     ``key`` identifies it in the catalog. ``source`` is what a person is shown: ``config.yaml`` or
     a path. ``fingerprint`` changes when what is started or reached changes. ``project`` is the
-    workspace whose ``.mcp.json`` names it, or None.
+    workspace whose ``.mcp.json`` names it, or None. ``looks_up`` are the variables that a file's
+    entry refers to.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Server:
     source: str
     fingerprint: str
     project: Path | None = None
+    looks_up: tuple[str, ...] = ()
 
     @property
     def address(self) -> str:
@@ -119,6 +122,8 @@ def _of_file(
     path: Path, env: Mapping[str, str], problems: list[str], *, is_project: bool
 ) -> Iterator[Server]:
     try:
+        if not path.is_file():
+            raise ValueError("there is no such file")
         if path.stat().st_size > LARGEST_FILE:
             raise ValueError(f"larger than {LARGEST_FILE:,} bytes")
         entries = json.loads(path.read_text("utf-8"))["mcpServers"]
@@ -127,8 +132,9 @@ def _of_file(
         what = "there is no `mcpServers`" if isinstance(error, KeyError) else str(error)
         problems.append(f"{path}: no servers can be read from it: {what}")
         return
-    for written, entry in items:
-        name = _plain(str(written))
+    for given, entry in items:
+        written = visible(given)[:60]
+        name = _plain(written)
         try:
             if wrong := wrong_name(name):
                 raise ValueError(wrong)
@@ -148,7 +154,9 @@ def _of_file(
         # The whole entry as it is written: references are not looked up, so keys may be renewed.
         mark = _digest([str(path.resolve()), entry] if is_project else entry)
         key = f"{path.resolve()}#{name}"
-        yield Server(name, key, server, str(path), mark, path.parent if is_project else None)
+        project = path.parent if is_project else None
+        names = dict.fromkeys(found[1] for found in _REFERENCE.finditer(json.dumps(entry)))
+        yield Server(name, key, server, str(path), mark, project, tuple(names))
 
 
 def _plain(written: str) -> str:

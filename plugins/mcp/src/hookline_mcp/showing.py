@@ -64,6 +64,8 @@ def what_is_reached(server: Server, env: Mapping[str, str]) -> str:
         if config.env:
             lines.append(f"  variables {', '.join(map(printable, config.env))}")
         lines.append(f"  sandbox   {'yes, where there is one' if config.sandbox else 'no'}")
+    if server.looks_up:
+        lines.append(f"  looks up  {', '.join(server.looks_up)}")
     return "\n".join(lines)
 
 
