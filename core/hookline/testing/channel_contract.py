@@ -23,6 +23,10 @@ KIT_POINTS = (
     *("before-stream", "after-stream", "mid-catch-up"),
 )
 """Crash points of ``hookline_channelkit``; a channel without it never comes to them."""
+GROWING = frozenset({"before-edit", "after-edit", "before-stream", "after-stream"})
+"""Points that only an answer passes which takes its time."""
+GROWS = 6.0
+"""Seconds that a process has to come to those."""
 DIES = 1.0
 """Seconds that a process has to come to its crash point, before it is killed anyway."""
 
@@ -144,9 +148,10 @@ class ChannelContract:
         wanted: dict[int, list[str]] = {0: [], 1: []}
         for life, point in enumerate(self.points):
             is_up = lives.start(point)
-            said = self._say(fake, f"g{life}x", 2)
+            is_growing = point in GROWING
+            said = self._say(fake, f"g{life}x", 2, "slow" if is_growing else "hello")
             if is_up:
-                lives.died(DIES)
+                lives.died(GROWS if is_growing else DIES)
             lives.kill()
             wanted = {chat: [*wanted[chat], *said[chat]] for chat in wanted}
         lives.start()
@@ -154,11 +159,11 @@ class ChannelContract:
 
     # How it is looked at
 
-    def _say(self, fake: ChannelPlatform, name: str, count: int) -> dict[int, list[str]]:
+    def _say(self, fake: ChannelPlatform, name: str, count: int, word: str = "hello") -> dict[int, list[str]]:
         """Write ``count`` messages in two chats by turns; their names by chat."""
         said: dict[int, list[str]] = {0: [], 1: []}
         for number in range(count):
-            fake.say(number % 2, f"[{name}{number}] hello")
+            fake.say(number % 2, f"[{name}{number}] {word}")
             said[number % 2].append(f"{name}{number}")
         return said
 

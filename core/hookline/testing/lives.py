@@ -23,6 +23,8 @@ PATIENCE = float(os.environ.get("HOOKLINE_TEST_PATIENCE", "60"))
 """Seconds until a wait is given up; none takes so long."""
 LINES = 200
 """Lines of a long answer."""
+SLOWLY = " in many words" * 10
+"""Behind an answer that takes its time, so that channels show it while it grows."""
 _WORDS = re.compile(r"\[(\w+)\] (\w+)")
 
 
@@ -100,16 +102,20 @@ def long_answer(name: str) -> str:
 
 
 class Echo(ScriptedModel):
-    """Answers ``[NAME] hello`` with ``[NAME] is answered``, and ``[NAME] long`` at length."""
+    """Answers ``[NAME] hello`` with ``[NAME] is answered``, ``[NAME] long`` at length, and ``[NAME] slow``
+    as ``hello``, word by word for some seconds."""
 
     async def send(self, wire: WireRequest, on_delta: DeltaSink | None) -> ModelResponse:
         """Answer, word by word."""
         request: Any = wire.stable.request  # type: ignore[attr-defined]
         name, word = (_WORDS.findall(request.messages[-1].text) or [("", "")])[-1]
         text = long_answer(name) if word == "long" else f"[{name}] is answered"
-        if on_delta is not None:
-            for part in re.findall(r"\S+\s*", text):
+        text += SLOWLY if word == "slow" else ""
+        for part in re.findall(r"\S+\s*", text):
+            if on_delta is not None:
                 on_delta(Delta(part))
+            if word == "slow":
+                await asyncio.sleep(0.1)
         await asyncio.sleep(0.02)
         return self._response(text)
 
