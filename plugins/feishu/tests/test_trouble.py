@@ -15,7 +15,7 @@ from hookline_hookspecs import Delta, DeltaSink, ModelResponse, WireRequest
 from .conftest import ANN
 from .feishu import PATIENCE, Feishu
 from .open_api import Fault
-from .service import APP, SECRET
+from .service import APP, BOT, SECRET
 
 WORDS = " ".join(f"word{n} *strong{n}*" for n in range(60))
 
@@ -216,7 +216,7 @@ def test_what_was_written_while_nobody_listened_is_answered_in_order(
         feishu.pushes.drop()
         for word in ("second", "third"):
             feishu.say(t.chat, word)
-        bot = [("Hook", "ou_bot00000000000000000000000000bot")]
+        bot = [("Hook", BOT)]
         feishu.say(group, "@_user_1 fourth", ANN, at=bot)
         feishu.say(group, "@_user_1 fifth", ANN, at=bot, parent=root, in_thread=True)
         feishu.say(group, "not for you", ANN)
@@ -228,6 +228,23 @@ def test_what_was_written_while_nobody_listened_is_answered_in_order(
     t.run(story)
     assert t.texts == ["got first", "got second", "got third"]
     assert sorted(feishu.texts(group)) == ["got fifth", "got fourth"]
+
+
+def test_a_group_that_the_bot_has_left_holds_nothing_up(
+    talk: Callable[..., Talk], feishu: Feishu, caplog: pytest.LogCaptureFixture
+) -> None:
+    group = feishu.group("Friends", ANN)
+
+    async def story(t: Talk) -> None:
+        feishu.say(group, "@_user_1 first", ANN, at=[("Hook", BOT)])
+        await asyncio.to_thread(feishu.find, "got first", group)
+        feishu.rooms[group].has_bot = False
+        feishu.pushes.drop()
+        feishu.say(t.chat, "second")
+        await t.find("got second")
+
+    talk(Parrot(["…"] * 3)).run(story)
+    assert "cannot be read back" not in caplog.text
 
 
 @pytest.mark.slow

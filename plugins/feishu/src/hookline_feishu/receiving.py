@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
-from hookline_channelkit import Arrival, author, quoted_from
+from hookline_channelkit import Arrival, Gone, Lost, author, quoted_from
 from hookline_hookspecs import HooklineError, Inbound
 
 from . import reading
-from .api import Api, Json
+from .api import Api, Json, NotFound
 from .config import FeishuConfig
 
 PAGE = 50
@@ -124,9 +124,19 @@ class Receiving:
     # What was missed
 
     async def history(self, chat: str, after: str, since: float) -> AsyncIterator[Arrival]:
-        """A chat's messages behind ``after``, and those of threads that began lately."""
+        """A chat's messages behind ``after``, and those of threads that began lately; none of a
+        chat that is gone."""
+        try:
+            missed = await self._missed(chat, int(after) if after else int(since * 1000))
+        except (Gone, Lost, NotFound):
+            return
+        for item in sorted(missed.values(), key=lambda one: int(one["create_time"])):
+            if (found := await self.read(item)) is not None:
+                yield Arrival(found.inbound, found.files, found.cursor, source=chat)
+
+    async def _missed(self, chat: str, begin: int) -> dict[str, Json]:
+        """Messages by id, from ``begin`` on."""
         place, _, thread = chat.partition(":")
-        begin = int(after) if after else int(since * 1000)
         items = [one async for one in self.items(chat, begin)]
         if not thread:
             newest = {"container_id_type": "chat", "container_id": place, "page_size": str(PAGE)}
@@ -135,10 +145,7 @@ class Receiving:
             names = {str(one.get("thread_id") or "") for one in [*items, *(recent or ())]} - {""}
             for name in sorted(names):
                 items += [one async for one in self.items(f"{place}:{name}", begin)]
-        whole = {str(one["message_id"]): one for one in items}
-        for item in sorted(whole.values(), key=lambda one: int(one["create_time"])):
-            if (found := await self.read(item)) is not None:
-                yield Arrival(found.inbound, found.files, found.cursor, source=chat)
+        return {str(one["message_id"]): one for one in items}
 
     async def items(self, chat: str, begin: int) -> AsyncIterator[Json]:
         """From ``begin`` on, in milliseconds; threads cannot be searched by time, and are read
