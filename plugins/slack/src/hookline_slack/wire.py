@@ -4,11 +4,10 @@ of the message that the thread hangs on; a message is ``CHANNEL:TS``."""
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import replace
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import hookline_channelkit as kit
 from hookline_channelkit.locks import Locks
@@ -17,13 +16,13 @@ from hookline_hookspecs import Attachment, Audio, Feature, HooklineError, Host, 
 from . import reading
 from .blocks import BUTTONS, MARKDOWN, payload_of, rendered, without_buttons
 from .config import VARIABLES, Json, SlackConfig, data, fault_of, token_of
+from .hearing import Hearing, Memory
 from .reading import escaped, split
 
 if TYPE_CHECKING:
     from .api import Api
     from .sockets import Acknowledge, Sockets
 
-V = TypeVar("V")
 CONNECT_SECONDS = 10.0
 """For the first socket; without it the channel goes on trying."""
 EDIT_EVERY = 1.2
@@ -39,25 +38,10 @@ SHARE_SECONDS = 20.0
 """Until a file stands in its channel: Slack shares it some time after it has said ok."""
 CLOCKS = 60.0
 """Seconds that are looked back further, for clocks that differ."""
-HOUR, DAY = 3_600.0, 86_400.0
-BOTS_PER_HOUR = 10
-"""Messages of one other bot that are heard."""
-REMEMBERED = 1024
-"""Names, threads, reactions and pressed messages that are kept in memory."""
-THREAD = "thread:"
-"""Before a thread that the bot takes part in, in the plugin's key-value storage."""
+DAY = 86_400.0
 EVENT = "hookline_reply"
 """The type of the metadata in which a message's token is."""
 CHATS = "public_channel,private_channel,mpim,im"
-
-
-class Memory(OrderedDict[str, V]):
-    """The last :data:`REMEMBERED` things."""
-
-    def __setitem__(self, key: str, value: V) -> None:
-        super().__setitem__(key, value)
-        if len(self) > REMEMBERED:
-            self.popitem(last=False)
 
 
 class SlackWire(kit.Wire):
@@ -70,15 +54,12 @@ class SlackWire(kit.Wire):
         self._config, self._host = config, host
         self._api: Api | None = None
         self._sockets: Sockets | None = None
-        self._me, self._team, self._since = "", "", 0.0
-        self._names: Memory[str] = Memory()
-        self._ours: Memory[bool] = Memory()
+        self._hearing = Hearing(config, host, self._ask)
+        self._since = 0.0
         self._pressed: Memory[Json] = Memory()
         self._reacted: Memory[str] = Memory()
-        self._writers: Memory[str] = Memory()
         self._streams: Memory[str] = Memory()
         self._locks = Locks()
-        self._bots: Memory[list[float]] = Memory()
         self.limits = kit.Limits(
             text=MARKDOWN,
             measure=lambda text: len(rendered(text)),
@@ -127,13 +108,6 @@ class SlackWire(kit.Wire):
         there, wanted = self._made().scopes, data("scopes.json")
         return [lacking(scope, why) for scope, why in wanted.items() if scope not in there]
 
-    async def _who(self) -> str:
-        """The bot's own id."""
-        if not self._me:
-            me = await self._ask("auth_test")
-            self._me, self._team = str(me["user_id"]), str(me["team_id"])
-        return self._me
-
     # Receiving
 
     async def connect(self, take: kit.Take) -> None:
@@ -142,7 +116,7 @@ class SlackWire(kit.Wire):
         api = self._made()
         await self.disconnect()
         try:
-            await self._who()
+            await self._hearing.who()
         except kit.CannotStart:
             raise
         except HooklineError as error:
@@ -189,7 +163,7 @@ class SlackWire(kit.Wire):
             if (found := await self._read(kind, payload)) is not None:
                 await take(found)
             elif (place := reading.place_of(payload.get("event") or {})) is not None and (
-                ":" not in place[0] or await self._takes_part(place[0])
+                ":" not in place[0] or await self._hearing.takes_part(place[0])
             ):
                 await take.skip(*place)  # said to others
         except (kit.Gone, kit.Refused) as error:
@@ -209,13 +183,13 @@ class SlackWire(kit.Wire):
             return found
         if kind == "slash_commands":
             return reading.slash(payload)
-        me = await self._who()
+        me = await self._hearing.who()
         match event.get("type"), event.get("subtype"):
             case (("message" | "app_mention"), ("message_changed" | "message_deleted")):
                 changed = reading.change(event, me)
-                return changed[1] if changed and await self._is_meant(*changed) else None
+                return changed[1] if changed and await self._hearing.is_meant(*changed) else None
             case (("message" | "app_mention"), _):
-                return await self._heard(event)
+                return await self._hearing.heard(event)
             case (("reaction_added" | "reaction_removed"), _):
                 if event.get("item_user") == me != event.get("user"):
                     item = event["item"]  # which does not tell the thread
@@ -225,64 +199,6 @@ class SlackWire(kit.Wire):
             case "agent_session_stopped", _:
                 return reading.stop(event)
         return None
-
-    async def _heard(self, event: Json) -> kit.Arrival | None:
-        """A message, live or out of a history, if it is for the bot."""
-        found = reading.message(event, await self._who())
-        if not await self._is_meant(event, found):
-            return None
-        inbound = found.inbound
-        self._writers[inbound.chat_id] = inbound.user_id
-        if ":" in inbound.chat_id and not await self._takes_part(inbound.chat_id):
-            await self._host.storage.kv.set(THREAD + inbound.chat_id, True)
-            self._ours[inbound.chat_id] = True
-        is_addressed = bool(inbound.private) or await self._is_addressed(event, found)
-        sender = await self._name_of(inbound.user_id)
-        return replace(found, inbound=replace(inbound, sender=sender, addressed=is_addressed))
-
-    async def _is_meant(self, event: Json, found: kit.Arrival) -> bool:
-        """True if a person wrote it, and to the bot."""
-        me = await self._who()
-        if event.get("subtype", "") not in reading.SPOKEN or event.get("user") == me:
-            return False
-        if "bot_id" in event:
-            is_heard = self._config.bots == "mentions" and f"<@{me}>" in str(event.get("text"))
-            return is_heard and self._may_hear(str(event["bot_id"]))
-        is_open = found.inbound.private or self._config.groups == "always"
-        return is_open or await self._is_addressed(event, found)
-
-    def _may_hear(self, bot: str) -> bool:
-        """False for a bot that has written so much that the two may only answer each other."""
-        now = self._host.now()
-        times = [at for at in self._bots.get(bot, []) if at > now - HOUR]
-        self._bots[bot] = [*times, now][-BOTS_PER_HOUR - 1 :]
-        return len(times) < BOTS_PER_HOUR
-
-    async def _is_addressed(self, event: Json, found: kit.Arrival) -> bool:
-        """True if it mentions the bot, or is in a thread of the bot's and begins with nobody
-        else's name."""
-        me, text = await self._who(), str(event.get("text") or "")
-        if f"<@{me}>" in text:
-            return True
-        if not event.get("thread_ts") or text.lstrip().startswith("<@"):
-            return False
-        return event.get("parent_user_id") == me or await self._takes_part(found.inbound.chat_id)
-
-    async def _takes_part(self, chat: str) -> bool:
-        if chat not in self._ours:
-            self._ours[chat] = bool(await self._host.storage.kv.get(THREAD + chat, False))
-        return self._ours[chat]
-
-    async def _name_of(self, user: str) -> str:
-        """A person's name as others see it; empty if Slack does not tell."""
-        try:
-            if user not in self._names:
-                profile = (await self._ask("users_info", user=user))["user"]["profile"]
-                self._names[user] = profile.get("display_name") or profile.get("real_name") or ""
-            return self._names[user]
-        except (HooklineError, KeyError) as error:
-            self._host.log.info("a name cannot be had: %s", error)
-            return ""
 
     # Catching up
 
@@ -306,7 +222,7 @@ class SlackWire(kit.Wire):
             self._host.log.info("chat %s is not read back: %s", chat, error)
             return
         for one in sorted(found, key=lambda one: float(one["ts"])):
-            if (arrival := await self._heard({**one, "channel": channel})) is not None:
+            if (arrival := await self._hearing.heard({**one, "channel": channel})) is not None:
                 yield arrival
 
     async def _written(self, channel: str, thread: str, oldest: float) -> AsyncIterator[Json]:
@@ -403,7 +319,10 @@ class SlackWire(kit.Wire):
             await self._ask(method, channel=channel, ts=ts, **fields)
 
     async def _open_stream(self, chat: str, text: str, where: Json) -> str:
-        who = {"recipient_user_id": self._writers.get(chat), "recipient_team_id": self._team}
+        who = {
+            "recipient_user_id": self._hearing.writers.get(chat),
+            "recipient_team_id": self._hearing.team,
+        }
         sent = await self._ask("chat_startStream", **where, **who, markdown_text=text)
         message_id = f"{where['channel']}:{sent['ts']}"
         self._streams[message_id] = text
@@ -438,7 +357,7 @@ class SlackWire(kit.Wire):
     async def find(self, chat: str, token: str, text: str, since: float) -> str | None:
         """Look for a message of the bot: by its token; a file and a stream have none, but nothing
         else without one can stand in the chat since then."""
-        me, began = await self._who(), since + self._made().skew - 1
+        me, began = await self._hearing.who(), since + self._made().skew - 1
 
         def is_it(one: Json) -> bool:
             if told := (one.get("metadata") or {}).get("event_payload"):
