@@ -78,16 +78,18 @@ class Hearing:
             return False
         if "bot_id" in event:
             is_heard = self._config.bots == "mentions" and f"<@{me}>" in str(event.get("text"))
-            return is_heard and self._may_hear(str(event["bot_id"]))
+            return is_heard and self._may_hear(str(event["bot_id"]), float(event["ts"]))
         is_open = found.inbound.private or self._config.groups == "always"
         return is_open or await self._is_addressed(event, found)
 
-    def _may_hear(self, bot: str) -> bool:
-        """False for a bot that has written so much that the two may only answer each other."""
-        now = self._host.now()
-        times = [at for at in self._bots.get(bot, []) if at > now - HOUR]
-        self._bots[bot] = [*times, now][-BOTS_PER_HOUR - 1 :]
-        return len(times) < BOTS_PER_HOUR
+    def _may_hear(self, bot: str, at: float) -> bool:
+        """False for a bot that has written so much that the two may only answer each other; the
+        same of a message each time that it is asked."""
+        known = {one for one in self._bots.get(bot, ()) if one > at - HOUR}
+        if at not in known and len(known) >= BOTS_PER_HOUR:
+            return False
+        self._bots[bot] = [*known - {at}, at]
+        return True
 
     async def _is_addressed(self, event: Json, found: Arrival) -> bool:
         """True if it mentions the bot, or is in a thread of the bot's and begins with nobody
