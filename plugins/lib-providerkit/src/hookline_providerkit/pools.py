@@ -87,10 +87,12 @@ class Pools(Generic[ClientT]):
         library brings)."""
         try:
             return self._make()
-        except AttributeError as error:
-            if not isinstance(error.obj, ModuleType):
+        except Exception as error:
+            lacking = (one for one in (error, error.__cause__) if isinstance(one, AttributeError))
+            half = next((one.obj for one in lacking if isinstance(one.obj, ModuleType)), None)
+            if half is None:
                 raise
-            importlib.import_module(error.obj.__name__)  # returns when it is whole
+            importlib.import_module(half.__name__)  # returns when it is whole
             return self._make()
 
 
