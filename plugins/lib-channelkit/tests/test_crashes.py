@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from .conftest import MARK, Platform, Speaker, Town
+from .conftest import MARK, PATIENCE, Platform, Speaker, Town
 
 SIZES = {"m1": 1, "m2": 7, "m3": 2, "m4": 16}
 """Lines of each answer; two or three of them fill a message."""
@@ -135,3 +135,27 @@ async def test_a_running_answer_waits_for_the_reply_before_it(
     lines = re.findall(r"\[(m\d\.\d+)\]", "".join(platform.texts("c1")))
     assert lines == ["m1.0", *[f"m2.{n}" for n in range(7)]]
     await town.close()
+
+
+async def refusals(platform: Platform, number: int) -> None:
+    """Return when so many requests were refused."""
+    async with asyncio.timeout(PATIENCE):
+        while len(platform.refused) < number:
+            await asyncio.sleep(0.02)
+
+
+async def test_a_running_answer_stands_below_what_a_dead_process_left(
+    platform: Platform, town: Any
+) -> None:
+    one = await town(platform, {"first": "one is answered", "": "two " * 40}, pause=0.02)
+    platform.fault = lambda _name, _chat, text: "away" if text.startswith("one") else None
+    await one.say("first")
+    await refusals(platform, 1)
+    two = await one.again()
+    refused = len(platform.refused)
+    await two.say("second")
+    await refusals(platform, refused + 2)
+    platform.fault = lambda *_: None
+    await two.idle()
+    assert [text.split()[0] for text in platform.texts("c")] == ["one", "two", "two"]
+    await two.close()

@@ -207,10 +207,13 @@ class Streams:
             await self._erase(key_of(chat, inbound))
 
     def delay(self, chat: str, inbound: str) -> None:
-        """The reply will be delivered later; the answers of later turns wait for it."""
-        stream = self._turns.get(chat, {}).get(inbound)
-        if stream is not None:
-            stream.delayed = True
+        """The reply will be delivered later; the answers of later turns wait for it. One of a turn
+        that is not known is of a process that died, and stands before those that run now."""
+        turns = self._turns.get(chat, {})
+        if inbound and inbound not in turns:
+            self._turns[chat] = {inbound: self._continued(chat, inbound), **turns}
+        if inbound:
+            self._turns[chat][inbound].delayed = True
 
     def give_up(self, chat: str, inbound: str) -> None:
         """The reply will never be delivered; nothing waits for it."""
