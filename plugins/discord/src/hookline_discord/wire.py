@@ -184,6 +184,8 @@ class DiscordWire(kit.Wire):
             try:
                 if (chat := self._reader.chat_of(data)) and (found := read(data, chat)):
                     self._host.spawn(self._store(found, data, chat), "store")
+                    if chat not in self._reader.places:
+                        self._host.spawn(self._know(chat, data["channel_id"]), "remember")
             except Exception:
                 self._host.log.exception("an event cannot be read and is left out")
 
@@ -194,8 +196,6 @@ class DiscordWire(kit.Wire):
         ``found`` is a message's id, if it is not for the bot."""
         assert self._take is not None
         try:
-            if chat not in self._reader.places:
-                await self._know(chat, data["channel_id"])
             if isinstance(found, str):
                 await self._take.skip(chat, found)
                 return
