@@ -166,7 +166,8 @@ class Methods:
         user = str(params.get("users", ""))
         if user not in self.slack.people:
             raise Refused("user_not_found")
-        found = [r.id for r in self.slack.rooms.values() if r.id[0] == "D" and user in r.people]
+        rooms = [one for one in self.slack.rooms.values() if one.id[0] == "D" and one.is_member]
+        found = [one.id for one in rooms if user in one.people]
         room = found[0] if found else self.slack.room("D" + user[1:], user).id
         return {"channel": {"id": room}}
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from .conftest import ANN, BOSS, Gateways, end
+from .conftest import BOSS, Gateways, end
 from .fake_rules import buttons_of, words_of
 from .fake_slack import BOT, Slack
 
@@ -176,12 +176,28 @@ def test_events_that_say_nothing_are_left_out(slack: Slack, dm: str) -> None:
 
 
 def test_commands_in_their_three_forms(slack: Slack, dm: str, channel: str) -> None:
-    slack.say(dm, "!whoami")
-    slack.find(ANN, dm)
-    slack.command(dm, "/hookline", "status")
+    person = f"U{dm[1:]}"
+    slack.say(dm, "!whoami", person)
+    slack.find(person, dm)
+    slack.command(dm, "/hookline", "status", person)
     slack.wait(lambda: len(slack.texts(dm)) == 2)
     slack.say(dm, "!!! wow")
     slack.find("answered", dm)
+
+
+def test_a_command_between_two_people_is_answered_in_private_and_takes_no_approvals_away(
+    slack: Slack, dm: str
+) -> None:
+    slack.say("D0BOSS", "hello there", BOSS)
+    slack.find("hello back", "D0BOSS")
+    slack.room("D0PAIR", BOSS, "U0FRIEND", is_member=False)
+    slack.command("D0PAIR", "/hookline", "whoami", BOSS)
+    slack.find(f"slack:{BOSS}", "D0BOSS")
+    slack.say(dm, "launch")
+    asked = slack.wait(lambda: [m for m in slack.messages("D0BOSS") if buttons_of(m)])
+    slack.press(asked[-1], "Deny", BOSS)
+    slack.find("finished", dm)
+    assert slack.texts("D0PAIR") == []
 
 
 def test_slacks_own_stop_button(slack: Slack, channel: str) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -166,7 +167,7 @@ class SlackWire(kit.Wire):
                 ":" not in place[0] or await self._hearing.takes_part(place[0])
             ):
                 await take.skip(*place)  # said to others
-        except (kit.Gone, kit.Refused) as error:
+        except (kit.Gone, kit.Lost, kit.Refused) as error:
             self._host.log.warning("an event is left out: %s", error)
         except HooklineError as error:
             self._host.log.warning("an event is not stored yet: %s", error)
@@ -182,7 +183,7 @@ class SlackWire(kit.Wire):
             self._pressed[str(found.target)] = payload["message"]
             return found
         if kind == "slash_commands":
-            return reading.slash(payload)
+            return await self._commanded(reading.slash(payload))
         me = await self._hearing.who()
         match event.get("type"), event.get("subtype"):
             case (("message" | "app_mention"), ("message_changed" | "message_deleted")):
@@ -199,6 +200,14 @@ class SlackWire(kit.Wire):
             case "agent_session_stopped", _:
                 return reading.stop(event)
         return None
+
+    async def _commanded(self, command: Inbound) -> Inbound:
+        """A slash command. People may type one in direct messages with each other, too, which the
+        bot cannot answer in, and which are nobody's private chat with it: then it is as if they
+        had typed it in theirs (docs.slack.dev/interactivity/implementing-slash-commands)."""
+        if not command.private:
+            return command
+        return replace(command, chat_id=await self.private_chat(command.user_id) or "")
 
     # Catching up
 
