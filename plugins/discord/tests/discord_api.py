@@ -24,7 +24,7 @@ from aiohttp import web
 
 from .discord_rest import Rest, deletion, read_json
 from .discord_socket import Gateway
-from .discord_world import BOT_ID, VOICE, Guild, Refused, Room, Shown, World, new_token
+from .discord_world import BOT_ID, GROUP_DM, VOICE, Guild, Refused, Room, Shown, World, new_token
 
 PATIENCE = float(os.environ.get("DISCORD_TEST_PATIENCE", "60"))
 """Seconds until a test gives up; none waits for it to pass."""
@@ -268,10 +268,23 @@ class DiscordApi:
 
     def command(self, chat: int, name: str, user: int, **options: str) -> str:
         """Choose a command of the menu; the id of the interaction."""
+        return self._command(self.place(chat), user, name, options)
+
+    def command_elsewhere(self, name: str, user: int) -> Room:
+        """Choose a command between two people, which is offered to who has installed the
+        application for themselves; where that was."""
+        with self.changed:
+            room = Room(self.world.new_id(), GROUP_DM, is_closed=True)
+            self.world.rooms[room.id] = room
+        self._command(room, user, name, {}, context=2)
+        return room
+
+    def _command(
+        self, room: Room, user: int, name: str, options: dict[str, str], **more: Any
+    ) -> str:
         told = [{"type": 3, "name": key, "value": value} for key, value in options.items()]
-        return self._interact(
-            self.place(chat), user, 2, {"name": name, "type": 1, "id": "1", "options": told}
-        )
+        data = {"name": name, "type": 1, "id": "1", "options": told}
+        return self._interact(room, user, 2, data, **more)
 
     def _interact(self, room: Room, user: int, kind: int, data: dict[str, Any], **more: Any) -> str:
         with self.changed:

@@ -18,7 +18,7 @@ APPLICATION = BOT_ID
 MIB = 1 << 20
 EPOCH = 1_420_070_400_000
 """Milliseconds at which Discord's ids begin (discord.com/developers/docs/reference#snowflakes)."""
-DM, TEXT, PUBLIC_THREAD = 1, 0, 11
+DM, GROUP_DM, TEXT, PUBLIC_THREAD = 1, 3, 0, 11
 SUPPRESS_EMBEDS, VOICE = 1 << 2, 1 << 13
 PERMISSIONS = {
     "VIEW_CHANNEL": 1 << 10,

@@ -118,6 +118,21 @@ def test_an_admin_approves_with_a_button(api: DiscordApi, chat: int) -> None:
     api.wait(lambda: not question.buttons)
 
 
+def test_a_command_between_two_people_takes_no_approvals_away(api: DiscordApi, chat: int) -> None:
+    api.say(BOSS, "hello there")
+    api.find("hello back", BOSS)
+    place = api.command_elsewhere("whoami", BOSS)
+    api.command(chat, "whoami", chat)
+    api.find(f"discord:{chat}", chat)
+    before = len(api.texts(BOSS))
+    api.say(chat, "launch")
+    asked = api.wait(lambda: [one for one in api.messages(BOSS)[before:] if one.buttons])
+    api.press(asked[0], "Deny", BOSS)
+    api.find("finished", chat)
+    assert place.messages == {}
+    assert {tuple(one["contexts"]) for one in api.rest.commands} == {(0, 1)}
+
+
 def test_a_strangers_press_in_a_server_changes_nothing(api: DiscordApi, chat: int) -> None:
     room = api.channel(api.guild())
     api.say(room, f"<@{BOT_ID}> ask", 7)

@@ -25,7 +25,7 @@ WRITTEN = frozenset({0, 19})
 THREADS = frozenset({10, 11, 12})
 READABLE = THREADS | {0, 2, 5, 13}
 """Types of channels that hold messages (discord.com/developers/docs/resources/channel)."""
-VOICE, FORWARD, HOUR, REMEMBERED = 1 << 13, 1, 3600.0, 2048
+VOICE, FORWARD, ELSEWHERE, HOUR, REMEMBERED = 1 << 13, 1, 2, 3600.0, 2048
 _MENTION = re.compile(r"<@!?(\d+)>")
 
 
@@ -80,7 +80,11 @@ class Reader:
             self.places[data["id"]] = Place(guild, parent, int(last or 0), own)
 
     def chat_of(self, data: Json) -> str:
-        """The chat of an event: its channel, or the person of a private one; empty if unknown."""
+        """The chat of an event: its channel, or the person of a private one; empty if unknown, and
+        of private chats without the bot, where who has installed it for themselves may command it
+        (discord.com/developers/docs/interactions/receiving-and-responding, context types)."""
+        if data.get("context") == ELSEWHERE:
+            return ""
         channel, person = data["channel_id"], _person(data).get("id") or data.get("user_id")
         if guild := data.get("guild_id"):
             self.places.setdefault(channel, Place(guild))

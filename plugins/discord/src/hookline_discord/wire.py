@@ -464,8 +464,10 @@ class DiscordWire(kit.Wire):
     async def set_menu(self, commands: Mapping[str, str]) -> None:
         """Show the commands in the menu that opens with a slash."""
         rest = {"type": 3, "name": "text", "description": "What stands behind the command"}
+        places = {"integration_types": [0], "contexts": [0, 1]}  # servers, and the bot's own chats
         menu = [
             {"name": name, "description": help_[:100] or name, "type": 1, "options": [rest]}
+            | places
             for name, help_ in commands.items()
         ]
         await self._ask("PUT", f"/applications/{await self._application()}/commands", menu[:PAGE])
