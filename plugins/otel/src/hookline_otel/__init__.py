@@ -1,0 +1,10 @@
+"""Hookline plugin ``otel``: traces and metrics of turns, over OTLP/HTTP.
+
+Reached by the entry point ``hookline_otel:Otel``. The OpenTelemetry SDK is imported when the first
+turn begins; the names of attributes and metrics are data (``names.yaml``).
+"""
+
+from .config import OtelConfig
+from .plugin import Otel
+
+__all__ = ["Otel", "OtelConfig"]

@@ -1,0 +1,66 @@
+"""The conventions' names of attributes and metrics, from the packaged table ``names.yaml``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import yaml
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One instrument: a histogram if it has ``bounds``, else a counter.
+
+    ``fixed`` are attributes of every value that is recorded for this purpose.
+    """
+
+    name: str
+    unit: str
+    bounds: tuple[float, ...] = ()
+    fixed: Mapping[str, str] = field(default_factory=dict)
+
+
+class Names:
+    """The names of one version of the conventions, or of several at once."""
+
+    def __init__(self, semconv: str) -> None:
+        """``semconv`` is ``latest``, ``1.41`` or ``both``."""
+        table = _table()
+        versions = list(table["versions"]) if semconv == "both" else [semconv]
+        self._attributes: dict[str, tuple[str, ...]] = {}
+        self.metrics: dict[str, tuple[Metric, ...]] = {}
+        self._finish: Mapping[str, str] = table["finish"]
+        for version in versions:
+            one = table["versions"][version]
+            for key, name in one["attributes"].items():
+                known = self._attributes.get(key, ())
+                self._attributes[key] = known if name in known else (*known, name)
+            for key, given in one["metrics"].items():
+                bounds = tuple(given.get("bounds", ()))
+                fixed = given.get("fixed", {} if bounds else one["counted"])
+                metric = Metric(given["name"], given["unit"], bounds, fixed)
+                self.metrics[key] = (*self.metrics.get(key, ()), metric)
+
+    def attributes(self, **values: Any) -> dict[str, Any]:
+        """Return ``values`` under the conventions' names, without those that are None."""
+        return {
+            name: value
+            for key, value in values.items()
+            if value is not None
+            for name in self._attributes.get(key, ())
+        }
+
+    def finish(self, stop: str) -> str:
+        """Return the conventions' word for why a model stopped."""
+        return self._finish.get(stop, stop)
+
+
+@cache
+def _table() -> dict[str, Any]:
+    text = (files(__package__) / "names.yaml").read_text("utf-8")
+    table: dict[str, Any] = yaml.safe_load(text)
+    return table

@@ -1,0 +1,136 @@
+"""Collectors that are away, slow, wrong or want a key; and what a turn notices of it: nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hookline.testing import Harness
+from hookline_hookspecs import CheckResult
+from hookline_otel import Otel, OtelConfig
+from hookline_otel.collector import check
+from pydantic import ValidationError
+
+Make = Callable[..., Harness]
+
+
+def test_a_collector_that_is_away_costs_no_turn(
+    harness: Make, caplog: pytest.LogCaptureFixture
+) -> None:
+    endpoint = f"http://127.0.0.1:{_free()}"
+    made = harness(Otel, config={"otel": {"endpoint": endpoint}})
+    for _ in range(3):
+        made.model.steps.append("hi")
+        assert made.send("hello").turn.reply == "hi"
+    started = time.monotonic()
+    with caplog.at_level(logging.DEBUG):
+        made.close()
+    assert time.monotonic() - started < 4
+    assert not [one for one in caplog.records if one.name.startswith("opentelemetry")]
+
+
+def test_a_collector_that_never_answers_is_left_at_the_end(traced: Make, collector: Any) -> None:
+    collector.stall = True
+    harness = traced()
+    harness.model.steps.append("hi")
+    assert harness.send("hello").turn.reply == "hi"
+    started = time.monotonic()
+    harness.close()
+    assert time.monotonic() - started < 4
+    assert collector.requests
+
+
+def test_what_is_refused_is_said_once(
+    traced: Make, collector: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    collector.key = "another"
+    harness = traced()
+    for _ in range(3):
+        harness.model.steps.append("hi")
+        harness.send("hello")
+    harness.close()
+    told = [one.getMessage() for one in caplog.records if "telemetry" in one.getMessage()]
+    assert len(told) == 1
+    assert collector.url in told[0]
+    assert "hookline doctor" in told[0]
+    assert not [one for one in caplog.records if one.name.startswith("opentelemetry")]
+
+
+def test_headers_come_from_the_home(traced: Make, collector: Any) -> None:
+    collector.key = "a key"
+    harness = traced()
+    harness.home.mkdir(parents=True, exist_ok=True)
+    (harness.home / ".env").write_text("OTEL_EXPORTER_OTLP_HEADERS=x-key=a%20key\n", "utf-8")
+    harness.model.steps.append("hi")
+    harness.send("hello")
+    assert _check(harness).ok
+    harness.close()
+    assert collector.one("invoke_agent hookline")
+    assert collector.values
+
+
+def test_the_doctor_says_what_a_collector_answers(traced: Make, collector: Any) -> None:
+    assert _check(traced()).ok
+    assert not collector.spans
+    wrong = _check(traced(endpoint=f"{collector.url}/v1/traces"))
+    assert not wrong.ok
+    assert "404" in wrong.detail
+    assert "without /v1/traces" in wrong.fix
+    collector.key = "a key"
+    refused = _check(traced())
+    assert not refused.ok
+    assert "401" in refused.detail
+    assert "OTEL_EXPORTER_OTLP_HEADERS" in refused.fix
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "said"),
+    [
+        ("http://127.0.0.1:{port}", "the connection is refused"),
+        ("http://no-such-host.invalid:4318", "there is no such host"),
+        ("https://127.0.0.1:{port}", "the connection is refused"),
+        ("http://127.0.0.1:99999", "ort"),
+        ("http://[::1:4318", "IPv6"),
+    ],
+)
+async def test_a_wrong_endpoint_is_a_sentence(endpoint: str, said: str) -> None:
+    config = OtelConfig(endpoint=endpoint.format(port=_free()))
+    found = await check(config, {}, offline=False)
+    assert not found.ok
+    assert said in found.detail
+    assert "endpoint" in found.fix
+    assert (await check(config, {}, offline=True)).ok
+
+
+@pytest.mark.parametrize("endpoint", ["127.0.0.1:4318", "ftp://a", "http://", "http://a?b=c", ""])
+def test_an_endpoint_that_is_none_is_refused(endpoint: str) -> None:
+    with pytest.raises(ValidationError):
+        OtelConfig(endpoint=endpoint)
+
+
+def test_the_sdk_is_imported_when_a_turn_begins() -> None:
+    code = (
+        "import sys, hookline_otel; hookline_otel.Otel;"
+        "sys.exit(any(name.startswith(('opentelemetry', 'requests')) for name in sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def _check(harness: Harness) -> CheckResult:
+    (found,) = [one for _, one in harness.checks() if one.name == "collector"]
+    result: Any = found.run()
+    return asyncio.run(result) if asyncio.iscoroutine(result) else result
+
+
+def _free() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port

@@ -1,0 +1,165 @@
+"""What a collector receives of turns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hookline.testing import Harness, calls
+from hookline_hookspecs import Context, ModelResponse, Plugin, TextBlock, ToolError, Usage, tool
+
+Make = Callable[..., Harness]
+USED = Usage(input=1000, cache_read=600, cache_write=100, output=50, reasoning=20)
+SECRET = "sk-quite-secret-0123456789"
+
+
+class Work(Plugin):
+    """Tools that work, fail and hand over."""
+
+    @tool(read_only=True)
+    def look(self, at: str = "", fail: bool = False) -> str:
+        """Look."""
+        if fail:
+            raise ToolError("there is nothing to see")
+        return f"seen {at}"
+
+    @tool
+    async def hand_over(self, ctx: Context) -> str:
+        """Let a sub-agent work."""
+        return (await self.host.run_turn("work", parent=ctx)).reply
+
+
+def test_a_turn_is_one_trace_of_requests_and_tools(traced: Make, collector: Any) -> None:
+    harness = traced(Work)
+    harness.model.steps += [
+        calls("look", at="home"),
+        ModelResponse((TextBlock("done"),), "end", USED),
+    ]
+    session = harness.send("look").turn.session.id
+    harness.close()
+    turn = collector.one("invoke_agent hookline")
+    first, second = collector.named("chat " + _model(collector))
+    look = collector.one("execute_tool look")
+    assert collector.service == "hookline"
+    assert not turn.parent
+    assert {one.parent for one in (first, second, look)} == {turn.id}
+    assert {one.trace for one in collector.spans} == {turn.trace}
+    for span in collector.spans:
+        assert span.attributes["gen_ai.conversation.id"] == session
+        assert span.attributes["session.id"] == session
+        assert not span.failed
+    assert first.attributes["gen_ai.response.finish_reasons"] == ["tool_call"]
+    assert second.attributes["gen_ai.response.finish_reasons"] == ["stop"]
+    assert second.attributes["gen_ai.usage.input_tokens"] == 1000
+    assert second.attributes["gen_ai.usage.output_tokens"] == 50
+    assert second.attributes["gen_ai.usage.cache_read.input_tokens"] == 600
+    assert second.attributes["gen_ai.usage.cache_write.input_tokens"] == 100
+    assert second.attributes["gen_ai.usage.reasoning.output_tokens"] == 20
+    assert look.attributes["gen_ai.tool.name"] == "look"
+    assert look.attributes["gen_ai.operation.name"] == "execute_tool"
+    assert turn.attributes["hookline.stop"] == "done"
+    assert _sum(collector, "gen_ai.client.inference.usage.cache_read.input_tokens") == 600
+    assert _sum(collector, "gen_ai.client.inference.usage.output_tokens") >= 50
+    assert collector.values["gen_ai.client.inference.duration"][0][1].count == 2
+    assert collector.values["gen_ai.invoke_agent.inference_calls"][0][1].sum == 2
+    assert collector.values["gen_ai.invoke_agent.tool_calls"][0][1].sum == 1
+    assert collector.values["gen_ai.execute_tool.duration"][0][1].count == 1
+
+
+def test_a_sub_agent_is_under_the_tool_that_started_it(traced: Make, collector: Any) -> None:
+    harness = traced(Work)
+    harness.model.steps += [calls("hand_over"), calls("look"), "found", "all done", "again"]
+    harness.send("let somebody look")
+    harness.send("and again")
+    harness.close()
+    first, second = collector.named("invoke_agent hookline")
+    sub, tool_span = collector.one("invoke_agent agent"), collector.one("execute_tool hand_over")
+    assert sub.parent == tool_span.id
+    assert tool_span.parent == first.id
+    assert collector.one("execute_tool look").parent == sub.id
+    assert sub.attributes["session.id"] != first.attributes["session.id"]
+    assert second.trace != first.trace
+    assert {one.trace for one in collector.spans} == {first.trace, second.trace}
+
+
+def test_failures_are_marked_by_their_kind_alone(traced: Make, collector: Any) -> None:
+    from hookline_hookspecs import RateLimited
+
+    harness = traced(Work)
+    harness.model.steps += [calls("look", fail=True), RateLimited("too many for Ada Lovelace")]
+    harness.send("look")
+    harness.close()
+    look, turn = collector.one("execute_tool look"), collector.one("invoke_agent hookline")
+    failed = [one for one in collector.spans if one.name.startswith("chat ") and one.failed]
+    assert look.failed
+    assert look.attributes["error.type"] == "tool_error"
+    assert [one.attributes["error.type"] for one in failed] == ["rate"]
+    assert turn.failed
+    assert turn.attributes["error.type"] == "rate"
+    assert b"Lovelace" not in collector.bodies
+    assert b"nothing to see" not in collector.bodies
+
+
+def test_what_was_said_stays_here(traced: Make, collector: Any) -> None:
+    harness = traced(Work)
+    harness.model.steps += [calls("look", at="the garden"), "the answer"]
+    harness.send("my question")
+    harness.close()
+    assert collector.one("execute_tool look")
+    for said in (b"my question", b"the garden", b"the answer"):
+        assert said not in collector.bodies
+
+
+def test_content_is_sent_where_it_is_wanted(traced: Make, collector: Any) -> None:
+    harness = traced(Work, content=True)
+    harness.model.steps += [calls("look", at="gar\ud800den"), "the answer"]
+    harness.send("my question")
+    harness.close()
+    look, turn = collector.one("execute_tool look"), collector.one("invoke_agent hookline")
+    assert look.attributes["gen_ai.tool.call.arguments"].startswith('{"at": "gar')
+    assert look.attributes["gen_ai.tool.call.result"].startswith("seen gar")
+    assert "my question" in turn.attributes["gen_ai.input.messages"]
+    assert "the answer" in turn.attributes["gen_ai.output.messages"]
+    last = collector.named("chat " + _model(collector))[1].attributes
+    assert '"tool_call_response"' in last["gen_ai.input.messages"]
+    assert '"finish_reason": "stop"' in last["gen_ai.output.messages"]
+
+
+@pytest.mark.parametrize("semconv", [1.41, "both"])
+def test_the_names_are_those_of_the_version(traced: Make, collector: Any, semconv: Any) -> None:
+    harness = traced(semconv=semconv)
+    harness.model.steps.append(ModelResponse((TextBlock("done"),), "end", USED))
+    harness.send("hello")
+    harness.close()
+    sent = collector.one("chat " + _model(collector)).attributes
+    assert sent["gen_ai.usage.cache_creation.input_tokens"] == 100
+    assert ("gen_ai.usage.cache_write.input_tokens" in sent) == (semconv == "both")
+    assert ("gen_ai.client.inference.duration" in collector.values) == (semconv == "both")
+    used = {a["gen_ai.token.type"]: p.sum for a, p in collector.values["gen_ai.client.token.usage"]}
+    assert used == {"input": 1000, "output": 50}
+    assert collector.values["gen_ai.client.operation.duration"][0][1].count == 1
+
+
+def test_the_global_providers_are_left_alone(traced: Make, collector: Any) -> None:
+    from opentelemetry import trace
+
+    before = trace.get_tracer_provider()
+    harness = traced()
+    harness.model.steps.append("hi")
+    harness.send("hello")
+    with trace.get_tracer("somebody's own").start_as_current_span("not ours"):
+        harness.model.steps.append("hi")
+        harness.send("hello")
+    harness.close()
+    assert trace.get_tracer_provider() is before
+    assert not collector.named("not ours")
+    assert [one.parent for one in collector.named("invoke_agent hookline")] == ["", ""]
+
+
+def _model(collector: Any) -> str:
+    return next(one.name for one in collector.spans if one.name.startswith("chat "))[5:]
+
+
+def _sum(collector: Any, name: str) -> int:
+    return sum(point.as_int for _, point in collector.values[name])
