@@ -12,6 +12,7 @@ import subprocess
 import time
 from collections.abc import Mapping
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -184,3 +185,14 @@ def test_a_gateway_that_is_killed_answers_everything_once_and_in_order(
 @pytest.mark.slow
 def test_a_small_storm_loses_nothing(gateways: Gateways, feishu: Feishu) -> None:
     play(gateways, feishu, messages=44, kills=11, chats=4)
+
+
+@pytest.mark.slow
+def test_two_thousand_messages_and_sixty_kills(tmp_path: Path) -> None:
+    feishu = Feishu()
+    gateways = Gateways(tmp_path, feishu)
+    try:
+        play(gateways, feishu, messages=2040, kills=60, chats=40)
+    finally:
+        gateways.close()
+        feishu.close()
