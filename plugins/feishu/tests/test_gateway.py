@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import BOSS, Gateways, end
+from .conftest import ANN, BOSS, Gateways, end
 from .feishu import Feishu
 from .service import BOT, SECRET
 
@@ -35,6 +35,7 @@ SCRIPT = {
         {"when": ".", "text": "answered", "repeat": True},
     ]
 }  # fmt: skip
+BODIES: list[Any] = [["no event"], "nor this", {}, {"header": "of tomorrow", "event": []}]
 
 
 @pytest.fixture(scope="module")
@@ -216,8 +217,24 @@ def test_events_that_nobody_wants_are_acknowledged(feishu: Feishu, gateways: Gat
         feishu.event("im.message.receive_v1", {"message": {"chat_id": 7}, "sender": []}),
         feishu.event("card.action.trigger", {"action": {"value": "text"}}, once=True),
         feishu.event("im.message.recalled_v1", {"message_id": "om_nothing"}),
+        *(feishu.pushes.push(f"strange-{n}", body, "event") for n, body in enumerate(BODIES)),
     ]
     feishu.wait(lambda: all(push.is_done for push in strange if push))
+
+
+def test_a_message_that_does_not_say_where_it_was_written_is_not_taken_for_private(
+    feishu: Feishu, gateways: Gateways
+) -> None:
+    group = feishu.group("quiet", ANN)
+    words = {"message_type": "text", "content": '{"text": "said to others"}'}
+    made = str(feishu.now_ms())
+    told = {"message_id": "om_quiet", "chat_id": group, "create_time": made, **words}
+    sender = {"sender_id": {"open_id": ANN}, "sender_type": "user"}
+    push = feishu.event("im.message.receive_v1", {"sender": sender, "message": told})
+    feishu.wait(lambda: push is None or push.is_done)
+    feishu.say(group, "@_user_1 hello there", ANN, at=[("Hook", BOT)])
+    feishu.find("hello back", group)
+    assert len(feishu.texts(group)) == 1
 
 
 def _inbox(gateways: Gateways, chat: str) -> list[dict[str, Any]]:

@@ -31,7 +31,8 @@ class Receiving:
         """What an event tells; None if it is nothing for the agent."""
         if (what := _RECEIVED.get(kind)) is not None:
             item = reading.message_of(event)
-            self._kinds[item["chat_id"]] = str(item.get("chat_type") or "p2p")
+            if kind_of_chat := item.get("chat_type"):
+                self._kinds[item["chat_id"]] = str(kind_of_chat)
             return await self.read(item, what)
         if kind == "im.message.recalled_v1":
             return await self._about(str(event["message_id"]), "delete")

@@ -106,7 +106,11 @@ class Socket:
         """Store an event, and then say so. One that cannot be stored in time is finished all the
         same; by then it is pushed again, and known."""
         self._heard()
-        storing = asyncio.ensure_future(self._receive(json.loads(payload)))
+        try:
+            body = json.loads(payload)
+        except ValueError:
+            return {"code": 200}  # it would be no JSON the next time, either
+        storing = asyncio.ensure_future(self._receive(body))
         try:
             result = await asyncio.wait_for(asyncio.shield(storing), ANSWER)
         except Exception:

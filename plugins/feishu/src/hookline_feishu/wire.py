@@ -141,10 +141,10 @@ class FeishuWire(Wire):
 
     async def _event(self, body: Json) -> Any:
         """Store what an event says; what answers a button. Raises if it has to come again."""
-        kind = str((body.get("header") or {}).get("event_type"))
-        event, is_press = body.get("event") or {}, kind == "card.action.trigger"
-        receiving, found = self._parts.receiving, None
+        receiving, found, kind, is_press = self._parts.receiving, None, "", False
         try:
+            kind, event = str(body["header"].get("event_type")), body.get("event") or {}
+            is_press = kind == "card.action.trigger"
             found = await (receiving.press(event) if is_press else receiving.arrival(kind, event))
         except (Gone, Lost, NotFound, Refused) as error:
             self._host.log.info("an event %s is left out: %s", kind, error)
