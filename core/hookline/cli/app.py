@@ -21,7 +21,7 @@ from .shared import USAGE, err, own_process, quiet_logging, unshown_config_error
 if TYPE_CHECKING:
     from hookline.config import Loaded
 
-ALWAYS = {"backup", "config", "doctor", "init", "plugins", "profile", "web"}
+ALWAYS = {"backup", "config", "doctor", "init", "mcp serve", "plugins", "profile", "web"}
 """Commands that are there whatever the config says: they help with a wrong one, or say what is off."""
 
 app = typer.Typer(
@@ -118,7 +118,7 @@ def _with_plugins(words: Sequence[str]) -> tuple[Any, Explain]:
         if owner not in ({"configure"}, {"terminal"}):  # these report the error themselves, or correct it
             unshown_config_errors.append(error)
         loaded = load(Path(__file__).parent, {})  # the defaults: this folder has no config or .env
-    for name in sorted(owner) if ALWAYS.intersection(words[:1]) else ():
+    for name in sorted(owner) if ALWAYS & {*words[:1], " ".join(words[:2])} else ():
         loaded.plugins[name] = PluginEntry(name, standard=True, for_command=name not in loaded.plugins)
     logging.getLogger("hookline").addHandler(logging.NullHandler())
     with suppress(OSError):  # a command that opens the home reports the error

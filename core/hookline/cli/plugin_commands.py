@@ -134,7 +134,8 @@ class PluginCommands:
     def explain(self, missing: set[str]) -> None:
         """Print which plugin that is off provides, or may provide, the command named in ``missing``."""
         brought = plugin_commands()
-        for plugin, name in [(one, name) for one, names in brought.items() for name in names if name in missing]:
+        near = [(one, n) for one, names in brought.items() for n in names if {n, n.partition(" ")[0]} & missing]
+        for plugin, name in sorted(near, key=lambda found: found[1] not in missing):
             err(f"hookline: `hookline {name}` comes with plugin {plugin}, {self._fate(plugin)}")
             return
         for plugin, loading in self._runtime.plugins.loadings.items():

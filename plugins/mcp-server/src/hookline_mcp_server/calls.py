@@ -1,0 +1,184 @@
+"""The tools that callers see, and how a call is answered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from hookline_hookspecs import Conversations, HooklineError, Host, Reply, Session, Tool, ToolError
+from hookline_secretfilter import redacted
+from pydantic import Field
+
+from .asking import Asker
+from .borrowed import called, listed
+from .config import McpServerConfig
+from .reading import PAGE, ROOM, WAIT, Reader, fitting
+
+MOST = 50_000
+"""Characters of an answer (INTEROP)."""
+CUT = "\n[… {count} characters left out; ask for less, or read the session with messages_read]"
+READING = (
+    *("sessions_list", "messages_read", "session_search", "memory_recall"),
+    *("skills_list", "skill_view", "events_wait"),
+)
+SENT = 10_000
+"""Characters of a message to a chat."""
+
+Cursor = Annotated[str | None, Field(max_length=500)]
+Name = Annotated[str, Field(max_length=500)]
+Query = Annotated[str, Field(max_length=4000)]
+
+
+class Calls:
+    """Answers calls of tools for one kind of caller.
+
+    Args:
+        host: the plugin's host.
+        config: the plugin's settings.
+        asker: runs turns.
+        caller: how the caller is named: ``stdio`` or ``http``.
+    """
+
+    def __init__(
+        self, host: Host, config: McpServerConfig, asker: Asker, reader: Reader, caller: str
+    ) -> None:
+        self._host = host
+        self._asker = asker
+        self._reader = reader
+        self._caller = caller
+        named = (*READING, "ask_agent", *dict.fromkeys(config.allow))
+        self._tools = {name: Tool.from_function(getattr(self, name)) for name in named}
+
+    def tools(self) -> Sequence[Tool]:
+        """Return the tools that config allows."""
+        return tuple(self._tools.values())
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> tuple[bool, str]:
+        """Return whether a call succeeded, and its answer without secrets of this home."""
+        try:
+            if (tool := self._tools.get(name)) is None:
+                raise ToolError(
+                    f"there is no tool {name[:80]!r}; there are {', '.join(self._tools)}"
+                )
+            answer = await tool.run(**tool.check(arguments))
+            text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
+            is_ok = True
+        except HooklineError as error:
+            is_ok, text = False, f"Error: {error}"
+        except Exception:
+            self._host.log.exception("a call of %s failed", name[:80])
+            is_ok, text = False, f"Error: {name[:80]} failed; Hookline's log says why."
+        return is_ok, _bounded(redacted(text))
+
+    # Reading
+
+    async def sessions_list(self, cursor: Cursor = None, limit: int = PAGE) -> dict[str, Any]:
+        """List conversations, the last used first.
+
+        Args:
+            cursor: next_cursor of the answer before
+            limit: at most 200
+        """
+        return await self._reader.sessions(cursor, limit)
+
+    async def messages_read(
+        self, session: Name, cursor: Cursor = None, limit: int = PAGE
+    ) -> dict[str, Any]:
+        """Read a conversation, oldest message first.
+
+        Args:
+            session: an id from sessions_list
+            cursor: next_cursor of the answer before
+            limit: at most 200
+        """
+        return await self._reader.messages(session, cursor, limit)
+
+    async def session_search(self, query: Query, limit: int = 5, around: int = 0) -> str:
+        """Find messages of earlier conversations that hold every word of the query.
+
+        Args:
+            limit: at most 20
+            around: messages shown before and after each, at most 5
+        """
+        if not self._reader.sees_all:
+            raise ToolError("config limits which chats are shown, so there is no search over all")
+        return await called(
+            self._host, "session_search", query=query, scope="all", limit=limit, around=around
+        )
+
+    async def memory_recall(self, query: Query) -> str:
+        """Find facts that the agent remembers for its operator."""
+        return await called(self._host, "memory", action="recall", query=query)
+
+    async def skills_list(self, words: Query = "") -> str:
+        """List the agent's skills.
+
+        Args:
+            words: only those that fit
+        """
+        return await listed(self._host, self._host.services[Conversations].commands(), words)
+
+    async def skill_view(self, name: Name, file: Name | None = None) -> str:
+        """Read a skill, or one of its files."""
+        more = {} if file is None else {"file": file}
+        return await called(self._host, "skill_view", name=name, **more)
+
+    async def events_wait(
+        self, cursor: Cursor = None, limit: int = PAGE, seconds: float = WAIT
+    ) -> dict[str, Any]:
+        """Wait for new messages in any conversation, and for questions of ask_agent's turns.
+
+        Args:
+            cursor: cursor of the answer before; without one the answer is a cursor that means now
+            seconds: at most 50
+        """
+        return await self._reader.wait(cursor, limit, seconds, self._asker.questions)
+
+    # Acting
+
+    async def ask_agent(self, prompt: str, session: Name | None = None) -> dict[str, Any]:
+        """Have the agent work on a prompt with its own tools, and return its answer.
+
+        Args:
+            session: goes on with that conversation of ask_agent; without it a new one begins
+        """
+        told = await self._asker.ask(self._caller, prompt, session)
+        text = told["text"]
+        told["text"] = fitting(text, ROOM)
+        if left := len(text) - len(told["text"]):
+            told["text"] += CUT.format(count=left)
+        return told
+
+    async def messages_send(self, session: Name, text: str) -> str:
+        """Send a message to the chat of a conversation, in the agent's name.
+
+        Args:
+            session: an id from sessions_list
+        """
+        row = await self._reader.session(session)
+        if not text.strip() or len(text) > SENT:
+            raise ToolError(f"text is 1 to {SENT:,} characters")
+        channels = [one for one in self._host.channels() if one.name == row["channel"]]
+        channel = next((one for one in channels if one.network), None)
+        if channel is None:
+            raise ToolError(f"the channel {row['channel']} of that session sends no messages here")
+        where = Session(row["id"], row["channel"], row["chat_id"], row["title"], self._host.now())
+        await channel.send(Reply(where, redacted(text), kind="notice"))
+        return f"Sent to {row['channel']}:{row['chat_id']}."
+
+    async def permissions_respond(self, question: Name, choice: Name) -> str:
+        """Answer an approval that a turn of ask_agent waits for.
+
+        Args:
+            question: its id in events_wait
+            choice: Once or Deny
+        """
+        return self._asker.respond(question, choice)
+
+
+def _bounded(text: str) -> str:
+    if len(text) <= MOST:
+        return text
+    kept = MOST - 200
+    return text[:kept] + CUT.format(count=len(text) - kept)

@@ -1,0 +1,34 @@
+"""``hookline mcp serve``. Imported when the command line is built, because of Typer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from hookline_hookspecs.hooks.boot import RegisterCli
+
+if TYPE_CHECKING:
+    from .plugin import McpServer
+
+Http = Annotated[
+    str | None,
+    typer.Option("--http", metavar="HOST:PORT", help="Serve HTTP there, such as 127.0.0.1:8766."),
+]
+Fresh = Annotated[
+    bool, typer.Option("--new-token", help="With --http: make a new token; the old one ends.")
+]
+
+
+def register_serve(plugin: McpServer, register: RegisterCli) -> None:
+    """Register the command."""
+
+    async def serve(http: Http = None, new_token: Fresh = False) -> None:
+        """Be an MCP server: for the program that starts this one, or over HTTP."""
+        from .serving import over_http, over_stdio
+
+        if http is None:
+            await over_stdio(plugin)
+        else:
+            await over_http(plugin, http, fresh=new_token)
+
+    register("mcp serve", serve, help="Be an MCP server, for editors and other agents.")

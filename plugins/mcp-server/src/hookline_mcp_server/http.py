@@ -1,0 +1,87 @@
+"""What a request over HTTP must bring: a Host and an Origin of this server, and the token.
+
+Imported when the server listens, because of Starlette.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from hookline_hookspecs import Host
+from hookline_listener import is_loopback
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+KEY = "token"
+PREFIX = "hm-"
+
+
+async def token(host: Host, *, fresh: bool) -> tuple[str, str | None]:
+    """Return the SHA-256 of the token, which is all that is stored, and the token itself if it was
+    made now."""
+    kept = await host.storage.kv.get(KEY)
+    if isinstance(kept, str) and not fresh:
+        return kept, None
+    made = PREFIX + secrets.token_urlsafe(32)
+    digest = hashlib.sha256(made.encode()).hexdigest()
+    await host.storage.kv.set(KEY, digest)
+    return digest, made
+
+
+class Guarded:
+    """Refuses requests before anything of the protocol reads them.
+
+    A page that a browser shows has another Origin, and one whose name was made to point here
+    another Host (DNS rebinding).
+
+    Args:
+        app: what answers the others.
+        digest: SHA-256 of the token in hexadecimal.
+        hosts: names, with port, besides those of loopback.
+    """
+
+    def __init__(self, app: ASGIApp, digest: str, hosts: Sequence[str]) -> None:
+        self._app = app
+        self._digest = digest
+        self._hosts = {host.casefold() for host in hosts}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            return
+        headers = Headers(scope=scope)
+        if (refusal := self._refusal(headers)) is not None:
+            status, text, more = refusal
+            await PlainTextResponse(f"{text}\n", status, more)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    def _refusal(self, headers: Headers) -> tuple[int, str, dict[str, str]] | None:
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or not self._is_ours(hosts[0]):
+            return 421, "This server is not reached under that name; see `hosts`.", {}
+        for origin in headers.getlist("origin"):
+            if not self._is_ours(urlsplit(origin).netloc if "://" in origin else ""):
+                return 403, "Pages of other sites may not call this server.", {}
+        scheme, _, given = headers.get("authorization", "").partition(" ")
+        digest = hashlib.sha256(given.strip().encode("utf-8", "replace")).hexdigest()
+        if scheme.casefold() != "bearer" or not hmac.compare_digest(digest, self._digest):
+            text = "Send the token as `Authorization: Bearer TOKEN`."
+            return 401, text, {"WWW-Authenticate": "Bearer"}
+        return None
+
+    def _is_ours(self, place: str) -> bool:
+        if place.casefold() in self._hosts:
+            return True
+        try:
+            parts = urlsplit(f"//{place}")
+            _ = parts.port
+        except ValueError:
+            return False
+        plain = parts.hostname is not None and parts.username is None and not parts.path
+        return plain and is_loopback(parts.hostname or "")
