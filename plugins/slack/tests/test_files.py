@@ -124,6 +124,25 @@ def test_a_page_to_sign_in_is_no_file(talk: Any, slack: Slack) -> None:
     assert "files:read" in "".join(problems)
 
 
+@pytest.mark.parametrize(
+    "place",
+    [
+        "http://localhost:{port}/files/{id}/a.png",
+        "https://files.slack.com.localhost:{port}/a.png",
+        "http://files.slack.com@localhost:{port}/a.png",
+        "nonsense",
+    ],
+)
+def test_the_token_goes_to_slacks_own_servers_alone(talk: Any, slack: Slack, place: str) -> None:
+    one = talk()
+    one.ask("hm")
+    id_ = slack.file(PNG, "a.png", "image/png")
+    slack.files[id_]["url_private_download"] = place.format(port=slack.port, id=id_)
+    slack.say(DM, "look", files=(id_,))
+    one.wait(lambda: "hm" in slack.texts(DM))
+    assert one.saved == []
+
+
 def test_voice_in_and_a_file_out(talk: Any, slack: Slack, tmp_path: Path) -> None:
     Voices.recording = tmp_path / "answer.mp3"
     Voices.recording.write_bytes(b"ID3" + bytes(50))

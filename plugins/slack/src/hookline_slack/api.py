@@ -13,6 +13,7 @@ from typing import Any
 
 import aiohttp
 import hookline_channelkit as kit
+import yarl
 from hookline_channelkit.limits import Kind
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
@@ -22,6 +23,9 @@ from .config import VARIABLES, WHERE, Json, SlackConfig, data
 PATIENCE = aiohttp.ClientTimeout(total=30, connect=10)
 LONG_PATIENCE = aiohttp.ClientTimeout(total=110, connect=10)
 """For the bytes of a file."""
+FILES = (".slack.com", ".slack-gov.com", ".slack-files.com")
+"""Where Slack keeps files. Other apps may share files that are kept elsewhere
+(docs.slack.dev/reference/objects/file-object, ``is_external``)."""
 KINDS: dict[str, Kind] = {
     "chat_postMessage": "text",
     "chat_update": "edit",
@@ -77,14 +81,22 @@ class Api:
     async def download(self, file: Json) -> AsyncIterator[bytes]:
         """The bytes of a file, by what ``files.info`` says of it. Without leave Slack answers with
         a page to sign in, under 200."""
+        url = str(file["url_private_download"])
+        if not self._is_slacks(url):
+            raise kit.Gone("a file is kept elsewhere, where the bot's token must not go")
         head = {"Authorization": f"Bearer {self._bot_token}"}
-        url = file["url_private_download"]
         async with self.session.get(url, headers=head, timeout=LONG_PATIENCE) as answer:
             _check(answer)
             if answer.content_type == "text/html" and file.get("mimetype") != "text/html":
                 raise _lacking("files:read")
             async for chunk in answer.content.iter_any():
                 yield chunk
+
+    def _is_slacks(self, url: str) -> bool:
+        asked, api = yarl.URL(url), yarl.URL(self._web.base_url)
+        if asked.host == api.host:
+            return asked.scheme == api.scheme
+        return asked.scheme == "https" and f".{asked.host}".endswith(FILES)
 
 
 def _check(answer: aiohttp.ClientResponse) -> None:
