@@ -3,11 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hookline.testing import Harness, calls
-from hookline_hookspecs import Context, ModelResponse, Plugin, TextBlock, ToolError, Usage, tool
+from hookline_hookspecs import (
+    Context,
+    Message,
+    ModelRequest,
+    ModelResponse,
+    Plugin,
+    Rewrite,
+    TextBlock,
+    Tool,
+    ToolCall,
+    ToolError,
+    Usage,
+    hookimpl,
+    tool,
+)
+from hookline_otel import Otel
+from hookline_secretfilter import ProcessFilter
 
 Make = Callable[..., Harness]
 USED = Usage(input=1000, cache_read=600, cache_write=100, output=50, reasoning=20)
@@ -163,3 +180,104 @@ def _model(collector: Any) -> str:
 
 def _sum(collector: Any, name: str) -> int:
     return sum(point.as_int for _, point in collector.values[name])
+
+
+def test_secrets_of_the_configuration_are_not_content(traced: Make, collector: Any) -> None:
+    held = ProcessFilter()
+    held.hide(SECRET)
+    harness = traced(Work, content=True)
+    harness.model.steps += [calls("look", at=f'"{SECRET}"'), f"it is {SECRET}"]
+    harness.send(f"is it {SECRET}?")
+    harness.close()
+    assert collector.one("execute_tool look").attributes["gen_ai.tool.call.arguments"]
+    assert SECRET.encode() not in collector.bodies
+
+
+def test_tools_of_mcp_servers_name_the_server(traced: Make, collector: Any) -> None:
+    class Server(Plugin):
+        @hookimpl
+        def register_tools(self, register: Callable[[Tool], None]) -> None:
+            async def play(piece: str) -> str:
+                """Play."""
+                return piece
+
+            register(replace(Tool.from_function(play), name="mcp__jukebox__play"))
+
+    harness = traced(Server)
+    harness.model.steps += [calls("mcp__jukebox__play", piece="a waltz"), "done"]
+    harness.send("play")
+    harness.close()
+    found = collector.one("execute_tool mcp__jukebox__play").attributes
+    assert found["mcp.method.name"] == "tools/call"
+    assert found["hookline.mcp.server"] == "jukebox"
+
+
+def test_the_request_after_a_compaction_says_so(traced: Make, collector: Any) -> None:
+    class Squeeze(Plugin):
+        @hookimpl
+        async def pre_model(self, ctx: Context, request: ModelRequest) -> ModelRequest | None:
+            if ctx.turn.inbound.text != "again":
+                return None
+            found = await ctx.rewrite([Rewrite(0, 2, (Message.user("before"),))])
+            return replace(request, messages=found)
+
+    harness = traced(Squeeze)
+    for text in ("one", "again", "three"):
+        harness.model.steps.append("answer")
+        harness.send(text)
+    harness.close()
+    told = [
+        one.attributes.get("gen_ai.conversation.compacted")
+        for one in collector.named("chat " + _model(collector))
+    ]
+    assert told == [None, True, None]
+
+
+def test_tools_side_by_side_are_under_their_turn(traced: Make, collector: Any) -> None:
+    harness = traced(Work)
+    both = [ToolCall(str(number), "look", {"at": str(number)}) for number in range(5)]
+    harness.model.steps += [ModelResponse(tuple(both), "tools"), "done"]
+    harness.send("look everywhere")
+    harness.close()
+    turn = collector.one("invoke_agent hookline")
+    looks = collector.named("execute_tool look")
+    assert {one.attributes["gen_ai.tool.call.id"] for one in looks} == {"0", "1", "2", "3", "4"}
+    assert {one.parent for one in looks} == {turn.id}
+
+
+def test_what_a_tool_asks_a_model_is_under_the_tool(traced: Make, collector: Any) -> None:
+    class Asking(Plugin):
+        @tool
+        async def wonder(self, ctx: Context) -> str:
+            """Ask."""
+            return await ctx.ask_model("why?")
+
+    harness = traced(Asking)
+    harness.model.steps += [calls("wonder"), "because", "done"]
+    harness.send("wonder")
+    harness.close()
+    wonder = collector.one("execute_tool wonder")
+    below = [one for one in collector.spans if one.parent == wonder.id]
+    assert [one.attributes["hookline.request.purpose"] for one in below] == ["auxiliary"]
+
+
+def test_spans_and_values_reach_other_exporters(harness: Make) -> None:
+    """A program that embeds Hookline can put exporters of its own in place of OTLP."""
+    from hookline_otel.pipeline import Pipeline
+    from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    spans, values = InMemorySpanExporter(), InMemoryMetricReader()
+
+    class Kept(Otel):
+        def open_pipeline(self) -> Pipeline:
+            return Pipeline(self.config, {}, self.log, spans=spans, metrics=values)
+
+    made = harness(Kept)
+    made.model.steps.append("hi")
+    made.send("hello")
+    assert values.get_metrics_data() is not None
+    made.close()
+    names = [one.name for one in spans.get_finished_spans()]
+    assert names[-1] == "invoke_agent hookline"
+    assert len(names) == 2

@@ -132,8 +132,13 @@ class _Batch(SpanProcessor):
         )
         self._taken = 0
 
+    @property
+    def waiting(self) -> int:
+        """Spans that were neither sent nor dropped."""
+        return self._taken - self._spans.done
+
     def on_end(self, span: ReadableSpan) -> None:
-        if self._taken - self._spans.done >= QUEUE:
+        if self.waiting >= QUEUE:
             self._losses.add(1, "is too slow for it")
             return
         self._taken += 1
@@ -174,7 +179,8 @@ class Pipeline:
         )
         resource = Resource.create({"service.name": env.get("OTEL_SERVICE_NAME") or "hookline"})
         self._traces = TracerProvider(resource=resource, shutdown_on_exit=False)
-        self._traces.add_span_processor(_Batch(exporter, self.losses))
+        self._batch = _Batch(exporter, self.losses)
+        self._traces.add_span_processor(self._batch)
         self._values = MeterProvider([reader], resource=resource, shutdown_on_exit=False)
         self.tracer = self._traces.get_tracer(SCOPE)
         self.meter = self._values.get_meter(SCOPE)
@@ -183,8 +189,16 @@ class Pipeline:
         """Send what waits, for at most ``seconds``; then leave it. Blocks."""
         until = time.monotonic() + seconds
         works = (self._traces.shutdown, lambda: self._values.shutdown(seconds * 900))
-        threads = [threading.Thread(target=_quietly, args=(w,), daemon=True) for w in works]
+        threads = [threading.Thread(target=_attempt, args=(w,), daemon=True) for w in works]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join(max(0.0, until - time.monotonic()))
+        self.losses.add(self._batch.waiting, "has not taken it in time")
+
+
+def _attempt(work: Callable[[], object]) -> None:
+    try:
+        _quietly(work)
+    except Exception as error:  # the SDK raises what its readers do, a missed deadline too
+        logging.getLogger(SCOPE).debug("not shut down: %s", error)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import (
     Context,
+    HooklineError,
     ModelRequest,
     ModelResponse,
     ProviderError,
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 AGENT = "hookline"
 OPEN = 500
 """Turns that are remembered until they end; a turn that never does is ended with the process."""
+STASH = "turn"
+"""The :class:`OpenTurn` in the stash of a turn."""
 MCP = "mcp__"
 NOWHERE = SpanContext()
 """No parent: the span begins a trace. The context that the process has is never used."""
@@ -42,8 +46,6 @@ class OpenTurn:
     """A turn that has begun. ``started`` is a value of ``time.perf_counter()``."""
 
     span: Span
-    session: str
-    model: str
     started: float = field(default_factory=time.perf_counter)
     requests: int = 0
     tools: int = 0
@@ -91,8 +93,10 @@ class Telemetry:
     def begin(self, ctx: Context, turn: Turn) -> None:
         """A turn begins; that of a sub-agent under the tool that started it."""
         session = turn.session
-        agent, model = _agent(session), ctx.model
-        provider, _, name = model.partition("/")
+        agent = _agent(session)
+        provider = name = None
+        with suppress(HooklineError):  # no model is configured: the turn will say so
+            provider, _, name = ctx.model.partition("/")
         attributes = self._names.attributes(
             operation="invoke_agent",
             agent=agent,
@@ -108,7 +112,7 @@ class Telemetry:
             attributes |= said
         parent = self._above(session)
         span = self._tracer.start_span(f"invoke_agent {agent}", parent, attributes=attributes)
-        self._open[turn.id] = OpenTurn(span, session.id, model)
+        self._open[turn.id] = ctx.stash[STASH] = OpenTurn(span)
         if len(self._open) > OPEN:
             self._finish(self._open.popitem(last=False)[1], "lost")
 
@@ -120,7 +124,8 @@ class Telemetry:
 
     def failed(self, ctx: Context, kind: str) -> None:
         """The turn fails with an error of this kind."""
-        if (opened := self._open.get(ctx.turn.id)) is not None:
+        opened: OpenTurn | None = ctx.stash.get(STASH)
+        if opened is not None:
             opened.error = kind
 
     def end(self, turn: Turn) -> None:
@@ -157,7 +162,7 @@ class Telemetry:
 
     def _parent(self, ctx: Context) -> tuple[SpanContext, OpenTurn | None]:
         """What a request or a tool of this turn belongs under."""
-        opened = self._open.get(ctx.turn.id)
+        opened: OpenTurn | None = ctx.stash.get(STASH)
         tool = _tool.get()
         if tool is not None and tool[0] == ctx.session.id:
             return set_span_in_context(tool[1], NOWHERE), opened
