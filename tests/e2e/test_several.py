@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import sqlite3
 import time
@@ -120,10 +121,22 @@ def answers(machine: Machine, name: str, count: int) -> list[str]:
     return sorted(path.read_text().splitlines())
 
 
+def is_up(machine: Machine, since: float) -> bool:
+    """Whether a gateway that was started then says that it is running."""
+    state = machine.home / "gateway.state"
+    told = json.loads(state.read_text()) if state.exists() else {}
+    return told.get("state") == "ready" and told["since"] >= since
+
+
 def gateway(machine: Machine, **expected: int) -> Finished:
     """Run a gateway until these channels have sent so many answers."""
+    began = time.time()
     process = machine.start("gateway")
     try:
+        until = time.monotonic() + PATIENCE
+        while not is_up(machine, began):  # before, the signal would only kill it
+            assert time.monotonic() < until, "the gateway did not start"
+            time.sleep(0.05)
         for name, count in expected.items():
             answers(machine, name, count)
     finally:
