@@ -79,6 +79,10 @@ def test_headers_come_from_the_home(traced: Make, collector: Any) -> None:
 def test_the_doctor_says_what_a_collector_answers(traced: Make, collector: Any) -> None:
     assert _check(traced()).ok
     assert not collector.spans
+    collector.no_metrics = True
+    only = _check(traced())
+    assert only.ok
+    assert "no metrics" in only.detail
     wrong = _check(traced(endpoint=f"{collector.url}/v1/traces"))
     assert not wrong.ok
     assert "404" in wrong.detail
