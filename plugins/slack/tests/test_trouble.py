@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from .conftest import Gateways, end
+from .conftest import BOSS, Gateways, end
+from .fake_rules import buttons_of
 from .fake_slack import APP_TOKEN, BOT, BOT_TOKEN, Slack
 
 MARK = "(may be a repeat)"
@@ -211,3 +212,15 @@ def test_a_death_at_every_point(slack: Slack, gateways: Gateways, point: str) ->
     slack.wait(lambda: len(set(answers(slack))) == 6)
     assert answers(slack) == list(range(6))
     assert not any(MARK in text for text in slack.texts())
+
+
+def test_an_admin_who_never_wrote_is_asked(slack: Slack, gateways: Gateways) -> None:
+    slack.room("D0BOSS", BOSS)
+    gateways.configure()
+    gateways.start()
+    slack.say("D0EVE", "hello", "U0EVE")
+    asked = slack.find("slack:U0EVE", "D0BOSS")
+    slack.press(asked, "Let in", BOSS)
+    slack.wait(lambda: not buttons_of(slack.find("slack:U0EVE", "D0BOSS")))
+    slack.say("D0EVE", "hello", "U0EVE")
+    slack.find("answered", "D0EVE")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hookline_hookspecs import Context, Delta, Feature, Host, Inbound, Reply, Turn
+from hookline_hookspecs import Context, Delta, Feature, HooklineError, Host, Inbound, Reply, Turn
 
 from .account import Account
 from .arrivals import Arrival
@@ -206,6 +206,16 @@ class Kit:
         """Start a thread at a message, or find the existing one; its id."""
         await self._rates.wait(chat_id, "text")
         return await self.wire.open_thread(chat_id, message_id)
+
+    async def private_chat(self, user_id: str) -> str | None:
+        """The chat with a person alone, opened if need be; None if there is none, or if the
+        platform does not tell just now. There an admin is asked who is named by config and has
+        never written."""
+        try:
+            return await self.wire.private_chat(user_id)
+        except HooklineError as error:
+            self.host.log.warning("no private chat with %s: %s", user_id, error)
+            return None
 
     # What the wire tells
 
