@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -83,3 +84,48 @@ def test_nothing_but_the_protocol_is_on_standard_output(home: Path) -> None:
     rest, _ = started.communicate(timeout=60)
     assert all(json.loads(line)["jsonrpc"] == "2.0" for line in rest.splitlines())
     assert started.returncode == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("words", [(), ("--http", "127.0.0.1:0")])
+def test_a_signal_ends_it_while_nothing_is_said(
+    home: Path, number: signal.Signals, words: tuple[str, ...]
+) -> None:
+    started = subprocess.Popen(
+        [sys.executable, "-m", "hookline", "mcp", "serve", *words],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(home),
+        text=True,
+    )
+    assert started.stdin is not None
+    assert started.stdout is not None
+    assert started.stderr is not None
+    if words:
+        while "ready" not in started.stderr.readline():
+            pass
+    else:
+        asked = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}
+        started.stdin.write(json.dumps(asked) + "\n")
+        started.stdin.flush()
+        started.stdout.readline()
+    started.send_signal(number)
+    assert started.wait(30) == 0
+    for stream in (started.stdin, started.stdout, started.stderr):
+        stream.close()
+
+
+@pytest.mark.slow
+def test_a_line_without_an_end_ends_the_connection(home: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "hookline", "mcp", "serve"],
+        input=b"x" * 9_000_000,
+        capture_output=True,
+        env=environment(home),
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert done.stdout == b""

@@ -10,7 +10,7 @@ from uuid import uuid4
 from hookline_hookspecs import Conversations, Host, Inbound, Origin, Question, ToolError
 
 from .config import McpServerConfig
-from .reading import Reader
+from .reading import Reader, fitting
 
 CHANNEL = "mcp"
 DENY, ONCE = "Deny", "Once"
@@ -105,6 +105,8 @@ class Asker:
         turn = done.turn
         told: dict[str, Any] = {"session": turn.session.id, "stop": turn.stop, "text": turn.reply}
         told["tool_calls"] = [{"name": one.call.name, "ok": one.ok} for one in turn.tool_calls]
+        if done.unshown:
+            told["earlier"] = [fitting(text, 4000) for text in done.unshown[:3]]
         if done.question is not None:
             told["choices"] = list(done.question.choices)
         return told

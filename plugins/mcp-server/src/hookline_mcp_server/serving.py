@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any
 
@@ -20,6 +21,7 @@ from mcp.server.stdio import stdio_server
 
 from .calls import READING, Calls
 from .http import Guarded, token
+from .lines import Lines, take_stdin
 from .plugin import McpServer
 
 PATH = "/mcp"
@@ -65,11 +67,16 @@ def _wire(tool: Tool) -> types.Tool:
 
 
 async def over_stdio(plugin: McpServer) -> None:
-    """Serve the program that started this one, until it closes standard input. Nothing but the
-    protocol is written to standard output."""
+    """Serve the program that started this one, until it closes standard input, or SIGTERM or
+    SIGINT. Nothing but the protocol is written to standard output."""
     server = server_of(plugin.calls("stdio"))
-    async with stdio_server() as (reading, writing):
-        await server.run(reading, writing, server.create_initialization_options())
+
+    async def serve() -> None:
+        lines: Any = Lines(take_stdin())
+        async with stdio_server(lines) as (reading, writing):
+            await server.run(reading, writing, server.create_initialization_options())
+
+    await _until_signal(serve())
 
 
 async def over_http(plugin: McpServer, listen: str, *, fresh: bool) -> None:
@@ -94,25 +101,36 @@ async def over_http(plugin: McpServer, listen: str, *, fresh: bool) -> None:
             place = await listener.start(address)
         except OSError as error:
             raise CommandError(str(error)) from None
-        if made is not None:
-            _say(f"Token, shown only now: {made}")
-        _say(f"ready: http://{place}{PATH}")
-        await _until_signal(listener)
+
+        async def wait() -> None:
+            if made is not None:
+                _say(f"Token, shown only now: {made}")
+            _say(f"ready: http://{place}{PATH}")
+            await listener.wait()
+
+        await _until_signal(wait())
         await listener.stop()
 
 
-async def _until_signal(listener: Listener) -> None:
-    stopped = asyncio.Event()
+async def _until_signal(work: Coroutine[Any, Any, None]) -> None:
+    """Await ``work``, or cancel it at SIGTERM or SIGINT."""
+    task = asyncio.ensure_future(work)
     loop = asyncio.get_running_loop()
+    stopped = False
+
+    def stop() -> None:
+        nonlocal stopped
+        stopped = True
+        task.cancel()
+
     for number in (signal.SIGTERM, signal.SIGINT):
         with suppress(NotImplementedError, RuntimeError):  # not in the main thread
-            loop.add_signal_handler(number, stopped.set)
-    waits = [asyncio.ensure_future(stopped.wait()), asyncio.ensure_future(listener.wait())]
-    done, rest = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-    for one in rest:
-        one.cancel()
-    for one in done:
-        one.result()
+            loop.add_signal_handler(number, stop)
+    try:
+        await task
+    except asyncio.CancelledError:
+        if not stopped:
+            raise
 
 
 def _say(text: str) -> None:
