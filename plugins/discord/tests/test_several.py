@@ -34,3 +34,11 @@ def test_two_bots_have_chats_of_their_own_and_one_bot_has_one_gateway(
         assert len(api.gateway.identifies) == 1
     finally:
         other.close()
+
+
+def test_two_entries_with_one_bot_are_told_so(gateways: Gateways, api: DiscordApi) -> None:
+    gateways.configure(**{"discord:home": {"api_url": api.api_url}})
+    code, said = gateways.run("gateway")
+    assert code == 1
+    assert "another channel of this one; end that, or give this one a bot of its own" in said
+    assert len(api.gateway.identifies) < 2

@@ -39,8 +39,8 @@ class Account:
             lock.acquire(timeout=0)
         except Timeout:
             raise CannotStart(
-                "another gateway on this machine receives for the same bot; end it, or give this "
-                "one a bot of its own"
+                "another gateway on this machine receives for the same bot, or another channel of "
+                "this one; end that, or give this one a bot of its own"
             ) from None
         except OSError as error:
             raise CannotStart(
