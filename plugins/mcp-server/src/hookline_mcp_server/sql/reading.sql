@@ -12,10 +12,11 @@ SELECT id, title, channel, chat_id FROM sessions WHERE id = :id;
 SELECT seq, role, body, text, created FROM messages
 WHERE session_id = :id AND seq >= :seq ORDER BY seq LIMIT :most;
 
+-- It is asked for again and again: a CROSS JOIN keeps SQLite from reading every message there is.
 -- name: events
 SELECT m.session_id, m.seq, m.role, m.body, m.text, m.created, s.channel, s.chat_id
-FROM sessions s JOIN messages m ON m.session_id = s.id
-WHERE s.updated >= :since - 3600 AND s.kind = 'chat' AND m.created <= :until
+FROM sessions s CROSS JOIN messages m
+WHERE m.session_id = s.id AND s.updated >= :since - 3600 AND s.kind = 'chat' AND m.created <= :until
   AND (m.created > :since OR (m.created = :since AND (m.session_id > :id
        OR (m.session_id = :id AND m.seq > :seq))))
 ORDER BY m.created, m.session_id, m.seq LIMIT :most;
