@@ -24,6 +24,12 @@ STEPS = [
     _step("^hello$", HELLO),
     _step("^turn on the lamp$", "The **lamp** is on."),
     *[_step(f"^remove {name}$", command=remove(name)) for name in ("denied", "allowed", "grouped")],
+    {
+        "when": "^draw a bicycle$",
+        "tools": [{"name": "generate_image", "arguments": {"prompt": "a red bicycle"}}],
+        "repeat": True,
+    },
+    _step("The person gets it with your reply", "Here it **is**."),
     _step("^think$", "I have thought.", delay=1.5),
     _step("^count$", COUNTED),
     _step("^work$", "I will work.", WAIT),
