@@ -30,6 +30,18 @@ def test_what_is_answered_is_there_after_a_reload(window: New) -> None:
     assert one.page.get_by_role("link", name="hello").count() == 1  # the list of recent chats
 
 
+def test_a_new_chat_has_its_name_while_its_first_turn_is_under_way(window: New) -> None:
+    one = window().open()
+    one.say("remove it")
+    group = one.page.get_by_role("group", name="Approval")
+    group.wait_for()
+    one.page.get_by_role("heading", name="remove it", exact=True).wait_for()
+    one.page.get_by_role("link", name="remove it waits for an answer").wait_for()
+    group.get_by_role("button", name="Deny", exact=True).click()
+    one.settled()
+    assert one.page.get_by_role("link", name="remove it").count() == 1
+
+
 def test_an_approval_for_another_is_shown_in_whatever_chat_is_open(window: New) -> None:
     one, other = window().open(), window(name="mia").open()
     one.say("hello")

@@ -12,7 +12,8 @@ export function Header({ chat, known, titleOf, go }) {
   const [problem, setProblem] = useState("");
   const menu = useRef(/** @type {any} */ (null));
   const session = chat.session;
-  const title = session ? titleOf(session) : "New chat";
+  const words = session?.first_words || chat.items.find((item) => item.role === "user")?.blocks?.[0]?.text;
+  const title = titleOf({ ...session, first_words: words?.slice(0, 160) });
   const path = `/api/sessions/${encodeURIComponent(chat.id)}`;
   const mine = session?.mine !== false;
   useEffect(() => {
@@ -57,8 +58,7 @@ export function Header({ chat, known, titleOf, go }) {
     ${problem && html`<span class="bad small" role="alert">${problem}</span>`}
     ${session?.channel && session.channel !== "web" && html`<span class="badge">${session.channel}</span>`}
     ${session?.model && html`<span class="quiet small model">${session.model}</span>`}
-    ${known &&
-    session &&
+    ${known && session &&
     html`<button type="button" class="plain icon" popovertarget="chat-menu" aria-label="Chat menu">
         <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
           <path d="M5 12h.01M12 12h.01M19 12h.01" stroke-width="3" />

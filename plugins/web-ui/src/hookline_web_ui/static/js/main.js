@@ -84,7 +84,7 @@ function aside(event) {
     const change = { state: event.state, updated: event.ts };
     if (!shell.changeRecent(id, change) && id !== chat.id) shell.loadRecent();
   } else if (event.type === "question") {
-    if (!event.elsewhere) shell.changeRecent(id, { question: true });
+    if (!event.elsewhere) shell.changeRecent(id, { question: true }) || shell.loadRecent();
     else if (event.may_answer) set({ elsewhere: [...others(event.id), event] });
   } else if (event.type === "answered") {
     if (others(event.question).length === ui.value.elsewhere.length) shell.changeRecent(id, { question: false });
