@@ -8,12 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hookline_memory import Memory
-from hookline_session_search import SessionSearch
-from hookline_skills import Skills
 
 from .conftest import Served, called
 
+Memory = pytest.importorskip("hookline_memory").Memory
+SessionSearch = pytest.importorskip("hookline_session_search").SessionSearch
+Skills = pytest.importorskip("hookline_skills").Skills
 Serve = Callable[..., Served]
 READING = {
     *("sessions_list", "messages_read", "session_search", "memory_recall"),

@@ -8,7 +8,7 @@ import typer
 from hookline_hookspecs.hooks.boot import RegisterCli
 
 if TYPE_CHECKING:
-    from .plugin import McpServer
+    from .parts import Parts
 
 Http = Annotated[
     str | None,
@@ -19,7 +19,7 @@ Fresh = Annotated[
 ]
 
 
-def register_serve(plugin: McpServer, register: RegisterCli) -> None:
+def register_serve(plugin: Parts, register: RegisterCli) -> None:
     """Register the command."""
 
     async def serve(http: Http = None, new_token: Fresh = False) -> None:

@@ -22,7 +22,7 @@ from mcp.server.stdio import stdio_server
 from .calls import READING, Calls
 from .http import Guarded, token
 from .lines import Lines, take_stdin
-from .plugin import McpServer
+from .parts import Parts
 
 PATH = "/mcp"
 INSTRUCTIONS = (
@@ -66,7 +66,7 @@ def _wire(tool: Tool) -> types.Tool:
     )
 
 
-async def over_stdio(plugin: McpServer) -> None:
+async def over_stdio(plugin: Parts) -> None:
     """Serve the program that started this one, until it closes standard input, or SIGTERM or
     SIGINT. Nothing but the protocol is written to standard output."""
     server = server_of(plugin.calls("stdio"))
@@ -79,7 +79,7 @@ async def over_stdio(plugin: McpServer) -> None:
     await _until_signal(serve())
 
 
-async def over_http(plugin: McpServer, listen: str, *, fresh: bool) -> None:
+async def over_http(plugin: Parts, listen: str, *, fresh: bool) -> None:
     """Serve HTTP until SIGTERM or SIGINT. Raises ``CommandError`` where it cannot."""
     try:
         address = address_of(listen)

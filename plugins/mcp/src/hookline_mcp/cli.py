@@ -28,7 +28,7 @@ from .showing import changes, counted, hidden_secrets, on_one_line, what_is_reac
 from .wire import offered
 
 if TYPE_CHECKING:
-    from .plugin import Mcp
+    from .parts import Parts
 
 FAILED, USAGE = 1, 2
 """Exit codes (CONTRACT, Command line)."""
@@ -40,7 +40,7 @@ Json = Annotated[bool, typer.Option("--json", help="JSON.")]
 class Commands:
     """One method for each command."""
 
-    def __init__(self, plugin: Mcp) -> None:
+    def __init__(self, plugin: Parts) -> None:
         self._plugin = plugin
 
     def register(self, register: RegisterCli) -> None:
