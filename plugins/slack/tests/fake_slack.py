@@ -21,8 +21,9 @@ from aiohttp import web
 
 from .fake_rules import CHATS, GRANTED, PINGS, URLS, buttons_of, words_of
 
-BOT_TOKEN = "xoxb-4242-a-secret-that-must-not-be-seen"
-APP_TOKEN = "xapp-1-A4242-a-secret-that-must-not-be-seen"
+BOT_TOKEN = f"xoxb-{os.getpid()}-a-secret-that-must-not-be-seen"
+APP_TOKEN = f"xapp-1-A{os.getpid()}-a-secret-that-must-not-be-seen"
+"""Of this process: tests that run beside each other would find the bot of the others taken."""
 BOT, BOT_ID, APP, TEAM = "U0BOT", "B0BOT", "A0HOOK", "T0TEAM"
 PATIENCE = float(os.environ.get("SLACK_TEST_PATIENCE", "90"))
 """Seconds until a test gives up; none waits for it to pass."""
