@@ -90,6 +90,18 @@ def test_the_admin_is_answered_and_heard(house: DiscordHouse, api: Any) -> None:
 
 
 @pytest.mark.slow
+def test_a_picture_comes_with_the_answer(house: DiscordHouse, api: Any) -> None:
+    api.say(BOSS, "draw a bicycle")
+    api.find("Here it ", BOSS)
+
+    def pictures() -> list[bytes]:
+        shown = [one for one in api.messages(BOSS) if not one.flags & world.VOICE]
+        return [api.world.blobs[file["url"]] for one in shown for file in one.files]
+
+    assert api.wait(pictures) == [multimedia.make_png()]
+
+
+@pytest.mark.slow
 def test_somebody_unknown_is_let_in_by_the_admins_button(house: DiscordHouse, api: Any) -> None:
     api.say(ANN, "hello")
     refused = api.find("I do not know you yet.", ANN).text
