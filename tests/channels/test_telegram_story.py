@@ -185,8 +185,8 @@ def test_a_death_in_a_tool_leaves_one_answer_and_one_run(house: House, api: Any)
     api.say(BOSS, "work")
     api.find("I will work.", BOSS)
     house.wait_until(lambda: house.works == 1)
-    polls = api.count("GetUpdates") + 3
-    api.wait(lambda: api.count("GetUpdates") >= polls)  # by then it knows what it has shown
+    polls = api.count("getUpdates") + 3
+    api.wait(lambda: api.count("getUpdates") >= polls)  # by then it knows what it has shown
     assert telegram.end(house.gateway, signal.SIGKILL) == -signal.SIGKILL
     api.say(BOSS, "/whoami")
     house.start()
