@@ -50,7 +50,7 @@ class DiscordWire(kit.Wire):
     catches_up = True
 
     def __init__(self, config: DiscordConfig, host: Host) -> None:
-        self._config, self._host, self._kv = config, host, host.storage.kv
+        self._config, self._host = config, host
         self._reader = Reader(config)
         self._made: Connection | None = None
         self._receiving: asyncio.Task[None] | None = None
@@ -282,7 +282,7 @@ class DiscordWire(kit.Wire):
     async def _known(self) -> dict[str, str]:
         """Channels of private chats, by person."""
         if self._people is None:
-            self._people = dict(await self._kv.get(PEOPLE, {}))
+            self._people = dict(await self._host.storage.kv.get(PEOPLE, {}))
             self._reader.people |= {channel: person for person, channel in self._people.items()}
         return self._people
 
@@ -291,7 +291,7 @@ class DiscordWire(kit.Wire):
         known = await self._known()
         if known.get(person) != channel:
             known[person], self._reader.people[channel] = channel, person
-            await self._kv.set(PEOPLE, known)
+            await self._host.storage.kv.set(PEOPLE, known)
 
     async def _place(self, chat: str) -> str:
         """Discord's channel of a chat; a private one is opened, if it was never heard of."""
