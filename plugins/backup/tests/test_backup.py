@@ -263,3 +263,23 @@ def test_nothing_open_is_done_twice(home: Home) -> None:
     elsewhere.run("restore", str(file), "--resend", "--to", str(home.folder))
     assert states() == ["pending", "new"]
     elsewhere.close()
+
+
+def test_nothing_comes_between_a_held_turn_and_its_end(home: Home) -> None:
+    home.close()
+    with closing(sqlite3.connect(home.folder / "hookline.db")) as database, database:
+        database.execute(
+            "INSERT INTO turns (id, session_id, number, started) VALUES ('t1', 'test', 9, 0)"
+        )
+    home.run("create")
+    file, elsewhere = home.newest(), Home(home.folder.with_name("elsewhere"), home._make)
+    home.close()
+    assert "1 turn" in elsewhere.run("restore", str(file), "--to", str(home.folder))
+    elsewhere.close()
+    home.say("a new one")
+    home.close()
+    with closing(sqlite3.connect(home.folder / "hookline.db")) as database:
+        (said,) = database.execute(
+            "SELECT COUNT(*) FROM messages WHERE session_id = 'test' AND text = 'a new one'"
+        ).fetchone()
+    assert said == 0  # it began the session that follows

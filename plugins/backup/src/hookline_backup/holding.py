@@ -56,6 +56,10 @@ _KINDS = {
 }
 
 
+_END_SESSIONS = """UPDATE sessions SET ended = :now WHERE ended IS NULL
+AND id IN (SELECT session_id FROM turns WHERE state = 'running')"""
+
+
 @dataclass(frozen=True, slots=True)
 class Held:
     """How many of each kind are held. ``str`` tells those that there are; it may be empty."""
@@ -84,6 +88,8 @@ def hold(home: Path, now: float) -> Held:
         for name, kind in _KINDS.items():
             if name != "jobs" or _has_jobs(connection):
                 noted[name] = [list(row) for row in connection.execute(kind.find, {"now": now})]
+        # A held turn may wait for a tool's result: nothing may come between in its session.
+        connection.execute(_END_SESSIONS, {"now": now})
         for name, rows in noted.items():
             connection.executemany(_KINDS[name].hold, [(id_,) for id_, _ in rows])
     held = Held(**{name: len(rows) for name, rows in noted.items()})
