@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hookline_configfile import Configured, parse, read
 from hookline_hookspecs.errors import ConfigError, SettingsError
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
@@ -130,7 +130,23 @@ values = st.recursive(
 )
 
 
+@pytest.mark.parametrize("letter", ["\x85", "\u2028", "\u2029"])
+def test_a_line_end_of_yaml_1_1_is_a_letter(letter: str) -> None:
+    quoted = f"one{letter}two"
+    assert parse("somewhere", f"key: '{quoted}'\nother: {quoted}\n") == {
+        "key": quoted,
+        "other": quoted,
+    }
+
+
+def test_a_character_that_stands_for_another_while_reading_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"U\+10FFF0 cannot be read; remove it"):
+        parse("somewhere", "key: '\U0010fff0'")
+
+
 @given(values)
+@example("\x85")
+@example("\U0010fff0")
 def test_json_means_the_same_or_is_refused(value: Any) -> None:
     text = json.dumps({"value": value}, ensure_ascii=False)
     with suppress(ConfigError):  # a control character, say

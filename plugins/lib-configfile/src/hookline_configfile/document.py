@@ -34,15 +34,22 @@ _FLOAT = re.compile(r"[-+]?((0|[1-9][0-9]{0,99})(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[
 _REFERENCE = re.compile(r"\$\{([A-Za-z_]\w*(?::-[^}\n]*)?)\}", re.A)
 _STAND_INS = "\U0010fff0\U0010fff1\U0010fff2"
 
+# Line ends to YAML 1.1, which PyYAML follows, and to it alone: YAML 1.2, JSON and editors take them
+# for letters. While the text is parsed these characters stand for them.
+_LETTERS = "\x85\u2028\u2029"
+_COVERED = "\U0010fff3\U0010fff4\U0010fff5"
+_RESERVED = re.compile(f"[{_STAND_INS}{_COVERED}]")
+
 
 def cover(text: str) -> str:
-    """Hide the braces of `${VAR}` from a YAML parser; `uncover` restores them."""
-    return _REFERENCE.sub(f"{_STAND_INS[:2]}\\1{_STAND_INS[2]}", text)
+    """Hide `${VAR}`'s braces and line ends of old from a YAML parser; `uncover` restores them."""
+    braces = _REFERENCE.sub(f"{_STAND_INS[:2]}\\1{_STAND_INS[2]}", text)
+    return braces.translate(str.maketrans(_LETTERS, _COVERED))
 
 
 def uncover(text: str) -> str:
     """Restore the text that was passed to `cover`."""
-    return text.translate(str.maketrans(_STAND_INS, "${}"))
+    return text.translate(str.maketrans(_STAND_INS + _COVERED, "${}" + _LETTERS))
 
 
 def read_text(path: Path, faults: list[str]) -> str:
@@ -101,6 +108,9 @@ class Document:
 
     def _read(self, text: str, key: Key) -> list[object]:
         """The values of all documents in `text`."""
+        if found := _RESERVED.search(text):
+            line = text.count("\n", 0, found.start()) + 1
+            raise self._error(line, f"the character U+{ord(found[0]):X} cannot be read; remove it.")
         try:
             events = yaml.parse(cover(text), Loader=yaml.CSafeLoader)
             nodes = (event for event in events if isinstance(event, yaml.NodeEvent))
