@@ -155,7 +155,8 @@ async def test_a_press_says_the_label_whatever_its_length(here: Town, platform: 
     await here.idle()
     (session,) = await here.kit.host.sessions()
     choices = (Choice("r", "Red & " + "long " * 40), Choice("b", "Blue"))
-    (shown,) = await here.kit.send(Reply(session, "Which?", id="q1", choices=choices))
+    asking = Reply(replace(session, id=""), "Which?", id="q1", choices=choices)
+    (shown,) = await here.kit.send(asking)
     assert platform.shown[shown].choices == choices
     press = said("", "0", kind="press", target=shown)
     assert await here.take(press)
@@ -165,6 +166,39 @@ async def test_a_press_says_the_label_whatever_its_length(here: Town, platform: 
     assert texts[1:] == [str(choices[0]), str(choices[0])]
 
 
+async def test_a_press_before_its_message_is_known_says_the_label(
+    here: Town, platform: Platform
+) -> None:
+    """Who is quick presses before the platform has answered the bot, and it has kept what the
+    buttons say."""
+    await here.take(said("1", "hello"))
+    await here.idle()
+    (session,) = await here.kit.host.sessions()
+    show, presses = here.wire.text, []
+
+    async def show_slowly(chat: str, text: str, post: Any) -> str:
+        shown = await show(chat, text, post)
+        press = said("", "1", kind="press", target=shown)
+        if post.choices:
+            presses.extend([asyncio.ensure_future(here.take(press)) for _ in range(2)])
+            await asyncio.sleep(0.1)
+        return shown
+
+    here.wire.text = show_slowly  # type: ignore[method-assign]
+    asking = Reply(replace(session, id=""), "Which?", id="q1", choices=("Red", "Blue"))
+    await here.kit.send(asking)
+    assert sorted(await asyncio.gather(*presses)) == [False, True]
+    assert (await asked(here, 2))[1:] == ["Blue"]
+
+
+async def test_a_press_of_what_nobody_knows_chooses_nothing(here: Town) -> None:
+    """A number would be taken for a choice: the fourth button's is the third choice's."""
+    press = said("", "3", kind="press", target="p9")
+    assert await here.take(press)
+    assert not await here.take(press)
+    assert await asked(here) == ["(no text)"]
+
+
 async def test_a_press_does_not_wait_for_files(here: Town) -> None:
     async def never(file: RemoteFile) -> bytes:
         await asyncio.Event().wait()
@@ -172,9 +206,9 @@ async def test_a_press_does_not_wait_for_files(here: Town) -> None:
 
     here.wire.fetch = never  # type: ignore[method-assign]
     await here.take(said("1", "look", TEXT))
-    assert await here.take(said("", "0", kind="press", target="p9"))
+    assert await here.take(said("", "Red", kind="press", target="p9"))
     await until(lambda: here.model.requests)
-    assert here.model.requests[0].messages[-1].text == "0"
+    assert here.model.requests[0].messages[-1].text == "Red"
 
 
 async def test_a_cancelled_take_is_finished(here: Town) -> None:

@@ -64,6 +64,16 @@ class Delivery:
         Raises what the wire raises: then the next call goes on where this one ended. A reply to a
         chat that is gone, or that the bot may not write to, is given up.
         """
+        try:
+            ids = await self._send(reply)
+        except BaseException:
+            self.asked.over(reply.id)
+            raise
+        if not reply.session.id:  # core did not send it, and tells nobody of it
+            self.asked.over(reply.id)
+        return ids
+
+    async def _send(self, reply: Reply) -> Sequence[str]:
         chat = reply.session.chat_id
         self.streams.close(chat, reply.in_reply_to)
         async with self.locks.of(chat):
@@ -202,7 +212,7 @@ class _Sending:
         progress.ids.append(message)
         progress.confirm()
         if progress.sent >= len(self._text) and (choices := self._choices()):
-            await self._asked.note(self._chat, message, choices)
+            await self._asked.note(self._reply.id, self._chat, message, choices)
         await self._keep()
 
     def _choices(self) -> tuple[Choice, ...]:
@@ -219,6 +229,8 @@ class _Sending:
         """Deliver a piece, plain if the platform does not take it formatted; its message's id."""
         is_last = self._end_of(piece.end) >= len(self._text)
         post = self._post(token, choices=self._choices() if is_last else ())
+        if post.choices:
+            self._asked.coming(self._reply.id, self._chat)
         rendered = self._rendered(piece.text)
         if rendered.strip():
             try:

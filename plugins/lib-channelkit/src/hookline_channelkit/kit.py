@@ -332,6 +332,7 @@ class Kit:
     def _reply_sent(self, reply: Reply, *, ctx: Context | None = None) -> Any:
         if reply.session.channel != self.name:
             return None
+        self._asked.over(reply.id)
         self._presence.end(reply.session.chat_id, reply.in_reply_to or "")
         return self._forget(reply)
 

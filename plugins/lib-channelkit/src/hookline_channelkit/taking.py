@@ -102,11 +102,19 @@ class Taking:
     async def _take(self, arrival: Arrival) -> bool:
         inbound = arrival.inbound
         if inbound.kind == "press":  # waits for nothing: its person sees a button that spins
-            label = await self._asked.label_of(inbound.chat_id, inbound.target or "", inbound.text)
-            return await self._host.receive(replace(inbound, text=label))
+            return await self._host.receive(await self._labelled(inbound))
         async with self._locks.of(arrival.place):
             await self._catch_up.before(arrival.place, self.keep)
             return await self._kept(arrival)
+
+    async def _labelled(self, inbound: Inbound) -> Inbound:
+        """The press of a button with what that says. One that says nothing chooses nothing; it is
+        another message than a later press, which may say something."""
+        chat, message = inbound.chat_id, inbound.target or ""
+        label = await self._asked.label_of(chat, message, inbound.text)
+        if label is not None:
+            return replace(inbound, text=label)
+        return replace(inbound, text="", message_id=f"{inbound.message_id}:unknown")
 
     async def keep(self, arrival: Arrival) -> bool:
         """Store something found by catching up; the caller holds the order of its place."""
