@@ -179,6 +179,18 @@ def test_a_press_answers_its_own_question_alone(chat: Callable[..., Chat]) -> No
     assert one.ran == [True]
 
 
+def test_a_press_of_a_message_from_before_a_restart_answers_nothing_else(
+    chat: Callable[..., Chat],
+) -> None:
+    """Buttons outlive a process; what they asked is not known any more, and another question is
+    open now."""
+    one = chat()
+    assert one.talk("go", more=0) == [WHOLE]
+    one.h.run(one.h.channel.say("Always", user="ann", kind="press", reply_to="old", target="old"))
+    assert one.talk("deny", more=2)[1:3] == ["Denied.", "ok"]
+    assert one.ran == []
+
+
 def test_a_press_when_nothing_waits_is_no_message(chat: Callable[..., Chat]) -> None:
     one = chat()
     one.press(("go", "ann", None), ("Once", "ann", "delivered-1"))

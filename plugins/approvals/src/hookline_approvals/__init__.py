@@ -221,6 +221,8 @@ class Approvals(Plugin[ApprovalsConfig]):
                 return Deny(NOT_YOURS)
         if waiting is None:
             return None
+        if _presses_another(inbound, waiting):
+            return None
         mine = waiting.written and inbound.user_id == waiting.scope.person
         if mine and not waiting.is_read_by(inbound):
             is_choice = choice_of(inbound.text.strip(), waiting.question.choices) is not None
@@ -315,6 +317,13 @@ class Approvals(Plugin[ApprovalsConfig]):
             return f"There is no grant {number} here; /grants shows those there are."
         await self._grants.revoke(number)
         return f"Grant {number} is revoked; the next such call is asked for again."
+
+
+def _presses_another(inbound: Inbound, waiting: Waiting) -> bool:
+    """Whether this is a button of another message than those that show the question: an older
+    one, say, whose "Once" was about something else."""
+    target = inbound.target or inbound.reply_to
+    return inbound.kind == "press" and bool(target) and target not in waiting.messages
 
 
 def _belongs(grant: Grant, ctx: Context) -> bool:
