@@ -142,7 +142,7 @@ def _make_sdk(settings: ProviderSettings, options: Options, key: str, boundary: 
     if options.auth_header == "x-api-key":
         headers = {"X-Api-Key": key, "Authorization": omit}
     given: dict[str, Any] = {} if options.timeout is None else {"timeout": options.timeout}
-    http = DefaultAsyncHttpxClient(event_hooks=boundary.hooks(), follow_redirects=False)
+    http = DefaultAsyncHttpxClient(**boundary.client_options())
     sdk = AsyncAnthropic(
         api_key=key,
         base_url=settings.base_url,

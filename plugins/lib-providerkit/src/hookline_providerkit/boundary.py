@@ -46,6 +46,15 @@ class Boundary:
         """The ``event_hooks`` of an ``httpx2`` client."""
         return {"response": [response_hook(self.limits), *more]}
 
+    def client_options(self) -> dict[str, Any]:
+        """The options of an ``httpx2`` client: the hooks, no redirects, and a quick transport."""
+        from .connections import direct_transport
+
+        options: dict[str, Any] = {"event_hooks": self.hooks(), "follow_redirects": False}
+        if (transport := direct_transport()) is not None:
+            options["transport"] = transport
+        return options
+
     @asynccontextmanager
     async def asking(self, sdk: Any, sink: CleanSink, **fields: str) -> AsyncIterator[None]:
         """Everything about one request, its repetitions and its answer, within the total time.

@@ -122,9 +122,7 @@ class Client:
             # 5 s to connect is the SDK's own; a longer wait for words is no reason to raise it.
             timeout = openai.Timeout(options.timeout, connect=min(options.timeout, 5.0))
         try:
-            http = openai.DefaultAsyncHttpxClient(
-                event_hooks=self.boundary.hooks(), follow_redirects=False
-            )
+            http = openai.DefaultAsyncHttpxClient(**self.boundary.client_options())
             sdk = openai.AsyncOpenAI(
                 api_key=settings.api_key.strip() or "none",
                 base_url=settings.base_url,
