@@ -15,6 +15,7 @@ from typing import Any
 from uuid import uuid4
 
 import yaml
+from hookline.cli.shared import COLLECT_AFTER
 from hookline.config import load
 from hookline.runtime import Runtime
 from hookline_hookspecs import Inbound, Plugin, tool
@@ -52,6 +53,7 @@ async def open_runtime(wire: str, base_url: str = "") -> AsyncIterator[Runtime]:
         write_config(home, wire, base_url)
         async with Runtime(load(home, {}), home, strict=False, classes={"bench": Bench}) as runtime:
             gc.freeze()  # as `hookline chat` and `hookline gateway` do once the runtime stands
+            gc.set_threshold(COLLECT_AFTER)
             yield runtime
 
 
