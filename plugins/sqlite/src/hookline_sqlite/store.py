@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+import os
 import sqlite3
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -100,10 +101,10 @@ def _resolve(jobs: Iterable[_Job[Any]]) -> None:
         job.resolve()
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
+def _identity(path: str) -> tuple[int, int] | None:
     """Which file is at ``path``; None if there is none."""
     try:
-        found = path.stat()
+        found = os.stat(path)  # noqa: PTH116 - a path object costs more than the call
     except OSError:
         return None
     return found.st_dev, found.st_ino
@@ -117,6 +118,7 @@ class SqliteStore:
     def __init__(self, url: str, home: Path, connect: Connect = sqlite3.connect) -> None:
         """``url`` is what config says (``sqlite``); ``connect`` makes connections."""
         self._path = home / "hookline.db"
+        self._name = str(self._path)
         self._locks = home / "locks"
         self._connect = connect
         self._migrator = Migrator(home, version("hookline-sqlite"))
@@ -127,6 +129,7 @@ class SqliteStore:
         self._open = False
         self._file: tuple[int, int] | None = None  # the one that was opened
         self._gone = False
+        self._told: tuple[asyncio.AbstractEventLoop, int] | None = None  # in this iteration
         self._lock_file: ranges.LockFile | None = None
 
     async def open(self) -> None:
@@ -145,7 +148,7 @@ class SqliteStore:
         with ExitStack() as stack:
             self._writer = stack.enter_context(closing(SqliteConnection(self._path, self._connect)))
             prepare(self._writer)
-            self._file = _identity(self._path)
+            self._file = _identity(self._name)
             self._synchronous = ""
             self._reader = stack.enter_context(closing(SqliteConnection(self._path, self._connect)))
             self._reader.execute("PRAGMA query_only = ON")
@@ -211,8 +214,22 @@ class SqliteStore:
 
     @property
     def changes(self) -> int:
-        """A number that differs once another process has written, as of now; no thread is asked."""
-        return self._others.count
+        """A number that differs once another process has written, as of now; no thread is asked.
+
+        It is asked for once in each iteration of an event loop, however many turns are under way.
+        """
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return self._others.count
+        if self._told is None or self._told[0] is not loop:
+            # Nothing is read meanwhile: what comes from a thread comes with another iteration.
+            self._told = loop, self._others.count
+            loop.call_soon(self._ask_again)
+        return self._told[1]
+
+    def _ask_again(self) -> None:
+        self._told = None
 
     def session_lock(self, session_id: str, timeout: float) -> AbstractAsyncContextManager[None]:
         """Own a session among all processes, for as long as the context lasts."""
@@ -305,7 +322,7 @@ class SqliteStore:
 
         SQLite would go on writing into a file without a name, and nothing of it would be kept.
         """
-        if _identity(self._path) == self._file:
+        if _identity(self._name) == self._file:
             self._gone = False
             return
         told = (
