@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -222,8 +223,19 @@ def workspace_of(engine: Engine, channel: str, chat_id: str) -> Path:
     """Where a chat's tools work: the configured folder, or the chat's own, which may not exist yet."""
     configured = engine.config.workspace
     if channel in ("", TERMINAL) or configured != ".":
-        return Path(os.path.realpath(os.path.expanduser(configured)))  # noqa: PTH111
+        path = os.path.expanduser(configured)  # noqa: PTH111
+        try:
+            found = os.stat(path)  # noqa: PTH116 - for each message, and a path object costs more
+        except OSError:
+            return Path(os.path.realpath(path))
+        return _real(path, found.st_dev, found.st_ino)
     return engine.home / "chats" / folder_name(channel) / folder_name(chat_id) / "work"
+
+
+@lru_cache(64)
+def _real(path: str, _device: int, _number: int) -> Path:
+    """The real path of a folder, found out again once another one is there."""
+    return Path(os.path.realpath(path))
 
 
 def folder_name(name: str) -> str:
