@@ -22,7 +22,7 @@ from .gateway import GatewayHost, GatewayWork
 from .hooks import HOOKS, SIGNALS, HookSpec, HookSpecs, Kind, MaybeAwaitable, hookimpl
 from .host import (
     Access, ArtifactKeeper, Channel, Checkpoints, Context, Feature, Hit, Host, Http, HttpResponse, Paths, Reacting,
-    Stash, Storage, Threading, Transaction, features, message_ids,
+    Stash, Storage, Threading, ToolServers, Transaction, features, message_ids,
 )
 from .inspection import Configuration, Inspection, StablePrompt
 from .messages import Block, ImageBlock, Message, TextBlock, ThinkingBlock, ToolCall, ToolResultBlock
@@ -44,7 +44,7 @@ __all__ = [
     "Provider", "ProviderError", "ProviderSettings", "Question", "RateLimited", "Reacting", "Refusal", "Refused",
     "Reply", "Reviewer", "Rewrite", "Route", "Section", "Session", "StablePrompt", "Stash", "Step", "Storage", "Store",
     "StoreError", "Submission", "TextBlock", "ThinkingBlock", "Threading", "Tool", "ToolCall", "ToolError",
-    "ToolOutput", "ToolResult", "ToolResultBlock", "ToolSchema", "Transaction", "Turn", "Usage", "Verdict",
-    "WireRequest", "command", "features", "hookimpl", "merge_origins", "message_ids", "origins_from_json",
+    "ToolOutput", "ToolResult", "ToolResultBlock", "ToolSchema", "ToolServers", "Transaction", "Turn", "Usage",
+    "Verdict", "WireRequest", "command", "features", "hookimpl", "merge_origins", "message_ids", "origins_from_json",
     "origins_to_json", "tool",
 ]

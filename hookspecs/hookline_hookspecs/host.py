@@ -542,6 +542,19 @@ class Checkpoints(Protocol):
         file or folder outside of the workspace, return True if all of that is saved."""
 
 
+class ToolServers(Protocol):
+    """Offers the tools of servers that a client brings with a session; offered by a plugin."""
+
+    def lend(self, session_id: str, servers: Sequence[Mapping[str, Any]]) -> list[str]:
+        """Let one session use ``servers`` in place of those lent to it before, until this process
+        ends; return a sentence for each that cannot be used.
+
+        A server is an entry as MCP clients write it below ``mcpServers``, with its ``name``. A
+        person is asked before one is reached that was not approved before. Sessions that began
+        before the first servers were lent may not reach them.
+        """
+
+
 Feature: TypeAlias = Literal["edits", "threads", "reactions", "ephemeral", "voice", "files", "typing"]
 """A capability of a platform; see :class:`Channel`."""
 

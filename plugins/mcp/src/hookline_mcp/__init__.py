@@ -2,7 +2,8 @@
 
 Reached by the entry point ``hookline_mcp:Mcp``. :mod:`.servers` reads who is configured,
 :mod:`.catalog` holds what was approved, :mod:`.pool` and :mod:`.connection` reach the servers,
-:mod:`.finding` searches. The SDK ``mcp`` is imported at the first connection.
+:mod:`.finding` searches, :mod:`.lent` holds servers that an editor brings. The SDK ``mcp`` is
+imported at the first connection.
 """
 
 from .config import McpConfig

@@ -81,6 +81,8 @@ class Calls:
             raise Refused(
                 f"MCP server {server.name} changed since it was approved; {_approve(server)}"
             )
+        if not is_here(ctx, server) and server.borrowers is not None:
+            raise Refused(f"MCP server {server.name} is for another session")
         if not is_here(ctx, server):
             raise Refused(
                 f"MCP server {server.name} is one of {server.source}, which counts only for a "
@@ -153,7 +155,7 @@ class Calls:
             told.add(server.key)
             ctx.notify(
                 f"MCP server {server.name}: {len(entry.held)} of its tools are new or have "
-                f"changed and cannot be called; `hookline mcp approve {server.name}` shows them."
+                f"changed and cannot be called; {_shown(server)} shows them."
             )
         self.state(ctx, server, tool)
         if tool in entry.gone:
@@ -161,7 +163,10 @@ class Calls:
 
 
 def is_here(ctx: Context, server: Server) -> bool:
-    """True unless the server is a workspace's own and nobody is at a terminal in it."""
+    """True unless the server is a workspace's own and nobody is at a terminal in it, or another
+    session's own."""
+    if server.borrowers is not None:
+        return not server.borrowers.isdisjoint({ctx.session.id, ctx.session.parent_id or ""})
     if server.project is None:
         return True
     at_terminal = ctx.channel == TERMINAL and ctx.approval != "no"
@@ -169,7 +174,14 @@ def is_here(ctx: Context, server: Server) -> bool:
 
 
 def _approve(server: Server) -> str:
+    if server.borrowers is not None:
+        return "call mcp_find, which asks the person"
     return f"run hookline mcp approve {server.name}"
+
+
+def _shown(server: Server) -> str:
+    lent = server.borrowers is not None
+    return "the next search for tools" if lent else f"`hookline mcp approve {server.name}`"
 
 
 def _addresses(ctx: Context, call: ToolCall) -> list[Effect]:

@@ -20,12 +20,12 @@ import typer
 from hookline_hookspecs import CommandError, HooklineError
 from hookline_hookspecs.hooks.boot import RegisterCli
 
-from .catalog import Entry, Listing, compared
+from .approving import readable
+from .catalog import Entry, compared
 from .config import wrong_name
 from .names import full_name
 from .servers import Server
 from .showing import changes, counted, hidden_secrets, on_one_line, what_is_reached
-from .wire import offered
 
 if TYPE_CHECKING:
     from .parts import Parts
@@ -159,7 +159,7 @@ class Commands:
         known = entry or Entry(server.name, server.source, "", 0.0)
         held, gone = compared(known, listing)
         _say(changes(server, known, listing, held, gone))
-        passed, kept_back = await self._passed(server, listing)
+        passed, kept_back = await readable(plugin.host, server, listing)
         for tool, why in {**listing.refused, **kept_back}.items():
             _warn(f"{on_one_line(tool, 64)} is not offered: {why}")
         if (
@@ -171,26 +171,6 @@ class Commands:
             _ask(f"Let the model use {counted(passed)} of {name}?", yes)
         plugin.catalog.approve(server, listing, passed, plugin.host.now())
         _say(f"Approved: {counted(passed)} of {name}, for sessions that begin now.")
-
-    async def _passed(
-        self, server: Server, listing: Listing
-    ) -> tuple[dict[str, tuple[str, dict[str, Any]]], dict[str, str]]:
-        """What of each tool passed ``pre_read``, and why others did not."""
-        passed: dict[str, tuple[str, dict[str, Any]]] = {}
-        refused: dict[str, str] = {}
-        for tool, wire in listing.tools.items():
-            description, parameters = offered(wire)
-            whole = jsonlib.dumps([tool, description, parameters], ensure_ascii=False)
-            try:
-                read = await self._plugin.host.read(whole, f"mcp {server.name}", kind="mcp")
-                _, description, parameters = jsonlib.loads(read)
-            except ValueError:
-                refused[tool] = "a guard changed its schema, which is none any more"
-            except HooklineError as refusal:
-                refused[tool] = str(refusal)
-            else:
-                passed[tool] = (description, parameters)
-        return passed, refused
 
     async def login(
         self,

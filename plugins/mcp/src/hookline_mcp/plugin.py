@@ -17,6 +17,7 @@ from hookline_hookspecs import (
     Plugin,
     Tool,
     ToolOutput,
+    ToolServers,
     Turn,
     hookimpl,
 )
@@ -26,6 +27,7 @@ from .bridge import LIMIT, Finder, Found
 from .calls import TERMINAL, Calls, is_here
 from .catalog import Catalog, Entry
 from .config import McpConfig
+from .lent import Lent
 from .servers import Configured, Server, configured
 
 if TYPE_CHECKING:
@@ -49,11 +51,17 @@ class Mcp(Plugin[McpConfig]):
         self._registrar: Callable[[Tool], None] = lambda _: None
         self._offered: dict[str, Entry] = {}
         self._bridged = False
+        self.lent = Lent(self, lambda: self._configured.servers, self._offer_lent)
         self.calls = Calls(config, host, self.catalog, lambda: self.servers, lambda: self.pool)
 
-    @cached_property
+    @property
     def servers(self) -> Configured:
-        """Every server that this process knows of."""
+        """Every server that this process knows of, those of single sessions last."""
+        found, lent = self._configured, self.lent.servers
+        return Configured({**found.servers, **lent}, found.problems) if lent else found
+
+    @cached_property
+    def _configured(self) -> Configured:
         found = configured(self.config, self.host.env, Path(self.host.config.workspace).resolve())
         for problem in found.problems:
             self.log.warning("%s", problem)
@@ -73,6 +81,16 @@ class Mcp(Plugin[McpConfig]):
 
         ctx, server = caller if caller is not None else (None, "")
         return await elicited(server, ctx, params)
+
+    @hookimpl
+    def setup(self, host: Host) -> None:
+        """Take the servers that clients bring with a session."""
+        host.services.provide(ToolServers, self.lent)
+
+    def _offer_lent(self) -> None:
+        if not self._bridged:
+            self._register_bridges(self._registrar)
+        self._known()
 
     @hookimpl
     async def teardown(self, host: Host) -> None:
@@ -116,6 +134,7 @@ class Mcp(Plugin[McpConfig]):
             Args:
                 query: a verb and a thing, in English, such as: close issue
             """
+            await self.lent.settle(ctx)
             return await finder.find(ctx, query, limit)
 
         def mcp_call(tool: str, arguments: dict[str, Any]) -> None:
@@ -169,6 +188,8 @@ class Mcp(Plugin[McpConfig]):
             return
         ctx.stash.session["waiting"] = True
         for server in self.servers:
+            if server.borrowers is not None:
+                continue  # the person is asked when its tools are looked for
             if self._state(server) != "approved" and is_here(ctx, server):
                 ctx.notify(
                     f"The tools of MCP server {server.name} ({server.source}) are not offered; "

@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,8 @@ class Server:
     ``key`` identifies it in the catalog. ``source`` is what a person is shown: ``config.yaml`` or
     a path. ``fingerprint`` changes when what is started or reached changes. ``project`` is the
     workspace whose ``.mcp.json`` names it, or None. ``looks_up`` are the variables that a file's
-    entry refers to.
+    entry refers to. ``borrowers`` are the sessions that a client has brought it with; None for a
+    server that is there for all.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Server:
     fingerprint: str
     project: Path | None = None
     looks_up: tuple[str, ...] = ()
+    borrowers: set[str] | None = field(default=None, compare=False)
 
     @property
     def address(self) -> str:
@@ -81,7 +83,7 @@ def configured(config: McpConfig, env: Mapping[str, str], workspace: Path | None
     A name that is taken is not given again, so that a file never replaces what config.yaml says.
     """
     found = {
-        name: Server(name, name, server, "config.yaml", _fingerprint(server))
+        name: Server(name, name, server, "config.yaml", fingerprint(server))
         for name, server in config.servers.items()
     }
     problems: list[str] = []
@@ -100,7 +102,7 @@ def configured(config: McpConfig, env: Mapping[str, str], workspace: Path | None
     return Configured(found, tuple(problems))
 
 
-def _fingerprint(server: ServerConfig) -> str:
+def fingerprint(server: ServerConfig) -> str:
     """Of what is started or reached; values of variables and headers may be renewed."""
     data = {
         "command": server.command,
@@ -134,7 +136,7 @@ def _of_file(
         return
     for given, entry in items:
         written = visible(given)[:60]
-        name = _plain(written)
+        name = plain_name(written)
         try:
             if wrong := wrong_name(name):
                 raise ValueError(wrong)
@@ -142,7 +144,7 @@ def _of_file(
                 raise ValueError("it is no mapping")
             if entry.get("disabled") is True:
                 continue
-            server = ServerConfig.model_validate(_expanded(_kept(entry, is_project), env))
+            server = ServerConfig.model_validate(_expanded(kept_keys(entry, is_project), env))
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             where = ".".join(map(str, first["loc"]))
@@ -159,12 +161,12 @@ def _of_file(
         yield Server(name, key, server, str(path), mark, project, tuple(names))
 
 
-def _plain(written: str) -> str:
+def plain_name(written: str) -> str:
     """A name of another program's, such as ``GitHub Copilot``, as one of ours."""
     return re.sub(r"[^A-Za-z0-9]+", "-", written).strip("-")[:LONGEST_NAME].strip("-")
 
 
-def _kept(entry: Mapping[str, Any], is_project: bool) -> dict[str, Any]:
+def kept_keys(entry: Mapping[str, Any], is_project: bool = False) -> dict[str, Any]:
     """The keys that are ours; ``type`` says what the others do already."""
     kind = entry.get("type", entry.get("transport"))
     if kind == "sse":
