@@ -1,0 +1,263 @@
+"""Sessions that are begun, listed, opened again and closed, and their modes."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from acp import RequestError, schema
+from hookline.testing import ScriptedModel, calls
+from hookline_hookspecs import (
+    CommandError,
+    Host,
+    Mode,
+    Modes,
+    Plugin,
+    ToolOutput,
+    command,
+    hookimpl,
+    tool,
+)
+
+from .conftest import Editor, House, connected
+
+
+class Hands(Plugin):
+    """Tools that change files, by the names that editors know."""
+
+    @tool
+    def edit_file(self, path: str, old_string: str, new_string: str) -> ToolOutput:
+        """Edit a file."""
+        return ToolOutput("Edited.")
+
+    @tool
+    def write_file(self, path: str, content: str) -> ToolOutput:
+        """Write a file."""
+        return ToolOutput("Written.")
+
+
+class Knobs(Plugin):
+    """The service ``Modes``, and a command that changes a mode."""
+
+    def __init__(self, config: Any, host: Host) -> None:
+        super().__init__(config, host)
+        self.known: dict[str, Mode] = {}
+
+    @hookimpl
+    def setup(self, host: Host) -> None:
+        """Offer it."""
+        host.services.provide(Modes, self)
+
+    async def get(self, session_id: str) -> Mode:
+        """The mode of a session."""
+        return self.known.get(session_id, "auto")
+
+    async def set(self, session_id: str, mode: Mode) -> None:
+        """Set it."""
+        if mode == "plan":
+            raise CommandError("there is no planning here")
+        self.known[session_id] = mode
+
+    @command("/strict")
+    def strict(self, ctx: Any, args: str) -> str:
+        """Be strict."""
+        self.known[ctx.session.id] = "ask"
+        return "Strict."
+
+
+def test_a_session_is_listed_and_told_again_with_what_it_changed(house: House) -> None:
+    change = [
+        calls("edit_file", path="a.txt", old_string="two", new_string="2"),
+        calls("write_file", path="b.txt", content="all"),
+    ]
+
+    async def begin(editor: Editor) -> Any:
+        session = await editor.begin(house.workspace)
+        await editor.say(session, "change it")
+        return session
+
+    async def again(editor: Editor) -> Any:
+        listed = await editor.agent.list_sessions(cwd=str(house.workspace))
+        elsewhere = await editor.agent.list_sessions(cwd=str(house.home))
+        (known,) = listed.sessions
+        cwd = str(house.workspace)
+        await editor.agent.load_session(cwd=cwd, session_id=known.session_id)
+        told = list(editor.updates)
+        done = await editor.say(known.session_id, "and now?")
+        return known, elsewhere.sessions, told, done
+
+    session, _ = house.talk(begin, Hands, model=[["I do.", *change], "Changed."])
+    model = ScriptedModel(["Still here."])
+    (known, elsewhere, told, done), _ = house.talk(again, Hands, model=model)
+    assert (known.session_id, known.cwd) == (session, str(house.workspace))
+    assert known.title == "change it"
+    assert elsewhere == []
+    kinds = [one.session_update for one in told]
+    assert kinds == [
+        "user_message_chunk",
+        "agent_message_chunk",
+        "tool_call",
+        "tool_call",
+        "tool_call_update",
+        "tool_call_update",
+        "agent_message_chunk",
+        "available_commands_update",
+    ]
+    edited, written = told[4].content[0], told[5].content[0]
+    assert (edited.path, edited.old_text, edited.new_text) == (
+        str(house.workspace / "a.txt"),
+        "two",
+        "2",
+    )
+    assert (written.old_text, written.new_text) == (None, "all")
+    assert [told[2].status, told[4].status] == ["pending", "completed"]
+    assert done.stop_reason == "end_turn"
+    assert len(model.requests[0].messages) > 4  # the conversation went on
+
+
+def test_resuming_tells_nothing_again(house: House) -> None:
+    async def begin(editor: Editor) -> str:
+        session = await editor.begin(house.workspace)
+        await editor.say(session, "hello")
+        return session
+
+    async def again(editor: Editor) -> Any:
+        await editor.agent.resume_session(cwd=str(house.workspace), session_id=session)
+        return [one.session_update for one in editor.updates]
+
+    session, _ = house.talk(begin, model=["Hi."])
+    kinds, _ = house.talk(again)
+    assert kinds == ["available_commands_update"]
+
+
+def test_a_list_comes_in_pages(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hookline_acp.agent.PAGE", 2)
+
+    async def work(editor: Editor) -> Any:
+        for _ in range(5):
+            await editor.say(await editor.begin(house.workspace), "hello")
+        pages, cursor = [], None
+        while not pages or cursor:
+            page = await editor.agent.list_sessions(cursor=cursor)
+            pages.append([one.session_id for one in page.sessions])
+            cursor = page.next_cursor
+        return pages
+
+    pages, _ = house.talk(work, model=["Hi."] * 5)
+    assert [len(one) for one in pages] == [2, 2, 1]
+    assert len({one for page in pages for one in page}) == 5
+
+
+def test_closing_stops_and_forgets(house: House) -> None:
+    class Slow(Plugin):
+        @tool(read_only=True)
+        async def wait(self) -> str:
+            """Wait."""
+            await asyncio.sleep(600)
+            return ""
+
+    async def work(editor: Editor) -> Any:
+        session = await editor.begin(house.workspace)
+        asked = asyncio.ensure_future(editor.say(session, "wait"))
+        await editor.until(lambda: editor.of("tool_call_update"))
+        await editor.agent.close_session(session_id=session)
+        stop = (await asked).stop_reason
+        with pytest.raises(RequestError, match="is not open"):
+            await editor.say(session, "hello?")
+        listed = await editor.agent.list_sessions()
+        return stop, [one.session_id for one in listed.sessions] == [session]
+
+    found, _ = house.talk(work, Slow, model=[calls("wait")])
+    assert found == ("cancelled", True)
+
+
+def test_modes_are_offered_and_changes_are_told(house: House) -> None:
+    async def work(editor: Editor) -> Any:
+        made = await editor.agent.new_session(cwd=str(house.workspace))
+        with pytest.raises(RequestError, match="no planning here"):
+            await editor.agent.set_session_mode(session_id=made.session_id, mode_id="plan")
+        with pytest.raises(RequestError, match="no mode 'yolo'"):
+            await editor.agent.set_session_mode(session_id=made.session_id, mode_id="yolo")
+        await editor.say(made.session_id, "/strict")
+        return made.modes
+
+    modes, editor = house.talk(work, Knobs)
+    assert [one.id for one in modes.available_modes] == ["ask", "auto", "plan"]
+    assert modes.current_mode_id == "auto"
+    assert [one.current_mode_id for one in editor.of("current_mode_update")] == ["ask"]
+
+
+def test_a_new_session_begins_in_the_mode_of_the_command_line(house: House) -> None:
+    async def work(editor: Editor) -> Any:
+        return await editor.agent.new_session(cwd=str(house.workspace))
+
+    made, _ = house.talk(work, Knobs, mode="ask")
+    assert made.modes.current_mode_id == "ask"
+
+
+def test_two_editors_talk_in_two_sessions_and_then_in_one(house: House) -> None:
+    """The processes of a home share its sessions; here two agents stand for them."""
+    first = house.agent(model=["One.", "Three."])
+    second = house.agent(model=["Two.", "Four."])
+
+    async def begin(editor: Editor) -> str:
+        session = await editor.begin(house.workspace)
+        await editor.say(session, "hello")
+        return session
+
+    mine = first.run(_with(first, begin))
+    assert mine != second.run(_with(second, begin))
+
+    async def go_on(editor: Editor) -> str:
+        await editor.agent.load_session(cwd=str(house.workspace), session_id=mine)
+        await editor.say(mine, "again")
+        return editor.said
+
+    assert second.run(_with(second, go_on)) == "One.Four."
+    assert first.run(_with(first, go_on)) == "One.Four.Three."
+
+
+async def _with(agent: Any, work: Any) -> Any:
+    editor = Editor()
+    async with connected(editor, agent):
+        return await work(editor)
+
+
+@pytest.mark.parametrize("cwd", ["relative", "/no/such/folder", "/a\0b", "", __file__])
+def test_a_session_needs_a_folder(house: House, cwd: str) -> None:
+    async def work(editor: Editor) -> Any:
+        with pytest.raises(RequestError) as caught:
+            await editor.begin(Path(cwd) if cwd else "")  # type: ignore[arg-type]
+        return caught.value.code
+
+    code, _ = house.talk(work)
+    assert code == -32602
+
+
+@pytest.mark.parametrize("session", ["nobody", "", "x" * 500, "a\nb"])
+def test_a_session_that_is_not_there_is_said(house: House, session: str) -> None:
+    async def work(editor: Editor) -> Any:
+        with pytest.raises(RequestError) as caught:
+            await editor.agent.load_session(cwd=str(house.workspace), session_id=session)
+        with pytest.raises(RequestError):
+            await editor.say(session, "hello")
+        await editor.agent.cancel(session_id=session)
+        return caught.value.code
+
+    code, _ = house.talk(work)
+    assert code == -32002
+
+
+def test_servers_of_the_editor_need_the_plugin(house: House) -> None:
+    server = schema.McpServerStdio(name="files", command="/bin/true", args=[], env=[])
+
+    async def work(editor: Editor) -> Any:
+        session = await editor.begin(house.workspace, mcp_servers=[server])
+        return await editor.say(session, "hello")
+
+    done, editor = house.talk(work, model=["Hi."])
+    assert done.stop_reason == "end_turn"
+    assert "files" in editor.thought
+    assert "hookline plugins enable mcp" in editor.thought
