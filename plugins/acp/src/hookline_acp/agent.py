@@ -329,6 +329,11 @@ class Agent:
         if session is not None:
             await self._stop(session)
 
+    async def stop_all(self) -> None:
+        """Stop what is under way in every session: the editor is gone."""
+        for session in self._open.all():
+            await self._stop(session)
+
     async def _stop(self, session: EditorSession) -> None:
         for asked in session.prompts:
             asked.cancelled = True

@@ -10,7 +10,7 @@ import json
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -64,6 +64,10 @@ class Pipes:
         self._writer = Writer(outgoing, lambda: self._loop.call_soon_threadsafe(self._gone.set))
         self._gone = asyncio.Event()
         self._after: dict[str, Callable[[], None]] = {}
+        self._unanswered: set[Any] = set()
+        self._answered = asyncio.Event()
+        self.ending: Callable[[], Awaitable[None]] | None = None
+        """Called when the editor has said its last word; what is under way is answered then."""
         threading.Thread(target=self._read, name="acp stdin", daemon=True).start()
 
     # Out
@@ -78,6 +82,9 @@ class Pipes:
         if isinstance(error, dict) and len(json.dumps(error, default=str)) > LONGEST_ECHO:
             message = message | {"error": {"code": error["code"], "message": error["message"]}}
         self.push(message)
+        if "method" not in message:
+            self._unanswered.discard(message["id"])
+            self._answered.set()
         result = message.get("result")
         if isinstance(result, dict) and (follow := self._after.pop(result.get("sessionId"), None)):
             follow()
@@ -104,12 +111,29 @@ class Pipes:
                     return None
                 line = getting.result()
                 if line is None:
+                    await self._finish(gone)
                     return None
                 if (message := self._message(line)) is not None:
                     return message
             return None
         finally:
             gone.cancel()
+
+    async def _finish(self, gone: asyncio.Future[Any]) -> None:
+        """Answer what was asked before the end, unless nobody reads it or it takes too long."""
+        if self.ending is not None:
+            await self.ending()
+        try:
+            async with asyncio.timeout(PATIENCE):
+                while self._unanswered and not gone.done():
+                    self._answered.clear()
+                    answered = asyncio.ensure_future(self._answered.wait())
+                    try:
+                        await asyncio.wait({answered, gone}, return_when=asyncio.FIRST_COMPLETED)
+                    finally:
+                        answered.cancel()
+        except TimeoutError:
+            return
 
     def _message(self, line: bytes | TooLong) -> Message | None:
         """The message of a line, or None when an error was sent in its place."""
@@ -135,6 +159,8 @@ class Pipes:
             params.pop("_meta", None)  # the SDK would take its keys for parameters
         if not isinstance(message.get("error"), dict):
             message.pop("error", None)
+        if method is not None and "id" in message:
+            self._unanswered.add(number)
         return message
 
     def _refuse(self, code: int, text: str, number: Any = None) -> None:

@@ -31,6 +31,7 @@ async def serve(host: Host, descriptors: tuple[int, int], mode: str) -> None:
     pipes, opened = Pipes(*descriptors), Open()
     feed = Feed(host, pipes, opened)
     agent = Agent(host, pipes, feed, opened, mode)
+    pipes.ending = agent.stop_all
     connection = AgentSideConnection(
         lambda client: agent,  # type: ignore[arg-type, return-value]
         pipes,
