@@ -80,8 +80,8 @@ def test_a_change_is_approved_and_shown(acpx: list[str], place: Place) -> None:
     done = run(acpx, place, "--approve-all", "exec", "write it")
     assert done.returncode == 0, done.stdout + done.stderr
     assert (place.workspace / "a.txt").read_text("utf-8") == "one\n"
-    assert "[tool] Write a.txt (completed)" in done.stdout
-    assert f"diff {place.workspace / 'a.txt'} (+1 lines)" in done.stdout
+    assert "[tool] Write `a.txt` (completed)" in done.stdout
+    assert f"diff {place.workspace / 'a.txt'} (+" in done.stdout
     assert "[done] end_turn" in done.stdout
 
 

@@ -146,10 +146,11 @@ def test_an_editor_starts_it_and_approves_a_change(place: Place) -> None:
     assert (place.workspace / "a.txt").read_text("utf-8") == "one\n"
     ((question, _),) = editor.asked
     assert question.content[1].new_text == "one\n"
-    assert editor.states("Write a.txt") == ["pending", "in_progress", "completed"]
+    assert editor.states("Write `a.txt`") == ["pending", "in_progress", "completed"]
     assert editor.said == "Done."
 
 
+@pytest.mark.slow
 def test_hostile_input_is_answered_and_survived(place: Place) -> None:
     deep = b"[" * 100_000
     lines = [

@@ -268,6 +268,28 @@ def test_slash_commands_answer_as_text(house: House) -> None:
     assert "resume" not in named
 
 
+def test_a_command_that_does_not_wait_answers_during_a_turn(house: House) -> None:
+    async def work(editor: Editor) -> Any:
+        session = await editor.begin(house.workspace)
+        asked = asyncio.ensure_future(editor.say(session, "wait"))
+        await editor.until(lambda: editor.of("tool_call_update"))
+        beside = await editor.say(session, "/stop")
+        return beside.stop_reason, (await asked).stop_reason
+
+    stops, editor = house.talk(work, Hands, model=[calls("wait")])
+    assert stops == ("end_turn", "cancelled")
+    assert editor.said.startswith("Stopp")
+
+
+def test_titles_are_literal_in_markdown(house: House) -> None:
+    async def work(editor: Editor) -> Any:
+        return await editor.say(await editor.begin(house.workspace), "go")
+
+    model = [calls("look", path="__init__.py *x*"), "Done."]
+    _, editor = house.talk(work, Hands, model=model)
+    assert editor.call("look")[0].title == "look `__init__.py *x*`"
+
+
 def test_thousands_of_pieces_arrive_whole(house: House) -> None:
     words = [f"w{number}" for number in range(3000)]
 

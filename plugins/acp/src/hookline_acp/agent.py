@@ -31,7 +31,7 @@ from hookline_hookspecs import (
 from .calls import fenced
 from .feed import Feed
 from .pipes import Pipes
-from .prompts import read_prompt, wrong
+from .prompts import Said, read_prompt, wrong
 from .replay import replayed
 from .servers import entries, lend
 from .sessions import CHANNEL, CHAT, EditorSession, Open, Prompt
@@ -47,6 +47,8 @@ STOPS: dict[str, schema.StopReason] = {
     "max_iterations": "max_turn_requests",
     "denied": "refusal",
 }
+STOPPED = "Stopped."
+"""What core says of a turn that was stopped; the stop reason tells it."""
 NOT_FOUND, FAILED = -32002, -32603
 """The protocol's codes for what is not there, and for what went wrong."""
 NOT_IN_THIS = (
@@ -257,6 +259,8 @@ class Agent:
         try:
             said = await read_prompt(prompt, session.workspace, self._media)
             asked.embedded = tuple(said.embedded)
+            if session.prompt is not None and self._is_immediate(said.text):
+                return await self._beside(session, asked, said)
             async with session.turn:
                 if asked.cancelled:
                     return schema.PromptResponse(stop_reason="cancelled")
@@ -269,7 +273,28 @@ class Agent:
         finally:
             session.prompts.discard(asked)
 
-    def _inbound(self, session: EditorSession, message_id: str = "", said: Any = None) -> Inbound:
+    def _is_immediate(self, text: str) -> bool:
+        """True for a command that does not wait for the turn under way, such as ``/stop``."""
+        word = text.split(None, 1)[0].casefold() if text.startswith("/") else ""
+        return any(
+            one.immediate and word in (one.name, *one.aliases)
+            for one in self._conversations.commands()
+        )
+
+    async def _beside(
+        self, session: EditorSession, asked: Prompt, said: Said
+    ) -> schema.PromptResponse:
+        inbound = self._inbound(session, asked.inbound.message_id, said)
+        submission = await self._conversations.submit(inbound, "ask")
+        if text := submission.turn.reply:
+            self._feed.say(session, fenced(text) if "\n" in text else text, str(uuid4()))
+        await submission.confirm()
+        await self._feed.settle(session)
+        return schema.PromptResponse(stop_reason="end_turn")
+
+    def _inbound(
+        self, session: EditorSession, message_id: str = "", said: Said | None = None
+    ) -> Inbound:
         return Inbound(
             CHANNEL,
             CHAT,
@@ -310,7 +335,8 @@ class Agent:
         if turn.stop == "command" and "\n" in left:
             left = fenced(left)  # what a command prints is no Markdown: its lines stay
         failed = asked.failure is not None and turn.stop in ("error", "budget")
-        if left.strip() and not (failed or (turn.stop == "stopped" and left.strip() == "Stopped.")):
+        is_stopped = left.strip() == STOPPED and (asked.cancelled or turn.stop == "stopped")
+        if left.strip() and not (failed or is_stopped):
             if asked.is_over and left == turn.reply:
                 asked.begin_text()
             self._feed.say(session, left, asked.message_id)

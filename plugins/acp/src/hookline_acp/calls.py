@@ -81,11 +81,16 @@ def title(call: ToolCall) -> str:
     arguments = call.arguments
     command, path = arguments.get("command"), arguments.get("path")
     if call.name == "bash" and isinstance(command, str):
-        return _line(command)
+        return _code(_line(command))
     if call.name in VERBS and isinstance(path, str):
-        return _line(f"{VERBS[call.name]} {path}")
+        return f"{VERBS[call.name]} {_code(_line(path))}"
     values = [_value(value) for name, value in arguments.items() if name not in _SAID_ALREADY]
-    return _line(f"{call.name} {', '.join(values)}".rstrip())
+    return f"{call.name} {_code(_line(', '.join(values)))}".rstrip()
+
+
+def _code(text: str) -> str:
+    """A text whose characters stay as they are: editors read titles as Markdown."""
+    return text if "`" in text or not text else f"`{text}`"
 
 
 def _line(text: str) -> str:
@@ -161,8 +166,11 @@ def diffs(result: ToolResult, workspace: Path) -> list[schema.FileEditToolCallCo
     unified, path = data.get("diff"), data.get("path")
     if not isinstance(unified, str) or not isinstance(path, str):
         return []
-    place = absolute(path, workspace)
-    return [diff(place, before, after) for before, after in hunks(unified)]
+    place, whole = absolute(path, workspace), result.call.arguments.get("content")
+    found = [diff(place, before, after) for before, after in hunks(unified)]
+    if isinstance(whole, str) and len(found) == 1 and found[0].old_text is None:
+        found[0].new_text = whole
+    return found
 
 
 def hunks(unified: str) -> Iterator[tuple[str | None, str]]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Annotated
 
 import typer
+from hookline_hookspecs import CommandError
 from hookline_hookspecs.hooks.boot import RegisterCli
 
 MODE = "How freely new sessions act: ask, auto or plan; the editor changes it."
@@ -22,7 +25,14 @@ def register_acp(register: RegisterCli) -> None:
         from .pipes import take_stdio
 
         # Before anything else runs: whatever prints must not print into the protocol.
-        descriptors = take_stdio()
+        try:
+            descriptors = take_stdio()
+        except OSError:
+            raise CommandError(
+                "an editor starts this, with pipes for standard input and output"
+            ) from None
+        if os.isatty(descriptors[0]):
+            sys.stderr.write("hookline acp is for an editor to start; docs/acp.md shows how.\n")
         from .serving import serve
 
         ctx.obj(lambda host: serve(host, descriptors, mode), model=model)
