@@ -94,6 +94,30 @@ def test_the_originals_stay_for_search_and_export(harness: Make) -> None:
     assert [message.text for message in stored] == ["a", "one", "shorten b", "two"]
 
 
+def test_stored_messages_are_those_of_now_whatever_was_read_before(harness: Make) -> None:
+    h = harness(Shortens, model=["one", "two", "three", "four", "five"])
+    host = h.runtime.plugins.host("shortens")
+
+    def stored(session: str = "test") -> list[str]:
+        return [message.text for message in h.run(host.messages(session))]
+
+    assert stored() == []
+    h.send("a")
+    h.send("b")
+    assert stored() == stored() == ["a", "one", "b", "two"]
+    h.send("c")
+    assert stored() == ["a", "one", "b", "two", "c", "three"]
+    state = h.runtime.sessions.loaded("test")
+    assert state is not None
+    h.run(h.runtime.sessions.undo_turn(state))
+    assert stored() == ["a", "one", "b", "two"]
+    h.send("d")
+    h.run(h.runtime.sessions.undo_turn(state))
+    h.send("e")  # takes the numbers of what was undone
+    assert stored("another") == []
+    assert stored() == ["a", "one", "b", "two", "e", "five"]
+
+
 def test_pre_compact_runs_first_and_compacted_is_told(harness: Make) -> None:
     h = harness(Shortens, model=["one", "two", "three"])
     for text in ("a", "b", "shorten c"):

@@ -6,12 +6,11 @@ replaced by what when the history is sent.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import takewhile
-from operator import eq
 from typing import Any
 
 from hookline_hookspecs import Compacted, ImageBlock, Message, Rewrite, TextBlock, crash
@@ -39,19 +38,33 @@ async def read_history(journal: Journal, state: SessionState) -> None:
             entry.message = replace(entry.message, blocks=kept or (UNREADABLE,))
 
 
+@dataclass(frozen=True, slots=True)
 class LastRead:
-    """What was read last: the readers of one review ask for the same messages, one after the other."""
+    """The messages of the session that was read last, as stored, without sidecars.
 
-    def __init__(self) -> None:
-        self._known: tuple[Sequence[Mapping[str, Any]], list[Message]] = ([], [])
+    The readers of a review ask for the same, one after the other, and the next review for what has
+    come since. Only the last turn of a history can be removed, so that all is as it was while the
+    ``last`` row is.
+    """
 
-    def messages(self, rows: Sequence[Mapping[str, Any]]) -> list[Message]:
-        """Stored messages, decoded, without sidecars."""
-        known, made = self._known
-        same = sum(1 for _ in takewhile(bool, map(eq, rows, known)))
-        found = made[:same] + [replace(stored_message(row), context="") for row in rows[same:]]
-        self._known = rows, found
-        return [*found]
+    session_id: str = ""
+    messages: tuple[Message, ...] = ()
+    last: tuple[Any, ...] = (0,)
+
+    async def read(self, journal: Journal, session_id: str) -> LastRead:
+        """The messages of a session; of what is known only the last one is read again."""
+        known = self if self.session_id == session_id else LastRead()
+        rows = await journal.messages(session_id, known.last[0])
+        if known.messages and (not rows or _place(rows[0]) != known.last):
+            return await LastRead().read(journal, session_id)
+        new = rows[1:] if known.messages else rows
+        made = await asyncio.to_thread(lambda: [replace(stored_message(row), context="") for row in new])
+        last = _place(rows[-1]) if rows else (0,)
+        return LastRead(session_id, (*known.messages, *made), last)
+
+
+def _place(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return row["seq"], row["turn_id"], row["created"]
 
 
 def _apply(history: list[Entry], row: Mapping[str, Any]) -> None:

@@ -310,8 +310,8 @@ class Sessions:
 
     async def stored_messages(self, session_id: str) -> list[Message]:
         """A session's messages as stored, without sidecars."""
-        rows = await self._engine.journal.messages(session_id)
-        return await asyncio.to_thread(self._last_read.messages, rows)
+        self._last_read = read = await self._last_read.read(self._engine.journal, session_id)
+        return [*read.messages]
 
     async def preview(self) -> StablePrompt:
         """The stable prompt of a new session in the terminal; nothing is stored."""

@@ -153,9 +153,9 @@ class Journal:
         names = [f"delete_session_{part}" for part in parts] + ["delete_session"]
         return self._all([(name, {"id": session_id}) for name in names])
 
-    async def messages(self, session_id: str) -> list[Mapping[str, Any]]:
-        """Stored messages with their sidecars, oldest first."""
-        return await self._rows("messages", session_id=session_id)
+    async def messages(self, session_id: str, first: int = 0) -> list[Mapping[str, Any]]:
+        """Stored messages with their sidecars, oldest first, from the number ``first`` on."""
+        return await self._rows("messages", session_id=session_id, first=first)
 
     # Turns
 

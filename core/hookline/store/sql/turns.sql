@@ -53,7 +53,7 @@ VALUES (:session_id, :seq, :turn_id, :role, :body, :text, :now);
 -- name: messages
 SELECT m.seq, m.turn_id, m.role, m.body, m.created, s.text AS context
 FROM messages m LEFT JOIN sidecars s ON s.session_id = m.session_id AND s.seq = m.seq
-WHERE m.session_id = :session_id ORDER BY m.seq;
+WHERE m.session_id = :session_id AND m.seq >= :first ORDER BY m.seq;
 
 -- name: message
 SELECT 1 FROM messages WHERE session_id = :id AND seq = :seq;
