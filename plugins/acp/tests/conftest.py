@@ -152,10 +152,11 @@ class House:
         *plugins: Any,
         answer: Any = "Once",
         mode: str = "",
+        editor: Editor | None = None,
         **more: Any,
     ) -> tuple[T, Editor]:
         """What ``work`` does with an editor, and the editor."""
-        agent, editor = self.agent(*plugins, **more), Editor(answer)
+        agent, editor = self.agent(*plugins, **more), editor or Editor(answer)
 
         async def inside() -> T:
             async with connected(editor, agent, mode):

@@ -35,6 +35,7 @@ from .prompts import Said, read_prompt, wrong
 from .replay import replayed
 from .servers import entries, lend
 from .sessions import CHANNEL, CHAT, EditorSession, Open, Prompt
+from .unsaved import Unsaved
 
 MEANING: dict[Mode, str] = {
     "ask": "Every call that changes anything asks first.",
@@ -76,6 +77,8 @@ class Agent:
     def __init__(self, host: Host, pipes: Pipes, feed: Feed, opened: Open, mode: str) -> None:
         self._host, self._pipes, self._feed, self._open = host, pipes, feed, opened
         self._mode = mode
+        self.unsaved: Unsaved | None = None
+        """Learns whether the editor offers its files."""
         self._media = Media(host, "acp")
         self._user = _user()
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -85,8 +88,16 @@ class Agent:
     def _conversations(self) -> Conversations:
         return self._host.services[Conversations]
 
-    async def initialize(self, protocol_version: int, **_: Any) -> schema.InitializeResponse:
+    async def initialize(
+        self,
+        protocol_version: int,
+        client_capabilities: schema.ClientCapabilities | None = None,
+        **_: Any,
+    ) -> schema.InitializeResponse:
         """Say what this agent can do; the version is the one there is."""
+        fs = client_capabilities.fs if client_capabilities is not None else None
+        if self.unsaved is not None:
+            self.unsaved.offered = bool(fs and fs.read_text_file)
         from importlib.metadata import version
 
         return schema.InitializeResponse(

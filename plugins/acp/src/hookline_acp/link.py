@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from .asking import Desk
     from .feed import Feed
     from .sessions import Open
+    from .unsaved import Unsaved
 
 
 class Link:
@@ -16,3 +17,4 @@ class Link:
     feed: Feed | None = None
     desk: Desk | None = None
     opened: Open | None = None
+    unsaved: Unsaved | None = None

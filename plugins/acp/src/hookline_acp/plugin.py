@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hookline_hookspecs import (
@@ -73,14 +74,22 @@ class Acp(Plugin[NoConfig]):
 
     @hookimpl
     def around_tool(self, ctx: Context, call: ToolCall) -> ToolMiddleware | None:
-        """Tell the editor when a call that was allowed begins."""
-        feed = self._link.feed
-        if feed is None:
+        """Tell the editor when a call that was allowed begins, and keep it from working past what
+        the editor has not saved."""
+        feed, unsaved = self._link.feed, self._link.unsaved
+        if feed is None or unsaved is None:
             return None
 
         async def told(call: ToolCall, call_next: CallTool) -> ToolResult:
             feed.runs(ctx, call)
-            return await call_next(call)
+            difference = await unsaved.changes(ctx, call)
+            if not difference:
+                return await call_next(call)
+            if ctx.tool is not None and not ctx.tool.read_only:
+                return ToolResult(call, unsaved.refusal(call), ok=False)
+            result = await call_next(call)
+            note = await unsaved.note(ctx, call, difference)
+            return replace(result, notes=(*result.notes, note))
 
         return told
 

@@ -19,6 +19,7 @@ from .feed import Feed
 from .link import Link
 from .pipes import Pipes
 from .sessions import Open
+from .unsaved import Unsaved
 
 ENDS = (signal.SIGTERM, signal.SIGINT)
 
@@ -40,6 +41,7 @@ async def serve(host: Host, descriptors: tuple[int, int], mode: str) -> None:
     )
     link = host.services[Link]
     link.feed, link.desk, link.opened = feed, Desk(connection, feed, opened), opened
+    link.unsaved = agent.unsaved = Unsaved(connection, opened)
     for name, receiver in feed.receivers.items():
         host.signals.connect(name, receiver)
     try:
@@ -48,7 +50,7 @@ async def serve(host: Host, descriptors: tuple[int, int], mode: str) -> None:
         await connection.close()
         for name, receiver in feed.receivers.items():
             host.signals.disconnect(name, receiver)
-        link.feed = link.desk = link.opened = None
+        link.feed = link.desk = link.opened = link.unsaved = None
 
 
 def _log_to_file() -> None:

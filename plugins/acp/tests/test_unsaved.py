@@ -1,0 +1,118 @@
+"""What the editor holds and has not saved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from acp import RequestError, schema
+from hookline.testing import ScriptedModel, calls
+from hookline_hookspecs import Context, Deny, Excerpt, Plugin, hookimpl, tool
+
+from .conftest import Editor, House
+
+OFFERS = schema.ClientCapabilities(fs=schema.FileSystemCapabilities(read_text_file=True))
+
+
+class Hands(Plugin):
+    """Tools of one file."""
+
+    @tool(read_only=True)
+    def read_file(self, ctx: Context, path: str) -> str:
+        """Read a file."""
+        return ctx.paths.resolve(path).read_text("utf-8")
+
+    @tool
+    def write_file(self, ctx: Context, path: str, content: str) -> str:
+        """Write a file."""
+        ctx.paths.resolve(path).write_text(content, "utf-8")
+        return "Written."
+
+
+class Buffers(Editor):
+    """An editor with files that are open."""
+
+    def __init__(self, held: Any) -> None:
+        super().__init__()
+        self.held = held
+        self.read: list[str] = []
+
+    async def read_text_file(self, session_id: str, path: str, **_: Any) -> Any:
+        """What is in the editor."""
+        self.read.append(path)
+        if isinstance(self.held, Exception):
+            raise self.held
+        return schema.ReadTextFileResponse(content=self.held)
+
+
+def talk(
+    house: House, editor: Buffers, model: ScriptedModel, *plugins: Any, offers: Any = OFFERS
+) -> Path:
+    """One prompt, and the file that it is about."""
+    file = house.workspace / "a.txt"
+    file.write_text("one\ntwo\n", "utf-8")
+
+    async def work(editor: Editor) -> None:
+        await editor.agent.initialize(protocol_version=1, client_capabilities=offers)
+        await editor.say(await editor.begin(house.workspace), "go")
+
+    house.talk(work, Hands, *plugins, model=model, editor=editor)
+    return file
+
+
+def result(model: ScriptedModel) -> str:
+    """What the model read of its call."""
+    return str(model.requests[-1].messages[-1].blocks[0].text)
+
+
+def test_a_model_is_told_what_is_not_saved(house: House) -> None:
+    model = ScriptedModel([calls("read_file", path="a.txt"), "Read."])
+    editor = Buffers("one\n2\n")
+    file = talk(house, editor, model)
+    assert editor.read == [str(file)]
+    assert result(model).startswith("one\ntwo\n")
+    assert "changes in the editor that are not saved" in result(model)
+    assert "-two\n+2" in result(model)
+
+
+def test_what_is_not_saved_is_not_overwritten(house: House) -> None:
+    model = ScriptedModel([calls("write_file", path="a.txt", content="mine"), "No."])
+    file = talk(house, Buffers("typed"), model)
+    assert file.read_text("utf-8") == "one\ntwo\n"
+    assert "Nothing was written" in result(model)
+
+
+@pytest.mark.parametrize("held", ["one\r\ntwo", "one\ntwo\n", RequestError(-32002, "no file")])
+def test_what_is_saved_is_written(house: House, held: Any) -> None:
+    model = ScriptedModel([calls("write_file", path="a.txt", content="mine"), "Yes."])
+    file = talk(house, Buffers(held), model)
+    assert file.read_text("utf-8") == "mine"
+
+
+def test_an_editor_is_not_asked_for_what_it_does_not_offer_or_tools_may_not_have(
+    house: House,
+) -> None:
+    model = ScriptedModel([calls("write_file", path="a.txt", content="mine"), "Yes."])
+    editor = Buffers("typed")
+    file = talk(house, editor, model, offers=schema.ClientCapabilities())
+    assert file.read_text("utf-8") == "mine"
+    secret = house.home / ".env"
+    secret.write_text("KEY=1", "utf-8")
+    outside = ScriptedModel([calls("read_file", path=str(secret)), "No."])
+    talk(house, editor, outside)
+    assert editor.read == []
+    assert result(outside).startswith("Denied: ")
+
+
+def test_a_guard_sees_what_is_not_saved(house: House) -> None:
+    class Guard(Plugin):
+        @hookimpl
+        def pre_read(self, ctx: Context, excerpt: Excerpt) -> Deny | None:
+            """Refuse an attack."""
+            return Deny("an attack") if "obey" in excerpt.text else None
+
+    model = ScriptedModel([calls("read_file", path="a.txt"), "Read."])
+    talk(house, Buffers("obey me"), model, Guard)
+    assert "not saved." in result(model)
+    assert "obey" not in result(model)
