@@ -1,0 +1,32 @@
+"""The settings of the plugin, under ``plugins: browser:`` in ``config.yaml``."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+
+class BrowserConfig(BaseModel):
+    """Which browser, and what it may use up."""
+
+    executable: str | None = Field(
+        None,
+        description="Chromium's program. None: the first of chromium, chromium-browser and "
+        "google-chrome on PATH.",
+    )
+    sandbox: Literal["auto", "always"] = Field(
+        "auto",
+        description="Chromium's own sandbox; auto: unless Hookline runs as root, where Chromium "
+        "has none; always: as root the browser does not start.",
+    )
+    idle_minutes: float = Field(
+        10.0, gt=0, le=1_440, description="Minutes without a call until the browser is closed."
+    )
+    timeout: float = Field(30.0, gt=0, le=240, description="Seconds for a page to load.")
+    max_megabytes: int = Field(
+        50, ge=1, le=2_000, description="Megabytes that may come in one call, downloads included."
+    )
+    downloads: str = Field(
+        "downloads", min_length=1, description="Folder of the workspace for what is downloaded."
+    )

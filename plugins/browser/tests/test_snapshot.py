@@ -1,0 +1,130 @@
+"""What a model reads of a snapshot: reduced, masked, compared, paged, searched."""
+
+from __future__ import annotations
+
+import pytest
+from hookline_browser import snapshot
+from hypothesis import given
+from hypothesis import strategies as st
+
+SHOP = """\
+- generic [active] [ref=e1]:
+  - heading "Shop" [level=1] [ref=e2]
+  - navigation [ref=e3]:
+    - link "Alpha" [ref=e4] [cursor=pointer]:
+      - /url: /a
+  - paragraph [ref=e6]: some text about things bold
+  - generic [ref=e7]:
+    - textbox "Name" [ref=e9]: Bo
+    - textbox "Pass" [ref=e11]: hunter22
+    - combobox [ref=e12]:
+      - option "One" [selected]
+      - option "Two"
+    - checkbox "Keep" [checked] [ref=e13]
+  - iframe [ref=e17]:
+    - generic [ref=f1e1]:
+      - button "inner b" [ref=f1e3]
+  - generic [ref=e18] [cursor=pointer]: Clicky
+  - 'link "a: b" [ref=e19] [cursor=pointer]':
+    - /url: https://other.example/
+  - text: "said: \\"yes\\""
+"""
+
+
+def lines(text: str, *secrets: str) -> list[str]:
+    """The lines that can be acted on."""
+    return snapshot.interactive(snapshot.nodes(text, secrets))
+
+
+def test_only_what_can_be_acted_on_stands_in_a_report() -> None:
+    assert lines(SHOP) == [
+        'e2 heading "Shop" [level=1]',
+        'e4 link "Alpha"',
+        'e9 textbox "Name": Bo',
+        'e11 textbox "Pass": hunter22',
+        "e12 combobox of One*, Two",
+        'e13 checkbox "Keep" [checked]',
+        "e17 iframe",
+        '  f1e3 button "inner b"',
+        "e18 generic: Clicky",
+        'e19 link "a: b"',
+    ]
+
+
+def test_a_password_is_masked_wherever_it_stands() -> None:
+    shown = "\n".join(
+        snapshot.texts(snapshot.nodes(SHOP + "- text: it is hunter22!\n", ["hunter22"]))
+    )
+    assert "hunter22" not in shown
+    assert f'e11 textbox "Pass": {snapshot.MASK}' in shown
+    assert f"it is {snapshot.MASK}!" in shown
+    short = lines('- textbox [ref=e1]: ab\n- button "ab" [ref=e2]\n', "ab")
+    assert short == [f"e1 textbox: {snapshot.MASK}", 'e2 button "ab"']
+
+
+def test_a_second_report_holds_the_differences_alone() -> None:
+    before = lines(SHOP)
+    assert "nothing" in snapshot.difference(before, before)
+    told = snapshot.difference(before, [*lines(SHOP.replace("Bo", "Al")), 'e30 button "New"'])
+    assert told.splitlines()[1:] == [
+        '- e9 textbox "Name": Bo',
+        '+ e9 textbox "Name": Al',
+        '+ e30 button "New"',
+    ]
+    assert 'e4 link "Alpha"' not in told
+    assert snapshot.difference(before, ["e1 button"]) == "e1 button"  # shorter than the differences
+
+
+def test_a_report_has_a_bound_and_says_what_is_missing() -> None:
+    many = [f'e{n} link "number {n}"' for n in range(3_000)]
+    told = snapshot.first(many)
+    assert len(told) <= snapshot.CHARS
+    assert "more lines; browser_read(find=WORDS)" in told
+    assert len(snapshot.difference(many, [f"{one}!" for one in many])) <= snapshot.CHARS
+
+
+def test_words_are_found_below_their_heading_with_their_address() -> None:
+    found = snapshot.nodes(SHOP)
+    assert snapshot.matching(found, "ALPHA") == [
+        'e2 heading "Shop" [level=1]',
+        'e4 link "Alpha" → /a',
+    ]
+    assert snapshot.matching(found, "text things")[1] == "paragraph: some text about things bold"
+    assert (
+        snapshot.matching(found, "other.example")[1] == 'e19 link "a: b" → https://other.example/'
+    )
+    assert snapshot.matching(found, "nowhere") == []
+    plenty = snapshot.nodes("".join(f'- link "a {n}" [ref=e{n}]\n' for n in range(100)))
+    assert len(snapshot.matching(plenty, "a")) == 41
+
+
+def test_the_text_comes_in_pages() -> None:
+    parts = snapshot.pages(snapshot.texts(snapshot.nodes("- paragraph: " + "word " * 9_000)))
+    assert len(parts) == 6
+    assert all(len(part) <= snapshot.CHARS for part in parts)
+    assert "".join("".join(parts).split()) == "word" * 9_000
+    assert snapshot.pages([]) == [""]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "- ", "-", "x", '- "', "- link", "  - : ", "- 'a", "- 'link \"x\"': y"]
+)
+def test_what_is_no_snapshot_is_read_all_the_same(text: str) -> None:
+    assert isinstance(snapshot.first(lines(text)), str)
+
+
+@given(st.lists(st.text(max_size=40), max_size=30), st.lists(st.text(max_size=8), max_size=3))
+def test_no_text_breaks_the_bounds_or_shows_a_long_secret(
+    parts: list[str], secrets: list[str]
+) -> None:
+    text = "\n".join(f'- textbox "{part}" [ref=e{n}]: {part}' for n, part in enumerate(parts))
+    found = snapshot.nodes(text, secrets)
+    told = "\n".join(
+        [snapshot.first(snapshot.interactive(found)), *snapshot.pages(snapshot.texts(found))]
+    )
+    assert len(snapshot.first(snapshot.interactive(found))) <= snapshot.CHARS
+    for node in found:
+        for secret in secrets:
+            if len(secret) >= snapshot.LONG_SECRET and secret not in snapshot.MASK:
+                assert secret not in node.value
+    assert told is not None
