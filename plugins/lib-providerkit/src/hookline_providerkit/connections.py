@@ -104,7 +104,9 @@ class Connections(httpx2.AsyncBaseTransport):
         scheme, host, port = place[0].decode(), place[1].decode("ascii"), place[2]
         if scheme not in ("http", "https"):
             raise httpx2.UnsupportedProtocol(f"The URL has the unsupported scheme {scheme!r}.")
-        context = (self._context or _context()) if scheme == "https" else None
+        context = None
+        if scheme == "https":
+            context = self._context = self._context or await asyncio.to_thread(_context)
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(seconds):
