@@ -100,7 +100,9 @@ class Sessions:
                     self._last[chat] = state
                 state.flags.recovered |= not row["left_over"]
                 state.work_in(inbound.workspace)
-                yield state, bool(row["known"])
+                known = bool(row["known"])
+                del row  # a session's worth of strings, for as long as the turn
+                yield state, known
                 return
 
     @asynccontextmanager
