@@ -7,11 +7,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hookline_hookspecs import Context, Delta, Feature, HooklineError, Host, Inbound, Reply, Turn
+from hookline_hookspecs import (
+    Context,
+    Delta,
+    Feature,
+    HooklineError,
+    Host,
+    Inbound,
+    Reply,
+    ToolResult,
+    Turn,
+)
 
 from .account import Account
 from .arrivals import Arrival
 from .asked import Asked
+from .boards import Boards
 from .catchup import CatchUp
 from .config import ChannelConfig
 from .delivery import Delivery
@@ -91,6 +102,7 @@ class Kit:
         locks, asked = Locks(), Asked(host)
         shown = Shown()
         self._streams = Streams(host, wire, self._rates, locks, shown)
+        self._boards = Boards(host, wire, self._rates, locks, shown)
         self._delivery = Delivery(
             host, wire, self._rates, locks, self._streams, self.refusals, asked, shown
         )
@@ -123,6 +135,7 @@ class Kit:
 
     async def _begin(self) -> None:
         await self._streams.load()
+        await self._boards.load()
         await self._delivery.ledger.prune()
         await self._asked.prune()
         if self.options.keep_days is not None:
@@ -269,6 +282,7 @@ class Kit:
     def _listen(self) -> None:
         wanted: dict[str, Callable[..., None]] = {
             "start_of_turn": self._start_of_turn,
+            "post_tool": self._post_tool,
             "end_of_turn": self._end_of_turn,
             "settled": self._settled,
             "reply_delayed": self._reply_delayed,
@@ -309,8 +323,16 @@ class Kit:
         if ctx is not None:
             self._streams.pause(ctx.session.id)
 
+    def _post_tool(self, result: ToolResult, *, ctx: Context | None = None) -> None:
+        """A tool keeps a text up to date, such as a plan: its result has a ``board``."""
+        if ctx is None or not result.ok or not isinstance(result.data, Mapping):
+            return
+        if "board" in result.data and result.shown and self._is_mine(turn := ctx.turn):
+            self._boards.show(turn.session.chat_id, turn.inbound.message_id, result.shown)
+
     def _end_of_turn(self, turn: Turn, *, ctx: Context | None = None) -> None:
         if self._is_mine(turn):
+            self._boards.end(turn.session.chat_id, turn.inbound.message_id)
             self._presence.end(turn.session.chat_id, turn.inbound.message_id)
 
     def _settled(self, inbound: Inbound, *, ctx: Context | None = None) -> None:
