@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hookline_hookspecs import ToolCall, ToolResult
 from hookline_terminal.activity import call_line
+from hookline_terminal.live import Live
 from hookline_terminal.paint import unpainted
 from hookline_terminal.progress import Progress
 from hookline_terminal.queued import MOST, Queued
@@ -37,6 +38,26 @@ def test_seconds_count_for_each_thing_that_is_done() -> None:
     assert "thinking 0 s" in progress.lines(80, 6)[0]
     progress.end()
     assert progress.lines(80, 6) == []
+
+
+def test_a_plan_stands_above_the_line_while_the_turn_runs() -> None:
+    live = Live(4)
+    live.board = "Plan: 2 of 6 done\n✓ a\n✓ b\n▸ c\x1b[2J\n○ d\n○ e\n○ f"
+    rows = "".join(text for _, text, *_ in live.rows(40)).splitlines()
+    assert rows == ["Plan: 2 of 6 done", "▸ c\\x1b[2J", "○ d", "… 4 more"]
+    live.board = "Plan: 0 of 1 done\n○ " + "long " * 40
+    assert [len(text.rstrip("\n")) <= 40 for _, text, *_ in live.rows(40)] == [True, True]
+    live.end()
+    assert live.rows(40) == []
+
+
+def test_a_call_with_a_board_is_one_line() -> None:
+    call = ToolCall("1", "plan", {"steps": [{"text": "a", "state": "done"}]})
+    data = {"board": "1 of 2 done, now: b"}
+    result = ToolResult(call, "Plan: 1 of 2 done.", data=data, shown="Plan\n✓ a\n▸ b")
+    rows, is_more = told(result, 80, FOLDS)
+    assert [unpainted(row) for row in rows] == ["✓ plan 1 of 2 done, now: b · ok · 0 ms"]
+    assert is_more
 
 
 def test_a_wait_counts_down() -> None:

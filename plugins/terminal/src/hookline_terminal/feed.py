@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -158,7 +158,7 @@ class Feed:
             self.commit_tail()
             self.last_answer = text or self.last_answer
             text, answer = self._live.answer.left_of(text), True
-            self._live.progress.end()
+            self._live.end()
         if not talk.ours(reply):
             self.write(f"From session {literal(reply.session.id)}:", DIM)
         if talk.failed(reply):
@@ -182,7 +182,7 @@ class Feed:
     def _settled(self, inbound: Inbound, ctx: Any = None) -> None:
         self._begin(inbound.message_id)
         if not self._conversation.turns:
-            self._live.progress.end()
+            self._live.end()
         self._catch_up()
         self._screen.redraw()
 
@@ -248,6 +248,9 @@ class Feed:
         if not is_followed(ctx):
             return
         self._live.progress.ran(result.call)
+        data = result.data if result.shown and isinstance(result.data, Mapping) else {}
+        if "board" in data and is_chat(ctx):
+            self._live.board = result.shown
         rows, is_more = told(result, window_width(), self._folds)
         if self._config.tool_lines and not isinstance(result.data, Question):
             self._screen.write("\n".join(rows))  # a question is shown when the turn ends with it

@@ -59,6 +59,8 @@ def _headline(result: ToolResult, data: Mapping[str, Any], width: int) -> list[s
     call = result.call
     if "diff" in data and "path" in call.arguments:  # the diff below has the rest
         call = replace(call, arguments={"path": call.arguments["path"]})
+    elif isinstance(board := data.get("board"), str):  # shown as a whole above the input line
+        call = replace(call, arguments={"board": board})
     if room >= 12:
         text = f"{mark} {call_line(call, room)} · {tail}"
         return [painted(text, DIM if result.ok else RED)]
