@@ -31,7 +31,17 @@ LONG = " ".join(f"slow{number}" for number in range(400))
 """An answer whose words come one after the other."""
 REMOVE = "cd /tmp && rm -rf nothing-there"
 """A command of which a part is risky."""
+_STEP = {"text": "Say [hello](http://evil.example)"}
 SCRIPT = [
+    {
+        "when": "^plan please",
+        "tools": [{"name": "plan", "arguments": {"steps": [_STEP | {"state": "open"}]}}],
+    },
+    {
+        "when": "Plan: 0 of 1",
+        "tools": [{"name": "plan", "arguments": {"steps": [_STEP | {"state": "done"}]}}],
+    },
+    {"when": "Plan: 1 of 1", "text": "planned"},
     {"when": "long please", "text": LONG, "repeat": True},
     {"when": "huge please", "text": "word " * 50_000, "repeat": True},
     {

@@ -32,6 +32,29 @@ def test_a_turn_is_shown_by_every_plugin_that_makes_turns_visible(play: Any) -> 
     play(story)
 
 
+def test_a_plan_is_one_aside_that_changes_while_the_turn_runs(play: Any) -> None:
+    async def story(owner: Person) -> None:
+        session = new()
+        await owner.say(session, "hello")
+        await owner.settled(session)
+        found = await owner.get(f"/sessions/{session}")
+        asides = []
+        async with owner.events(f"{session}@{found['cursor']}") as events:
+            await owner.say(session, "plan please")
+            async for event in events:
+                if event["type"] == "result" and event["turn"] is None:
+                    asides.append(event)
+                if event["type"] == "session":
+                    break
+
+        assert len({one["id"] for one in asides}) == 1
+        assert [one["command"] for one in asides] == ["plan", "plan"]
+        assert asides[0]["text"] == "Plan: 0 of 1 done\n○ Say \\[hello\\](http://evil.example)"
+        assert asides[1]["text"].startswith("Plan: 1 of 1 done\n✓ Say")
+
+    play(story)
+
+
 def test_off_the_page_is_not_imported(tmp_path: Path) -> None:
     script = tmp_path / "model.yaml"
     script.write_text('steps: [{when: ".", text: "hi"}]')

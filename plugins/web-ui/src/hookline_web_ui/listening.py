@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -30,6 +31,7 @@ from .owning import CHANNEL, Chat
 
 LOST = 10.0
 """Seconds after a message was settled for which its turn is still taken to be under way."""
+_MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~!&])")
 ROOTS = 1024
 """Sub-agents' sessions whose root is remembered."""
 
@@ -154,6 +156,15 @@ class Listener:
             "diff": diff if isinstance(diff, str) else None,
         }
         self._live.returned(turn, told)
+        if result.ok and result.shown and "board" in data and ctx.session.id == turn.session:
+            self._tell_board(turn, result)
+
+    def _tell_board(self, turn: LiveTurn, result: ToolResult) -> None:
+        """What a tool keeps up to date, such as a plan, is told as an aside that comes again."""
+        told: dict[str, Any] = {"id": f"{turn.id}-{result.call.name}", "command": result.call.name}
+        told |= {"text": _MARKUP.sub(r"\\\1", result.shown), "stop": "command", "tool_calls": 0}
+        told |= {"usage": {"cost": None}, "message_id": None, "attempt": 0, "messages": []}
+        self._live.tell(turn.session, turn.chat, "result", fields=told)
 
     def _notice(self, event: Notice, ctx: Context | None) -> None:
         if ctx is None or not ctx.session.id:
