@@ -365,6 +365,8 @@ class Dispatcher:
                 above = parent.state.record.id if parent else None
                 record = Session(session_id, *chat, None, clock.now(), False, above, kind)
                 state = await self._sessions.create(record, tools=tools, **options)
+            else:
+                await self.recover(state, "no")
             mode, origins = (active.mode, active.state.origins()) if active else ("no", ())
             turn = await self._run_prompt(state, prompt, mode, system, origins=origins)
         if active is not None:
