@@ -1,0 +1,185 @@
+"""A chat's level reaches the request, stays with the chat, and changes no byte of the prefix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hookline.testing import calls
+from hookline_hookspecs import ModelResponse, Plugin, ThinkingBlock, ToolCall, tool
+from hookline_reasoning import Reasoning
+from hookline_reasoning.styles import LEVELS, can, fields, style_of
+
+Make = Callable[..., Any]
+ANTHROPIC = {"models": {"test/*": "anthropic-adaptive"}}
+EFFORT = {"models": {"test/*": "effort"}}
+
+
+class Hands(Plugin):
+    """A tool."""
+
+    @tool(read_only=True)
+    def look(self) -> str:
+        """Look."""
+        return "looked"
+
+
+def sent(h: Any) -> dict[str, Any]:
+    """The fields of the last request."""
+    return dict(h.model.wires[-1].fields)
+
+
+def test_a_level_is_sent_from_the_next_turn_on(harness: Make) -> None:
+    h = harness(Reasoning, config=EFFORT, model=["one", "two", "three", "four"])
+    h.send("hello")
+    assert "reasoning_effort" not in sent(h)
+    assert h.send("/reasoning").text == "Reasoning: as test/model does by itself."
+    assert h.send("/reasoning HIGH").text == "Reasoning: high (test/model)."
+    h.send("and now?")
+    assert sent(h)["reasoning_effort"] == "high"
+    # What is cached stays: the stable part, and the messages before.
+    old, new = h.model.wires[0], h.model.wires[1]
+    assert dict(old.stable) == dict(new.stable)
+    assert new.fragments[: len(old.fragments)] == old.fragments
+    h.send("/reasoning off")
+    h.send("and now?")
+    assert sent(h)["reasoning_effort"] == "none"
+    h.send("/reasoning default")
+    h.send("and now?")
+    assert "reasoning_effort" not in sent(h)
+
+
+def test_a_model_without_it_is_refused_with_what_to_do(harness: Make) -> None:
+    h = harness(Reasoning, model=["hi"])
+    said = h.send("/reasoning low").text
+    assert "test/model is not known to take a level of reasoning" in said
+    assert '{"test/model": effort}' in said
+    h.send("hello")
+    assert sent(h) == {"model": "test/model"}
+
+
+def test_a_model_that_always_thinks_is_not_told_off(harness: Make) -> None:
+    h = harness(Reasoning, config={"models": {"test/*": "effort-always"}}, model=["hi"])
+    assert h.send("/reasoning off").text == "test/model always reasons; the least is low."
+    assert h.send("/reasoning low").text == "Reasoning: low (test/model)."
+    h.send("hello")
+    assert sent(h)["reasoning_effort"] == "low"
+
+
+@pytest.mark.parametrize("typed", ["max", "-1", "low high", "\x1b[2J", "x" * 5000])
+def test_another_word_is_no_level(harness: Make, typed: str) -> None:
+    h = harness(Reasoning, config=EFFORT)
+    said = h.send(f"/reasoning {typed}").text
+    assert said.startswith("There is no level ")
+    assert len(said) < 120
+    assert said.isprintable()
+
+
+def test_it_is_kept_for_the_chat(harness: Make, tmp_path: Any) -> None:
+    home = tmp_path / "home"
+    first = harness(Reasoning, config=EFFORT, home=home)
+    first.send("/reasoning low", session="one")
+    first.close()
+    h = harness(Reasoning, config=EFFORT, home=home, model=["hi", "there"])
+    h.send("hello", session="two")
+    assert sent(h)["reasoning_effort"] == "low"
+
+    async def elsewhere() -> None:
+        await h.channel.say("hello", chat="another")
+        await h.channel.replies(1)
+
+    h.run(elsewhere())
+    assert "reasoning_effort" not in sent(h)
+
+
+def test_a_default_holds_where_nothing_was_chosen(harness: Make) -> None:
+    h = harness(Reasoning, config={**EFFORT, "default": "medium"}, model=["one", "two"])
+    h.send("hello")
+    assert sent(h)["reasoning_effort"] == "medium"
+    h.send("/reasoning off")
+    h.send("hello")
+    assert sent(h)["reasoning_effort"] == "none"
+
+
+def test_a_change_that_is_read_anew_is_told(harness: Make) -> None:
+    h = harness(Reasoning, config=ANTHROPIC, model=["hi", "there"])
+    assert "anew" not in h.send("/reasoning low").text  # nothing is cached yet
+    h.send("hello")
+    assert sent(h)["thinking"] == {"type": "adaptive"}
+    assert sent(h)["output_config"] == {"effort": "low"}
+    assert "read anew once" in h.send("/reasoning high").text
+    assert "anew" not in h.send("/reasoning high").text
+    h.send("/reasoning off")
+    h.send("hello")
+    assert sent(h)["thinking"] == {"type": "disabled"}
+    assert "output_config" not in sent(h)
+
+
+def test_what_is_asked_beside_the_turn_is_left_alone(harness: Make) -> None:
+    class Asking(Plugin):
+        @tool(read_only=True)
+        async def muse(self, ctx: Any) -> str:
+            """Muse."""
+            return str(await ctx.ask_model("what?"))
+
+    model = [calls("muse"), "aside", "done"]
+    h = harness(Asking, Reasoning, config={"reasoning": EFFORT, "asking": {}}, model=model)
+    h.send("/reasoning high")
+    h.send("go")
+    assert ["reasoning_effort" in wire.fields for wire in h.model.wires] == [True, False, True]
+
+
+@pytest.mark.parametrize("thinks", [True, False])
+def test_a_budget_waits_for_a_loop_that_began_with_thinking(harness: Make, thinks: bool) -> None:
+    thought = (ThinkingBlock("hm", signature="s"),) if thinks else ()
+    first = ModelResponse((*thought, ToolCall("1", "look", {})), "tools")
+    config = {"reasoning": {"models": {"test/*": "anthropic-budget"}}, "hands": {}}
+    h = harness(Hands, Reasoning, config=config, model=[first, "done"])
+    h.send("/reasoning medium")
+    h.send("go")
+    one, two = (dict(wire.fields) for wire in h.model.wires)
+    assert one["thinking"] == {"type": "enabled", "budget_tokens": 8192}
+    assert one["max_tokens"] == 8192 + 8192
+    assert ("thinking" in two) is thinks
+
+
+@pytest.mark.parametrize(
+    ("model", "style"),
+    [
+        ("anthropic/claude-sonnet-5-5", "anthropic-adaptive"),
+        ("anthropic/claude-opus-4-6", "anthropic-adaptive"),
+        ("anthropic/claude-opus-4-5-20251101", "anthropic-budget"),
+        ("anthropic/claude-sonnet-4-20250514", "anthropic-budget"),
+        ("anthropic/claude-3-7-sonnet-20250219", "anthropic-budget"),
+        ("anthropic/claude-3-5-haiku-20241022", "none"),
+        ("anthropic/claude-fable-5-1", "anthropic-adaptive-always"),
+        ("openai/gpt-5.5", "effort"),
+        ("openai/gpt-5", "effort-always"),
+        ("openai/gpt-5-mini", "effort-always"),
+        ("openai/gpt-5.3-codex", "effort-always"),
+        ("openai/gpt-5.1-chat-latest", "none"),
+        ("openai/o3-mini", "effort-always"),
+        ("openai/gpt-4.1", "none"),
+        ("openrouter/anthropic/claude-sonnet-4.5", "openrouter"),
+        ("somewhere/gpt-5", "none"),
+        ("scripted/x.yaml", "none"),
+    ],
+)
+def test_the_list_knows_the_models(model: str, style: str) -> None:
+    assert style_of(model, {}) == style
+    assert style_of(model.upper(), {}) == style
+
+
+def test_own_patterns_come_first() -> None:
+    own: dict[str, Any] = {"OpenAI/gpt-5*": "none", "work/*": "openrouter"}
+    assert style_of("openai/gpt-5.5", own) == "none"
+    assert style_of("work/large", own) == "openrouter"
+
+
+def test_the_responses_api_has_a_field_of_its_own() -> None:
+    made = fields("effort", "low", {"stream": True, "store": False})
+    assert made["reasoning"] == {"effort": "low"}
+    assert "reasoning_effort" not in made
+    assert fields("openrouter", "off", {})["reasoning"] == {"enabled": False}
+    assert all(can("openrouter", level) for level in LEVELS)
