@@ -77,6 +77,14 @@ def test_a_voice_note_is_answered_with_a_voice_note(house: House, api: Any) -> N
     assert api.texts(BOSS).count("The lamp is on.") == 1
 
 
+@pytest.mark.slow
+def test_a_picture_comes_with_the_answer(house: House, api: Any) -> None:
+    api.say(BOSS, "draw a bicycle")
+    api.find("Here it is.", BOSS)
+    pictures = api.wait(lambda: [one.data for one in api.messages(BOSS) if one.kind == "photo"])
+    assert pictures == [multimedia.make_png()]
+
+
 def test_a_denied_command_does_not_run_and_the_model_knows(house: House, api: Any) -> None:
     folder = house.folder_to_remove("denied")
     api.say(BOSS, "remove denied")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import signal
 from collections import Counter
+from pathlib import Path
 
 import httpx2
 import pytest
 
-from .borrowed import telegram, webhook
+from .borrowed import multimedia, telegram, webhook
 from .conftest import BOSS, House
 from .script import COUNTED, HELLO, remove
 
@@ -53,6 +54,16 @@ def test_the_admin_is_answered_and_the_claim_code_works_once(house: House) -> No
     house.post("h3", "/whoami", ADMIN)
     assert f"webhook:{ADMIN}" in house.replies.answer_to("h3")
     assert Counter(post.body["in_reply_to"] for post in house.replies.posts)["h1"] == 1
+
+
+@pytest.mark.slow
+def test_a_picture_comes_with_the_answer(house: House) -> None:
+    house.post("p1", "draw a bicycle", ADMIN)
+    assert house.replies.answer_to("p1") == "Here it **is**."
+    (body,) = (one for one in house.replies.taken if one["in_reply_to"] == "p1")
+    (picture,) = body["attachments"]
+    assert picture["mime"] == "image/png"
+    assert Path(picture["path"]).read_bytes() == multimedia.make_png()
 
 
 def test_what_is_not_signed_is_not_heard(house: House) -> None:

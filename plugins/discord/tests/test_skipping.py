@@ -1,6 +1,9 @@
-"""A busy channel in which others talk is not read back from the bot's last message on."""
+"""What a gateway knows of a channel after a restart: how far it was read, and who wrote what."""
 
 from __future__ import annotations
+
+import json
+import sqlite3
 
 import pytest
 
@@ -30,3 +33,26 @@ def test_what_is_said_to_others_is_not_read_again(gateways: Gateways, api: Disco
     assert end(gateway) == 0
     read = [c for c in api.calls[before:] if c.route == "GET messages" and str(room) in c.path]
     assert len(read) == 1
+
+
+@pytest.mark.slow
+def test_messages_from_before_a_restart_are_known_when_they_are_taken_away(
+    gateways: Gateways, api: DiscordApi
+) -> None:
+    gateways.configure(access={"admins": [f"discord:{BOSS}"], "allow": ["discord:*"]})
+    room = api.channel(api.guild())
+    gateway = gateways.start()
+    said = [api.say(room, f"<@{BOT_ID}> say {number}", 7) for number in range(3)]
+    other = api.say(room, "said to others", 8)
+    api.wait(lambda: len(api.texts(room)) == 3)
+    assert end(gateway) == 0
+    gateway = gateways.start()
+    api.delete(said[0])
+    api.delete_together(*said[1:], other)
+    api.say(room, f"<@{BOT_ID}> and on", 7)
+    api.wait(lambda: len(api.texts(room)) == 4)
+    assert end(gateway) == 0
+    with sqlite3.connect(gateways.home / "hookline.db") as db:
+        rows = [json.loads(body) for (body,) in db.execute("SELECT body FROM inbox")]
+    gone = [(one["target"], one["user_id"]) for one in rows if one.get("kind") == "delete"]
+    assert gone == [(str(one.id), "7") for one in said]

@@ -145,9 +145,15 @@ class Service:
             raise Refused(230055, "The type of the file does not match the message type.")
 
     def create(self, query: dict[str, str], body: Any, size: int) -> Any:
-        if query.get("receive_id_type") != "chat_id":
+        kind, to = query.get("receive_id_type"), str(body.get("receive_id"))
+        if kind not in ("chat_id", "open_id"):
             raise Refused(230001, "receive_id_type is missing or not used here")
-        room = self.rooms.get(str(body.get("receive_id")))
+        if kind == "open_id":  # the chat with a person begins with the first message
+            theirs = (o for o in self.rooms.values() if o.people == {to} and o.type == "p2p")
+            begun = Room(f"oc_begun_{to}", people={to})
+            room = next(theirs, None) or self.rooms.setdefault(begun.id, begun)
+        else:
+            room = self.rooms.get(to)
         if room is None:
             raise Refused(230001, "invalid receive_id")
         return self._send(room, body, size)

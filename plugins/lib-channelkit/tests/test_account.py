@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import secrets
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,17 +33,43 @@ MakeHarness = Callable[..., Harness]
 TOLD = "the scope chat:write is missing; add it"
 
 
-def test_two_gateways_cannot_have_one_bot() -> None:
-    first, second, other = Account("token-a"), Account("token-a"), Account("token-b")
+@pytest.mark.parametrize("is_file", [False, True])
+def test_two_gateways_cannot_have_one_bot(tmp_path: Path, is_file: bool) -> None:
+    folder, id_ = (tmp_path / "bots" if is_file else None), secrets.token_hex(8)
+    first, second = Account(id_, folder), Account(id_, folder)
+    other = Account(f"{id_}-other", folder)
     first.claim()
     other.claim()
     with pytest.raises(CannotStart, match="another gateway on this machine"):
         second.claim()
-    assert "token-a" not in str(first.path)
+    assert id_ not in first.name
     first.release()
     second.claim()
     second.release()
     other.release()
+    assert [path.name for path in tmp_path.iterdir()] == ["bots"] * is_file
+
+
+def test_a_process_that_dies_leaves_its_bot_to_others() -> None:
+    id_ = secrets.token_hex(8)
+    claim = f"from hookline_channelkit.account import Account as A; a = A({id_!r}); a.claim(); "
+    wait = "print('claimed', flush=True); input()"
+    elsewhere = {**os.environ, "HOME": "/nonexistent", "TMPDIR": "/nonexistent"}
+    with subprocess.Popen(
+        [sys.executable, "-c", claim + wait],
+        env=elsewhere,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"claimed\n"
+        mine = Account(id_)
+        with pytest.raises(CannotStart, match="another gateway on this machine"):
+            mine.claim()
+        process.kill()
+        process.wait(timeout=60)
+        mine.claim()
+        mine.release()
 
 
 def test_without_an_identity_any_number_may_run() -> None:
@@ -127,6 +158,7 @@ class Loft(Wire):
         return str(self.says)
 
     async def missing(self) -> tuple[str, ...]:
+        await self.whoami()
         return self.lacks
 
 
@@ -189,6 +221,7 @@ def test_doctor_tells_why_the_platform_does_not_answer(
     assert not found.ok
     assert detail in found.detail
     assert fix in found.fix
+    assert checks(loft)["permissions"].detail.startswith("not tried")  # told once is enough
 
 
 def test_doctor_asks_nobody_offline_and_without_a_token(harness: MakeHarness) -> None:

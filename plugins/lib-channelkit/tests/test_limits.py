@@ -75,6 +75,22 @@ async def test_a_running_answer_goes_on_in_a_new_message_before_edits_run_out(
     assert all(len(shown.texts) <= 5 for shown in platform.shown.values())
 
 
+async def test_edits_of_a_message_are_counted_after_a_death_too(
+    town: Any, platform: Platform
+) -> None:
+    platform.limits = replace(SMALL, edits=6, text=4000)
+    answer = " ".join(f"word{n}" for n in range(60))
+    one = await town(platform, {"": answer}, pause=0.03)
+    for _ in range(3):
+        await one.say("hi")
+        await until(lambda: any(len(shown.texts) > 2 for shown in platform.shown.values()))
+        one = await one.again()
+    await one.idle()
+    assert platform.texts("c") == [answer]
+    assert all(len(shown.texts) <= 7 for shown in platform.shown.values())
+    await one.close()
+
+
 async def test_a_running_answer_goes_on_in_a_new_message_before_it_is_too_old(
     town: Any, platform: Platform
 ) -> None:

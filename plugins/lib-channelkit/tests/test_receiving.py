@@ -150,6 +150,36 @@ async def test_an_edit_that_changes_no_words_is_none(here: Town) -> None:
     assert (await asked(here, 3))[:2] == ["hello", "hello there"]
 
 
+async def test_the_way_back_to_earlier_words_is_news_where_the_platform_counts_edits(
+    here: Town,
+) -> None:
+    await here.take(said("1", "one"))
+    for version, text in enumerate(("two", "one", "two", "two")):
+        edit = said("1", text).edited(f"v{version}")
+        assert await here.take(edit) is (version < 3)
+        assert not await here.take(edit)
+    assert await asked(here, 4) == ["one", "two", "one", "two"]
+
+
+async def test_the_writer_of_a_deleted_message_is_known_after_a_restart(town: Any) -> None:
+    one = await town(Platform(), {"": "ok"})
+    await one.take(said("1", "hello"))
+    await one.idle()
+    again = await one.again()
+    gone, heard = said("1", "", user="").deleted(), []
+    receive = again.kit.host.receive
+
+    async def hear(inbound: Any) -> bool:
+        heard.append((inbound.kind, inbound.target, inbound.user_id))
+        return bool(await receive(inbound))
+
+    again.kit.host.receive = hear
+    assert await again.take(gone)
+    assert not await again.take(said("2", "", user="").deleted())
+    assert heard == [("delete", "1", "ann")]
+    await again.close()
+
+
 async def test_a_press_says_the_label_whatever_its_length(here: Town, platform: Platform) -> None:
     await here.take(said("1", "hello"))
     await here.idle()

@@ -478,6 +478,16 @@ class Methods:
         whole = {k: v for k, v in file.items() if k != "file_access"}
         return {"file": whole}
 
+    async def respond(self, request: web.Request) -> web.Response:
+        """What a person alone is shown for a command of theirs."""
+        body = await request.json()
+        if body.get("response_type") != "ephemeral" or not isinstance(body.get("text"), str):
+            return web.Response(status=400, text="invalid_payload")
+        place = request.match_info["channel"], request.match_info["user"]
+        self.slack.whispers.append((*place, body["text"]))
+        self.slack.changed()
+        return web.Response(text="ok")
+
     async def download(self, request: web.Request) -> web.Response:
         """A file's bytes; without the right token a page that asks to sign in, under 200."""
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")

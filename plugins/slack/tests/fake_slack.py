@@ -95,6 +95,8 @@ class Slack:
         self.rooms: dict[str, Room] = {}
         self.people: dict[str, dict[str, Any]] = {}
         self.files: dict[str, dict[str, Any]] = {}
+        self.whispers: list[tuple[str, str, str]] = []
+        """What a person alone was shown: channel, person, words."""
         self.data: dict[str, bytes] = {}
         self.uploads: dict[str, str] = {}
         self.streams: dict[str, Stream] = {}
@@ -139,6 +141,7 @@ class Slack:
         app = web.Application(client_max_size=64_000_000)
         app.router.add_route("*", "/api/{method}", self.methods.answer)
         app.router.add_post("/upload/{file}", self.methods.upload)
+        app.router.add_post("/commands/{channel}/{user}", self.methods.respond)
         app.router.add_get("/files/{file}/{name}", self.methods.download)
         app.router.add_get("/link", self.sockets.serve)
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
@@ -411,7 +414,7 @@ class Slack:
             "team_id": TEAM,
             "api_app_id": APP,
             "trigger_id": f"9.9.{self.next_ts()}",
-            "response_url": "https://hooks.slack.invalid/commands/1",
+            "response_url": self.api_url.replace("/api/", f"/commands/{channel}/{user}"),
         }
         self.soon(self.sockets.interaction, "slash_commands", payload)
 

@@ -124,6 +124,17 @@ def test_a_page_to_sign_in_is_no_file(talk: Any, slack: Slack) -> None:
     assert "files:read" in "".join(problems)
 
 
+@pytest.mark.parametrize("is_allowed", [True, False])
+def test_a_page_that_a_person_sends_is_a_file(talk: Any, slack: Slack, is_allowed: bool) -> None:
+    page = b"<!DOCTYPE html><html><body>Sign in</body></html>"
+    slack.granted -= set() if is_allowed else {"files:read"}
+    one = talk()
+    one.ask("hm")
+    slack.say(DM, "look", files=(slack.file(page, "page.html", "text/html"),))
+    one.wait(lambda: "hm" in slack.texts(DM))
+    assert [path.read_bytes() for path in one.saved] == [page] * is_allowed
+
+
 @pytest.mark.parametrize(
     "place",
     [
@@ -238,14 +249,14 @@ def test_streams_of_slack_itself(talk: Any, slack: Slack) -> None:
 def test_reactions_out(talk: Any, slack: Slack) -> None:
     one = talk()
     ts = slack.say(ROOM, "x")["ts"]
-    wire, run = one.channel.wire, one.harness.run
-    run(wire.react(ROOM, f"{ROOM}:{ts}", "👀"))
-    run(wire.react(ROOM, f"{ROOM}:{ts}", "✅"))
+    channel, run = one.channel, one.harness.run
+    run(channel.react(ROOM, f"{ROOM}:{ts}", "👀"))
+    run(channel.react(ROOM, f"{ROOM}:{ts}", "✅"))
     assert slack.reactions[ROOM, ts] == {"white_check_mark"}
-    run(wire.react(ROOM, f"{ROOM}:{ts}", None))
+    run(channel.react(ROOM, f"{ROOM}:{ts}", None))
     assert slack.reactions[ROOM, ts] == set()
-    assert run(wire.private_chat(ANN)) == DM
-    assert run(wire.open_thread(ROOM, f"{ROOM}:{ts}")) == ts
+    assert run(channel.private_chat(ANN)) == DM
+    assert run(channel.open_thread(ROOM, f"{ROOM}:{ts}")) == ts
 
 
 @pytest.mark.parametrize("bots", ["none", "mentions"])

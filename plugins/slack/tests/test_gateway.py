@@ -200,6 +200,16 @@ def test_a_command_between_two_people_is_answered_in_private_and_takes_no_approv
     assert slack.texts("D0PAIR") == []
 
 
+def test_a_command_in_a_channel_without_the_bot_is_answered_to_its_person_alone(
+    slack: Slack,
+) -> None:
+    slack.room("C0FOREIGN", BOSS, is_member=False)
+    slack.command("C0FOREIGN", "/hookline", "whoami", BOSS)
+    slack.wait(lambda: [one for one in slack.whispers if f"slack:{BOSS}" in one[2]])
+    assert {one[:2] for one in slack.whispers} == {("C0FOREIGN", BOSS)}
+    assert slack.texts("C0FOREIGN") == []
+
+
 def test_slacks_own_stop_button(slack: Slack, channel: str) -> None:
     asked = slack.say(channel, f"<@{BOT}> endless")
     slack.wait(lambda: (channel, asked["ts"]) in slack.status)

@@ -10,7 +10,7 @@ from hookline_channelkit.testing import misshapen
 from hookline_hookspecs import Choice
 from hookline_slack import reading
 from hookline_slack.blocks import payload_of, rendered
-from hookline_slack.config import data, fault_of, manifest_url
+from hookline_slack.config import TOKENS, data, manifest_url
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -121,7 +121,8 @@ def test_the_manifest_has_what_is_asked_for() -> None:
 
 @pytest.mark.parametrize("token", ["", "xapp-1", "xoxb-1 2", "xoxb-é"])
 def test_what_is_no_bot_token(token: str) -> None:
-    told = fault_of("bot_token", token) or ""
+    bot_token = TOKENS["bot_token"]
+    told = bot_token.fault(token, "slack") or ""
     assert "SLACK_BOT_TOKEN" in told
     assert token[5:] == "" or token not in told
-    assert fault_of("bot_token", "xoxb-1-2") is None
+    assert bot_token.fault("xoxb-1-2", "slack") is None

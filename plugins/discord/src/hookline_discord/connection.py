@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import random
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -29,9 +28,9 @@ from discord.http import HTTPClient, Route
 
 from .config import DiscordConfig
 from .errors import understood
-from .facts import FACTS
+from .facts import FATAL
 
-ASK_SECONDS, OPEN_SECONDS, CLOSE_SECONDS, LONGEST_WAIT = 60.0, 30.0, 2.0, 30.0
+ASK_SECONDS, OPEN_SECONDS, CLOSE_SECONDS = 60.0, 30.0, 2.0
 IDENTIFY_AGAIN = 300.0
 """Seconds from an IDENTIFY that failed to the next one, at least."""
 RESERVE = 20
@@ -58,7 +57,7 @@ class Connection:
     Args:
         config: where Discord is.
         token: the bot's.
-        log: where trouble is told, once.
+        polling: calls :meth:`once`; where trouble is told, once.
         events: what is called with the data of an event, in order; nothing else is read.
         alive: called at every sign of life.
     """
@@ -67,13 +66,13 @@ class Connection:
         self,
         config: DiscordConfig,
         token: str,
-        log: logging.Logger,
-        events: Mapping[str, Callable[[Any], None]],
+        polling: kit.Polling,
+        events: Mapping[str, Callable[[Any], object]],
         alive: Callable[[], None],
     ) -> None:
         logging.getLogger("discord").setLevel(logging.CRITICAL)  # it tells what it raises, and more
         self._config, self._token, self._events, self._alive = config, token, events, alive
-        self._complaints = kit.Complaints(log)
+        self._polling = polling
         named = ("guilds", "guild_messages", "guild_reactions", "dm_messages", "dm_reactions")
         self._intents = discord.Intents(**dict.fromkeys(named, True))
         self._client: discord.Client | None = None
@@ -123,52 +122,34 @@ class Connection:
     @staticmethod
     async def upload(url: str, data: bytes) -> None:
         """Bring a file to where Discord wants it."""
-        with understood():
-            async with (
-                aiohttp.ClientSession(trust_env=True) as http,
-                http.put(url, data=data) as put,
-            ):
-                put.raise_for_status()
+        async with aiohttp.ClientSession(trust_env=True, raise_for_status=True) as http:
+            with understood():
+                await http.put(url, data=data)
 
-    async def run(self) -> None:
-        """Receive until cancelled. Raises :class:`CannotStart` where no repetition helps."""
-        wait = 0.0
-        while True:
-            self._is_ready = False
-            try:
-                await self._once()
-            except ReconnectWebSocket:
-                pass  # resumed, or begun anew where Discord has said so
-            except discord.ConnectionClosed as error:
-                if (told := FACTS["fatal"].get(str(error.code))) is not None:
-                    raise kit.CannotStart(told) from None
-            except kit.CannotStart:
-                raise
-            except Exception as error:
-                self._complaints.tell(f"not receiving: {error or type(error).__name__}")
-            finally:
-                wait = 0.0 if self._is_ready else wait
-                await self._hang_up()
-            await asyncio.sleep(wait * random.uniform(0.5, 1.0))
-            wait = min(max(1.0, wait * 2), LONGEST_WAIT)
+    async def once(self) -> None:
+        """One socket, to its end. Raises :class:`CannotStart` where no repetition helps."""
+        try:
+            await self._receive()
+        except (ReconnectWebSocket, discord.ConnectionClosed) as error:
+            code = getattr(error, "code", 0)
+            if (told := FATAL.get(str(code))) is not None:
+                raise kit.CannotStart(told) from None
+            if not self._is_ready:
+                raise kit.WireError(f"Discord ends a session ({code})") from None
+        finally:
+            await self._hang_up()
 
-    async def _once(self) -> None:
-        """One socket, to its end."""
+    async def _receive(self) -> None:
         client = await self.client()
         id_, number, url = self._session or (None, None, None)
         if url is None:
             url = await self._may_identify()
             self._failed = asyncio.get_running_loop().time()
-        about: dict[str, Any] = {
-            "gateway": url,
-            "session": id_,
-            "sequence": number,
-            "resume": id_ is not None,
-        }
+        about: dict[str, Any] = {"session": id_, "sequence": number, "resume": id_ is not None}
         about["initial"], self._is_first = self._is_first, False  # the library waits 5 s otherwise
         with understood():
             async with asyncio.timeout(OPEN_SECONDS):
-                self._socket = await DiscordWebSocket.from_client(client, **about)
+                self._socket = await DiscordWebSocket.from_client(client, gateway=url, **about)
         while True:
             await self._socket.poll_event()
             self._alive()
@@ -178,17 +159,17 @@ class Connection:
         where to ask."""
         loop = asyncio.get_running_loop()
         if (left := self._failed + IDENTIFY_AGAIN - loop.time()) > 0:
-            self._complaints.tell(f"Discord refused a session; asking again in {left:.0f} s")
+            self._polling.tell(f"Discord refused a session; asking again in {left:.0f} s")
             await asyncio.sleep(left)
         flags = (await self.ask("GET", "/applications/@me")).get("flags", 0)
         self._intents.message_content = bool(flags & CONTENT_FLAGS)
         if not flags & CONTENT_FLAGS:
-            self._complaints.tell(FACTS["fatal"]["4014"])
+            self._polling.tell(FATAL["4014"])
         told = await self.ask("GET", "/gateway/bot")
         budget = told.get("session_start_limit") or {}
         if budget.get("remaining", RESERVE + 1) <= RESERVE:
             seconds = budget.get("reset_after", 0) / 1000 + 1
-            self._complaints.tell(f"too many sessions were begun today; waiting {seconds:.0f} s")
+            self._polling.tell(f"too many sessions were begun today; waiting {seconds:.0f} s")
             await asyncio.sleep(seconds)
         return yarl.URL(self._config.gateway_url or told["url"])
 
@@ -196,7 +177,7 @@ class Connection:
         def parse(data: Any) -> None:
             if event in ("READY", "RESUMED"):
                 self._is_ready, self._failed = True, float("-inf")
-                self._complaints.over("receiving again")
+                self._polling.receiving()
             self._events[event](data)
 
         return parse

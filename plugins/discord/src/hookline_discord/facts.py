@@ -1,18 +1,18 @@
-"""What Discord's documents say, as data: ``facts.json``, and ids.
+"""What Discord's documents say, as data (``facts.json``), and ids.
 
 ``permissions`` are the bits of what the bot needs (discord.com/developers/docs/topics/permissions);
-``fatal`` the close codes of the gateway that no repetition mends, ``denied`` and ``lost`` codes of
-refusals (…/topics/opcodes-and-status-codes): a missing permission, and a message that is not there,
-is too old, or is not the bot's to change.
+``fatal`` the close codes of the gateway that no repetition mends, ``denied`` the codes of a missing
+permission, ``meanings`` other codes of refusals (…/topics/opcodes-and-status-codes): a message that
+is not there, is too old, or is not the bot's to change; a thread that is archived.
 """
 
 from __future__ import annotations
 
-import json
-from importlib import resources
-from typing import Any
+from hookline_channelkit import Credential, facts
 
-FACTS: dict[str, Any] = json.loads((resources.files(__package__) / "facts.json").read_text("utf-8"))
+FACTS = facts(__package__)
+TOKEN = Credential(**FACTS["token"])
+FATAL = {**FACTS["fatal"], "4004": TOKEN.unknown("Discord")}
 EPOCH = 1_420_070_400_000
 """Milliseconds at which ids begin (discord.com/developers/docs/reference#snowflakes)."""
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
-from hookline_channelkit import Painter
+from hookline_channelkit import MarkdownPainter
 
 _ADDRESS = re.compile(r"(https?://[^\s<>]+)")
 _SPECIAL = re.compile(r"([\\*_~`|<\[])|(?m:^)(\s*(?:\d+(?=[.)]\s))?)(?=#{1,3}\s|-#|[->+]\s|[.)]\s)")
 _LANGUAGE = re.compile(r"[\w+#.-]{1,40}")
 _TICKS = "`\u200b``"
-"""Three backticks in code, which would end it."""
+"""Three backticks in code, which would end it: longer marks around them are not known."""
 
 
-class DiscordMarkdown(Painter):
+class DiscordMarkdown(MarkdownPainter):
     """Only what Discord knows; everything else escaped."""
 
     def text(self, raw: str) -> str:
@@ -23,26 +23,10 @@ class DiscordMarkdown(Painter):
         parts[::2] = [_SPECIAL.sub(_escaped, one) for one in parts[::2]]
         return "".join(parts)
 
-    def code(self, raw: str) -> str:
-        """Code in a line."""
-        return f"`` {raw} ``" if "`" in raw else f"`{raw}`"
-
     def fence(self, raw: str, language: str) -> str:
         """A block of code, with its language if it is one word."""
         known = language if _LANGUAGE.fullmatch(language) else ""
-        return f"```{known}\n{raw.replace('```', _TICKS)}\n```"
-
-    def bold(self, inner: str) -> str:
-        """Strong words."""
-        return f"**{inner}**"
-
-    def italic(self, inner: str) -> str:
-        """Emphasised words."""
-        return f"*{inner}*"
-
-    def strike(self, inner: str) -> str:
-        """Struck words."""
-        return f"~~{inner}~~"
+        return super().fence(raw.replace("```", _TICKS), known)
 
     def link(self, inner: str, url: str) -> str:
         """A link; of one that leads nowhere from here, the words."""
@@ -59,10 +43,6 @@ class DiscordMarkdown(Painter):
     def heading(self, inner: str, level: int) -> str:
         """A heading; below the third level, bold words."""
         return f"{'#' * level} {inner}" if level <= 3 else self.bold(inner)
-
-    def bullet(self, number: str) -> str:
-        """What stands before a list item."""
-        return f"{number or '-'} "
 
 
 def _escaped(found: re.Match[str]) -> str:

@@ -1,23 +1,14 @@
-"""The plugin: what of a channel is Discord's alone."""
+"""The plugin: the kit's, with Discord's settings and wire."""
 
 from __future__ import annotations
 
-from hookline_channelkit import ChannelPlugin, Wire
+from hookline_channelkit import ChannelPlugin
 
-from .config import DiscordConfig, fault_of, token_of
+from .config import DiscordConfig
 
 
 class Discord(ChannelPlugin[DiscordConfig]):
     """Discord as a channel."""
 
     multiple = True
-
-    def make_wire(self) -> Wire:
-        """The wire to Discord."""
-        from .wire import DiscordWire
-
-        return DiscordWire(self.config, self.host)
-
-    def fault(self) -> str | None:
-        """What is wrong with the token, as far as it can be seen."""
-        return fault_of(token_of(self.config, self.host))
+    wire = "hookline_discord.wire:DiscordWire"

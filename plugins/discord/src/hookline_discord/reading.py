@@ -6,12 +6,11 @@ They are read as they came: a field that is new, or missing, is then no reason t
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from hookline_channelkit import Arrival, RemoteFile, author, quoted_from
+from hookline_channelkit import Arrival, Hourly, RemoteFile, author, got, quoting
 from hookline_hookspecs import Inbound
 
 from .config import DiscordConfig
@@ -25,7 +24,7 @@ WRITTEN = frozenset({0, 19})
 THREADS = frozenset({10, 11, 12})
 READABLE = THREADS | {0, 2, 5, 13}
 """Types of channels that hold messages (discord.com/developers/docs/resources/channel)."""
-VOICE, FORWARD, ELSEWHERE, HOUR, REMEMBERED = 1 << 13, 1, 2, 3600.0, 2048
+VOICE, FORWARD, ELSEWHERE, COMMAND, PRESS = 1 << 13, 1, 2, 2, 3
 _MENTION = re.compile(r"<@!?(\d+)>")
 
 
@@ -56,15 +55,12 @@ class Reader:
         self.people: dict[str, str] = {}
         self._roles: dict[str, str] = {}
         """The bot's own role in each server."""
-        self._written: OrderedDict[str, Inbound] = OrderedDict()
-        """Messages of late without their words, for when they are taken away."""
-        self._bots: dict[tuple[str, str], dict[str, float]] = {}
-        """By chat and bot, the messages of an hour and their times."""
+        self._bots = Hourly(config.bot_messages)
 
     def guild(self, data: Json) -> None:
         """A server, with its channels and open threads."""
         for role in data.get("roles", ()):
-            if str((role.get("tags") or {}).get("bot_id")) == self.me:
+            if str(got(role, "tags", "bot_id")) == self.me:
                 self._roles[data["id"]] = role["id"]
         for room in (*data.get("channels", ()), *data.get("threads", ())):
             self.room(room, data["id"])
@@ -73,11 +69,9 @@ class Reader:
         """A channel or a thread of a server."""
         if data.get("type") in READABLE and (guild := guild or data.get("guild_id") or ""):
             parent = data.get("parent_id") if data["type"] in THREADS else None
-            own, last = (
-                parent is not None and data.get("owner_id") == self.me,
-                data.get("last_message_id"),
-            )
-            self.places[data["id"]] = Place(guild, parent, int(last or 0), own)
+            is_own = parent is not None and data.get("owner_id") == self.me
+            last = int(got(data, "last_message_id", default=0))
+            self.places[data["id"]] = Place(guild, parent, last, is_own)
 
     def chat_of(self, data: Json) -> str:
         """The chat of an event: its channel, or the person of a private one; empty if unknown, and
@@ -94,7 +88,7 @@ class Reader:
 
     def message(self, data: Json, chat: str) -> Arrival | None:
         """A message that somebody wrote to the bot, or None."""
-        place, writer, around = self.places.get(chat), data["author"], data.get("message_reference")
+        place, writer = self.places.get(chat), data["author"]
         if place is not None:
             place.last = max(place.last, int(data["id"]))
         if data.get("type", 0) not in WRITTEN or "webhook_id" in data or writer["id"] == self.me:
@@ -111,42 +105,42 @@ class Reader:
         )
         if not text and not files:
             return None
-        answered = data.get("referenced_message") or {}
-        quoted, other = str(answered.get("content") or ""), answered.get("author") or {}
-        told = author(_name(other), f"{CHANNEL}:{other.get('id')}")
-        is_own = not quoted or other.get("id") in (self.me, writer["id"])
         inbound = replace(
             self._inbound(data, chat, data["id"], text),
             sent=time_of(data["id"]),
             addressed=is_addressed,
-            reply_to=answered.get("id") if quoted else None,
-            quoted=quoted,
-            origins=() if is_own else (quoted_from(told),),
-            forwarded=author("") if (around or {}).get("type") == FORWARD else "",
+            forwarded=author("") if got(data, "message_reference", "type") == FORWARD else "",
+            **self._quoted(data),
         )
-        self._written[data["id"]] = replace(inbound, text="", quoted="")
-        if len(self._written) > REMEMBERED:
-            self._written.popitem(last=False)
         return Arrival(inbound, files, cursor=data["id"])
 
-    def edit(self, data: Json, chat: str) -> Inbound | None:
-        """What a person has made of a message, or None; in the thread that begins with it."""
-        if not data.get("edited_timestamp") or "author" not in data:
-            return None
-        found = self.message(data, data["id"] if data["id"] in self.places else chat)
-        if found is None or found.inbound.forwarded:
-            return None
-        return replace(found.inbound, message_id="", kind="edit", target=data["id"])
+    def _quoted(self, data: Json) -> dict[str, Any]:
+        """What a message answers, and whose words those are."""
+        answered = data.get("referenced_message") or {}
+        writer = answered.get("author") or {}
+        is_own = writer.get("id") in (self.me, data["author"]["id"])
+        told = "" if is_own else author(_name(writer), f"{CHANNEL}:{writer.get('id')}")
+        return quoting(str(got(answered, "content")), told, answered.get("id"))
 
-    def deletion(self, id_: str) -> Inbound | None:
-        """A message that was taken away, if it was heard of lately."""
-        found = self._written.pop(id_, None)
-        gone: dict[str, Any] = {"kind": "delete", "message_id": "", "target": id_, "origins": ()}
-        return None if found is None else replace(found, **gone)
+    def edit(self, data: Json, chat: str) -> Inbound | None:
+        """What a person has made of a message, or None."""
+        if not (when := data.get("edited_timestamp")) or "author" not in data:
+            return None
+        found = self.message(data, self._thread_at(data["id"], chat))
+        return None if found is None or found.inbound.forwarded else found.edited(when).inbound
+
+    def deletion(self, id_: str, chat: str) -> Inbound:
+        """A message that was taken away; the kit knows whose it was, if it was for the agent."""
+        gone = self._inbound({"user": {"id": ""}}, self._thread_at(id_, chat), id_, "")
+        return Arrival(gone).deleted().inbound
+
+    def _thread_at(self, id_: str, chat: str) -> str:
+        """The thread that begins with a message, or else the chat."""
+        return id_ if id_ in self.places else chat
 
     def reaction(self, data: Json, chat: str) -> Inbound | None:
         """What somebody's reaction to a message of the bot says, or None."""
-        emoji, target = (data.get("emoji") or {}).get("name"), data["message_id"]
+        emoji, target = got(data, "emoji", "name"), data["message_id"]
         who = {"user": {"id": data["user_id"]}} | (data.get("member") or {})
         if data.get("message_author_id") != self.me or who["user"].get("bot") or not emoji:
             return None
@@ -156,12 +150,11 @@ class Reader:
     def interaction(self, data: Json, chat: str) -> Inbound | None:
         """A press of a button, or a command of the menu; None of what is neither."""
         told, message = data.get("data") or {}, data.get("message") or {}
-        if data.get("type") == 3:
+        if data.get("type") == PRESS:
             found, target = self._inbound(data, chat, "", told["custom_id"]), message["id"]
             return replace(found, kind="press", target=target, reply_to=target)
-        words = [f"/{told.get('name')}", *(str(one["value"]) for one in told.get("options") or ())]
-        found = self._inbound(data, chat, data["id"], " ".join(words))
-        return replace(found, kind="command") if data.get("type") == 2 else None
+        found = self._inbound(data, chat, data["id"], command(data))
+        return replace(found, kind="command") if data.get("type") == COMMAND else None
 
     def _inbound(self, data: Json, chat: str, id_: str, text: str) -> Inbound:
         """What every event tells."""
@@ -176,42 +169,42 @@ class Reader:
             private=place is None,
             thread=chat if parent is not None else None,
             parent=parent,
-            sender=str((data.get("member") or {}).get("nick") or _name(person)),
+            sender=str(got(data, "member", "nick") or _name(person)),
         )
 
     def _is_addressed(self, data: Json, place: Place) -> bool:
         """True if the bot or its role is mentioned, is replied to, or began the thread."""
-        answered = (data.get("referenced_message") or {}).get("author") or {}
-        names = {one["id"] for one in (*(data.get("mentions") or ()), answered) if "id" in one}
+        names = {got(one, "id") for one in data.get("mentions") or ()}
+        names.add(got(data, "referenced_message", "author", "id"))
         roles = data.get("mention_roles") or ()
         return self.me in names or self._roles.get(place.guild) in roles or place.own
 
     def _hears(self, chat: str, data: Json) -> bool:
         """Whether another bot's message is heard: it mentions this one, and so many an hour."""
-        if self._config.bots == "none" or self.me not in _MENTION.findall(
-            data.get("content") or ""
-        ):
+        if self._config.bots == "none" or self.me not in _MENTION.findall(got(data, "content")):
             return False
-        key, now = (chat, data["author"]["id"]), time_of(data["id"])
-        heard = {id_: at for id_, at in self._bots.get(key, {}).items() if at > now - HOUR}
-        self._bots[key] = {**heard, data["id"]: now}
-        return len(self._bots[key]) <= self._config.bot_messages
+        return self._bots.allows(f"{chat} {data['author']['id']}", data["id"], time_of(data["id"]))
 
     def words_of(self, data: Json) -> str:
         """The text without what only addresses the bot; people by their names."""
         names = {one["id"]: _name(one) for one in data.get("mentions") or ()}
         mine = "|".join([f"@!?{self.me}", *(f"@&{role}" for role in self._roles.values())])
-        text = re.sub(rf"^\s*<(?:{mine})>[\s,:]*", "", str(data.get("content") or ""))
+        text = re.sub(rf"^\s*<(?:{mine})>[\s,:]*", "", str(got(data, "content")))
         text = _MENTION.sub(lambda m: f"@{names[m[1]]}" if m[1] in names else m[0], text)
         stickers = [f"(sticker: {one.get('name')})" for one in data.get("sticker_items") or ()]
         return "\n".join(filter(None, [text, *stickers]))
 
 
+def command(data: Json) -> str:
+    """A command of the menu, as it would be written."""
+    told = data.get("data") or {}
+    words = (str(one["value"]) for one in told.get("options") or ())
+    return " ".join([f"/{told.get('name')}", *words])
+
+
 def _person(data: Json) -> Json:
     """Who did something, as messages, reactions and interactions name them."""
-    found: Json = (
-        data.get("author") or data.get("user") or (data.get("member") or {}).get("user") or {}
-    )
+    found: Json = data.get("author") or data.get("user") or got(data, "member", "user", default={})
     return found
 
 
@@ -222,6 +215,6 @@ def _name(person: Json) -> str:
 def _file(data: Json, part: Json, around: Json) -> RemoteFile:
     """A file; ``around`` is the message whose address is known, ``part`` what holds the file."""
     ref = f"{around['channel_id']} {around['id']} {data['id']} {data['url']}"
-    name, size = str(data.get("filename") or "file"), int(data.get("size") or 0)
+    name, size = str(got(data, "filename", default="file")), int(got(data, "size", default=0))
     is_voice = bool(part.get("flags", 0) & VOICE)
-    return RemoteFile(ref, name, size, is_voice, float(data.get("duration_secs") or 0))
+    return RemoteFile(ref, name, size, is_voice, float(got(data, "duration_secs", default=0)))

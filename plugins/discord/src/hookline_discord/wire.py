@@ -7,59 +7,55 @@ import base64
 import json
 import warnings
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 from urllib.parse import quote
 
 import hookline_channelkit as kit
 from hookline_channelkit import Arrival, Limits, Post, Rate, RemoteFile
 from hookline_hookspecs import Attachment, Audio, HooklineError, Host, Inbound
 from hookline_hookspecs.host import Feature
-from hookline_speech import seconds
 
-from .config import DiscordConfig, fault_of, token_of
-from .facts import FACTS, first_id, invitation
+from .config import DiscordConfig
+from .facts import FACTS, FATAL, first_id, invitation
 from .painter import DiscordMarkdown
-from .reading import VOICE, WRITTEN, Json, Reader
+from .reading import COMMAND, VOICE, WRITTEN, Json, Reader, command
 
 if TYPE_CHECKING:
     from .connection import Connection
 
 SUPPRESS_EMBEDS, EPHEMERAL, ADMINISTRATOR = 1 << 2, 1 << 6, 1 << 3
-CONNECT_SECONDS, SETTLE_SECONDS = 10.0, 5.0
-"""For the first session, without which the loop goes on; and for all servers to be told of."""
+SETTLE_SECONDS = 5.0
+"""For all servers to be told of."""
 NONCE_SECONDS = 120.0
 """For which a repeated nonce surely makes no second message: "the past few minutes"
 (discord.com/developers/docs/resources/message#create-message)."""
 LATE = 60.0
 """Seconds that clocks may differ, and beyond which an edit is not waited for."""
 PAGE = 100
-PEOPLE = "people"
-"""Where the channels of private chats are, in the plugin's key-value storage."""
 SILENT: Json = {"allowed_mentions": {"parse": [], "replied_user": False}}
 """In everything that is sent: it pings nobody."""
-_PAINTER = DiscordMarkdown()
+Read: TypeAlias = Callable[[Json, str], Arrival | Inbound | None]
+"""Reads an event of a chat."""
 
 
-class DiscordWire(kit.Wire):
+class DiscordWire(kit.PollingWire):
     """Discord. A chat is a channel's or thread's id; a private one, the id of its person."""
 
-    can: ClassVar[frozenset[Feature]] = frozenset(
-        {"edits", "files", "typing", "voice", "threads", "reactions"}
-    )
+    can: ClassVar[frozenset[Feature]] = kit.Wire.can | {"voice", "threads", "reactions"}
+    painter = DiscordMarkdown()
     catches_up = True
+    begins_within = 10.0
 
     def __init__(self, config: DiscordConfig, host: Host) -> None:
-        self._config, self._host = config, host
+        super().__init__(host, config)
+        self._config = config
         self._reader = Reader(config)
-        self._made: Connection | None = None
-        self._receiving: asyncio.Task[None] | None = None
-        self._take: kit.Take | None = None
         self._awaited: set[str] = set()
         """Servers that are still to be told of."""
         self._settled = asyncio.Event()
-        self._people: dict[str, str] | None = None
-        """Channels of private chats, by person."""
+        self._people = kit.People(host)
         self.limits = Limits(
             text=2000,
             measure=lambda text: max(len(text), len(self.render(text))),
@@ -74,94 +70,68 @@ class DiscordWire(kit.Wire):
 
     @property
     def identity(self) -> str:
-        """The token."""
-        return token_of(self._config, self._host)
+        """The API's address and the token."""
+        token = self.account["token"]
+        return f"{self._config.api_url} {token}" if token else ""
 
+    @kit.client
     def _connection(self) -> Connection:
-        """What talks to Discord, made when it is first needed. Raises :class:`CannotStart`."""
-        if self._made is None:
-            if (fault := fault_of(self.identity)) is not None:
-                raise kit.CannotStart(fault)
-            with warnings.catch_warnings():  # the library imports what Python 3.13 lacks
-                warnings.simplefilter("ignore", DeprecationWarning)
-                from .connection import Connection
+        """What talks to Discord."""
+        with warnings.catch_warnings():  # the library imports what Python 3.13 lacks
+            warnings.simplefilter("ignore", DeprecationWarning)
+            from .connection import Connection
 
-            read, reader = self._reading, self._reader
-            events: dict[str, Callable[[Any], None]] = {
-                "READY": self._ready,
-                "RESUMED": lambda _: self._settled.set(),
-                "GUILD_CREATE": self._guild,
-                "GUILD_DELETE": lambda data: self._settle({data["id"]}),
-                **dict.fromkeys(("CHANNEL_CREATE", "THREAD_CREATE", "THREAD_UPDATE"), reader.room),
-                "MESSAGE_CREATE": read(lambda data, chat: reader.message(data, chat) or data["id"]),
-                "MESSAGE_UPDATE": read(reader.edit),
-                "MESSAGE_REACTION_ADD": read(reader.reaction),
-                "MESSAGE_DELETE": read(lambda data, _: reader.deletion(data["id"])),
-                "INTERACTION_CREATE": read(reader.interaction),
-            }
-            log = self._host.log
-            self._made = Connection(self._config, self.identity, log, events, self._alive)
-        return self._made
-
-    def _alive(self) -> None:
-        if self._take is not None:
-            self._take.heard()
+        read, reader = self._reading, self._reader
+        gone = read(lambda data, chat: reader.deletion(data["id"], chat))
+        events: dict[str, Callable[[Any], object]] = {
+            "READY": self._ready,
+            "RESUMED": lambda _: self._settled.set(),
+            "GUILD_CREATE": self._guild,
+            "GUILD_DELETE": lambda data: self._settle({data["id"]}),
+            **dict.fromkeys(("CHANNEL_CREATE", "THREAD_CREATE", "THREAD_UPDATE"), reader.room),
+            "MESSAGE_CREATE": read(self._message),
+            "MESSAGE_UPDATE": read(reader.edit),
+            "MESSAGE_REACTION_ADD": read(reader.reaction),
+            "MESSAGE_DELETE": gone,
+            "MESSAGE_DELETE_BULK": lambda data: [gone({**data, "id": id_}) for id_ in data["ids"]],
+            "INTERACTION_CREATE": read(reader.interaction),
+        }
+        return Connection(self._config, self.account["token"], self.polling, events, self.heard)
 
     async def _ask(self, method: str, path: str, body: Any = None, **more: Any) -> Any:
-        return await self._connection().ask(method, path, body, **more)
+        return await self._connection.ask(method, path, body, **more)
 
     # Receiving
 
-    async def connect(self, take: kit.Take) -> None:
-        """Begin to receive. Raises :class:`CannotStart` for a token that Discord does not know;
-        without a network it begins, and goes on as soon as there is one."""
-        connection = self._connection()
-        await self.disconnect()
-        await self._known()
-        self._take = take
+    async def greet(self) -> None:
+        """Log in."""
+        known = await self._people.all()
+        self._reader.people |= {channel: person for person, channel in known.items()}
+        await self._connection.client()
+
+    async def listen(self, take: kit.Take) -> None:
+        """Begin to receive; all servers are known then, or have had their time."""
         self._settled.clear()
-        try:
-            async with asyncio.timeout(CONNECT_SECONDS):
-                await connection.client()
-        except kit.CannotStart:
-            raise
-        except (HooklineError, TimeoutError) as error:
-            self._host.log.warning("beginning without Discord: %s", error or "no answer")
-        task = self._receiving = self._host.spawn(connection.run(), "receive")
-        settled = asyncio.ensure_future(self._settled.wait())
-        first = asyncio.FIRST_COMPLETED
-        await asyncio.wait({task, settled}, timeout=CONNECT_SECONDS, return_when=first)
-        settled.cancel()
-        if task.done():
-            task.result()
-        task.add_done_callback(lambda ended: _tell_if_broken(ended, take))
+        await super().listen(take)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(SETTLE_SECONDS):
+                await self._settled.wait()
 
-    async def disconnect(self) -> None:
-        """Receive no more; the session can be resumed for a while."""
-        task, self._receiving = self._receiving, None
-        if task is not None:
-            task.cancel()
-            await asyncio.wait({task})
-
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await self.disconnect()
-        if self._made is not None:
-            await self._made.aclose()
+    async def once(self, take: kit.Take) -> None:
+        """One session, or a part of one."""
+        await self._connection.once()
 
     async def probe(self) -> None:
         """Ask for a sign of life over the gateway. Raises if there is none."""
-        if self._receiving is None or self._receiving.done():
-            raise kit.WireError("nobody receives")
-        await self._connection().probe()
+        await self._connection.probe()
 
     def _ready(self, data: Json) -> None:
         """A session that is no resume. What was missed is read back before anything new of a chat;
         and for all chats, once the servers have told theirs."""
         self._reader.me = data["user"]["id"]
         self._awaited = {one["id"] for one in data.get("guilds") or ()}
-        if self._settled.is_set() and self._take is not None:
-            self._take.reconnected()
+        if self._settled.is_set() and self.take is not None:
+            self.take.reconnected()
         asyncio.get_running_loop().call_later(SETTLE_SECONDS, self._settle, self._awaited)
         self._settle(set())
 
@@ -172,52 +142,52 @@ class DiscordWire(kit.Wire):
     def _settle(self, told: set[str]) -> None:
         """Servers are known, or have had their time."""
         was, self._awaited = bool(self._awaited), self._awaited - told
-        if was and not self._awaited and self._settled.is_set() and self._take is not None:
-            self._take.reconnected()
+        if was and not self._awaited and self._settled.is_set() and self.take is not None:
+            self.take.reconnected()
         if not self._awaited:
             self._settled.set()
 
-    def _reading(self, read: Callable[[Json, str], Any]) -> Callable[[Json], None]:
-        """What reads an event and has it stored; what cannot be read is left out."""
+    def _reading(self, read: Read) -> Callable[[Json], object]:
+        """What has an event read and stored, one begun after the other, in their order."""
+        return lambda data: self.host.spawn(self._hear(read, data), "store")
 
-        def hear(data: Json) -> None:
-            try:
-                if (chat := self._reader.chat_of(data)) and (found := read(data, chat)):
-                    self._host.spawn(self._store(found, data, chat), "store")
-                    if chat not in self._reader.places:
-                        self._host.spawn(self._know(chat, data["channel_id"]), "remember")
-            except Exception:
-                self._host.log.exception("an event cannot be read and is left out")
-
-        return hear
-
-    async def _store(self, found: Arrival | Inbound | str, data: Json, chat: str) -> None:
-        """Have an arrival stored, and a press or command acknowledged, for which Discord waits 3 s.
-        ``found`` is a message's id, if it is not for the bot."""
-        assert self._take is not None
+    async def _hear(self, read: Read, data: Json) -> None:
+        """Have an event stored, and a press or command acknowledged: Discord waits 3 s for it."""
+        assert self.take is not None
         try:
-            if isinstance(found, str):
-                await self._take.skip(chat, found)
-                return
-            if isinstance(found, Arrival):
-                found = await self._in_thread(found)
-            is_new = await self._take(found)
+            is_new = await kit.stored(self.take, self._read(read, data), self.host.log)
         except Exception as error:  # it is found by catching up; a press shows that it failed
-            self._host.log.warning("something could not be stored: %s", error)
+            self.host.log.warning("something could not be stored: %s", error)
             return
-        if "token" in data and isinstance(found, Inbound):
-            await self._acknowledge(found, data, is_new)
+        if "token" in data and is_new is not None:
+            await self._acknowledge(data, is_new)
 
-    async def _acknowledge(self, inbound: Inbound, data: Json, is_new: bool) -> None:
-        told = f"`{inbound.text[:100]}`" if inbound.kind == "command" else kit.PRESSED
+    async def _read(self, read: Read, data: Json) -> Arrival | Inbound | None:
+        chat = self._reader.chat_of(data)
+        if not chat or (found := read(data, chat)) is None:
+            return None
+        if chat not in self._reader.places:
+            await self._know(chat, data["channel_id"])
+        return await self._in_thread(found) if isinstance(found, Arrival) else found
+
+    def _message(self, data: Json, chat: str) -> Arrival | None:
+        """A message; one that is nothing for the bot need not be read back."""
+        found = self._reader.message(data, chat)
+        if found is None and self.take is not None:
+            self.host.spawn(self.take.skip(chat, data["id"]), "skip")
+        return found
+
+    async def _acknowledge(self, data: Json, is_new: bool) -> None:
+        is_command = data["type"] == COMMAND
+        told = f"`{command(data)[:100]}`" if is_command else kit.PRESSED
         answer: Json = {"type": 4, "data": {"content": told, "flags": EPHEMERAL, **SILENT}}
-        if inbound.kind == "press" and is_new:
+        if is_new and not is_command:
             answer = {"type": 6}
         try:
             path = f"/interactions/{data['id']}/{data['token']}/callback"
             await self._ask("POST", path, answer)
         except HooklineError as error:
-            self._host.log.info("a press could not be acknowledged: %s", error)
+            self.host.log.info("a press could not be acknowledged: %s", error)
 
     async def _in_thread(self, arrival: Arrival) -> Arrival:
         """The message in a thread that begins with it, where config wants that."""
@@ -227,7 +197,7 @@ class DiscordWire(kit.Wire):
         try:
             thread = await self.open_thread(inbound.chat_id, inbound.message_id)
         except HooklineError as error:
-            self._host.log.warning("no thread could be begun: %s", error)
+            self.host.log.warning("no thread could be begun: %s", error)
             return arrival
         around = inbound.chat_id
         inbound = replace(inbound, chat_id=thread, thread=thread, parent=around)
@@ -237,7 +207,7 @@ class DiscordWire(kit.Wire):
 
     async def chats(self) -> Sequence[str]:
         """Every channel and open thread, and every private chat that was ever heard of."""
-        return [*self._reader.places, *await self._known()]
+        return [*self._reader.places, *await self._people.all()]
 
     async def history(self, chat: str, after: str, since: float) -> AsyncIterator[Arrival]:
         """What people wrote in a chat, oldest first."""
@@ -248,11 +218,10 @@ class DiscordWire(kit.Wire):
                     start = message["id"]
                     if (arrival := self._reader.message(message, chat)) is not None:
                         yield await self._in_thread(arrival)
-            except (kit.Refused, kit.Gone) as error:  # a channel that the bot is not let into
-                self._host.log.info("chat %s cannot be read back: %s", chat, error)
-                return
-        if start != after and self._take is not None:
-            self._host.spawn(self._take.skip(chat, start), "skip")
+            except kit.Refused as error:  # a channel that the bot is not let into
+                raise kit.Gone(str(error)) from None
+        if start != after and self.take is not None:
+            self.host.spawn(self.take.skip(chat, start), "skip")
 
     async def _messages(self, channel: str, after: str) -> AsyncIterator[Json]:
         """Messages of a channel, oldest first."""
@@ -269,50 +238,39 @@ class DiscordWire(kit.Wire):
         """A file; its address is asked for anew where it has expired."""
         channel, message, id_, url = file.ref.split(" ", 3)
         try:
-            return await self._connection().download(url)
+            return await self._connection.download(url)
         except (kit.Gone, kit.Refused):
             told = await self._ask("GET", f"/channels/{channel}/messages/{message}")
             for one in told.get("attachments") or ():
                 if one["id"] == id_:
-                    return await self._connection().download(one["url"])
+                    return await self._connection.download(one["url"])
             raise
 
     # Places
 
-    async def _known(self) -> dict[str, str]:
-        """Channels of private chats, by person."""
-        if self._people is None:
-            self._people = dict(await self._host.storage.kv.get(PEOPLE, {}))
-            self._reader.people |= {channel: person for person, channel in self._people.items()}
-        return self._people
-
     async def _know(self, person: str, channel: str) -> None:
         """Remember where a private chat is, for good."""
-        known = await self._known()
-        if known.get(person) != channel:
-            known[person], self._reader.people[channel] = channel, person
-            await self._host.storage.kv.set(PEOPLE, known)
+        self._reader.people[channel] = person
+        await self._people.note(person, channel)
 
     async def _place(self, chat: str) -> str:
         """Discord's channel of a chat; a private one is opened, if it was never heard of."""
         if chat in self._reader.places or not chat.isdigit():
             return chat
-        if chat not in (known := await self._known()):
+        if chat not in await self._people.all():
             try:
                 made = await self._ask("POST", "/users/@me/channels", {"recipient_id": chat})
             except kit.Gone:  # no person: an archived thread, or a channel that is gone
                 return chat
             await self._know(chat, made["id"])
-        return known[chat]
+        return (await self._people.all())[chat]
 
-    async def _message(self, chat: str, id_: str) -> str:
+    async def _path(self, chat: str, id_: str) -> str:
         return f"/channels/{await self._place(chat)}/messages/{id_}"
 
     # Sending
 
-    async def _post(
-        self, chat: str, post: Post, body: Json, data: bytes = b"", name: str = ""
-    ) -> str:
+    async def _post(self, chat: str, post: Post, body: Json, file: kit.Upload | None = None) -> str:
         """Send a message, with a file; in a thread that was archived, after opening it again."""
         from .errors import Archived
 
@@ -321,17 +279,15 @@ class DiscordWire(kit.Wire):
         answered, is_shared = post.reply_to or "", chat in self._reader.places and not post.thread
         if is_shared and answered.isdigit():
             body["message_reference"] = {"message_id": answered, "fail_if_not_exists": False}
-        form = [{"name": "payload_json", "value": json.dumps(body)}]
-        form += [{"name": "files[0]", "value": data, "filename": name}] if data else []  # type: ignore[dict-item]
-        for is_last in (False, True):
-            try:
-                path, sent = f"/channels/{channel}/messages", form if data else None
-                made = await self._ask("POST", path, body, form=sent, unsure=True)
-                break
-            except Archived:
-                if is_last:
-                    raise
-                await self._ask("PATCH", f"/channels/{channel}", {"archived": False})
+        form: list[Json] = [{"name": "payload_json", "value": json.dumps(body)}]
+        if file is not None:
+            form.append({"name": "files[0]", "value": file.data, "filename": file.name})
+        path, more = f"/channels/{channel}/messages", {"form": form if file else None}
+        try:
+            made = await self._ask("POST", path, body, unsure=True, **more)
+        except Archived:
+            await self._ask("PATCH", f"/channels/{channel}", {"archived": False})
+            made = await self._ask("POST", path, body, unsure=True, **more)
         return str(made["id"])
 
     async def text(self, chat: str, text: str, post: Post) -> str:
@@ -341,7 +297,7 @@ class DiscordWire(kit.Wire):
     async def edit(self, chat: str, message_id: str, text: str, post: Post) -> None:
         """Replace a message."""
         try:
-            path = await self._message(chat, message_id)
+            path = await self._path(chat, message_id)
             await self._ask("PATCH", path, {**_body(text, post), **SILENT})
         except kit.RetryAfter as error:
             if error.retry_after > LATE and error.scope == "chat":  # edited too often for its age
@@ -350,36 +306,34 @@ class DiscordWire(kit.Wire):
 
     async def delete(self, chat: str, message_id: str) -> None:
         """Remove a message."""
-        await self._ask("DELETE", await self._message(chat, message_id))
+        await self._ask("DELETE", await self._path(chat, message_id))
 
     async def unbutton(self, chat: str, message_id: str) -> None:
         """Take a message's buttons away."""
-        await self._ask("PATCH", await self._message(chat, message_id), {"components": []})
+        await self._ask("PATCH", await self._path(chat, message_id), {"components": []})
 
     async def file(self, chat: str, item: Attachment | Audio, post: Post) -> str:
         """Send a file: OGG/Opus as a voice message, where that is allowed."""
-        data = await asyncio.to_thread(item.path.read_bytes)
-        is_opus = data.startswith(b"OggS") and b"OpusHead" in data[:200]
-        if isinstance(item, Audio) and is_opus and not post.caption:
+        upload = await kit.Upload.of(item)
+        if upload.is_opus and not post.caption:
             try:
-                return await self._voice(chat, item, data, post)
+                return await self._voice(chat, upload, post)
             except kit.Refused as error:
-                self._host.log.warning("a voice message is sent as a file: %s", error)
-        name = item.name if isinstance(item, Attachment) else item.path.name
-        return await self._post(chat, post, _body(post.caption, post), data, name)
+                self.host.log.warning("a voice message is sent as a file: %s", error)
+        return await self._post(chat, post, _body(post.caption, post), upload)
 
-    async def _voice(self, chat: str, item: Audio, data: bytes, post: Post) -> str:
+    async def _voice(self, chat: str, sound: kit.Upload, post: Post) -> str:
         """A bubble: a slot is asked for, filled, and named by the message."""
         named = {"id": "0", "filename": "voice-message.ogg"}
         path = f"/channels/{post.thread or await self._place(chat)}/attachments"
-        told = await self._ask("POST", path, {"files": [{**named, "file_size": len(data)}]})
+        told = await self._ask("POST", path, {"files": [{**named, "file_size": len(sound.data)}]})
         (slot,) = told["attachments"]
-        await self._connection().upload(slot["upload_url"], data)
+        await self._connection.upload(slot["upload_url"], sound.data)
         about = {
             **named,
             "uploaded_filename": slot["upload_filename"],
-            "duration_secs": max(0.1, item.duration or seconds(data)),
-            "waveform": base64.b64encode(item.waveform[:256] or b"\0").decode(),
+            "duration_secs": max(0.1, sound.seconds),
+            "waveform": base64.b64encode(sound.waveform[:256] or b"\0").decode(),
         }
         return await self._post(chat, post, {"flags": VOICE, "attachments": [about]})
 
@@ -395,26 +349,27 @@ class DiscordWire(kit.Wire):
                 return str(one["id"])
             is_same = one.get("content") == text.strip() and (text or one.get("attachments"))
             same = same or (one["id"] if is_same and not one.get("nonce") else None)
-        return same if self._host.now() - since > NONCE_SECONDS else None
+        return same if self.host.now() - since > NONCE_SECONDS else None
 
     async def typing(self, chat: str) -> None:
         """Show for 10 s that somebody writes."""
         await self._ask("POST", f"/channels/{await self._place(chat)}/typing")
 
-    async def react(self, chat: str, message_id: str, emoji: str | None) -> None:
-        """Set the bot's reaction to a message."""
-        path = await self._message(chat, message_id)
-        for one in (await self._ask("GET", path)).get("reactions") or ():
-            if one.get("me") and one["emoji"]["name"] != emoji:
-                await self._ask("DELETE", f"{path}/reactions/{quote(one['emoji']['name'])}/@me")
-        if emoji is not None:
-            await self._ask("PUT", f"{path}/reactions/{quote(emoji)}/@me")
+    async def react(self, chat: str, message_id: str, emoji: str) -> str:
+        """React to a message."""
+        await self._ask("PUT", f"{await self._path(chat, message_id)}/reactions/{quote(emoji)}/@me")
+        return emoji
+
+    async def unreact(self, chat: str, message_id: str, reaction: str) -> None:
+        """Take a reaction away."""
+        path = await self._path(chat, message_id)
+        await self._ask("DELETE", f"{path}/reactions/{quote(reaction)}/@me")
 
     async def open_thread(self, chat: str, message_id: str) -> str:
         """Begin a thread at a message, or find the one that is there: it has the message's id."""
         if message_id in self._reader.places:
             return message_id
-        path = await self._message(chat, message_id)
+        path = await self._path(chat, message_id)
         words = self._reader.words_of(await self._ask("GET", path)).split()
         try:
             made = await self._ask("POST", f"{path}/threads", {"name": " ".join(words)[:80] or "…"})
@@ -428,10 +383,6 @@ class DiscordWire(kit.Wire):
     async def private_chat(self, person: str) -> str | None:
         """The chat with a person alone, which is named after them."""
         return person if await self._place(person) != person else None
-
-    def render(self, markdown: str) -> str:
-        """Discord's Markdown."""
-        return kit.paint(markdown, _PAINTER)
 
     # The account
 
@@ -448,7 +399,7 @@ class DiscordWire(kit.Wire):
         from .connection import CONTENT_FLAGS
 
         application = await self._ask("GET", "/applications/@me")
-        found = [] if application.get("flags", 0) & CONTENT_FLAGS else [FACTS["fatal"]["4014"]]
+        found = [] if application.get("flags", 0) & CONTENT_FLAGS else [FATAL["4014"]]
         guilds, link = await self._ask("GET", "/users/@me/guilds"), invitation(application["id"])
         if not guilds:
             found.append(f"the bot is in no server; to let it into one, open {link}")
@@ -471,11 +422,6 @@ class DiscordWire(kit.Wire):
             for name, help_ in commands.items()
         ]
         await self._ask("PUT", f"/applications/{await self._application()}/commands", menu[:PAGE])
-
-
-def _tell_if_broken(ended: asyncio.Task[None], take: kit.Take) -> None:
-    if not ended.cancelled():
-        take.broken(str(ended.exception() or "receiving has ended"))
 
 
 def _body(text: str, post: Post) -> Json:

@@ -9,50 +9,25 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
 from typing import Any, TypeAlias
 
+import hookline_channelkit as kit
 import httpx2 as httpx
-from hookline_channelkit import (
-    BadMarkup,
-    CannotStart,
-    Gone,
-    Lost,
-    NotModified,
-    Refused,
-    RetryAfter,
-    TooLong,
-    Unsure,
-    WireError,
-)
+from hookline_channelkit import CannotStart, Lost, WireError
+
+from .config import FACTS
 
 Json: TypeAlias = dict[str, Any]
 _JSON = "application/json; charset=utf-8"
 EARLY = 300.0
 """Seconds before its end at which a token is replaced; Feishu gives a new one in the last 1,800."""
-_STALE = frozenset({99991661, 99991663, 99991664, 99991665, 99991668, 99991671})
-"""Codes of a token that has expired or was withdrawn."""
-_RATES = {99991400: "workspace", 230020: "chat", 230049: "chat", 11232: "workspace", 11233: "chat"}
-"""Codes of too many requests, and what they concern (230049: the first attempt is under way)."""
-_SCOPES = frozenset({99991672, 99991679, 230027})
-_KINDS: Mapping[int, type[WireError]] = {
-    230025: TooLong,
-    230099: BadMarkup,
-    300315: BadMarkup,
-    300317: NotModified,
-    **dict.fromkeys((230011, 230054, 230071, 230072, 230075, 230110, 230111), Lost),
-    **dict.fromkeys((200850, 300309, 300305), Lost),
-}
-"""Other codes, by what the kit makes of them (open.feishu.cn, im-v1 and cardkit-v1)."""
-_UNSENT = (
-    *(httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout),
-    *(httpx.WriteError, httpx.WriteTimeout, httpx.UnsupportedProtocol),
-)
-"""What breaks before a request is whole at the other end."""
 
 
-class NotFound(WireError):
+class NotFound(Lost):
     """A message or place that a request names is not there, or its content is not understood."""
+
+
+_MEANINGS = kit.Meanings(FACTS["meanings"], NotFound)
 
 
 class Api:
@@ -106,7 +81,7 @@ class Api:
         try:
             await self.ask(method, path, body)
         except NotFound as error:
-            raise (Lost if body is None else BadMarkup)(str(error)) from None
+            raise (Lost if body is None else kit.BadMarkup)(str(error)) from None
 
     async def read(self, path: str, kind: str) -> bytes:
         """The bytes of a message's file; ``kind`` is ``image`` or ``file``."""
@@ -129,7 +104,7 @@ class Api:
             headers |= {"Content-Type": _JSON} if body is not None else {}
             path = path if path.startswith("/open-apis") else f"/open-apis{path}"
             response = await self._request(method, path, sends=sends, headers=headers, **more)
-            if is_last or _code(response) not in _STALE:
+            if is_last or _code(response) not in FACTS["stale"]:
                 break
             if token == self._token:
                 self._token = ""
@@ -163,15 +138,13 @@ class Api:
         try:
             return await self._http.request(method, path, **more)
         except httpx.HTTPError as error:
-            reason = f"no word from Feishu: {str(error) or type(error).__name__}"
-            is_lost = sends and not isinstance(error, _UNSENT)
-            raise (Unsure if is_lost else WireError)(reason[:300]) from None
+            raise kit.unanswered("Feishu", error, sends=sends) from None
 
 
-def _code(response: httpx.Response) -> int:
+def _code(response: httpx.Response) -> Any:
     try:
-        return int(response.json().get("code", 0))
-    except (ValueError, AttributeError, TypeError):
+        return kit.got(response.json(), "code", default=0)
+    except ValueError:
         return 0
 
 
@@ -184,26 +157,23 @@ def _body(response: httpx.Response, *, sends: bool = False) -> Json:
     if isinstance(got, dict) and response.status_code < 500:
         return got
     if response.status_code < 400 and sends:
-        raise Unsure("Feishu answered with something that is no JSON")
+        raise kit.Unsure("Feishu answered with something that is no JSON")
     raise WireError(f"Feishu answered with status {response.status_code}")
 
 
 def _refused(code: int, message: str, response: httpx.Response, api: Api) -> WireError:
     """What a code means. One that is not known does not go away by itself: it ends the reply."""
     text = f"Feishu refuses it ({code}: {message[:300]})"
-    if code in _RATES or response.status_code == 429:
-        try:
-            seconds = float(response.headers.get("x-ogw-ratelimit-reset", 1))
-        except ValueError:
-            seconds = 1.0
-        return RetryAfter(seconds, "chat" if _RATES.get(code) == "chat" else "workspace")
-    if code in _SCOPES:
-        error = response.json().get("error") or {}
-        named = [str(one.get("subject")) for one in error.get("permission_violations", ())]
-        return Refused(
-            f"the app lacks the scope {' or '.join(named) or 'that this needs'}; switch it on "
-            f"under {api.domain}/app/{api.app_id}/auth and publish a version of the app"
+    rates = FACTS["rates"]
+    if str(code) in rates or response.status_code == 429:
+        told = response.headers.get("x-ogw-ratelimit-reset", "")
+        seconds = float(told) if told.isdecimal() else 1.0
+        return kit.RetryAfter(seconds, rates.get(str(code), "workspace"))
+    if code in FACTS["scope_codes"]:
+        violations = kit.got(response.json(), "error", "permission_violations", default=())
+        named = " or ".join(str(one.get("subject")) for one in violations)
+        return kit.Refused(
+            f"the app lacks the scope {named or 'that this needs'}; switch it on under "
+            f"{api.domain}/app/{api.app_id}/auth and publish a version of the app"
         )
-    if code == 230001:
-        return NotFound(text)
-    return _KINDS.get(code, Gone)(text)
+    return _MEANINGS.of(code)(text)

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 
-from hookline_channelkit import Painter, paint
+from hookline_channelkit import MarkdownPainter, paint
 from hookline_hookspecs import Choice
 
 from .api import Json
@@ -18,7 +18,7 @@ _TABLE = re.compile(r"^\|(?: -+ \|)+$", re.MULTILINE)
 _STYLES = {"primary": "primary", "danger": "danger"}
 
 
-class FeishuMarkdown(Painter):
+class FeishuMarkdown(MarkdownPainter):
     """The Markdown of posts and cards (open.feishu.cn, rich text component): special characters
     of words are entities, and addresses are code, because previews of links cannot be switched
     off."""
@@ -28,40 +28,17 @@ class FeishuMarkdown(Painter):
         return _SPECIAL.sub(lambda found: f"&#{ord(found[0])};", raw.replace("&", "&#38;"))
 
     def code(self, raw: str) -> str:
-        """Code in a line."""
-        return f"`{raw}`" if "`" not in raw else self.text(raw)
+        """Code in a line; in it, too, nobody is called."""
+        return super().code(_calm(raw)) if "`" not in raw else self.text(raw)
 
     def fence(self, raw: str, language: str) -> str:
-        """A block of code; longer marks around one that holds marks itself."""
-        marks = "```"
-        while marks in raw:
-            marks += "`"
-        return f"{marks}{language}\n{raw}\n{marks}"
-
-    def bold(self, inner: str) -> str:
-        """Strong words."""
-        return f"**{inner}**"
-
-    def italic(self, inner: str) -> str:
-        """Emphasised words."""
-        return f"*{inner}*"
-
-    def strike(self, inner: str) -> str:
-        """Struck words."""
-        return f"~~{inner}~~"
+        """A block of code."""
+        return super().fence(_calm(raw), language)
 
     def link(self, inner: str, url: str) -> str:
         """The words, and the address as code."""
         address = self.code(url)
         return address if inner in (url, self.text(url)) else f"{inner} ({address})"
-
-    def quote(self, inner: str) -> str:
-        """A quotation."""
-        return "\n".join(f"> {line}" for line in inner.split("\n"))
-
-    def bullet(self, number: str) -> str:
-        """A list's mark."""
-        return f"{number} " if number else "- "
 
     def rule(self) -> str:
         """A line across."""
@@ -75,17 +52,22 @@ class FeishuMarkdown(Painter):
         return "\n".join([lines[0], f"|{' --- |' * count}", *lines[1:]])
 
 
-_PAINTER = FeishuMarkdown()
+def _calm(raw: str) -> str:
+    """Code in which no ``<at …>`` is a tag: entities are not known there."""
+    return raw.replace("<at", "<\u200bat")
+
+
+PAINTER = FeishuMarkdown()
 
 
 def render(markdown: str) -> str:
     """Markdown in Feishu's dialect."""
-    return paint(markdown, _PAINTER)
+    return paint(markdown, PAINTER)
 
 
 def plain(text: str) -> str:
     """Markdown that shows a text as it is."""
-    return _PAINTER.text(text)
+    return PAINTER.text(text)
 
 
 def has_table(rendered: str) -> bool:

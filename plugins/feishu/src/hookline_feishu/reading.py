@@ -4,42 +4,33 @@ new, or missing, is then no reason to lose the rest."""
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
-from hookline_channelkit import Arrival, RemoteFile
+from hookline_channelkit import Arrival, RemoteFile, got
 from hookline_hookspecs import Inbound
 
 from .api import Json
+from .config import FACTS
 
-EMOJI = {
-    "THUMBSUP": "👍", "ThumbsDown": "👎", "HEART": "❤️", "OK": "👌", "DONE": "✅", "PARTY": "🎉",
-    "CLAP": "👏", "FIRE": "🔥", "SMILE": "😄", "LAUGH": "😂", "CRY": "😢", "ANGRY": "😠",
-    "THINKING": "🤔", "EYES": "👀", "MUSCLE": "💪", "CrossMark": "❌", "THANKS": "🙏", "WOW": "😮",
-}  # fmt: skip
-"""Feishu's names of common reactions (open.feishu.cn, emoji list)."""
-_NAMES = {"image": "picture.png", "audio": "voice.opus", "media": "video.mp4", "file": "file"}
-_KINDS = {"sticker": "(a sticker)", "location": "(a place)", "share_chat": "(a group's card)",
-          "share_user": "(a person's card)", "interactive": "(a card)",
-          "merge_forward": "(a conversation)"}  # fmt: skip
+NAMES = FACTS["names"]
+"""Names of files that have none, by the kind of message."""
 
 
 def message_of(event: Json) -> Json:
     """The message of an event, as history lists it."""
-    told = event.get("message") or {}
-    sender = event.get("sender") or {}
-    who = (sender.get("sender_id") or {}).get("open_id", "")
+    told: Json = got(event, "message", default={})
+    who = got(event, "sender", "sender_id", "open_id")
     return {
         **told,
         "msg_type": told.get("message_type"),
         "body": {"content": told.get("content")},
-        "sender": {"id": who, "sender_type": sender.get("sender_type")},
+        "sender": {"id": who, "sender_type": got(event, "sender", "sender_type")},
     }
 
 
 def is_of_person(item: Json) -> bool:
     """False for bots and for what the service tells."""
-    return (item.get("sender") or {}).get("sender_type") == "user" and not item.get("deleted")
+    return bool(got(item, "sender", "sender_type") == "user" and not item.get("deleted"))
 
 
 def place_of(item: Json) -> str:
@@ -52,29 +43,33 @@ def mentions_of(item: Json) -> dict[str, tuple[str, str]]:
     """Placeholders of the text, with open id and name."""
     found = {}
     for one in item.get("mentions") or ():
-        who = one.get("id")
-        open_id = who.get("open_id", "") if isinstance(who, Mapping) else who
+        open_id = got(one, "id", "open_id") or one.get("id")  # in events, and in history
         found[str(one.get("key"))] = str(open_id or ""), str(one.get("name") or "somebody")
     return found
 
 
-def arrival_of(item: Json, me: str, *, private: bool, kind: str = "message") -> Arrival | None:
+def arrival_of(item: Json, me: str, *, private: bool) -> Arrival | None:
     """A person's message; None if it holds nothing that can be read. ``me`` is the bot."""
     text, files = _readable(item, me)
     if not text and not files:
         if not is_named(item, me):
             return None
         text = "(you were mentioned)"
-    made, id_ = str(item.get("create_time") or "0"), str(item["message_id"])
-    thread = item.get("thread_id") or None
+    made, thread = str(item.get("create_time") or "0"), item.get("thread_id") or None
     inbound = Inbound(
-        channel="", chat_id=place_of(item), user_id=str(item["sender"]["id"]),
-        message_id="" if kind == "edit" else id_, text=text, private=private, thread=thread,
-        addressed=private or is_named(item, me), parent=item["chat_id"] if thread else None,
-        sent=int(made) / 1000, kind="edit" if kind == "edit" else "message",
-        target=id_ if kind == "edit" else None, reply_to=item.get("parent_id") or None,
-    )  # fmt: skip
-    return Arrival(inbound, files, "" if kind == "edit" else made)
+        channel="",
+        chat_id=place_of(item),
+        user_id=str(item["sender"]["id"]),
+        message_id=str(item["message_id"]),
+        text=text,
+        private=private,
+        addressed=private or is_named(item, me),
+        thread=thread,
+        parent=item["chat_id"] if thread else None,
+        sent=int(made) / 1000,
+        reply_to=item.get("parent_id") or None,
+    )
+    return Arrival(inbound, files, made)
 
 
 def is_named(item: Json, me: str) -> bool:
@@ -90,7 +85,7 @@ def words_of(item: Json) -> str:
 def _readable(item: Json, me: str) -> tuple[str, tuple[RemoteFile, ...]]:
     """Words and files, with names in place of mentions; the bot's own name is left out."""
     try:
-        body = json.loads((item.get("body") or {}).get("content") or "{}")
+        body = json.loads(got(item, "body", "content", default="{}"))
     except ValueError:
         body = {}
     text, files = _said(str(item.get("msg_type")), body, str(item["message_id"]))
@@ -109,14 +104,13 @@ def _said(kind: str, body: Any, message: str) -> tuple[str, tuple[RemoteFile, ..
         return str(body.get("text") or ""), ()
     if kind == "post":
         return _post(body, message)
-    if kind in _NAMES:
-        name = str(body.get("file_name") or _NAMES[kind])
+    if kind in NAMES:
+        name = str(body.get("file_name") or NAMES[kind])
         seconds = float(body.get("duration") or 0) / 1000
-        key, type_ = (body.get("image_key"), "image") if kind == "image" else (
-            body.get("file_key"), "file")  # fmt: skip
-        ref = f"{message}/{key}/{type_}"
+        type_ = "image" if kind == "image" else "file"
+        ref = f"{message}/{body.get(f'{type_}_key')}/{type_}"
         return "", (RemoteFile(ref, name, is_voice=kind == "audio", seconds=seconds),)
-    return _KINDS.get(kind, ""), ()
+    return FACTS["kinds"].get(kind, ""), ()
 
 
 def _post(body: Json, message: str) -> tuple[str, tuple[RemoteFile, ...]]:
@@ -125,19 +119,24 @@ def _post(body: Json, message: str) -> tuple[str, tuple[RemoteFile, ...]]:
         body = next((one for one in body.values() if isinstance(one, dict)), {})
     lines, files = [str(body.get("title") or "")], []
     for line in body.get("content") or ():
-        words = ""
+        lines.append("".join(map(_words, line)))
         for part in line:
-            key = part.get("image_key") or part.get("file_key")
-            if key:
+            if key := part.get("image_key") or part.get("file_key"):
                 type_ = "image" if part.get("tag") == "img" else "file"
-                files.append(RemoteFile(f"{message}/{key}/{type_}", _NAMES.get(type_, "file")))
-            elif part.get("tag") == "at":
-                words += str(part.get("user_id") or "")
-            elif part.get("tag") == "a":
-                words += f"{part.get('text', '')} ({part.get('href', '')})"
-            elif part.get("tag") == "code_block":
-                words += f"```{str(part.get('language', '')).lower()}\n{part.get('text', '')}\n```"
-            else:
-                words += str(part.get("text") or "")
-        lines.append(words)
+                files.append(RemoteFile(f"{message}/{key}/{type_}", NAMES[type_]))
     return "\n".join(lines).strip("\n"), tuple(files)
+
+
+def _words(part: Json) -> str:
+    """What a part of a post says."""
+    text = str(part.get("text") or "")
+    match part.get("tag"):
+        case "at":
+            return str(part.get("user_id") or "")
+        case "a":
+            return f"{text} ({part.get('href', '')})"
+        case "code_block":
+            return f"```{str(part.get('language', '')).lower()}\n{text}\n```"
+        case "img" | "media":
+            return ""
+    return text

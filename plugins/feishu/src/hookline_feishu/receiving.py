@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
-from hookline_channelkit import Arrival, Gone, Lost, author, quoted_from
-from hookline_hookspecs import HooklineError, Inbound
+from hookline_channelkit import Arrival, Moves, People, author, got, quoting
+from hookline_hookspecs import HooklineError, Host, Inbound
 
 from . import reading
-from .api import Api, Json, NotFound
-from .config import FeishuConfig
+from .api import Api, Json
+from .config import FACTS, FeishuConfig
 
 PAGE = 50
 """Messages of a page of history, at most (open.feishu.cn, im-v1/message/list)."""
@@ -19,10 +19,15 @@ _RECEIVED = {"im.message.receive_v1": "message", "im.message.updated_v1": "edit"
 
 
 class Receiving:
-    """Reads what people do. ``me`` is the bot's open id, ``last`` the last message of each chat."""
+    """Reads what people do. ``me`` is the bot's open id, ``last`` the last message of each chat.
 
-    def __init__(self, config: FeishuConfig, api: Api) -> None:
+    A private chat that the bot has begun is named by its person (``ou_…``), for nothing else is
+    known of it before the first message; any other chat by its own id (``oc_…``).
+    """
+
+    def __init__(self, config: FeishuConfig, host: Host, api: Api) -> None:
         self._is_open, self._api = config.groups == "always", api
+        self.people, self.moves = People(host), Moves(host)
         self._kinds: dict[str, str] = {}
         self.me = ""
         self.last: dict[str, str] = {}
@@ -37,9 +42,9 @@ class Receiving:
         if kind == "im.message.recalled_v1":
             return await self._about(str(event["message_id"]), "delete")
         if kind == "im.message.reaction.created_v1" and event.get("operator_type") == "user":
-            name = str((event.get("reaction_type") or {}).get("emoji_type"))
-            emoji = reading.EMOJI.get(name, f":{name}:")
-            person = str((event.get("user_id") or {}).get("open_id"))
+            name = str(got(event, "reaction_type", "emoji_type"))
+            emoji = FACTS["emoji"].get(name, f":{name}:")
+            person = str(got(event, "user_id", "open_id"))
             return await self._about(str(event["message_id"]), "reaction", person, emoji)
         return None
 
@@ -47,9 +52,10 @@ class Receiving:
         """A press of a button, if it is in the chat that the button was made for."""
         value, context = event["action"]["value"], event["context"]
         place, target = str(value["chat"]), str(context["open_message_id"])
-        if place.partition(":")[0] != context["open_chat_id"]:
+        name = await self.moves.name_of(context["open_chat_id"])
+        if place.partition(":")[0] != name:
             return None
-        private = await self.kind_of(context["open_chat_id"]) == "p2p"
+        private = await self.kind_of(name) == "p2p"
         person, number = str(event["operator"]["open_id"]), str(value["n"])
         pressed = Inbound("", place, person, "", number, kind="press", private=private)
         return Arrival(replace(pressed, target=target, reply_to=target))
@@ -58,10 +64,15 @@ class Receiving:
         """A message of a person that is meant for the agent."""
         if not reading.is_of_person(item):
             return None
-        private = await self.kind_of(str(item["chat_id"])) == "p2p"
-        found = reading.arrival_of(item, self.me, private=private, kind=kind)
+        item = {**item, "chat_id": await self.moves.name_of(str(item["chat_id"]))}
+        private = await self.kind_of(item["chat_id"]) == "p2p"
+        found = reading.arrival_of(item, self.me, private=private)
         if found is None or not (found.inbound.addressed or self._is_open):
             return None
+        if private:
+            await self.people.note(found.inbound.user_id, found.inbound.chat_id)
+        if kind == "edit":
+            found = found.edited(str(item.get("update_time") or ""))
         self.last[found.inbound.chat_id] = str(item["message_id"])
         if item.get("msg_type") == "merge_forward":
             return await self._forwarded(found)
@@ -85,24 +96,23 @@ class Receiving:
             (quoted,) = [o for o in await self.message(parent) if o.get("message_id") == parent]
         except (HooklineError, ValueError):
             return found
-        writer = str((quoted.get("sender") or {}).get("id"))
-        is_known = writer in (self._api.app_id, found.inbound.user_id)
-        origins = () if is_known else (quoted_from(author("", self._who(quoted))),)
-        words = reading.words_of(quoted)
-        inbound = replace(found.inbound, quoted=words, origins=origins if words else ())
-        return replace(found, inbound=inbound)
+        is_known = got(quoted, "sender", "id") in (self._api.app_id, found.inbound.user_id)
+        writer = "" if is_known else author("", self._who(quoted))
+        told = quoting(reading.words_of(quoted), writer, parent)
+        return replace(found, inbound=replace(found.inbound, **told))
 
     @staticmethod
     def _who(item: Json) -> str:
-        return f"feishu:{(item.get('sender') or {}).get('id')}"
+        return f"feishu:{got(item, 'sender', 'id')}"
 
     async def _about(
         self, message: str, kind: Any, person: str = "", emoji: str = ""
     ) -> Arrival | None:
         """What was done to a message: taken back by its writer, or reacted to if the bot's."""
         for item in await self.message(message):
-            writer = str((item.get("sender") or {}).get("id"))
+            writer = str(got(item, "sender", "id"))
             if (writer == self._api.app_id) == (kind == "reaction"):
+                item["chat_id"] = await self.moves.name_of(item["chat_id"])
                 chat, who = reading.place_of(item), person or writer
                 id_ = f"{message}:{who}:{emoji}" if emoji else ""
                 private = await self.kind_of(item["chat_id"]) == "p2p"
@@ -117,6 +127,8 @@ class Receiving:
 
     async def kind_of(self, chat: str) -> str:
         """``p2p``, ``group`` or ``topic``."""
+        if chat.startswith("ou_"):
+            return "p2p"
         if chat not in self._kinds:
             told = await self._api.ask("GET", f"/im/v1/chats/{chat}")
             self._kinds[chat] = str(told.get("chat_mode") or "group")
@@ -125,19 +137,15 @@ class Receiving:
     # What was missed
 
     async def history(self, chat: str, after: str, since: float) -> AsyncIterator[Arrival]:
-        """A chat's messages behind ``after``, and those of threads that began lately; none of a
-        chat that is gone."""
-        try:
-            missed = await self._missed(chat, int(after) if after else int(since * 1000))
-        except (Gone, Lost, NotFound):
-            return
+        """A chat's messages behind ``after``, and those of threads that began lately."""
+        missed = await self._missed(chat, int(after) if after else int(since * 1000))
         for item in sorted(missed.values(), key=lambda one: int(one["create_time"])):
             if (found := await self.read(item)) is not None:
                 yield Arrival(found.inbound, found.files, found.cursor, source=chat)
 
     async def _missed(self, chat: str, begin: int) -> dict[str, Json]:
         """Messages by id, from ``begin`` on."""
-        place, _, thread = chat.partition(":")
+        place, thread = await self.split(chat)
         items = [one async for one in self.items(chat, begin)]
         if not thread:
             newest = {"container_id_type": "chat", "container_id": place, "page_size": str(PAGE)}
@@ -151,7 +159,7 @@ class Receiving:
     async def items(self, chat: str, begin: int) -> AsyncIterator[Json]:
         """From ``begin`` on, in milliseconds; threads cannot be searched by time, and are read
         from their end."""
-        place, _, thread = chat.partition(":")
+        place, thread = await self.split(chat)
         query = {"container_id_type": "thread", "sort_type": "ByCreateTimeDesc"}
         if not thread:
             query = {"container_id_type": "chat", "sort_type": "ByCreateTimeAsc"}
@@ -162,6 +170,11 @@ class Receiving:
                 yield one
             elif thread:
                 return
+
+    async def split(self, chat: str) -> tuple[str, str]:
+        """The platform's id of a chat, a person's where there is no chat yet; and the thread."""
+        place, _, thread = chat.partition(":")
+        return await self.moves.id_of(place), thread
 
     async def pages(self, path: str, **query: str) -> AsyncIterator[Json]:
         """The items of all pages."""

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
+import hookline_channelkit as kit
 from hookline_channelkit import (
-    PRESSED,
-    UNKNOWN,
     Arrival,
     BadMarkup,
-    CannotStart,
     Gone,
     Limits,
     Lost,
@@ -22,15 +21,13 @@ from hookline_channelkit import (
     RemoteFile,
     Take,
     Unknown,
-    Wire,
 )
 from hookline_hookspecs import Attachment, Audio, HooklineError, Host
-from hookline_speech import audio_kind, seconds
 
-from . import content, reading
+from . import content
 from .api import Api, Json, NotFound
 from .cards import Cards
-from .config import SCOPES, FeishuConfig, account_of, fault_of
+from .config import FACTS, FeishuConfig
 from .receiving import Receiving
 from .socket import Socket
 
@@ -53,118 +50,88 @@ LIMITS = Limits(
 1,000 a minute in all, 10 updates of a card a second (open.feishu.cn, im-v1 and cardkit-v1)."""
 PICTURES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp", "image/bmp"})
 DOCUMENTS = {"application/pdf": "pdf", "video/mp4": "mp4"}
-TOO_OLD = "This message is too old; please write your answer."
 SENDING = "/im/v1/messages"
 
 
-@dataclass(frozen=True, slots=True)
-class _Parts:
-    """What talks to Feishu."""
-
-    api: Api
-    socket: Socket
-    receiving: Receiving
-    cards: Cards
-
-
-class FeishuWire(Wire):
+class FeishuWire(kit.ListeningWire):
     """Feishu. A chat is ``CHAT`` or ``CHAT:THREAD``."""
 
-    can = frozenset({"edits", "files", "typing", "voice", "reactions", "threads"})
+    can = kit.Wire.can | {"voice", "reactions", "threads"}
+    painter = content.PAINTER
     catches_up = True
 
     def __init__(self, config: FeishuConfig, host: Host) -> None:
-        self._config, self._host = config, host
-        self._app, self._secret = account_of(config, host)
-        self._made: _Parts | None = None
-        self._take: Take | None = None
+        super().__init__(host, config)
+        self._config = config
         self._typing: dict[str, tuple[str, str]] = {}
         """The message that has the reaction for typing, and the reaction's id, by chat."""
         self._has_cards, self._has_begun = True, False
         self.limits = replace(LIMITS, edit_every=config.edit_every)
 
-    @property
-    def _parts(self) -> _Parts:
-        """What talks to Feishu, made when it is first needed. Raises :class:`CannotStart`."""
-        if self._made is None:
-            if (fault := fault_of(self._app, self._secret)) is not None:
-                raise CannotStart(fault)
-            api = Api(self._app, self._secret, self._config.domain)
-            socket = Socket(api, self._event, self._heard, self._broken)
-            self._made = _Parts(api, socket, Receiving(self._config, api), Cards(self._host, api))
-        return self._made
-
-    @property
+    @kit.client
     def _api(self) -> Api:
-        return self._parts.api
+        """What talks to Feishu."""
+        return Api(self.account["app_id"], self.account["app_secret"], self._config.domain)
+
+    @cached_property
+    def _socket(self) -> Socket:
+        return Socket(self._api, self._event, self.heard, self.broken)
+
+    @cached_property
+    def _receiving(self) -> Receiving:
+        return Receiving(self._config, self.host, self._api)
+
+    @cached_property
+    def _cards(self) -> Cards:
+        return Cards(self.host, self._api)
 
     # Receiving
 
-    async def connect(self, take: Take) -> None:
-        """Begin to receive. Without a network it begins, and the watchdog goes on."""
-        self._take, parts = take, self._parts
-        await self.disconnect()
+    async def greet(self) -> None:
+        """Find out who the bot is."""
+        self._receiving.me = str((await self._bot())["open_id"])
+
+    async def listen(self, take: Take) -> None:
+        """Open the long connection; one that cannot be opened at first is the watchdog's."""
         try:
-            parts.receiving.me = str((await self._bot())["open_id"])
-            await parts.socket.open()
-        except CannotStart:
+            await self._socket.open()
+        except kit.CannotStart:
             raise
         except HooklineError as error:
             if self._has_begun:
                 raise
-            self._host.log.warning("beginning without Feishu: %s", error)
             take.broken(str(error))
         self._has_begun = True
 
     async def disconnect(self) -> None:
         """Receive no more."""
-        if self._made is not None:
-            await self._made.socket.close()
-
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await self.disconnect()
-        if self._made is not None:
-            await self._made.api.aclose()
+        if "_socket" in vars(self):
+            await self._socket.close()
 
     async def probe(self) -> None:
         """Ping through the long connection."""
-        await self._parts.socket.probe()
-
-    def _heard(self) -> None:
-        if self._take is not None:
-            self._take.heard()
-
-    def _broken(self, reason: str) -> None:
-        if self._take is not None:
-            self._take.broken(reason)
+        await self._socket.probe()
 
     async def _event(self, body: Json) -> Any:
         """Store what an event says; what answers a button. Raises if it has to come again."""
-        receiving, found, kind, is_press = self._parts.receiving, None, "", False
-        try:
-            kind, event = str(body["header"].get("event_type")), body.get("event") or {}
-            is_press = kind == "card.action.trigger"
-            found = await (receiving.press(event) if is_press else receiving.arrival(kind, event))
-        except (Gone, Lost, NotFound, Refused) as error:
-            self._host.log.info("an event %s is left out: %s", kind, error)
-        except HooklineError:
-            raise
-        except Exception:
-            self._host.log.exception("an event %s cannot be read and is left out", kind)
-        is_new = self._take is not None and found is not None and await self._take(found)
-        if not is_press or is_new:
-            return {} if is_press else None
-        return {"toast": {"type": "info", "content": TOO_OLD if found is None else PRESSED}}
+        assert self.take is not None
+        kind, event = str(kit.got(body, "header", "event_type")), kit.got(body, "event", default={})
+        is_press = kind == FACTS["callback"]
+        receiving = self._receiving
+        reading_ = receiving.press(event) if is_press else receiving.arrival(kind, event)
+        told = kit.TELL[await kit.stored(self.take, reading_, self.host.log)]
+        if not is_press:
+            return None
+        return {"toast": {"type": "info", "content": told}} if told else {}
 
     async def chats(self) -> Sequence[str]:
         """The groups; private chats are not listed."""
-        found = self._parts.receiving.pages("/im/v1/chats", page_size="100")
+        found = self._receiving.pages("/im/v1/chats", page_size="100")
         return [str(one["chat_id"]) async for one in found]
 
     def history(self, chat: str, after: str, since: float) -> AsyncIterator[Arrival]:
         """A chat's messages behind ``after``, and those of its threads."""
-        return self._parts.receiving.history(chat, after, since)
+        return self._receiving.history(chat, after, since)
 
     async def fetch(self, file: RemoteFile) -> bytes:
         """The bytes of a message's file."""
@@ -175,14 +142,14 @@ class FeishuWire(Wire):
 
     async def text(self, chat: str, text: str, post: Post) -> str:
         """Send a post; a card where there are buttons or a table, or where it is to grow."""
-        cards = self._parts.cards
+        cards = self._cards
         if not post.final and self._has_cards and post.rich:
             try:
                 return await self._show(chat, await cards.make(text, post), post)
             except (Refused, BadMarkup) as error:
                 every = max(1.5, self._config.edit_every)
                 self._has_cards, self.limits = False, replace(LIMITS, edits=20, edit_every=every)
-                self._host.log.warning("answers grow by edits, 20 a message: %s", error)
+                self.host.log.warning("answers grow by edits, 20 a message: %s", error)
         if post.choices or (post.rich and post.final and content.has_table(text)):
             made = content.card(text, rich=post.rich, choices=post.choices, chat=chat)
             message = await self._send(chat, "interactive", made, post)
@@ -194,13 +161,13 @@ class FeishuWire(Wire):
         """Send the message that shows a card; a repeat is the same message."""
         shown = content.dumps({"type": "card", "data": {"card_id": record["card"]}})
         message = await self._send(chat, "interactive", shown, post)
-        await self._parts.cards.keep(message, record)
-        await self._parts.cards.forget(post.token)
+        await self._cards.keep(message, record)
+        await self._cards.forget(post.token)
         return message
 
     async def edit(self, chat: str, message_id: str, text: str, post: Post) -> None:
         """Change a post or a card; the last edit closes a card that grows."""
-        cards = self._parts.cards
+        cards = self._cards
         if (record := await cards.kept(message_id)) is None:
             body = {"msg_type": "post", "content": content.post(text, rich=post.rich)}
             await self._api.change("PUT", f"{SENDING}/{message_id}", body)
@@ -208,38 +175,35 @@ class FeishuWire(Wire):
             await cards.grow(record, text, post)
         else:
             await cards.finish(chat, message_id, record, text, post)
-        if post.final:
-            self._untype(chat)
 
     async def delete(self, chat: str, message_id: str) -> None:
         """Take a message back."""
         await self._api.change("DELETE", f"{SENDING}/{message_id}")
-        await self._parts.cards.forget(message_id)
+        await self._cards.forget(message_id)
 
     async def unbutton(self, chat: str, message_id: str) -> None:
         """Draw a card without its buttons."""
-        await self._parts.cards.unbutton(chat, message_id)
+        await self._cards.unbutton(chat, message_id)
 
     async def file(self, chat: str, item: Attachment | Audio, post: Post) -> str:
         """Send a file: Opus as a voice message, pictures as such, anything else as a file."""
-        data = await asyncio.to_thread(item.path.read_bytes)
-        name = item.name if isinstance(item, Attachment) else item.path.name
-        if item.mime in PICTURES and len(data) <= 10 * MB:
-            form, files = {"image_type": "message"}, {"image": (name, data)}
-            key = (await self._api.ask("POST", "/im/v1/images", data=form, files=files))[
-                "image_key"
-            ]
+        upload = await kit.Upload.of(item)
+        named = upload.name, upload.data
+        if upload.mime in PICTURES and len(upload.data) <= 10 * MB:
+            form, files = {"image_type": "message"}, {"image": named}
+            made = await self._api.ask("POST", "/im/v1/images", data=form, files=files)
+            key = made["image_key"]
             if post.caption:
-                made = content.post(post.caption, rich=False, image=key)
-                return await self._send(chat, "post", made, post)
+                shown = content.post(post.caption, rich=False, image=key)
+                return await self._send(chat, "post", shown, post)
             return await self._send(chat, "image", content.dumps({"image_key": key}), post)
-        form, kind = {"file_type": DOCUMENTS.get(item.mime, "stream"), "file_name": name}, "file"
-        if isinstance(item, Audio) and (sound := audio_kind(data)) and sound.name == "opus":
-            length = round((item.duration or seconds(data)) * 1000)
-            form |= {"file_type": "opus", "duration": str(max(1, length))}
-            kind = "audio"
-        file = {"file": (name, data)}
-        key = (await self._api.ask("POST", "/im/v1/files", data=form, files=file))["file_key"]
+        kind = "audio" if upload.is_opus else "file"
+        form = {"file_type": DOCUMENTS.get(upload.mime, "stream"), "file_name": upload.name}
+        if upload.is_opus:
+            length = max(1, round(upload.seconds * 1000))
+            form |= {"file_type": "opus", "duration": str(length)}
+        made = await self._api.ask("POST", "/im/v1/files", data=form, files={"file": named})
+        key = made["file_key"]
         if post.caption:
             words = replace(post, token=f"{post.token}c" if post.token else "", final=False)
             await self._send(chat, "post", content.post(post.caption, rich=False), words)
@@ -247,63 +211,67 @@ class FeishuWire(Wire):
 
     async def _send(self, chat: str, kind: str, made: str, post: Post) -> str:
         """Send a message: into its thread, as an answer in groups, or just into the chat."""
-        place, _, thread = chat.partition(":")
-        thread = thread or post.thread or ""
         body: Json = {"msg_type": kind, "content": made}
         body |= {"uuid": post.token} if post.token else {}
-        to = post.reply_to or ""
-        if not to.startswith("om_") or not (
-            thread or await self._parts.receiving.kind_of(place) != "p2p"
-        ):
-            to = await self._in_thread(thread) if thread else ""
-        sent: Json = {}
+        thread = chat.partition(":")[2] or post.thread or ""
         try:
-            if to:
-                try:
-                    more = {"reply_in_thread": True} if thread else {}
-                    sent = await self._api.ask(
-                        "POST", f"{SENDING}/{to}/reply", body | more, sends=True
-                    )
-                except (Lost, NotFound):  # what it answers is not there any more
-                    if thread:
-                        raise
-            if not sent:
-                where = {"receive_id_type": "chat_id"}
-                body |= {"receive_id": place}
-                sent = await self._api.ask("POST", SENDING, body, sends=True, params=where)
+            if to := await self._answered(chat, thread, post):
+                more = {"reply_in_thread": True} if thread else {}
+                with suppress(*(() if thread else (Lost,))):  # it is not there any more
+                    return await self._made("POST", f"{SENDING}/{to}/reply", body | more)
+            return await self._begin(chat, body)
         except NotFound as error:
             raise (BadMarkup if post.rich else Gone)(str(error)) from None
         except Lost as error:
             raise Gone(str(error)) from None
-        if post.final:
-            self._untype(chat)
+
+    async def _made(self, method: str, path: str, body: Json, **more: Any) -> str:
+        sent = await self._api.ask(method, path, body, sends=True, **more)
         return str(sent["message_id"])
+
+    async def _begin(self, chat: str, body: Json) -> str:
+        """Send into a chat, which begins with that where there was none."""
+        place, _ = await self._receiving.split(chat)
+        kind = "open_id" if place.startswith("ou_") else "chat_id"
+        where, body = {"receive_id_type": kind}, body | {"receive_id": place}
+        sent = await self._api.ask("POST", SENDING, body, sends=True, params=where)
+        if kind == "open_id":
+            await self._receiving.moves.note(place, str(sent["chat_id"]))
+        return str(sent["message_id"])
+
+    async def _answered(self, chat: str, thread: str, post: Post) -> str:
+        """The message that one is sent as an answer to: in threads any of theirs, in groups what
+        it answers, in private chats none."""
+        to = post.reply_to or ""
+        is_shared = thread or await self._receiving.kind_of(chat.partition(":")[0]) != "p2p"
+        if to.startswith("om_") and is_shared:
+            return to
+        return await self._in_thread(thread) if thread else ""
 
     async def _in_thread(self, thread: str) -> str:
         """A message of a thread, to answer it."""
         query = {"container_id_type": "thread", "container_id": thread, "page_size": "1"}
-        async for one in self._parts.receiving.pages(SENDING, **query):
+        async for one in self._receiving.pages(SENDING, **query):
             return str(one["message_id"])
         raise Gone(f"the thread {thread} is not there any more")
 
     async def find(self, chat: str, token: str, text: str, since: float) -> str | Unknown | None:
         """Feishu drops a repeat of the token for an hour; later, the message is looked for. What
         began to grow is sent again with its token, and is the message that was there, if any."""
-        if self._host.now() - since < DEDUPED:
+        if self.host.now() - since < DEDUPED:
             if text:
                 return None
             again = Post(token, final=False)
-            if (record := await self._parts.cards.kept(token)) is not None:
+            if (record := await self._cards.kept(token)) is not None:
                 again = replace(again, reply_to=record["reply_to"])
                 return await self._show(chat, record, again)
             return await self._send(chat, "post", content.post("…", rich=False), again)
         if not text:
-            return UNKNOWN
+            return kit.UNKNOWN
         wanted = _letters(text)
-        async for item in self._parts.receiving.items(chat, int(since * 1000)):
-            is_own = (item.get("sender") or {}).get("id") == self._app
-            shown = str((item.get("body") or {}).get("content"))
-            if is_own and wanted in _letters(shown):
+        async for item in self._receiving.items(chat, int(since * 1000)):
+            is_own = kit.got(item, "sender", "id") == self._api.app_id
+            if is_own and wanted in _letters(str(kit.got(item, "body", "content"))):
                 return str(item["message_id"])
         return None
 
@@ -311,53 +279,35 @@ class FeishuWire(Wire):
 
     async def typing(self, chat: str) -> None:
         """A reaction to the last message, until it is answered."""
-        message = self._parts.receiving.last.get(chat, "")
+        message = self._receiving.last.get(chat, "")
         if message and self._typing.get(chat, ("", ""))[0] != message:
-            self._untype(chat)
-            self._typing[chat] = message, ""
-            self._host.spawn(self._type(chat, message), "typing")  # not to be cancelled half-way
+            await self.typed(chat)
+            self._typing[chat] = message, await self.react(chat, message, "Typing")
 
-    async def _type(self, chat: str, message: str) -> None:
-        """Set the reaction; one that comes too late goes at once."""
-        try:
-            reaction = await self._react(message, "Typing")
-        except HooklineError as error:
-            self._host.log.info("that somebody types is not shown: %s", error)
-            return
-        if self._typing.get(chat) == (message, ""):
-            self._typing[chat] = message, reaction
-        else:
-            await self._unreact(message, reaction)
+    async def typed(self, chat: str) -> None:
+        """Take that reaction away."""
+        if chat in self._typing:
+            message, reaction = self._typing.pop(chat)
+            await self.unreact(chat, message, reaction)
 
-    def _untype(self, chat: str) -> None:
-        message, reaction = self._typing.pop(chat, ("", ""))
-        if reaction:
-            self._host.spawn(self._unreact(message, reaction), "typing")
-
-    async def _react(self, message: str, name: str) -> str:
-        body = {"reaction_type": {"emoji_type": name}}
-        made = await self._api.ask("POST", f"{SENDING}/{message}/reactions", body)
+    async def react(self, chat: str, message_id: str, emoji: str) -> str:
+        """React to a message; with what Feishu lacks as OK."""
+        names = {shown: name for name, shown in FACTS["emoji"].items()} | {"Typing": "Typing"}
+        body = {"reaction_type": {"emoji_type": names.get(emoji, "OK")}}
+        made = await self._api.ask("POST", f"{SENDING}/{message_id}/reactions", body)
         return str(made["reaction_id"])
 
-    async def _unreact(self, message: str, reaction: str) -> None:
-        try:
-            await self._api.ask("DELETE", f"{SENDING}/{message}/reactions/{reaction}")
-        except HooklineError as error:
-            self._host.log.info("a reaction stays: %s", error)
+    async def unreact(self, chat: str, message_id: str, reaction: str) -> None:
+        """Take a reaction away."""
+        await self._api.ask("DELETE", f"{SENDING}/{message_id}/reactions/{reaction}")
 
-    async def react(self, chat: str, message_id: str, emoji: str | None) -> None:
-        """Set the bot's reaction; one that Feishu lacks is shown as OK."""
-        kv, key = self._host.storage.kv, f"reaction:{message_id}"
-        if (old := await kv.get(key)) is not None:
-            await self._unreact(message_id, old)
-            await kv.delete(key)
-        if emoji is not None:
-            names = {shown: name for name, shown in reading.EMOJI.items()}
-            await kv.set(key, await self._react(message_id, names.get(emoji, "OK")))
+    async def private_chat(self, person: str) -> str:
+        """The chat with a person; one that has never been begins with the first message."""
+        return (await self._receiving.people.all()).get(person, person)
 
     async def open_thread(self, chat: str, message_id: str) -> str:
         """The thread that is there; else one that begins with an answer."""
-        for item in await self._parts.receiving.message(message_id):
+        for item in await self._receiving.message(message_id):
             if item.get("thread_id"):
                 return str(item["thread_id"])
         body: Json = {"msg_type": "post", "content": content.post("…", rich=False)}
@@ -365,16 +315,13 @@ class FeishuWire(Wire):
         made = await self._api.ask("POST", f"{SENDING}/{message_id}/reply", body, sends=True)
         return str(made.get("thread_id") or "")
 
-    def render(self, markdown: str) -> str:
-        """Feishu's Markdown."""
-        return content.render(markdown)
-
     # The app
 
     @property
     def identity(self) -> str:
         """The app."""
-        return f"{self._config.domain} {self._app}" if self._app else ""
+        app = self.account["app_id"]
+        return f"{self._config.domain} {app}" if app else ""
 
     async def _bot(self) -> Json:
         return dict((await self._api.ask("GET", "/bot/v3/info")).get("bot") or {})
@@ -389,10 +336,10 @@ class FeishuWire(Wire):
         """Scopes that were not granted."""
         told = (await self._api.ask("GET", "/application/v6/scopes")).get("scopes") or ()
         granted = {one.get("scope_name") for one in told if one.get("grant_status") == 1}
-        at = f"{self._config.domain}/app/{self._app}/auth"
+        at = f"{self._config.domain}/app/{self._api.app_id}/auth"
         return [
             f"the scope {name} is missing ({what}); switch it on under {at} and publish a version"
-            for name, what in SCOPES.items()
+            for name, what in FACTS["scopes"].items()
             if name not in granted
         ]
 

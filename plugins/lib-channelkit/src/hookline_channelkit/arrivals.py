@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+import hashlib
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol
 
 from hookline_hookspecs import Inbound
+
+
+def digest(text: str) -> str:
+    """What stands for a text."""
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +42,8 @@ class Arrival:
             id, unique within the channel (``CHAT:ID`` where ids are unique in a chat only). For a
             press, an edit and a deletion it may be empty: the kit makes it of the kind and
             ``target``, so that the second press of a person counts as a repeat, and the same edit
-            told twice as one.
+            told twice as one. Of a deletion ``user_id`` may be empty, too, where the platform does
+            not tell who wrote the message: the kit knows that of the last ones of each chat.
         files: what came with it, in order.
         cursor: where the message stands in its chat, a decimal number as text that grows with
             every message (a snowflake, a ``ts``, milliseconds); "" if the platform has none, or
@@ -54,6 +61,24 @@ class Arrival:
     def place(self) -> str:
         """The chat whose history it is in."""
         return self.source or self.inbound.chat_id
+
+    def edited(self, version: str = "") -> Arrival:
+        """The news that the message has become this one.
+
+        ``version`` is what the platform tells of this edit alone, its time or number, so that the
+        way back to earlier words is news too; without it, an edit is known by its words.
+        """
+        id_ = f"{self.inbound.message_id}:edit:{version}:{digest(self.inbound.text)}"
+        return self._news("edit", id_ if version else "")
+
+    def deleted(self) -> Arrival:
+        """The news that the message was taken away."""
+        gone = replace(self.inbound, text="", quoted="", origins=(), forwarded="")
+        return replace(self, inbound=gone, files=())._news("delete", "")
+
+    def _news(self, kind: Literal["edit", "delete"], id_: str) -> Arrival:
+        target = self.inbound.message_id
+        return Arrival(replace(self.inbound, kind=kind, target=target, message_id=id_), self.files)
 
 
 class Take(Protocol):

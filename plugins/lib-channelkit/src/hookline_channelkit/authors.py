@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from typing import Any
 
 from hookline_hookspecs import Origin
 
@@ -30,3 +31,17 @@ def quoted_from(told: str) -> Origin:
     """For ``Inbound.origins``, where ``Inbound.quoted`` is neither the sender's text nor ours;
     ``told`` is what :func:`author` says of its author."""
     return Origin("outside", f"quoted from {told}")
+
+
+def quoting(text: str, told: str = "", message: str | None = None) -> dict[str, Any]:
+    """Fields of an :class:`Inbound` for what it quotes.
+
+    Args:
+        text: the words; without any nothing is quoted.
+        told: what :func:`author` says of their author; empty if that is the sender, or the bot.
+        message: the id of the message that they are from, where the platform tells.
+    """
+    if not text:
+        return {}
+    origins = (quoted_from(told),) if told else ()
+    return {"quoted": text, "origins": origins, "reply_to": message}

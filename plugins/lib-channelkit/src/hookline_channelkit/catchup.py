@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from hookline_hookspecs import Host, crash
 
 from .arrivals import Arrival
-from .errors import Refused, RetryAfter
+from .errors import Gone, Lost, Refused, RetryAfter
 from .refusals import Refusals
 from .shown import number_of
 from .wire import Wire
@@ -171,6 +171,8 @@ class CatchUp:
                 crash.point("mid-catch-up")
         except Refused as error:
             await self._refusals.tell(error)
+        except (Gone, Lost) as error:
+            self._host.log.info("chat %s is not there to be read back: %s", chat, error)
         except Exception as error:
             self._unread.add(chat)
             self._tried[chat] = asyncio.get_running_loop().time()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,6 +43,8 @@ from .wire import Post, Wire
 
 DAY = 86_400.0
 """Seconds."""
+REACTED = "reacted:"
+"""Before chat and message in the plugin's key-value storage: how the agent has reacted."""
 HEARD_EVERY = 60.0
 """Seconds after which it is kept again that the channel receives."""
 
@@ -211,9 +214,16 @@ class Kit:
     # The protocols Reacting and Threading
 
     async def react(self, chat_id: str, message_id: str, emoji: str | None) -> None:
-        """Set the agent's reaction to a message; None takes it away."""
-        await self._rates.wait(chat_id, "edit")
-        await self.wire.react(chat_id, message_id, emoji)
+        """Set the agent's reaction to a message, in place of the one before; None takes it away."""
+        kv, key = self.host.storage.kv, f"{REACTED}{chat_id}\n{message_id}"
+        if (before := await kv.get(key)) is not None:
+            await self._rates.wait(chat_id, "edit")
+            with suppress(Lost, NotModified):
+                await self.wire.unreact(chat_id, message_id, before)
+            await kv.delete(key)
+        if emoji is not None:
+            await self._rates.wait(chat_id, "edit")
+            await kv.set(key, await self.wire.react(chat_id, message_id, emoji))
 
     async def open_thread(self, chat_id: str, message_id: str) -> str:
         """Start a thread at a message, or find the existing one; its id."""

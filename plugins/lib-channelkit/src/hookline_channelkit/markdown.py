@@ -82,6 +82,42 @@ class Painter(ABC):
         return self.fence("\n".join(lines), "")
 
 
+class MarkdownPainter(Painter):
+    """For dialects that are Markdown themselves; they differ in how words are escaped, and in
+    links."""
+
+    def code(self, raw: str) -> str:
+        """Code in a line."""
+        return f"`` {raw} ``" if "`" in raw else f"`{raw}`"
+
+    def fence(self, raw: str, language: str) -> str:
+        """A block of code; longer marks around one that holds marks itself."""
+        marks = "```"
+        while marks in raw:
+            marks += "`"
+        return f"{marks}{language}\n{raw}\n{marks}"
+
+    def bold(self, inner: str) -> str:
+        """Strong words."""
+        return f"**{inner}**"
+
+    def italic(self, inner: str) -> str:
+        """Emphasised words."""
+        return f"*{inner}*"
+
+    def strike(self, inner: str) -> str:
+        """Struck words."""
+        return f"~~{inner}~~"
+
+    def quote(self, inner: str) -> str:
+        """A block quotation."""
+        return "\n".join(f"> {line}" for line in inner.split("\n"))
+
+    def bullet(self, number: str) -> str:
+        """What stands before a list item."""
+        return f"{number or '-'} "
+
+
 def paint(markdown: str, painter: Painter) -> str:
     """``markdown`` (CommonMark, tables, strikethrough) in the painter's dialect.
 

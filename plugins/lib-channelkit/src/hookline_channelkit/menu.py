@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from hookline_hookspecs import Host, Inspection
 
-from .taking import digest
+from .arrivals import digest
 from .wire import Wire
 
 CORE = frozenset(

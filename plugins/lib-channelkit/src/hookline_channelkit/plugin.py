@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from abc import abstractmethod
+import pkgutil
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from hookline_hookspecs import (
     Channel,
@@ -31,21 +31,23 @@ CHECK_SECONDS = 4.0
 
 class ChannelPlugin(Plugin[C]):
     """Brings a channel: makes it, registers it, closes it, and has ``hookline doctor`` try the
-    account. A subclass writes :meth:`make_wire` and :meth:`fault`.
-
-    The channel's name is the plugin's. Heavy imports belong into :meth:`make_wire`.
+    account. A subclass says where its :attr:`wire` is. The channel's name is the plugin's.
     """
 
+    wire: ClassVar[str] = ""
+    """Where the class of the wire is, ``hookline_pigeon.wire:PigeonWire``; it is imported when the
+    channel is made, and called with the settings and the host."""
     channel: Kit | None = None
 
-    @abstractmethod
     def make_wire(self) -> Wire:
         """The wire to the platform; nothing is asked for yet."""
+        made: Wire = pkgutil.resolve_name(self.wire)(self.config, self.host)
+        return made
 
     def fault(self) -> str | None:
         """What is wrong with the settings, as ``PROBLEM; WHAT TO DO``, without asking the
         platform; None if nothing is."""
-        return None
+        return self.config.account_fault(self.host)
 
     @hookimpl
     def setup(self, host: Host) -> None:
@@ -87,7 +89,8 @@ class ChannelPlugin(Plugin[C]):
         channel = self.channel
         if offline or channel is None or self.fault() is not None:
             return CheckResult(True, "not tried")
-        return await self._asked(self._missing)
+        untold = CheckResult(True, "not tried: the platform did not answer, or not this account")
+        return await self._asked(self._missing, untold)
 
     async def _whoami(self, wire: Wire) -> CheckResult:
         return CheckResult(True, await wire.whoami())
@@ -101,17 +104,24 @@ class ChannelPlugin(Plugin[C]):
         fixes = dict.fromkeys(fix for _, _, fix in parts if fix)
         return CheckResult(False, "; ".join(what for what, _, _ in parts), "; ".join(fixes))
 
-    async def _asked(self, ask: Callable[[Wire], Awaitable[CheckResult]]) -> CheckResult:
-        """Ask with a wire of its own, so that no connection of a channel is disturbed."""
+    async def _asked(
+        self, ask: Callable[[Wire], Awaitable[CheckResult]], silent: CheckResult | None = None
+    ) -> CheckResult:
+        """Ask with a wire of its own, so that no connection of a channel is disturbed. ``silent``
+        is the result where the platform does not answer, or does not know the account, if another
+        check tells that."""
         wire = self.make_wire()
         try:
             async with asyncio.timeout(CHECK_SECONDS):
                 return await ask(wire)
-        except (CannotStart, Refused) as error:
+        except Refused as error:
             return failed(str(error))
+        except CannotStart as error:
+            return silent or failed(str(error))
         except (HooklineError, OSError) as error:
             reason = str(error) or "no word from the platform in time"
-            return failed(f"{reason}; look at the network and at the addresses in the settings")
+            mend = "look at the network and at the addresses in the settings"
+            return silent or failed(f"{reason}; {mend}")
         finally:
             await wire.aclose()
 

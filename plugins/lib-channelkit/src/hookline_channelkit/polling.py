@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import ClassVar
 
-from hookline_hookspecs import HooklineError, Host
+from hookline_hookspecs import Host
 
 from .arrivals import Take
 from .complaints import Complaints
+from .config import ChannelConfig
 from .errors import CannotStart, Refused, RetryAfter, WireError
-from .wire import Wire
+from .listening import ListeningWire
 
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
 """Seconds after a failure; they double."""
-CONNECT_SECONDS = 10.0
-"""For the platform's first word; without it receiving begins all the same."""
 
 
 class Polling:
@@ -28,65 +28,96 @@ class Polling:
             a :class:`RetryAfter` it is called again when that says, after a :class:`CannotStart`
             or :class:`Refused` in half a minute, and after any other soon, then less and less
             often.
-        log: where trouble is told.
+        complaints: where trouble is told.
     """
 
-    def __init__(self, once: Callable[[], Awaitable[None]], log: logging.Logger) -> None:
-        self._once = once
-        self._complaints = Complaints(log)
+    def __init__(self, once: Callable[[], Awaitable[None]], complaints: Complaints) -> None:
+        self._once, self._complaints = once, complaints
+        self._wait = FIRST_WAIT
+        self._begun = asyncio.Event()
+        self._fault: CannotStart | None = None
 
-    async def run(self) -> None:
-        """Receive."""
-        wait = FIRST_WAIT
+    def start(self, spawn: Callable[..., asyncio.Task[None]]) -> asyncio.Task[None]:
+        """Begin anew, in the background; the task is to be cancelled."""
+        self._wait, self._fault = FIRST_WAIT, None
+        self._begun.clear()
+        return spawn(self._run(), "receive")
+
+    async def _run(self) -> None:
         while True:
             try:
                 await self._once()
             except Exception as error:
-                self._complaints.tell(f"not receiving: {error or type(error).__name__}")
+                self.tell(f"not receiving: {error or type(error).__name__}")
                 if isinstance(error, RetryAfter):
-                    wait = error.retry_after
+                    self._wait = error.retry_after
                 elif isinstance(error, CannotStart | Refused):
-                    wait = LONGEST_WAIT
-                await asyncio.sleep(wait)
-                wait = min(max(wait, FIRST_WAIT) * 2, LONGEST_WAIT)
+                    self._wait = LONGEST_WAIT
+                if isinstance(error, CannotStart):
+                    self._fault = error
+                    self._begun.set()
+                await asyncio.sleep(self._wait)
+                self._wait = min(max(self._wait, FIRST_WAIT) * 2, LONGEST_WAIT)
             else:
-                wait = FIRST_WAIT
-                self._complaints.over("receiving again")
+                self.receiving()
+
+    def receiving(self) -> None:
+        """All is well: what comes next is received. To be called by a socket that has opened."""
+        self._wait, self._fault = FIRST_WAIT, None
+        self._begun.set()
+        self._complaints.over("receiving again")
+
+    def tell(self, trouble: str) -> None:
+        """Log what is wrong, once until all is well again."""
+        self._complaints.tell(trouble)
+
+    async def begun(self, seconds: float) -> None:
+        """Return when something is received for the first time, or after that time. Raises the
+        :class:`CannotStart` that stands against it."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._begun.wait()
+        if self._fault is not None:
+            raise self._fault
 
 
-class PollingWire(Wire):
+class PollingWire(ListeningWire):
     """A wire that receives by :meth:`once`, again and again. A subclass writes that, ``whoami``,
     and what a wire sends.
 
-    Args:
-        host: the plugin's host.
+    Attributes:
+        polling: calls :meth:`once`; a wire with sockets tells it when one has opened.
     """
 
-    def __init__(self, host: Host) -> None:
-        self.host = host
-        self._receiving: asyncio.Task[None] | None = None
+    begins_within: ClassVar[float] = 0.0
+    """Seconds that :meth:`connect` waits for ``polling.receiving()``, and for what stands against
+    it; 0 for a wire that needs no more than a greeting."""
+    _receiving: asyncio.Task[None] | None = None
+
+    def __init__(self, host: Host, config: ChannelConfig | None = None) -> None:
+        super().__init__(host, config)
+        self.polling = Polling(self._once, Complaints(host.log))
 
     @abstractmethod
     async def once(self, take: Take) -> None:
         """Receive once; see :class:`Polling`."""
 
+    async def _once(self) -> None:
+        assert self.take is not None
+        await self.once(self.take)
+
     @abstractmethod
     async def whoami(self) -> str:
         """Who the token belongs to. Raises :class:`CannotStart` if the platform knows it not."""
 
-    async def connect(self, take: Take) -> None:
-        """Begin to receive. Raises :class:`CannotStart` for a token that the platform does not
-        know; without a network it begins, and goes on as soon as there is one."""
-        await self.disconnect()
+    async def listen(self, take: Take) -> None:
+        """Begin to receive."""
+        self._receiving = self.polling.start(self.host.spawn)
         try:
-            async with asyncio.timeout(CONNECT_SECONDS):
-                await self.whoami()
+            await self.polling.begun(self.begins_within)
         except CannotStart:
+            await self.disconnect()
             raise
-        except (HooklineError, OSError) as error:
-            self.host.log.warning("beginning without the platform: %s", error or "no answer")
-        polling = Polling(lambda: self.once(take), self.host.log)
-        self._receiving = self.host.spawn(polling.run(), "receive")
 
     async def disconnect(self) -> None:
         """Receive no more."""
@@ -95,12 +126,8 @@ class PollingWire(Wire):
             receiving.cancel()
             await asyncio.wait({receiving})
 
-    async def aclose(self) -> None:
-        """Receive no more; a subclass closes its connections besides."""
-        await self.disconnect()
-
     async def probe(self) -> None:
         """Ask who the bot is. Raises if the platform does not say so, or if nobody receives."""
         if self._receiving is None or self._receiving.done():
-            raise WireError("nobody asks for news")
+            raise WireError("nobody receives")
         await self.whoami()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from .rates import Rates
@@ -55,9 +55,24 @@ class Presence:
 
     async def _show(self, chat: str) -> None:
         ends = asyncio.get_running_loop().time() + LONGEST
-        while chat in self._turns and asyncio.get_running_loop().time() < ends:
-            if await self._rates.may_now(chat, "typing"):
-                with contextlib.suppress(Exception):
-                    async with asyncio.timeout(self._every * 2):
-                        await self._wire.typing(chat)
-            await asyncio.sleep(self._every)
+        showing: asyncio.Task[Any] | None = None
+        try:
+            while chat in self._turns and asyncio.get_running_loop().time() < ends:
+                if await self._rates.may_now(chat, "typing"):
+                    showing = self._spawn(self._quietly(self._wire.typing(chat)), "typing")
+                    await asyncio.wait({showing})  # a request is not broken off half-way
+                await asyncio.sleep(self._every)
+        finally:
+            if showing is not None:
+                self._spawn(self._rest(chat, showing), "typed")
+
+    async def _rest(self, chat: str, showing: asyncio.Task[Any]) -> None:
+        """Show it no more, unless another turn of the chat has begun meanwhile."""
+        await asyncio.wait({showing})
+        if chat not in self._turns:
+            await self._quietly(self._wire.typed(chat))
+
+    async def _quietly(self, work: Awaitable[None]) -> None:
+        with contextlib.suppress(Exception):
+            async with asyncio.timeout(self._every * 2):
+                await work

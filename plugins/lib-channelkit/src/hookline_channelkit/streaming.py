@@ -54,7 +54,7 @@ class Stream:
         delayed: the reply is stored and could not be delivered yet.
         opened: Unix time just before it was sent.
         number: which message of the turn it is, from 0; a message that grows too old is replaced.
-        edits: how often this process has edited it.
+        edits: how often it was edited.
         sequence: that of the last edit.
         edited: when it was last changed, by the loop's clock.
         closed: it is the reply's now.
@@ -150,7 +150,7 @@ class Streams:
             stream.message = left.get("message")
             stream.doubt = stream.message is None
             stream.opened, stream.number = left.get("at", 0.0), left.get("number", 0)
-            stream.edits = self._wire.limits.edits or 0  # nobody has counted them
+            stream.edits = left.get("edits", 0)
         return stream
 
     def grow(self, session_id: str, text: str) -> None:
@@ -338,6 +338,8 @@ class Streams:
             stream.edited = loop.time()
             return
         stream.edits += 1
+        if self._wire.limits.edits is not None:  # they count after a death, too
+            await self._keep(stream)
         post = Post(stream.token, rich=rich, final=False, sequence=self.sequence_of(stream))
         try:
             await self._wire.edit(stream.chat, stream.message, text, post)
@@ -377,6 +379,7 @@ class Streams:
 
     async def _keep(self, stream: Stream) -> None:
         value = {"message": stream.message, "at": stream.opened, "number": stream.number}
+        value["edits"] = stream.edits
         await self._host.storage.kv.set(stream.key, value)
 
     async def _erase(self, key: str) -> None:

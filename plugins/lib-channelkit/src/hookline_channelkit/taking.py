@@ -8,14 +8,13 @@ behind it in its chat waits for it there.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections import OrderedDict
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from hookline_hookspecs import Host, Inbound, Origin, crash
 
-from .arrivals import Arrival, RemoteFile
+from .arrivals import Arrival, RemoteFile, digest
 from .asked import Asked
 from .catchup import CatchUp
 from .fetching import Fetching
@@ -25,9 +24,10 @@ from .shown import Shown
 HELD = "held:"
 """Before chat and message in the plugin's key-value storage."""
 WORDS = "words:"
-"""Before the chat: digests of its last messages, by which an edit is known to change something."""
-REMEMBERED = 32
-"""Messages of a chat whose words are known."""
+"""Before the chat: digests of its last messages, by which an edit is known to change something, and
+who wrote them."""
+REMEMBERED = 64
+"""Messages of a chat of which that is known."""
 AGAIN = 10.0
 """Seconds after which a store that failed is tried again."""
 A_MOMENT = 1e-5
@@ -147,9 +147,14 @@ class Taking:
 
     async def _store(self, arrival: Arrival) -> bool:
         inbound = self._stamped(arrival)
-        arrival = replace(arrival, inbound=inbound)
         if inbound.kind == "edit" and not await self._changes_words(inbound):
             return False
+        if inbound.kind == "delete" and not inbound.user_id:
+            _, writer = await self._remembered(inbound.chat_id, inbound.target or "")
+            if not writer:
+                return False  # of a message that was not for the agent, or long ago
+            inbound = replace(inbound, user_id=writer)
+        arrival = replace(arrival, inbound=inbound)
         queue = self._queues.get(inbound.chat_id)
         if queue is not None and inbound.kind == "delete":
             await self._drop(queue, inbound)
@@ -233,8 +238,13 @@ class Taking:
     async def _changes_words(self, inbound: Inbound) -> bool:
         """False for an edit that leaves the words as they are: a platform tells it too when a
         preview appears, or a reaction."""
-        words = await self._host.storage.kv.get(WORDS + inbound.chat_id, {})
-        return bool(words.get(inbound.target) != digest(inbound.text))
+        words, _ = await self._remembered(inbound.chat_id, inbound.target or "")
+        return words != digest(inbound.text)
+
+    async def _remembered(self, chat: str, message: str) -> tuple[str, str]:
+        """The digest of a message's words, and who wrote it; empty if that is not known."""
+        kept = (await self._host.storage.kv.get(WORDS + chat, {})).get(message)
+        return (str(kept[0]), str(kept[1])) if isinstance(kept, list) else (str(kept or ""), "")
 
     async def _remember(self, inbound: Inbound) -> None:
         """Know the words of a message. A failure is logged: then an edit counts as a change."""
@@ -242,15 +252,10 @@ class Taking:
         name = inbound.target if inbound.kind == "edit" else inbound.message_id
         try:
             words = {n: one for n, one in (await kv.get(key, {})).items() if n != name}
-            words[name] = digest(inbound.text)
+            words[name] = [digest(inbound.text), inbound.user_id]
             await kv.set(key, dict(list(words.items())[-REMEMBERED:]))
         except Exception as error:
             self._host.log.warning("the words of a message cannot be remembered: %s", error)
-
-
-def digest(text: str) -> str:
-    """What stands for a text."""
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _with_id(inbound: Inbound) -> Inbound:

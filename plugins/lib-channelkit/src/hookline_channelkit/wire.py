@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from types import MappingProxyType
 from typing import ClassVar, Final, Literal
 
 from hookline_hookspecs import Attachment, Audio, Choice
@@ -14,6 +15,7 @@ from hookline_hookspecs.host import Feature
 from .arrivals import Arrival, RemoteFile, Take
 from .errors import Gone, Lost, RetryAfter
 from .limits import Limits
+from .markdown import Painter, paint
 
 LINK_PREVIEWS = False
 """Whether a channel may let its platform, or a reader's app, fetch what an answer links to: never.
@@ -31,6 +33,10 @@ PRESSED = "You have pressed a button here already; nothing was changed."
 """What a wire tells a person whose press was there already (``take`` returned False)."""
 TOO_OLD = "This message is too old; please write your answer."
 """What a wire tells a person who pressed a button of a message that the platform shows no more."""
+TELL: Final[Mapping[bool | None, str | None]] = MappingProxyType(
+    {True: None, False: PRESSED, None: TOO_OLD}
+)
+"""What a person is told of a press, by what :func:`stored` says of it; None: nothing."""
 
 
 class Unknown(Enum):
@@ -97,6 +103,8 @@ class Wire(ABC):
     catches_up: ClassVar[bool] = False
     """True if :meth:`history` tells what was written meanwhile; False where the platform keeps
     messages itself until they are acknowledged (Telegram: 24 hours)."""
+    painter: ClassVar[Painter | None] = None
+    """Writes the platform's dialect; None where that is Markdown."""
     hold: Callable[[str, RetryAfter], None] = staticmethod(lambda _chat, _error: None)
     """Set by the kit: ``self.hold(chat, RetryAfter(0.4, kind="text"))`` after a request that went
     well, where the answer's headers say that the next one would not (``X-RateLimit-Remaining: 0``).
@@ -180,8 +188,16 @@ class Wire(ABC):
     async def unbutton(self, chat: str, message_id: str) -> None:  # noqa: B027
         """Take a message's buttons away: somebody's press has counted."""
 
-    async def react(self, chat: str, message_id: str, emoji: str | None) -> None:  # noqa: B027
-        """Set the agent's reaction to a message; None takes it away."""
+    async def typed(self, chat: str) -> None:  # noqa: B027
+        """Nobody writes any more: for a platform that does not forget it by itself. Called once
+        after the last :meth:`typing`."""
+
+    async def react(self, chat: str, message_id: str, emoji: str) -> str:
+        """React to a message; what :meth:`unreact` needs to take it away."""
+        raise Gone("this platform has no reactions")
+
+    async def unreact(self, chat: str, message_id: str, reaction: str) -> None:  # noqa: B027
+        """Take a reaction away. Raises :class:`Lost` or :class:`NotModified` if it is not there."""
 
     async def open_thread(self, chat: str, message_id: str) -> str:
         """Begin a thread at a message, or find the one that is there; its id."""
@@ -193,8 +209,8 @@ class Wire(ABC):
         return None
 
     def render(self, markdown: str) -> str:
-        """Markdown in the platform's dialect (see :mod:`.markdown`)."""
-        return markdown
+        """Markdown in the platform's dialect, as :attr:`painter` writes it."""
+        return markdown if self.painter is None else paint(markdown, self.painter)
 
     # The account
 

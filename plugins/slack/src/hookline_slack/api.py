@@ -14,17 +14,17 @@ from typing import Any
 import aiohttp
 import hookline_channelkit as kit
 import yarl
-from hookline_channelkit.limits import Kind
+from hookline_channelkit.limits import Kind, Scope
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from .config import VARIABLES, WHERE, Json, SlackConfig, data
+from .config import TOKENS, Json, SlackConfig, data
 
 PATIENCE = aiohttp.ClientTimeout(total=30, connect=10)
 LONG_PATIENCE = aiohttp.ClientTimeout(total=110, connect=10)
 """For the bytes of a file."""
-FILES = (".slack.com", ".slack-gov.com", ".slack-files.com")
-"""Where Slack keeps files. Other apps may share files that are kept elsewhere
+HOSTS = (".slack.com", ".slack-gov.com", ".slack-files.com")
+"""Where Slack keeps files and takes answers. Other apps may share files that are kept elsewhere
 (docs.slack.dev/reference/objects/file-object, ``is_external``)."""
 KINDS: dict[str, Kind] = {
     "chat_postMessage": "text",
@@ -35,8 +35,8 @@ KINDS: dict[str, Kind] = {
 PER_CHAT = "chat_postMessage"
 """The one method whose rate is a channel's; all others have a workspace's
 (docs.slack.dev/apis/web-api/rate-limits)."""
-MEANINGS = {word: name for name, words in data("errors.json").items() for word in words}
-"""Words of ``error`` and what they mean; any other ends the reply, for it does not go away."""
+_FACTS = data("errors.json")
+_MEANINGS = kit.Meanings(_FACTS["meanings"])
 
 
 class Api:
@@ -63,15 +63,17 @@ class Api:
             answer = await getattr(self._web, method)(**fields)
         except SlackApiError as error:
             raise _understood(method, error) from None
-        except aiohttp.ClientConnectorError as error:
-            raise kit.WireError(f"Slack cannot be reached: {error.os_error}") from None
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise kit.Unsure(f"no word from Slack: {type(error).__name__}") from None
+        except (aiohttp.ClientError, OSError) as error:
+            raise kit.unanswered("Slack", error) from None
         self.scopes = frozenset(answer.headers.get("x-oauth-scopes", "").split(","))
         if told := answer.headers.get("Date"):
             self.skew = parsedate_to_datetime(told).timestamp() - time.time()
         found: Json = answer.data
         return found
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self.session.close()
 
     async def upload(self, url: str, content: bytes) -> None:
         """The second step of sending a file; nobody sees it yet."""
@@ -87,16 +89,32 @@ class Api:
         head = {"Authorization": f"Bearer {self._bot_token}"}
         async with self.session.get(url, headers=head, timeout=LONG_PATIENCE) as answer:
             _check(answer)
-            if answer.content_type == "text/html" and file.get("mimetype") != "text/html":
-                raise _lacking("files:read")
+            if answer.content_type == "text/html":
+                page = await answer.read()
+                if len(page) != int(kit.got(file, "size", default=0)):
+                    raise kit.Refused(lacking("files:read"))
+                yield page  # a page that a person has sent
+                return
             async for chunk in answer.content.iter_any():
                 yield chunk
+
+    async def respond(self, url: str, text: str) -> None:
+        """Answer a command where the bot is no member, by the address that came with it; its
+        person alone sees that (docs.slack.dev/interactivity/handling-user-interaction)."""
+        if not self._is_slacks(url):
+            raise kit.Gone("a command came with a strange address for its answer")
+        body = {"response_type": "ephemeral", "text": text}
+        try:
+            async with self.session.post(url, json=body) as answer:
+                _check(answer)
+        except (aiohttp.ClientError, OSError) as error:
+            raise kit.unanswered("Slack", error) from None
 
     def _is_slacks(self, url: str) -> bool:
         asked, api = yarl.URL(url), yarl.URL(self._web.base_url)
         if asked.host == api.host:
             return asked.scheme == api.scheme
-        return asked.scheme == "https" and f".{asked.host}".endswith(FILES)
+        return asked.scheme == "https" and f".{asked.host}".endswith(HOSTS)
 
 
 def _check(answer: aiohttp.ClientResponse) -> None:
@@ -104,10 +122,6 @@ def _check(answer: aiohttp.ClientResponse) -> None:
     kind = kit.Gone if answer.status in (403, 404, 410) else kit.WireError
     if answer.status >= 400:
         raise kind(f"a file is refused: status {answer.status}")
-
-
-def _lacking(scope: str, why: str = "") -> kit.Refused:
-    return kit.Refused(lacking(scope, why))
 
 
 def lacking(scope: str, why: str = "") -> str:
@@ -120,20 +134,16 @@ def lacking(scope: str, why: str = "") -> str:
 
 def _understood(method: str, failed: SlackApiError) -> kit.WireError:
     answer, body = failed.response, getattr(failed.response, "data", None)
-    body = body if isinstance(body, dict) else {}
-    status, error = getattr(answer, "status_code", 0), str(body.get("error", ""))
-    meaning = "RetryAfter" if status == 429 else MEANINGS.get(error, "Gone" if error else "Unsure")
-    if meaning == "RetryAfter":
+    status, error = getattr(answer, "status_code", 0), str(kit.got(body, "error"))
+    if status == 429 or error in _FACTS["rates"]:
         wait = float(answer.headers.get("Retry-After", "1"))
-        return kit.RetryAfter(
-            wait, "chat" if method == PER_CHAT else "workspace", KINDS.get(method)
-        )
-    if meaning == "Refused":
-        return _lacking(str(body.get("needed", "")))
-    if meaning == "CannotStart":
-        name = "app_token" if method.startswith("apps_") else "bot_token"
-        mend = f"copy it from {WHERE[name]}, into .env as {VARIABLES[name]}=…"
-        return kit.CannotStart(f"Slack does not accept slack.{name} ({error}); {mend}")
-    kind: type[kit.WireError] = getattr(kit, meaning)
-    told = str(body.get("response_metadata", ""))[:300]
+        scope: Scope = "chat" if method == PER_CHAT else "workspace"
+        return kit.RetryAfter(wait, scope, KINDS.get(method))
+    if error == "missing_scope":
+        return kit.Refused(lacking(str(kit.got(body, "needed"))))
+    if error in _FACTS["tokens"]:
+        token = TOKENS["app_token" if method.startswith("apps_") else "bot_token"]
+        return kit.CannotStart(token.unknown("Slack"))
+    told = str(kit.got(body, "response_metadata"))[:300]
+    kind = _MEANINGS.of(error) if error else kit.Unsure
     return kind(f"{method}: {error or f'no word, status {status}'} {told}")

@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import TypeVar
 
-from hookline_channelkit import Arrival
+from hookline_channelkit import Arrival, Hourly, Memory
 from hookline_hookspecs import HooklineError, Host
 
 from . import reading
 from .config import Json, SlackConfig
 
-V = TypeVar("V")
-HOUR = 3_600.0
-BOTS_PER_HOUR = 10
-"""Messages of one other bot that are heard."""
-REMEMBERED = 1024
-"""Names, threads, reactions and pressed messages that are kept in memory."""
 THREAD = "thread:"
 """Before a thread that the bot takes part in, in the plugin's key-value storage."""
-
-
-class Memory(OrderedDict[str, V]):
-    """The last :data:`REMEMBERED` things."""
-
-    def __setitem__(self, key: str, value: V) -> None:
-        super().__setitem__(key, value)
-        if len(self) > REMEMBERED:
-            self.popitem(last=False)
 
 
 class Hearing:
@@ -45,10 +28,10 @@ class Hearing:
     ) -> None:
         self._config, self._host, self._ask = config, host, ask
         self._me = self.team = ""
-        self.writers: Memory[str] = Memory()
-        self._names: Memory[str] = Memory()
-        self._ours: Memory[bool] = Memory()
-        self._bots: Memory[list[float]] = Memory()
+        self.writers: Memory[str, str] = Memory()
+        self._names: Memory[str, str] = Memory()
+        self._ours: Memory[str, bool] = Memory()
+        self._bots = Hourly(config.bot_messages)
 
     async def who(self) -> str:
         """The bot's own id."""
@@ -78,18 +61,9 @@ class Hearing:
             return False
         if "bot_id" in event:
             is_heard = self._config.bots == "mentions" and f"<@{me}>" in str(event.get("text"))
-            return is_heard and self._may_hear(str(event["bot_id"]), float(event["ts"]))
+            return is_heard and self._bots.allows(event["bot_id"], event["ts"], float(event["ts"]))
         is_open = found.inbound.private or self._config.groups == "always"
         return is_open or await self._is_addressed(event, found)
-
-    def _may_hear(self, bot: str, at: float) -> bool:
-        """False for a bot that has written so much that the two may only answer each other; the
-        same of a message each time that it is asked."""
-        known = {one for one in self._bots.get(bot, ()) if one > at - HOUR}
-        if at not in known and len(known) >= BOTS_PER_HOUR:
-            return False
-        self._bots[bot] = [*known - {at}, at]
-        return True
 
     async def _is_addressed(self, event: Json, found: Arrival) -> bool:
         """True if it mentions the bot, or is in a thread of the bot's and begins with nobody
@@ -102,6 +76,7 @@ class Hearing:
         return event.get("parent_user_id") == me or await self.takes_part(found.inbound.chat_id)
 
     async def takes_part(self, chat: str) -> bool:
+        """True for a thread in which the bot was spoken to."""
         if chat not in self._ours:
             self._ours[chat] = bool(await self._host.storage.kv.get(THREAD + chat, False))
         return self._ours[chat]

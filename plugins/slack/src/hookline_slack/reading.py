@@ -4,17 +4,18 @@ then no reason to lose the rest."""
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from hookline_channelkit import Arrival, RemoteFile, author, quoted_from
+from hookline_channelkit import Arrival, RemoteFile, author, got, quoting
 from hookline_hookspecs import Inbound
 
 from .config import Json, data
 
 SPOKEN = frozenset({"", "file_share", "thread_broadcast", "me_message", "bot_message"})
 """Subtypes of messages that somebody wrote; all others tell what happened in a channel."""
-EMOJI: dict[str, str] = data("emoji.json")
+EMOJI: Mapping[str, str] = data("emoji.json")
 NAMES = {name: sign for sign, name in EMOJI.items()}
 _LINK = re.compile(r"<([^<>\n]+)>")
 _BANG = re.compile(r"!(?=[A-Za-z])")
@@ -73,8 +74,8 @@ def message(event: Json, me: str) -> Arrival:
     if shared:
         passed_on, writer = plain(str(shared[0].get("text") or ""), me), _author(shared[0])
         if text:
-            origins = () if shared[0].get("author_id") in (me, user) else (quoted_from(writer),)
-            inbound = replace(inbound, quoted=passed_on, origins=origins)
+            is_own = shared[0].get("author_id") in (me, user)
+            inbound = replace(inbound, **quoting(passed_on, "" if is_own else writer))
         else:
             inbound = replace(inbound, text=passed_on, forwarded=writer)
     elif _BANG.match(text):
@@ -85,18 +86,18 @@ def message(event: Json, me: str) -> Arrival:
 
 def order_of(payload: Json) -> tuple[str, float]:
     """The channel in which the order of a payload counts, and when it happened."""
+    place = got(payload, "event", "channel") or got(payload, "event", "item", "channel")
     try:
-        event = payload.get("event") or {}
-        place = event.get("channel") or (event.get("item") or {}).get("channel") or ""
-        return str(place), float(event.get("event_ts") or 0)
-    except (AttributeError, TypeError, ValueError):
+        return str(place), float(got(payload, "event", "event_ts", default=0))
+    except (TypeError, ValueError):
         return "", 0.0
 
 
-def place_of(event: Json) -> tuple[str, str] | None:
+def place_of(payload: Json) -> tuple[str, str] | None:
     """In whose history a message is, and where; None of what is no message."""
-    channel, ts, thread = event.get("channel"), event.get("ts"), event.get("thread_ts") or ""
-    if event.get("type") != "message" or event.get("hidden") or not channel or not ts:
+    event = got(payload, "event")
+    channel, ts, thread = (str(got(event, name)) for name in ("channel", "ts", "thread_ts"))
+    if got(event, "type") != "message" or got(event, "hidden") or not channel or not ts:
         return None
     return (f"{channel}:{thread}" if thread not in ("", ts) else channel), ts
 
@@ -108,13 +109,9 @@ def _author(shared: Json) -> str:
 
 def _file(file: Json) -> RemoteFile:
     is_voice = file.get("subtype") == "slack_audio" or "audio/" in str(file.get("mimetype"))
-    return RemoteFile(
-        ref=str(file["id"]),
-        name=str(file.get("name") or file.get("title") or "file"),
-        size=int(file.get("size") or 0),
-        is_voice=is_voice,
-        seconds=float(file.get("duration_ms") or 0) / 1000,
-    )
+    name = str(file.get("name") or file.get("title") or "file")
+    size, seconds = int(file.get("size") or 0), float(file.get("duration_ms") or 0) / 1000
+    return RemoteFile(str(file["id"]), name, size, is_voice, seconds)
 
 
 def change(event: Json, me: str) -> tuple[Json, Arrival] | None:
@@ -127,14 +124,8 @@ def change(event: Json, me: str) -> tuple[Json, Arrival] | None:
     kept = {**(old if is_gone else new), "channel": event["channel"]}
     kept.setdefault("ts", event.get("deleted_ts", ""))
     found = message(kept, me)
-    inbound = replace(
-        found.inbound,
-        kind="delete" if is_gone else "edit",
-        target=found.inbound.message_id,
-        message_id="",
-        text="" if is_gone else found.inbound.text,
-    )
-    return kept, Arrival(inbound)
+    news = found.deleted() if is_gone else found.edited(str(got(new, "edited", "ts")))
+    return kept, Arrival(news.inbound)
 
 
 def press(payload: Json) -> Inbound:

@@ -7,6 +7,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,13 +17,13 @@ from hookline_hookspecs import Attachment, Audio, Feature, HooklineError, Host, 
 
 from . import reading
 from .blocks import BUTTONS, MARKDOWN, payload_of, rendered, without_buttons
-from .config import VARIABLES, Json, SlackConfig, data, fault_of, token_of
-from .hearing import Hearing, Memory
+from .config import Json, SlackConfig, data
+from .hearing import Hearing
 from .reading import escaped, split
 
 if TYPE_CHECKING:
     from .api import Api
-    from .sockets import Acknowledge, Sockets
+    from .sockets import Acknowledge
 
 CONNECT_SECONDS = 10.0
 """For the first socket; without it the channel goes on trying."""
@@ -42,25 +43,27 @@ CLOCKS = 60.0
 DAY = 86_400.0
 EVENT = "hookline_reply"
 """The type of the metadata in which a message's token is."""
+NO_PREVIEWS = {"unfurl_links": False, "unfurl_media": False}
 CHATS = "public_channel,private_channel,mpim,im"
 
 
-class SlackWire(kit.Wire):
+class SlackWire(kit.ListeningWire):
     """Slack (protocol ``Wire`` of the kit)."""
 
     can: ClassVar[frozenset[Feature]] = kit.Wire.can | {"reactions", "threads", "voice"}
     catches_up = True
 
     def __init__(self, config: SlackConfig, host: Host) -> None:
-        self._config, self._host = config, host
-        self._api: Api | None = None
-        self._sockets: Sockets | None = None
+        super().__init__(host, config)
+        self._config = config
         self._hearing = Hearing(config, host, self._ask)
         self._since = 0.0
-        self._pressed: Memory[Json] = Memory()
-        self._reacted: Memory[str] = Memory()
-        self._streams: Memory[str] = Memory()
+        self._pressed: kit.Memory[str, Json] = kit.Memory()
+        self._streams: kit.Memory[str, str] = kit.Memory()
+        self._commands: kit.Memory[str, str] = kit.Memory()
+        """Where the last command of a channel is answered that the bot is not in."""
         self._locks = Locks()
+        self._waiting: dict[str, list[Any]] = defaultdict(list)
         self.limits = kit.Limits(
             text=MARKDOWN,
             measure=lambda text: len(rendered(text)),
@@ -78,22 +81,24 @@ class SlackWire(kit.Wire):
     @property
     def identity(self) -> str:
         """The app's token: two gateways with one would each get a part of what is written."""
-        return token_of(self._config, self._host, "app_token")
+        token = self.account["app_token"]
+        return f"{self._config.api_url} {token}" if token else ""
 
-    def _made(self) -> Api:
-        """What talks to Slack, made when it is first needed. Raises :class:`CannotStart`."""
-        if self._api is None:
-            tokens = {name: token_of(self._config, self._host, name) for name in VARIABLES}
-            for name, token in tokens.items():
-                if (fault := fault_of(name, token)) is not None:
-                    raise kit.CannotStart(fault)
-            from .api import Api
+    @kit.client
+    def _api(self) -> Api:
+        """What talks to Slack."""
+        from .api import Api
 
-            self._api = Api(self._config, **tokens)
-        return self._api
+        return Api(self._config, **self.account)
+
+    @cached_property
+    def _sockets(self) -> kit.Sockets:
+        from .sockets import sockets_of
+
+        return sockets_of(self._api, self.host, self._serve)
 
     async def _ask(self, method: str, **fields: Any) -> Json:
-        return await self._made().ask(method, **fields)
+        return await self._api.ask(method, **fields)
 
     async def whoami(self) -> str:
         """Both tokens are tried."""
@@ -106,74 +111,52 @@ class SlackWire(kit.Wire):
         await self._ask("auth_test")
         from .api import lacking
 
-        there, wanted = self._made().scopes, data("scopes.json")
+        there, wanted = self._api.scopes, data("scopes.json")
         return [lacking(scope, why) for scope, why in wanted.items() if scope not in there]
 
     # Receiving
 
-    async def connect(self, take: kit.Take) -> None:
-        """Open the sockets. Raises :class:`CannotStart` for a token that Slack does not know;
-        without a network it begins, and goes on as soon as there is one."""
-        api = self._made()
-        await self.disconnect()
-        try:
-            await self._hearing.who()
-        except kit.CannotStart:
-            raise
-        except HooklineError as error:
-            self._host.log.warning("beginning without Slack: %s", error)
-        from .sockets import Sockets
+    async def greet(self) -> None:
+        """Find out who the bot is."""
+        await self._hearing.who()
 
-        waiting: dict[str, list[Any]] = defaultdict(list)
-
-        async def serve(kind: str, payload: Json, acknowledge: Acknowledge) -> None:
-            place, at = reading.order_of(payload)
-            heappush(waiting[place], (at, id(payload), kind, payload, acknowledge))
-            await asyncio.sleep(GATHER if at else 0)
-            async with self._locks.of(place):
-                await self._serve(take, *heappop(waiting[place])[2:])
-
-        self._sockets = Sockets(self._host, api, serve)
-        self._since = self._host.now() + api.skew
+    async def listen(self, take: kit.Take) -> None:
+        """Open the sockets."""
+        self._waiting.clear()
+        self._since = self.host.now() + self._api.skew
         await self._sockets.start(take, CONNECT_SECONDS)
 
     async def disconnect(self) -> None:
         """Close the sockets."""
-        sockets, self._sockets = self._sockets, None
-        if sockets is not None:
-            await sockets.stop()
-
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await self.disconnect()
-        if self._api is not None:
-            await self._api.session.close()
+        if "_sockets" in vars(self):
+            await self._sockets.stop()
 
     async def probe(self) -> None:
         """Ask Slack who the bot is. Raises if it does not say so, or if no socket is open."""
-        if self._sockets is None or not self._sockets.is_open:
+        if not self._sockets.is_open:
             raise kit.WireError("no socket is open")
         await self._ask("auth_test")
 
-    async def _serve(
-        self, take: kit.Take, kind: str, payload: Json, acknowledge: Acknowledge
-    ) -> None:
-        """Store what an envelope holds, and acknowledge it. What cannot be stored is not: then
-        Slack sends it again, if it is an event."""
+    async def _serve(self, kind: str, payload: Json, acknowledge: Acknowledge) -> None:
+        """Store what an envelope holds, those of a channel in their order, and acknowledge it."""
+        place, at = reading.order_of(payload)
+        heappush(self._waiting[place], (at, id(payload), kind, payload, acknowledge))
+        await asyncio.sleep(GATHER if at else 0)
+        async with self._locks.of(place):
+            await self._store(*heappop(self._waiting[place])[2:])
+
+    async def _store(self, kind: str, payload: Json, acknowledge: Acknowledge) -> None:
+        """What cannot be stored is not acknowledged: then Slack sends it again, if it is an
+        event."""
+        assert self.take is not None
         try:
-            if (found := await self._read(kind, payload)) is not None:
-                await take(found)
-            elif (place := reading.place_of(payload.get("event") or {})) is not None and (
-                ":" not in place[0] or await self._hearing.takes_part(place[0])
-            ):
-                await take.skip(*place)  # said to others
-        except (kit.Gone, kit.Lost, kit.Refused) as error:
-            self._host.log.warning("an event is left out: %s", error)
+            is_new = await kit.stored(self.take, self._read(kind, payload), self.host.log)
+            place = reading.place_of(payload) if is_new is None else None
+            if place and (":" not in place[0] or await self._hearing.takes_part(place[0])):
+                await self.take.skip(*place)  # said to others
         except HooklineError as error:
-            self._host.log.warning("an event is not stored yet: %s", error)
+            self.host.log.warning("an event is not stored yet: %s", error)
             return
-        except Exception:
-            self._host.log.exception("an event cannot be read and is left out")
         await acknowledge()
 
     async def _read(self, kind: str, payload: Json) -> kit.Arrival | Inbound | None:
@@ -183,7 +166,7 @@ class SlackWire(kit.Wire):
             self._pressed[str(found.target)] = payload["message"]
             return found
         if kind == "slash_commands":
-            return await self._commanded(reading.slash(payload))
+            return await self._commanded(payload)
         me = await self._hearing.who()
         match event.get("type"), event.get("subtype"):
             case (("message" | "app_mention"), ("message_changed" | "message_deleted")):
@@ -201,11 +184,13 @@ class SlackWire(kit.Wire):
                 return reading.stop(event)
         return None
 
-    async def _commanded(self, command: Inbound) -> Inbound:
+    async def _commanded(self, payload: Json) -> Inbound:
         """A slash command. People may type one in direct messages with each other, too, which the
         bot cannot answer in, and which are nobody's private chat with it: then it is as if they
         had typed it in theirs (docs.slack.dev/interactivity/implementing-slash-commands)."""
+        command = reading.slash(payload)
         if not command.private:
+            self._commands[command.chat_id] = str(payload.get("response_url") or "")
             return command
         return replace(command, chat_id=await self.private_chat(command.user_id) or "")
 
@@ -223,13 +208,9 @@ class SlackWire(kit.Wire):
         oldest = float(after or since)
         if thread and not after and float(thread) > self._since:
             return  # it began while the bot was listening
-        if thread and oldest < self._host.now() - self._config.thread_days * DAY:
+        if thread and oldest < self.host.now() - self._config.thread_days * DAY:
             return
-        try:
-            found = [one async for one in self._written(channel, thread, oldest)]
-        except kit.Gone as error:
-            self._host.log.info("chat %s is not read back: %s", chat, error)
-            return
+        found = [one async for one in self._written(channel, thread, oldest)]
         for one in sorted(found, key=lambda one: float(one["ts"])):
             if (arrival := await self._hearing.heard({**one, "channel": channel})) is not None:
                 yield arrival
@@ -270,7 +251,7 @@ class SlackWire(kit.Wire):
         found = (await self._ask("files_info", file=file.ref))["file"]
         if "url_private_download" not in found:
             raise kit.Gone("the file is not Slack's own")
-        return self._made().download(found)
+        return self._api.download(found)
 
     # Sending
 
@@ -284,15 +265,15 @@ class SlackWire(kit.Wire):
         where: Json = {"channel": channel, "thread_ts": post.thread or thread or None}
         if self._config.native_streams and not post.final and where["thread_ts"]:
             return await self._open_stream(chat, text, where)
-        sent = await self._ask(
-            "chat_postMessage",
-            **where,
-            metadata={"event_type": EVENT, "event_payload": {"token": post.token}},
-            unfurl_links=False,
-            unfurl_media=False,
-            **payload_of(text, post),
-        )
-        return f"{channel}:{sent['ts']}"
+        token = {"event_type": EVENT, "event_payload": {"token": post.token}}
+        fields = where | {"metadata": token} | NO_PREVIEWS | payload_of(text, post)
+        try:
+            return f"{channel}:{(await self._ask('chat_postMessage', **fields))['ts']}"
+        except kit.Gone:  # nor is a command answered with buttons, which nobody could press
+            if not (url := self._commands.get(chat)) or post.choices or not post.final:
+                raise
+            await self._api.respond(url, text)
+            return f"{channel}:{post.token}"
 
     async def edit(self, chat: str, message_id: str, text: str, post: kit.Post) -> None:
         """Replace a message: with blocks, for a text alone takes them away; or feed a stream."""
@@ -339,18 +320,18 @@ class SlackWire(kit.Wire):
 
     async def file(self, chat: str, item: Attachment | Audio, post: kit.Post) -> str:
         """Send a file in Slack's three steps, and wait until it stands there."""
-        content = await asyncio.to_thread(item.path.read_bytes)
-        name = item.path.name if isinstance(item, Audio) else item.name
+        upload = await kit.Upload.of(item)
         channel, thread = split(chat)
         try:
-            slot = await self._ask("files_getUploadURLExternal", filename=name, length=len(content))
-            await self._made().upload(slot["upload_url"], content)
+            about = {"filename": upload.name, "length": len(upload.data)}
+            slot = await self._ask("files_getUploadURLExternal", **about)
+            await self._api.upload(slot["upload_url"], upload.data)
         except kit.Unsure as error:  # nothing is shown before the last step
             raise kit.WireError(str(error)) from None
-        began, id_ = self._host.now(), slot["file_id"]
+        began, id_ = self.host.now(), slot["file_id"]
         await self._ask(
             "files_completeUploadExternal",
-            files=[{"id": id_, "title": name}],
+            files=[{"id": id_, "title": upload.name}],
             channel_id=channel,
             thread_ts=post.thread or thread or None,
             initial_comment=escaped(post.caption) or None,
@@ -366,7 +347,7 @@ class SlackWire(kit.Wire):
     async def find(self, chat: str, token: str, text: str, since: float) -> str | None:
         """Look for a message of the bot: by its token; a file and a stream have none, but nothing
         else without one can stand in the chat since then."""
-        me, began = await self._hearing.who(), since + self._made().skew - 1
+        me, began = await self._hearing.who(), since + self._api.skew - 1
 
         def is_it(one: Json) -> bool:
             if told := (one.get("metadata") or {}).get("event_payload"):
@@ -388,16 +369,17 @@ class SlackWire(kit.Wire):
             where = {"channel_id": channel, "thread_ts": thread}
             await self._ask("assistant_threads_setStatus", **where, status="is working on it…")
 
-    async def react(self, chat: str, message_id: str, emoji: str | None) -> None:
-        """Set the bot's reaction, in place of the one that it set before."""
+    async def react(self, chat: str, message_id: str, emoji: str) -> str:
+        """React to a message."""
         channel, ts = split(message_id)
-        where = {"channel": channel, "timestamp": ts}
-        if before := self._reacted.pop(message_id, None):
-            await self._ask("reactions_remove", **where, name=before)
-        if emoji is not None:
-            name = reading.EMOJI.get(emoji) or emoji.strip(":")
-            await self._ask("reactions_add", **where, name=name)
-            self._reacted[message_id] = name
+        name = reading.EMOJI.get(emoji) or emoji.strip(":")
+        await self._ask("reactions_add", channel=channel, timestamp=ts, name=name)
+        return name
+
+    async def unreact(self, chat: str, message_id: str, reaction: str) -> None:
+        """Take a reaction away."""
+        channel, ts = split(message_id)
+        await self._ask("reactions_remove", channel=channel, timestamp=ts, name=reaction)
 
     async def open_thread(self, chat: str, message_id: str) -> str:
         """Every message of Slack may be the root of a thread."""

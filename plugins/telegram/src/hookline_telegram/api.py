@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -19,25 +18,11 @@ from telegram import Bot
 from telegram import error as refusals
 from telegram.request import HTTPXRequest
 
+from .config import FACTS, TOKEN, TelegramConfig
+
 _SILENCED = {"httpx": logging.WARNING, "httpcore": logging.WARNING, "telegram": logging.CRITICAL}
 """Records below these hold addresses, and those hold the token; or they tell what is raised."""
-_UNSENT = (
-    *(httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout),
-    *(httpx.WriteError, httpx.WriteTimeout, httpx.UnsupportedProtocol),
-)
-"""What breaks before a request is whole at the other end."""
-_NAMED: Sequence[tuple[type[kit.WireError], tuple[str, ...]]] = (
-    (kit.BadMarkup, ("can't parse", "unsupported parse_mode", "entity")),
-    (kit.TooLong, ("is too long", "too_long")),
-    (kit.NotModified, ("is not modified",)),
-    (kit.Lost, ("message to edit not found", "can't be edited", "message_id_invalid")),
-    (kit.Lost, ("message to delete not found", "can't be deleted")),
-)
-"""Parts of a description of status 400, in lower case, and what they mean."""
-_UNKNOWN = (
-    "Telegram does not know telegram.token; copy it anew from @BotFather into .env as "
-    "TELEGRAM_BOT_TOKEN=…"
-)
+_MEANINGS = kit.Meanings(FACTS["meanings"])
 
 
 class Conflict(kit.WireError):
@@ -55,13 +40,13 @@ class Moved(kit.WireError):
 class Api:
     """One bot. No error's text holds its token."""
 
-    def __init__(self, token: str, base_url: str, base_file_url: str) -> None:
+    def __init__(self, token: str, config: TelegramConfig) -> None:
         for name, level in _SILENCED.items():
             logging.getLogger(name).setLevel(level)
         seconds = {"connect": 10.0, "read": 20.0, "write": 20.0, "pool": 30.0, "media_write": 120.0}
         options: Any = {f"{name}_timeout": value for name, value in seconds.items()}
         http = HTTPXRequest(connection_pool_size=64, **options)
-        self._bot = Bot(token, base_url, base_file_url, http, http)
+        self._bot = Bot(token, config.base_url, config.base_file_url, http, http)
 
     async def ask(self, method: str, *, seconds: float = 20.0, **parameters: Any) -> Any:
         """Call a method (``SendMessage``; the library warns of ``sendMessage``, which it has
@@ -86,29 +71,24 @@ class Api:
 
 
 def _meant(error: refusals.TelegramError) -> kit.WireError:
-    """Status 400 does not go away by itself: what is not known ends the reply. Where an answer is
-    missing after the request was written, nobody knows what it did."""
     match error:
         case refusals.RetryAfter():
             return kit.RetryAfter(_seconds(error))
         case refusals.ChatMigrated():
             return Moved(error.new_chat_id)
         case refusals.InvalidToken():
-            return kit.CannotStart(_UNKNOWN)
+            return kit.CannotStart(TOKEN.unknown("Telegram"))
         case refusals.Conflict():
             return Conflict(error.message)
         case refusals.BadRequest():
-            told = error.message.casefold()
-            named = (kind for kind, parts in _NAMED if any(part in told for part in parts))
-            return next(named, kit.Gone)(error.message)
+            return _MEANINGS.within(error.message)(error.message)
         case refusals.Forbidden():
             return kit.Gone(error.message)
-    cause, garbage = error.__cause__, "Invalid server response" in error.message
-    is_lost = isinstance(cause, httpx.HTTPError) and not isinstance(cause, _UNSENT)
-    reason = error.message.partition(". Parsing the server response")[0]
-    return (kit.Unsure if is_lost or garbage else kit.WireError)(
-        f"no word from Telegram: {reason[:200]}"
-    )
+    if isinstance(error.__cause__, httpx.HTTPError):
+        return kit.unanswered("Telegram", error.__cause__)
+    garbage = "Invalid server response"  # it may have done what it was asked for
+    told = f"no word from Telegram: {error.message.partition('. Parsing')[0][:200]}"
+    return kit.Unsure(told) if garbage in error.message else kit.WireError(told)
 
 
 def _seconds(error: refusals.RetryAfter) -> float:

@@ -4,19 +4,18 @@ missing, is then no reason to lose the rest.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from hookline_channelkit import RemoteFile, author, quoted_from
-from hookline_hookspecs import Origin
+from hookline_channelkit import RemoteFile, author, got, quoting
 
 CHANNEL = "telegram"
 Json: TypeAlias = Mapping[str, Any]
-KINDS = ("voice", "audio", "animation", "video", "video_note", "document")
+KINDS = ("photo", "voice", "audio", "animation", "video", "video_note", "document")
 """Fields of a message that hold a file; of an animation ``document`` is set, too."""
 SOUNDS = frozenset({"voice", "audio"})
-_NAMES = {"voice": "voice.oga", "audio": "audio", "animation": "animation.mp4"}
+_NAMES = {"photo": "photo.jpg", "voice": "voice.oga", "animation": "animation.mp4"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +33,8 @@ class Me:
 
 def chat_of(update: Json) -> int:
     """The chat that an update belongs to, 0 without one; order matters within it."""
-    pressed = update.get("callback_query") or {}
-    message = update.get("message") or update.get("edited_message") or pressed.get("message") or {}
-    return int((message.get("chat") or {}).get("id", 0))
+    message = update.get("message") or update.get("edited_message")
+    return int(got(message or got(update, "callback_query", "message"), "chat", "id", default=0))
 
 
 def thread_of(message: Json) -> str | None:
@@ -66,38 +64,28 @@ def forwarded_from(message: Json) -> str:
 
     What a bot wrote that was called in the line of writing (``via_bot``) counts, too.
     """
-    if origin := message.get("forward_origin"):
-        return _author_of(origin)
-    if bot := message.get("via_bot"):
-        return _user(bot)
-    older = (message.get("forward_from"), message.get("forward_from_chat"))
-    if older[0] is not None:
-        return _user(older[0])
-    if older[1] is not None:
-        return _place(older[1])
+    for field, told in _FORWARDS.items():
+        if found := message.get(field):
+            return told(found)
     name = message.get("forward_sender_name")
     is_forwarded = name is not None or "forward_date" in message
     return author(str(name or "")) if is_forwarded else ""
 
 
-def quoted_in(message: Json, me: Me) -> tuple[str, Origin | None]:
-    """What a message quotes, and where that came from; None of its sender's words and the bot's."""
+def quoted_in(message: Json, me: Me) -> dict[str, Any]:
+    """What a message quotes, and whose words those are."""
     answered = message.get("reply_to_message") or {}
     elsewhere = message.get("external_reply") or {}
-    part = (message.get("quote") or {}).get("text")
+    part = got(message, "quote", "text")
     text = str(part or answered.get("text") or answered.get("caption") or "")
-    if not text:
-        return "", None
     if elsewhere and not answered:
-        return text, quoted_from(_author_of(elsewhere.get("origin") or {}))
-    writer = answered.get("from") or {}
-    passed_on = forwarded_from(answered)
-    own = (me.id, (message.get("from") or {}).get("id"))
-    if passed_on or "sender_chat" in answered:
-        return text, quoted_from(passed_on or _place(answered["sender_chat"]))
-    if writer.get("id") in own:
-        return text, None
-    return text, quoted_from(_user(writer))
+        return quoting(text, _author_of(elsewhere.get("origin") or {}))
+    told, writer = forwarded_from(answered), answered.get("from") or {}
+    if not told and (place := answered.get("sender_chat")):
+        told = _place(place)
+    elif not told and writer.get("id") not in (me.id, got(message, "from", "id")):
+        told = _user(writer)
+    return quoting(text, told, str(got(answered, "message_id")) or None)
 
 
 def _author_of(origin: Json) -> str:
@@ -119,6 +107,16 @@ def _place(chat: Json) -> str:
     return author(name, f"{CHANNEL}:{chat['id']}" if "id" in chat else "")
 
 
+_FORWARDS: Mapping[str, Callable[[Json], str]] = {
+    "forward_origin": _author_of,
+    "via_bot": _user,
+    "forward_from": _user,
+    "forward_from_chat": _place,
+}
+"""Fields of a message that name the author of its words; the last two are those of older servers
+(core.telegram.org/bots/api-changelog, Bot API 7.0)."""
+
+
 def is_addressed(message: Json, me: Me) -> bool:
     """True in the chat with one person, and where the bot is mentioned, is replied to, or a command
     names it."""
@@ -128,11 +126,10 @@ def is_addressed(message: Json, me: Me) -> bool:
     for kind, part, entity in _entities(message):
         if kind in ("mention", "bot_command") and part.casefold().endswith(mine):
             return True
-        if kind == "text_mention" and entity.get("user", {}).get("id") == me.id:
+        if kind == "text_mention" and got(entity, "user", "id") == me.id:
             return True
     answered = message.get("reply_to_message") or {}
-    is_mine = (answered.get("from") or {}).get("id") == me.id
-    return is_mine and "forum_topic_created" not in answered
+    return got(answered, "from", "id") == me.id and "forum_topic_created" not in answered
 
 
 def words_of(message: Json, me: Me) -> str | None:
@@ -160,12 +157,9 @@ def words_of(message: Json, me: Me) -> str | None:
 
 
 def _other(message: Json) -> str:
-    if "sticker" in message:
-        return str(message["sticker"].get("emoji") or "")
-    if "location" in message:
-        place = message["location"]
+    if place := message.get("location"):
         return f"(location: {place.get('latitude')}, {place.get('longitude')})"
-    return ""
+    return str(got(message, "sticker", "emoji"))
 
 
 def _entities(message: Json) -> Iterator[tuple[str, str, Json]]:
@@ -180,18 +174,17 @@ def _entities(message: Json) -> Iterator[tuple[str, str, Json]]:
 
 def file_of(message: Json) -> RemoteFile | None:
     """The file of a message, of a photo the largest."""
-    if sizes := message.get("photo"):
-        largest = max(sizes, key=lambda one: int(one.get("width", 0)) * int(one.get("height", 0)))
-        return RemoteFile(
-            largest["file_id"], "photo.jpg", int(largest.get("file_size") or 0), False, 0.0
-        )
     for kind in KINDS:
         if about := message.get(kind):
+            about = max(about, key=_pixels) if kind == "photo" else about
             name = str(about.get("file_name") or _NAMES.get(kind, kind))
-            seconds = float(about.get("duration") or 0)
-            size = int(about.get("file_size") or 0)
-            return RemoteFile(about["file_id"], name, size, kind in SOUNDS, seconds)
+            size, seconds = about.get("file_size") or 0, about.get("duration") or 0
+            return RemoteFile(about["file_id"], name, int(size), kind in SOUNDS, float(seconds))
     return None
+
+
+def _pixels(photo: Json) -> int:
+    return int(got(photo, "width", default=0)) * int(got(photo, "height", default=0))
 
 
 def units_of(updates: Sequence[Json]) -> Iterator[tuple[Literal["message", "edit", "press"], Any]]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from hookline_channelkit import PRESSED, TOO_OLD, Arrival, Moves, Take, WireError
+from hookline_channelkit import TELL, Arrival, Moves, Take, WireError, stored
 from hookline_hookspecs import HooklineError, Host, Inbound
 
 from . import reading
@@ -79,18 +79,11 @@ class Receiver:
 
     async def _store(self, updates: Sequence[Json], me: Me, take: Take) -> None:
         for kind, unit in reading.units_of(updates):
-            try:
-                is_press = kind == "press"
-                found = await (self._press(unit) if is_press else self._message(unit, me, kind))
-            except HooklineError:
-                raise
-            except Exception:
-                self._host.log.exception("an update cannot be read and is left out")
-                continue
-            if found is not None:
-                is_new = await take(found)
-                if kind == "press":
-                    self._answer(unit["id"], None if is_new else PRESSED)
+            is_press = kind == "press"
+            reading_ = self._press(unit) if is_press else self._message(unit, me, kind)
+            is_new = await stored(take, reading_, self._host.log)
+            if is_press:
+                self._answer(unit, TELL[is_new])
 
     async def _message(self, unit: Sequence[Json], me: Me, kind: str) -> Arrival | None:
         first, last = unit[0], unit[-1]
@@ -106,27 +99,20 @@ class Receiver:
         if not text and not files:
             self._host.log.info("a message of a kind that is not understood is left out")
             return None
-        id_ = f"{last['chat']['id']}:{last['message_id']}"
-        answered = first.get("reply_to_message") or {}
-        quoted, origin = reading.quoted_in(first, me)
         inbound = replace(
             await self._inbound(text, first, first["from"]),
-            message_id="" if kind == "edit" else id_,
-            reply_to=str(answered["message_id"]) if quoted and answered else None,
-            quoted=quoted,
-            origins=() if origin is None else (origin,),
+            message_id=f"{last['chat']['id']}:{last['message_id']}",
             forwarded=next(filter(None, map(reading.forwarded_from, unit)), ""),
             addressed=is_addressed,
-            kind="edit" if kind == "edit" else "message",
-            target=id_ if kind == "edit" else None,
+            **reading.quoted_in(first, me),
         )
-        return Arrival(inbound, files, cursor=str(last["message_id"]))
+        found = Arrival(inbound, files, cursor=str(last["message_id"]))
+        return found.edited(str(last.get("edit_date", ""))) if kind == "edit" else found
 
     async def _press(self, query: Json) -> Arrival | None:
-        """A press says the number of the button."""
+        """A press says the number of the button; None if its message is not there any more."""
         message: Any = query.get("message") or {}
         if "reply_markup" not in message or query["from"].get("is_bot"):
-            self._answer(query["id"], TOO_OLD)
             return None
         inbound = await self._inbound(str(query.get("data")), message, query["from"])
         number = str(message["message_id"])
@@ -149,13 +135,14 @@ class Receiver:
             sent=float(message.get("date") or 0),
         )
 
-    def _answer(self, press: str, text: str | None) -> None:
+    def _answer(self, press: Json, text: str | None) -> None:
         """The person's app stops to wait; if that fails it does so by itself."""
 
         async def answer() -> None:
             try:
-                await self._api.ask("AnswerCallbackQuery", callback_query_id=press, text=text)
-            except HooklineError as error:
+                id_ = press["id"]
+                await self._api.ask("AnswerCallbackQuery", callback_query_id=id_, text=text)
+            except (HooklineError, KeyError) as error:
                 self._host.log.info("a press of a button could not be answered: %s", error)
 
         self._host.spawn(answer(), "answer a press")

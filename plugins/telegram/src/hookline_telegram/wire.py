@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import hookline_channelkit as kit
 from hookline_hookspecs import Attachment, Audio, Host
 
-from .config import TelegramConfig, fault_of, token_of
+from .config import TelegramConfig
 from .painter import TelegramHtml
 
 if TYPE_CHECKING:
@@ -31,14 +31,11 @@ class TelegramWire(kit.PollingWire):
     keeps updates itself until they are confirmed."""
 
     can = kit.PollingWire.can | {"voice"}
+    painter = TelegramHtml()
 
     def __init__(self, config: TelegramConfig, host: Host) -> None:
-        super().__init__(host)
-        self._config = config
-        self._token = token_of(config, host)
-        self._moves = kit.Moves(host)
-        self._made: Api | None = None
-        self._receiver: Receiver | None = None
+        super().__init__(host, config)
+        self._config, self._moves = config, kit.Moves(host)
         self.limits = kit.Limits(
             text=4096, unit="utf16", edit_every=config.edit_every, per_chat=1.0
         )
@@ -46,34 +43,27 @@ class TelegramWire(kit.PollingWire):
     @property
     def identity(self) -> str:
         """The bot's address."""
-        return f"{self._config.base_url}{self._token}" if self._token else ""
+        token = self.account["token"]
+        return f"{self._config.base_url}{token}" if token else ""
 
-    @property
+    @kit.client
     def _api(self) -> Api:
-        """What talks to Telegram, made when it is first needed. Raises :class:`CannotStart`."""
-        if self._made is None:
-            if (fault := fault_of(self._token)) is not None:
-                raise kit.CannotStart(fault)
-            from .api import Api
+        """What talks to Telegram."""
+        from .api import Api
 
-            self._made = Api(self._token, self._config.base_url, self._config.base_file_url)
-        return self._made
+        return Api(self.account["token"], self._config)
+
+    @cached_property
+    def _receiver(self) -> Receiver:
+        from .receiving import Receiver
+
+        return Receiver(self._config, self.host, self._api, self._moves)
 
     # Receiving
 
     async def once(self, take: kit.Take) -> None:
         """Ask for updates, for as long as a request may stay open."""
-        if self._receiver is None:
-            from .receiving import Receiver
-
-            self._receiver = Receiver(self._config, self.host, self._api, self._moves)
         await self._receiver.once(take)
-
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await self.disconnect()
-        if self._made is not None:
-            await self._made.aclose()
 
     async def whoami(self) -> str:
         """The bot's name."""
@@ -136,15 +126,16 @@ class TelegramWire(kit.PollingWire):
     async def file(self, chat: str, item: Attachment | Audio, post: kit.Post) -> str:
         """Send a file: OGG/Opus as a voice bubble, pictures as photos, others as documents; as a
         document, too, where its native form is refused."""
-        data = await asyncio.to_thread(item.path.read_bytes)
-        kind, more = _form(item, data), dict[str, Any](caption=post.caption or None)
-        if isinstance(item, Audio):
-            more["duration"] = round(item.duration) or None
+        upload, more = await kit.Upload.of(item), {"caption": post.caption or None}
+        kind = _form(upload)
+        duration = round(upload.seconds) or None
         try:
-            return await self._send(chat, f"Send{kind}", post, **_upload(kind, item, data), **more)
+            fields = _fields(kind, upload) | more | {"duration": duration}
+            return await self._send(chat, f"Send{kind}", post, **fields)
         except kit.Gone:
-            upload = _upload("Document", item, data)
-            return await self._send(chat, "SendDocument", post, **upload, caption=more["caption"])
+            return await self._send(
+                chat, "SendDocument", post, **_fields("Document", upload), **more
+            )
 
     async def typing(self, chat: str) -> None:
         """Show for 5 s that somebody writes."""
@@ -154,10 +145,6 @@ class TelegramWire(kit.PollingWire):
     async def private_chat(self, person: str) -> str:
         """The chat with a person has their number."""
         return person
-
-    def render(self, markdown: str) -> str:
-        """Telegram's HTML."""
-        return kit.paint(markdown, TelegramHtml())
 
 
 def _style(post: kit.Post) -> dict[str, Any]:
@@ -171,14 +158,14 @@ def _style(post: kit.Post) -> dict[str, Any]:
     }
 
 
-def _form(item: Attachment | Audio, data: bytes) -> str:
-    if isinstance(item, Audio):
-        return "Voice" if data.startswith(b"OggS") and b"OpusHead" in data[:64] else "Audio"
-    return "Photo" if item.mime in PHOTOS and len(data) <= PHOTO_BYTES else "Document"
+def _form(file: kit.Upload) -> str:
+    if file.is_sound:
+        return "Voice" if file.is_opus else "Audio"
+    is_photo = file.mime in PHOTOS and len(file.data) <= PHOTO_BYTES
+    return "Photo" if is_photo else "Document"
 
 
-def _upload(kind: str, item: Attachment | Audio, data: bytes) -> dict[str, Any]:
+def _fields(kind: str, file: kit.Upload) -> dict[str, Any]:
     from telegram import InputFile
 
-    name = item.path.name if isinstance(item, Audio) else item.name
-    return {kind.casefold(): InputFile(data, name, attach=False)}
+    return {kind.casefold(): InputFile(file.data, file.name, attach=False)}

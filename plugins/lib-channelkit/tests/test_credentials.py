@@ -1,0 +1,75 @@
+"""Tokens: where they come from, and what is said of those that will not do."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hookline_channelkit import ChannelConfig, Credential
+from pydantic import SecretStr
+
+TOKEN = Credential(
+    name="token",
+    variable="PIGEON_TOKEN",
+    pattern="[0-9]+",
+    what="token",
+    looks="has digits alone",
+    make="make a bot in the loft",
+    source="the loft",
+)
+
+
+class PigeonConfig(ChannelConfig):
+    credentials = (TOKEN,)
+    token: SecretStr = TOKEN.field()
+
+
+def host(plugin: str = "pigeon", **env: str) -> Any:
+    return SimpleNamespace(plugin=plugin, env=env)
+
+
+@pytest.mark.parametrize(
+    ("given", "plugin", "env", "value"),
+    [
+        ("", "pigeon", "11", "11"),
+        (" 22 ", "pigeon", "11", "22"),
+        ("", "pigeon:work", "11", ""),
+        ("22", "pigeon:work", "11", "22"),
+    ],
+)
+def test_a_token_is_that_of_config_or_of_the_environment(
+    given: str, plugin: str, env: str, value: str
+) -> None:
+    config = PigeonConfig(token=SecretStr(given))
+    assert config.account(host(plugin, PIGEON_TOKEN=env)) == {"token": value}
+    assert (config.account_fault(host(plugin, PIGEON_TOKEN=env)) is None) is bool(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "plugin", "told"),
+    [
+        ("1", "pigeon", None),
+        (
+            "",
+            "pigeon",
+            "pigeon.token is missing; make a bot in the loft, and put it into .env as "
+            "PIGEON_TOKEN=…",
+        ),
+        (
+            "a secret",
+            "pigeon",
+            "pigeon.token is no token, which has digits alone; copy it from the loft, and put it "
+            "into .env as PIGEON_TOKEN=…",
+        ),
+        (
+            "",
+            "pigeon:work",
+            "plugins.pigeon:work.token is missing; make a bot in the loft, put it into .env under "
+            'a name of its own, and write `token: "${NAME}"`',
+        ),
+    ],
+)
+def test_what_will_not_do_is_told_with_its_mend(value: str, plugin: str, told: str | None) -> None:
+    assert TOKEN.fault(value, plugin) == told
+    assert "PIGEON_TOKEN" in TOKEN.unknown("The loft")
