@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 from .conftest import BOSS, Gateways, end
@@ -24,7 +23,7 @@ def test_two_bots_have_chats_of_their_own_and_one_bot_has_one_gateway(
             assert len(one.messages()) == 1
 
         (tmp_path / "second").mkdir()
-        second = dataclasses.replace(gateways, folder=tmp_path / "second", running=[])
+        second = Gateways(tmp_path / "second", api)
         second.configure()
         code, said = second.run("gateway", TMPDIR=str(tmp_path))
         assert code == 1
@@ -37,7 +36,7 @@ def test_two_bots_have_chats_of_their_own_and_one_bot_has_one_gateway(
 
 
 def test_two_entries_with_one_bot_are_told_so(gateways: Gateways, api: DiscordApi) -> None:
-    gateways.configure(**{"discord:home": {"api_url": api.api_url}})
+    gateways.configure(**{"discord:home": {"api_url": api.api_url, "token": api.token}})
     code, said = gateways.run("gateway")
     assert code == 1
     assert "another channel of this one; end that, or give this one a bot of its own" in said

@@ -23,29 +23,23 @@ class Town(Gateways):
 
     def start(self, **env: str) -> subprocess.Popen[bytes]:
         process = self.spawn("gateway", **env)
-        while process.poll() is None and "ready\n" not in self.log_of(process).read_text():
-            try:
-                process.wait(0.02)
-            except subprocess.TimeoutExpired:
-                continue
+        self.wait_until_up(process)
         return process
-
-    def log_of(self, process: subprocess.Popen[bytes]) -> Path:
-        return self.folder / f"{self.running.index(process):03}.log"
 
     def say(self, chat: int, text: str) -> None:
         if chat % 3 == 0:
-            self.slack.say(f"D{chat:04}", text)
+            self.api.say(f"D{chat:04}", text)
         elif chat in self.roots:
             mention = f"<@{BOT}> " if chat % 3 == 1 else ""
-            self.slack.say(f"C{chat:04}", mention + text, thread=self.roots[chat])
+            self.api.say(f"C{chat:04}", mention + text, thread=self.roots[chat])
         else:
-            self.roots[chat] = self.slack.say(f"C{chat:04}", f"<@{BOT}> {text}")["ts"]
+            self.roots[chat] = self.api.say(f"C{chat:04}", f"<@{BOT}> {text}")["ts"]
         if self.chance.random() < 0.1:
-            self.slack.pass_time(60)
+            self.api.pass_time(60)
 
     def texts(self, chat: int) -> Sequence[str]:
-        return self.slack.texts(f"{'D' if chat % 3 == 0 else 'C'}{chat:04}")
+        texts: Sequence[str] = self.api.texts(f"{'D' if chat % 3 == 0 else 'C'}{chat:04}")
+        return texts
 
 
 @pytest.fixture
@@ -79,4 +73,4 @@ def test_a_storm_loses_nothing(town: Town) -> None:
     print(report)
     report.check()
     assert report.marked == []
-    assert storm is not SHORT or town.slack.sockets.refused == []
+    assert storm is not SHORT or town.api.sockets.refused == []
