@@ -58,9 +58,9 @@ def test_the_admin_is_answered_and_the_claim_code_works_once(house: House) -> No
 
 @pytest.mark.slow
 def test_a_picture_comes_with_the_answer(house: House) -> None:
-    house.post("p1", "draw a bicycle", ADMIN)
-    assert house.replies.answer_to("p1") == "Here it **is**."
-    (body,) = (one for one in house.replies.taken if one["in_reply_to"] == "p1")
+    house.post("drawn", "draw a bicycle", ADMIN)
+    assert house.replies.answer_to("drawn") == "Here it **is**."
+    (body,) = (one for one in house.replies.taken if one["in_reply_to"] == "drawn")
     (picture,) = body["attachments"]
     assert picture["mime"] == "image/png"
     assert Path(picture["path"]).read_bytes() == multimedia.make_png()

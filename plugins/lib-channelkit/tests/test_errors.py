@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import aiohttp
 import httpx2
 import pytest
 from hookline_channelkit import (
@@ -27,6 +26,14 @@ JSON = st.recursive(
 )
 
 
+class ServerDisconnectedError(OSError):
+    """As aiohttp names it."""
+
+
+class InvalidURL(ValueError):
+    """Likewise."""
+
+
 class Moved(WireError):
     """A channel's own error."""
 
@@ -48,8 +55,8 @@ def test_codes_and_words_have_meanings() -> None:
         (httpx2.WriteTimeout("https://api/SECRET"), True, WireError),
         (httpx2.ReadTimeout("https://api/SECRET"), True, Unsure),
         (httpx2.ReadTimeout("https://api/SECRET"), False, WireError),
-        (aiohttp.ServerDisconnectedError("https://api/SECRET"), True, Unsure),
-        (aiohttp.InvalidURL("https://api/SECRET"), True, WireError),
+        (ServerDisconnectedError("https://api/SECRET"), True, Unsure),
+        (InvalidURL("https://api/SECRET"), True, WireError),
         (TimeoutError(), True, Unsure),
     ],
 )

@@ -61,7 +61,7 @@ class SlackWire(kit.ListeningWire):
         self._pressed: kit.Memory[str, Json] = kit.Memory()
         self._streams: kit.Memory[str, str] = kit.Memory()
         self._commands: kit.Memory[str, str] = kit.Memory()
-        """Where the last command of a channel is answered that the bot is not in."""
+        """Where a command is answered that was typed in a channel that the bot is not in."""
         self._locks = Locks()
         self._waiting: dict[str, list[Any]] = defaultdict(list)
         self.limits = kit.Limits(
@@ -190,7 +190,7 @@ class SlackWire(kit.ListeningWire):
         had typed it in theirs (docs.slack.dev/interactivity/implementing-slash-commands)."""
         command = reading.slash(payload)
         if not command.private:
-            self._commands[command.chat_id] = str(payload.get("response_url") or "")
+            self._commands[command.message_id] = str(payload.get("response_url") or "")
             return command
         return replace(command, chat_id=await self.private_chat(command.user_id) or "")
 
@@ -270,7 +270,8 @@ class SlackWire(kit.ListeningWire):
         try:
             return f"{channel}:{(await self._ask('chat_postMessage', **fields))['ts']}"
         except kit.Gone:  # nor is a command answered with buttons, which nobody could press
-            if not (url := self._commands.get(chat)) or post.choices or not post.final:
+            url = self._commands.get(post.reply_to or "")
+            if not url or post.choices or not post.final:
                 raise
             await self._api.respond(url, text)
             return f"{channel}:{post.token}"
