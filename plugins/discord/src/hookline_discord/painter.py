@@ -9,7 +9,6 @@ from hookline_channelkit import MarkdownPainter
 
 _ADDRESS = re.compile(r"(https?://[^\s<>]+)")
 _SPECIAL = re.compile(r"([\\*_~`|<\[])|(?m:^)(\s*(?:\d+(?=[.)]\s))?)(?=#{1,3}\s|-#|[->+]\s|[.)]\s)")
-_LANGUAGE = re.compile(r"[\w+#.-]{1,40}")
 _TICKS = "`\u200b``"
 """Three backticks in code, which would end it: longer marks around them are not known."""
 
@@ -24,9 +23,8 @@ class DiscordMarkdown(MarkdownPainter):
         return "".join(parts)
 
     def fence(self, raw: str, language: str) -> str:
-        """A block of code, with its language if it is one word."""
-        known = language if _LANGUAGE.fullmatch(language) else ""
-        return super().fence(raw.replace("```", _TICKS), known)
+        """A block of code."""
+        return super().fence(raw.replace("```", _TICKS), language)
 
     def link(self, inner: str, url: str) -> str:
         """A link; of one that leads nowhere from here, the words."""

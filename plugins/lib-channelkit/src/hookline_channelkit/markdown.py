@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cache
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 DEEPEST = 10_000
 """Nested quotes and lists; the parser leaves out what is deeper, and Python gives up before."""
+_LANGUAGE = re.compile(r"[\w+#.-]{1,40}")
 INDENT = "  "
 """Before the lines of a nested list."""
 
@@ -91,11 +93,12 @@ class MarkdownPainter(Painter):
         return f"`` {raw} ``" if "`" in raw else f"`{raw}`"
 
     def fence(self, raw: str, language: str) -> str:
-        """A block of code; longer marks around one that holds marks itself."""
-        marks = "```"
+        """A block of code, with its language if it is one word; longer marks around one that holds
+        marks itself."""
+        marks, known = "```", language if _LANGUAGE.fullmatch(language) else ""
         while marks in raw:
             marks += "`"
-        return f"{marks}{language}\n{raw}\n{marks}"
+        return f"{marks}{known}\n{raw}\n{marks}"
 
     def bold(self, inner: str) -> str:
         """Strong words."""
