@@ -132,6 +132,21 @@ def test_resuming_tells_nothing_again(house: House) -> None:
     assert kinds == ["available_commands_update"]
 
 
+def test_going_back_by_a_command_goes_on_there(house: House) -> None:
+    async def work(editor: Editor) -> Any:
+        first, second = [await editor.begin(house.workspace) for _ in range(2)]
+        await editor.say(first, "my name is Ada")
+        await editor.say(second, "hello")
+        await editor.say(second, f"/resume {first}")
+        await editor.say(second, "what is my name?")
+        await editor.say(second, "/new")
+        return await editor.say(second, "and now?")
+
+    model = ScriptedModel(["Noted.", "Hi.", "Ada.", "New."])
+    house.talk(work, model=model)
+    assert [len(one.messages) for one in model.requests] == [1, 1, 3, 1]
+
+
 def test_a_list_comes_in_pages(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hookline_acp.agent.PAGE", 2)
 

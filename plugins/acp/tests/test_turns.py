@@ -10,6 +10,7 @@ from acp import RequestError, schema
 from hookline.testing import ScriptedModel, calls
 from hookline_hookspecs import (
     AuthError,
+    Context,
     Deny,
     ModelResponse,
     Plugin,
@@ -279,6 +280,25 @@ def test_a_command_that_does_not_wait_answers_during_a_turn(house: House) -> Non
     stops, editor = house.talk(work, Hands, model=[calls("wait")])
     assert stops == ("end_turn", "cancelled")
     assert editor.said.startswith("Stopp")
+
+
+def test_the_work_of_a_sub_agent_is_shown_and_asked_about(house: House) -> None:
+    class Boss(Plugin):
+        @tool
+        async def delegate(self, ctx: Context, task: str) -> str:
+            """Have somebody else do it."""
+            return (await self.host.run_turn(task, parent=ctx, kind="agent")).reply
+
+    async def work(editor: Editor) -> Any:
+        return await editor.say(await editor.begin(house.workspace), "go")
+
+    steps = [calls("delegate", task="it"), calls("change", path="a.txt"), "Inner.", "Outer."]
+    _, editor = house.talk(work, Boss, Hands, model=steps)
+    ((asked, _),) = editor.asked
+    assert asked.tool_call_id == editor.call("change")[0].tool_call_id
+    assert editor.states("change") == ["pending", "in_progress", "completed"]
+    assert editor.states("delegate") == ["pending", "in_progress", "completed"]
+    assert editor.said == "Outer."
 
 
 def test_titles_are_literal_in_markdown(house: House) -> None:

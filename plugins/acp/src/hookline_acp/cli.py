@@ -22,6 +22,8 @@ def register_acp(register: RegisterCli) -> None:
         mode: Annotated[str, typer.Option(help=MODE)] = "",
     ) -> None:
         """Be the agent of the editor that starts this program."""
+        if mode not in ("", "ask", "auto", "plan"):
+            raise CommandError(f"there is no mode {mode!r} for an editor; choose ask, auto or plan")
         from .pipes import take_stdio
 
         # Before anything else runs: whatever prints must not print into the protocol.
