@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from .events import Reply
+
 
 class GatewayHost(Protocol):
     """What core does for the one process that runs the channels.
@@ -22,6 +24,13 @@ class GatewayHost(Protocol):
 
     async def answer(self, session_id: str, choice: str, user_id: str) -> bool:
         """Answer a session's open question. Return False if there is none for this person."""
+
+    async def post(self, reply: Reply) -> None:
+        """Send a text that answers nothing into a chat of a network channel.
+
+        When this returns, it is stored; it is delivered as answers are, in the order of its chat,
+        until it has arrived, by another process if this one ends. Raises ``StoreError``.
+        """
 
     async def withdraw(self, channel: str, chat_id: str, message_id: str) -> bool:
         """Drop a message of a channel that still waits for its turn, because its author has deleted

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from hookline_hookspecs.events import Deny, Inbound
+from hookline_hookspecs.events import Deny, Inbound, Reply
 
 from ..engine import Engine
 from ..sessions.context import TERMINAL, idle_context
 from ..sessions.manager import Sessions, stem
 from ..sessions.state import SessionState
+from ..text import new_id
 from ..turn.resume import resume_turn
 from .dispatcher import Dispatcher
 from .outbox import Outbox
@@ -33,6 +34,12 @@ class Recovery:
         self.dispatcher.recover = self.recover_session
         self.finish, self.answer = self.engine.background.finish, self.dispatcher.answer
         self.withdraw = self.dispatcher.withdraw
+
+    async def post(self, reply: Reply) -> None:
+        """Store a reply that answers nothing, and deliver it."""
+        await self.engine.node.join()
+        await self.engine.journal.close_inbound(None, None, replace(reply, id=reply.id or new_id()))
+        self.engine.background.start(self.outbox.deliver(reply.session.channel, reply.session.chat_id))
 
     async def recover(self) -> None:
         """Finish everything that is left over for network channels, and delete what is old.

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 from hookline.testing import calls
-from hookline_hookspecs import Context, Plugin, hookimpl, tool
+from hookline_hookspecs import Context, GatewayHost, Plugin, hookimpl, tool
+from hookline_mcp_server import McpServer
 
-from .conftest import Served, called
+from .conftest import Served, called, until
 
 Serve = Callable[..., Served]
 
@@ -109,7 +110,33 @@ def test_a_message_is_sent_only_where_config_allows_it_and_to_known_chats(serve:
 
     served.harness.run(said())
     (session,) = served.call("sessions_list")["sessions"]
-    assert "Sent" in served.call("messages_send", session=session["id"], text="news")
-    assert channel.sent[-1].text == "news"
+    answer = served.call("messages_send", session=session["id"], text="news")
+    assert "on its way to fake:7" in answer
+    served.harness.run(until(lambda: channel.sent[-1].text == "news"))
     assert "no session" in served.call("messages_send", session="other", text="news")
     assert "text is" in served.call("messages_send", session=session["id"], text="")
+
+
+def test_a_message_that_cannot_be_sent_is_sent_by_the_next_process(serve: Serve) -> None:
+    served = serve(model=["hello"], allow=["messages_send"])
+    channel = served.harness.channel
+
+    async def said() -> None:
+        await channel.say("hi", chat="7")
+        await channel.replies(1)
+
+    served.harness.run(said())
+    (session,) = served.call("sessions_list")["sessions"]
+    channel.fail = 1_000
+    served.call("messages_send", session=session["id"], text="news")
+    served.harness.close()
+
+    later = serve(allow=["messages_send"]).harness
+    arrived = later.channel
+
+    async def recovered() -> None:
+        await later.plugin(McpServer).host.services[GatewayHost].recover()
+        await arrived.replies(1)
+
+    later.run(recovered())
+    assert [one.text for one in arrived.sent] == ["news"]

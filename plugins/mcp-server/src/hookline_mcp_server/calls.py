@@ -6,7 +6,16 @@ import json
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from hookline_hookspecs import Conversations, HooklineError, Host, Reply, Session, Tool, ToolError
+from hookline_hookspecs import (
+    Conversations,
+    GatewayHost,
+    HooklineError,
+    Host,
+    Reply,
+    Session,
+    Tool,
+    ToolError,
+)
 from hookline_secretfilter import redacted
 from pydantic import Field
 
@@ -164,8 +173,8 @@ class Calls:
         if channel is None:
             raise ToolError(f"the channel {row['channel']} of that session sends no messages here")
         where = Session(row["id"], row["channel"], row["chat_id"], row["title"], self._host.now())
-        await channel.send(Reply(where, redacted(text), kind="notice"))
-        return f"Sent to {row['channel']}:{row['chat_id']}."
+        await self._host.services[GatewayHost].post(Reply(where, redacted(text), kind="notice"))
+        return f"Stored, and on its way to {row['channel']}:{row['chat_id']}."
 
     async def permissions_respond(self, question: Name, choice: Name) -> str:
         """Answer an approval that a turn of ask_agent waits for.
