@@ -65,6 +65,15 @@ class Conversations(Protocol):
         """Store a new session with an id of the caller's that begins with ``messages``, said
         elsewhere before; return False if there is a session of that id, which stays as it is."""
 
+    async def archive(self, record: Session, said: Sequence[tuple[float, Message]], ended: float) -> bool:
+        """Store a conversation that was held elsewhere and has ended, with an id of the caller's.
+
+        ``said`` pairs each message with its time; times are Unix seconds. It is listed, found and
+        can be reopened, but is never its chat's current one. No hook is called: its texts are to
+        have passed ``pre_learn``. Return False if there is a session of that id, which stays as it
+        is.
+        """
+
     async def reopen(self, session_id: str) -> None:
         """Make a stored session the current one of its chat again."""
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
 import textwrap
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -266,3 +268,25 @@ def test_a_session_begins_with_what_was_said_elsewhere(harness: Make) -> None:
     assert sent == ["my colour is blue", "noted", "which colour?"]
     stored = h.run(h.runtime.sessions.stored_messages("moved"))
     assert [one.text for one in stored] == [*sent, "blue, you said"]
+
+
+def test_a_conversation_held_elsewhere_is_kept_as_an_ended_one(harness: Make) -> None:
+    h = harness(model=["new", "blue, you said"])
+    conversations: Conversations = h.runtime.dispatcher
+    record = Session("moved", "terminal", "default", "Colours", 1000.0)
+    said = [(1000.0, Message.user("my colour is blue")), (1010.0, Message.assistant("noted"))]
+    assert h.run(conversations.archive(record, said, 1020.0))
+    assert not h.run(conversations.archive(record, [], 2000.0))
+    rows = h.run(h.runtime.engine.journal.sessions())
+    assert [(row["id"], row["updated"], row["ended"]) for row in rows] == [
+        ("moved", 1020.0, 1020.0)
+    ]
+    with closing(sqlite3.connect(h.home / "hookline.db")) as database:
+        stored = database.execute("SELECT created, text FROM messages ORDER BY seq").fetchall()
+    assert stored == [(1000.0, "my colour is blue"), (1010.0, "noted")]
+    assert h.send("hello").turn.session.id != "moved"  # it is nobody's current conversation
+    h.run(conversations.reopen("moved"))
+    assert h.send("which colour?", session="moved").text == "blue, you said"
+    sent = h.model.requests[-1]
+    assert [message.text for message in sent.messages][:2] == ["my colour is blue", "noted"]
+    assert sent.system == h.model.requests[0].system  # it got a prompt as it was reopened

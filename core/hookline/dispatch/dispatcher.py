@@ -42,7 +42,8 @@ class Dispatcher:
     def __init__(self, engine: Engine, sessions: Sessions, commands: Commands, outbox: Outbox) -> None:
         self._engine, self._sessions = engine, sessions
         self._commands, self._outbox = commands, outbox
-        self.commands, self.reopen, self.begin = commands.all, sessions.reopen, sessions.begin
+        self.commands, self.reopen = commands.all, sessions.reopen
+        self.begin, self.archive = sessions.begin, sessions.archive
         self._lanes = Lanes()
         self.in_hand: set[str] = set()
         """Inbox ids of stored messages that this process is working on."""

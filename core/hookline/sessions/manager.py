@@ -256,6 +256,15 @@ class Sessions:
             await self.store(state)
             return True
 
+    async def archive(self, record: Session, said: Sequence[tuple[float, Message]], ended: float) -> bool:
+        """Store a session that was held elsewhere and has ended; False if there is one of its id."""
+        async with self.own(record.id):
+            if await self._engine.journal.session(record.id) is not None:
+                return False
+            creating = self._engine.journal.new_session(record, EMPTY, model="", workspace="", summary=None)
+            await self._engine.journal.archive_session(creating, said, ended)
+            return True
+
     async def end(self, state: SessionState, successor: str | None = None) -> None:
         """End a session: the next message of its chat begins a new one."""
         ctx = TurnContext(self._engine, state)
@@ -294,6 +303,8 @@ class Sessions:
     async def reopen(self, session_id: str) -> None:
         """Make a session its chat's current one again, however old it is."""
         self._reopened.add(session_id)
+        if (row := await self._engine.journal.session(session_id)) is not None and not row["system"]:  # archived
+            await self._engine.journal.refreeze(session_id, await assembled(self._engine, await self._read(row)))
         await self._engine.journal.update_session("reopen_session", session_id, now=clock.now())
         self.forget(session_id)
 

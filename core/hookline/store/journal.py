@@ -116,6 +116,14 @@ class Journal:
         """Store a session before its first turn, with numbered messages that belong to no turn."""
         return self._all([creating, *(_message(creating[1]["id"], "", seq, message) for seq, message in history)])
 
+    def archive_session(
+        self, creating: Statement, said: Iterable[tuple[float, Message]], ended: float
+    ) -> Awaitable[int]:
+        """Store a session that has ended, with messages and when each was said."""
+        row = {"id": creating[1]["id"], "now": ended}
+        messages = [_message(row["id"], "", seq, message, at) for seq, (at, message) in enumerate(said, 1)]
+        return self._all([creating, *messages, ("touch_history", row), ("end_session", {**row, "successor": None})])
+
     async def session(self, session_id: str) -> Mapping[str, Any] | None:
         """The stored row of a session."""
         return next(iter(await self._rows("session", id=session_id)), None)
@@ -322,10 +330,10 @@ def _stable(stable: StablePrompt) -> dict[str, str]:
     return {"system": stable.system, "tools": stable.tools_json, "parts": parts}
 
 
-def _message(session_id: str, turn_id: str, seq: int, message: Message) -> Statement:
+def _message(session_id: str, turn_id: str, seq: int, message: Message, now: float | None = None) -> Statement:
     row = {"session_id": session_id, "seq": seq, "turn_id": turn_id, "role": message.role}
     body = dump(message.to_dict())
-    return "insert_message", {**row, "body": body, "text": message.text, "now": clock.now()}
+    return "insert_message", {**row, "body": body, "text": message.text, "now": clock.now() if now is None else now}
 
 
 def _touch(session_id: str) -> Statement:
