@@ -16,6 +16,8 @@ from .data import expression, load
 if TYPE_CHECKING:
     from .scanner import Scanner
 
+TRANSCRIPT = "transcript"
+"""The kind of a conversation that was held elsewhere: it is looked at, not followed."""
 LONG = 20_000
 """Characters from which on a text is scanned in a thread, so that others need not wait."""
 
@@ -31,6 +33,8 @@ class ThreatScan(Plugin[ThreatScanConfig]):
     @hookimpl
     async def pre_learn(self, ctx: Context, lesson: Lesson) -> Deny | None:
         """Deny with the rule, the line and what to do; None if the text may be remembered."""
+        if lesson.kind == TRANSCRIPT:
+            return await self._judged(lesson.text, Audience.DATA)
         program = _is_source(lesson.source)
         return await self._judged(lesson.text, Audience.PROGRAM if program else Audience.GUIDANCE)
 
