@@ -19,6 +19,7 @@ from .claims import Claims
 from .codes import PAIRING, shown, typed
 from .config import EVERYBODY, AccessConfig
 from .door import Door
+from .imports import forget, proposed
 from .people import LOGGED, TERMINAL, People, Person, Role
 from .wording import on_one_line
 
@@ -56,7 +57,8 @@ class Commands:
         for row in rows:
             code = f"  code {row['code']}" if row["code"] else ""
             when = f"  since {_day(row['since'])}" if row["since"] else ""
-            _say(f"{row['role']:<8}{on_one_line(row['person'])}  by {row['by']}{when}{code}")
+            who, by = on_one_line(row["person"]), on_one_line(row["by"])
+            _say(f"{row['role']:<8} {who}  by {by}{when}{code}")
         if not rows:
             _say("Nobody is known. hookline pairing claim makes the first admin.")
 
@@ -71,6 +73,8 @@ class Commands:
         for request in await self._door.waiting():
             person = str(request.person)
             rows.append(_row(person, "waiting", "itself", request.opened, request.code))
+        for who, origin, at in await proposed(self._host, self._people):
+            rows.append(_row(str(who), "proposed", origin, at))
         return rows
 
     async def approve(
@@ -98,6 +102,7 @@ class Commands:
         """Forget a person."""
         who = _person(person)
         dropped = await self._people.drop(who)
+        dropped |= await forget(self._host, who)
         listed = self._listed(who)
         still = f"{on_one_line(person)} is let in by {listed} in config.yaml; take it out there"
         if not dropped and listed is not None:

@@ -27,6 +27,7 @@ from hookline_hookspecs import (
     command,
     hookimpl,
 )
+from hookline_imports import Importer, LateImporter
 
 from .asking import Desk
 from .chats import Chat, Chats
@@ -90,7 +91,13 @@ class AccessControl(Plugin[AccessConfig]):
         host.services.provide(Access, self)
         host.services.provide(webkit.People, Directory(self._people, self._door))
         host.services.add(GatewayWork, self)
+        host.services.add(Importer, LateImporter(frozenset({"person"}), self._importer))
         host.signals.connect("settled", self._settled)
+
+    def _importer(self) -> Importer:
+        from .imports import PersonImporter
+
+        return PersonImporter(self.host, self._people)
 
     # The service
 

@@ -139,6 +139,10 @@ class Writer:
         self._change(old, new, "update")
         return "Remembered; it replaces a fact that said less." if wider else "It was known."
 
+    def knows(self, content: str) -> bool:
+        """Return whether a fact of the chat says the same as ``content``."""
+        return self._twin(content) is not None
+
     def forget(self, wanted: str) -> str:
         """Delete the one fact that matches ``wanted``.
 

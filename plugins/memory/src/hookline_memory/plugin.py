@@ -30,6 +30,7 @@ from hookline_hookspecs import (
     merge_origins,
 )
 from hookline_hookspecs.hooks.boot import RegisterCli
+from hookline_imports import Importer, LateImporter
 
 from .changes import Changes
 from .config import MemoryConfig
@@ -77,6 +78,16 @@ class Memory(Plugin[MemoryConfig]):
         self.changes = Changes(host, config, self.places, self.facts)
         self._reader = Reader(config.notes_max_chars)
         self._recall = Recaller(config, self.facts, self._reader)
+
+    @hookimpl
+    def setup(self, host: Host) -> None:
+        """Offer to take in what another program remembers."""
+        host.services.add(Importer, LateImporter(frozenset({"note", "fact"}), self._importer))
+
+    def _importer(self) -> Importer:
+        from .imports import MemoryImporter
+
+        return MemoryImporter(self.host, self.config, self.places, self.facts, self.changes)
 
     # What a session is told
 

@@ -108,13 +108,18 @@ class Jobs:
         now: float,
         most: int,
         origins: Sequence[Origin] = (),
+        *,
+        paused_as: str = "",
     ) -> Job:
-        """Store a new job. Raises ``Complaint`` if the chat has ``most`` already."""
+        """Store a new job, or one of a chosen id that is paused. Raises ``Complaint`` if the chat
+        has ``most`` already, or the id is taken."""
         row = {**_place(chat), "workspace": chat.workspace, **_columns(schedule)}
-        row |= {"zone": zone, "prompt": prompt, "due": schedule.after(now), "created": now}
+        row |= {"zone": zone, "prompt": prompt, "created": now}
+        row |= {"state": "paused" if paused_as else "on"}
+        row |= {"due": None if paused_as else schedule.after(now)}
         row["origins"] = stored(kept(origins))
         for _attempt in range(20):
-            job_id = "".join(secrets.choice(LETTERS) for _ in range(5))
+            job_id = paused_as or "".join(secrets.choice(LETTERS) for _ in range(5))
             if await self._storage.execute("add_job", id=job_id, most=most, **row):
                 return await self.get(job_id)
             if len(await self.of(chat)) >= most:

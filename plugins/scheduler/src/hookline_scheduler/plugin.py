@@ -25,6 +25,7 @@ from hookline_hookspecs import (
     hookimpl,
     tool,
 )
+from hookline_imports import Importer, LateImporter
 
 from .complaint import Complaint
 from .config import SchedulerConfig
@@ -55,8 +56,14 @@ class Scheduler(Plugin[SchedulerConfig]):
         self.service = Service(host, self.config, jobs, self._workspace())
         self.desk = Desk(host, self.config, jobs, self.service, self._workspace())
         host.services.add(GatewayWork, self.service)
+        host.services.add(Importer, LateImporter(frozenset({"job"}), lambda: self._importer(jobs)))
         host.signals.connect("on_message", self.service.heard)
         host.signals.connect("settled", self.service.settled)
+
+    def _importer(self, jobs: Jobs) -> Importer:
+        from .imports import JobImporter
+
+        return JobImporter(self.host, self.config, jobs, self.desk.terminal)
 
     @hookimpl
     def teardown(self, host: Host) -> None:

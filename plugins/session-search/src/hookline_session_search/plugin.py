@@ -18,6 +18,7 @@ from hookline_hookspecs import (
     hookimpl,
     tool,
 )
+from hookline_imports import SearchIndex
 
 from .index import AT_ONCE, Index
 
@@ -41,8 +42,15 @@ class SessionSearch(Plugin):
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Set up the plugin's storage, which is opened on first use."""
+        """Set up the plugin's storage, which is opened on first use, and offer the index to who
+        moves conversations in."""
         self._index = Index(lambda: host.storage)
+        host.services.add(SearchIndex, self)
+
+    async def catch_up(self) -> None:
+        """Index everything that is stored."""
+        while not await self._index.catch_up(1):
+            pass  # other writes run in between: each batch waits for its turn
 
     @hookimpl
     def register_jobs(self, register: Callable[[Job], None]) -> None:
@@ -130,8 +138,7 @@ class SessionSearch(Plugin):
             self._filling = self.host.spawn(self._fill(), "back-fill")
 
     async def _fill(self) -> None:
-        while not await self._index.catch_up(1):
-            pass  # other writes run in between: each batch waits for its turn
+        await self.catch_up()
 
 
 def _notes(found: Found, query: Query) -> tuple[str, ...]:

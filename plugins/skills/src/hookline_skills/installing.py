@@ -75,16 +75,30 @@ class Installer:
             Refused: the source is not allowed, or its content was refused.
             OSError: a file could not be read or written.
         """
+        chosen, revision = await self._scanned(wish)
+        async with self._editor.locked():
+            for candidate in chosen:
+                await asyncio.to_thread(self.refuse_conflict, candidate, wish)
+            for candidate in chosen:
+                await self._place(candidate, wish.source, revision)
+        return [candidate.name for candidate in chosen]
+
+    async def judged(self, wish: Wish) -> list[Candidate]:
+        """The skills that :meth:`install` would install; raises as it does."""
+        return (await self._scanned(wish))[0]
+
+    async def put(self, candidate: Candidate, wish: Wish, source: str) -> None:
+        """Install one that was :meth:`judged`; ``source`` is noted. Raises ``NotInstalled``."""
+        async with self._editor.locked():
+            await asyncio.to_thread(self.refuse_conflict, candidate, wish)
+            await self._place(candidate, source, "")
+
+    async def _scanned(self, wish: Wish) -> tuple[list[Candidate], str]:
         files, revision = await self._gathered(wish.source)
         chosen = _chosen(files, wish)
         for candidate in chosen:
             await self._scan(candidate)
-        async with self._editor.locked():
-            for candidate in chosen:
-                await asyncio.to_thread(self._refuse_conflict, candidate, wish)
-            for candidate in chosen:
-                await self._place(candidate, wish.source, revision)
-        return [candidate.name for candidate in chosen]
+        return chosen, revision
 
     async def _gathered(self, source: str) -> tuple[archives.Files, str]:
         """The files of a source, and the commit of a git source."""
@@ -126,8 +140,8 @@ class Installer:
             except Refused as error:
                 raise Refused(f"{label} was refused: {error}") from error
 
-    def _refuse_conflict(self, candidate: Candidate, wish: Wish) -> None:
-        """Raises ``NotInstalled`` if another skill is in the way."""
+    def refuse_conflict(self, candidate: Candidate, wish: Wish) -> None:
+        """Raise ``NotInstalled`` if another skill is in the way."""
         root, name = self._library.root, candidate.name
         known = self._library.skills()
         alike = [n for n in known if n != name and names.skeleton(n) == names.skeleton(name)]

@@ -31,6 +31,7 @@ from hookline_hookspecs import (
     tool,
 )
 from hookline_hookspecs.hooks.boot import RegisterCli
+from hookline_imports import Importer, LateImporter
 
 from .config import SkillsConfig
 from .parts import Parts
@@ -48,6 +49,16 @@ class Skills(Plugin[SkillsConfig]):
     def __init__(self, config: SkillsConfig, host: Host) -> None:
         super().__init__(config, host)
         self.parts = Parts(config, host)
+
+    @hookimpl
+    def setup(self, host: Host) -> None:
+        """Offer to take in another program's skills."""
+        host.services.add(Importer, LateImporter(frozenset({"skill"}), self._importer))
+
+    def _importer(self) -> Importer:
+        from .imports import SkillImporter
+
+        return SkillImporter(self.parts)
 
     # Finding and showing
 

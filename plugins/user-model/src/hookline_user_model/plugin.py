@@ -19,6 +19,7 @@ from hookline_hookspecs import (
     command,
     hookimpl,
 )
+from hookline_imports import Importer, LateImporter
 from hookline_warmkit import FileCache, Watch
 
 from .config import UserModelConfig
@@ -48,8 +49,14 @@ class UserModel(Plugin[UserModelConfig]):
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Take part in ``hookline memory``."""
+        """Take part in ``hookline memory``, and offer to take in what another program knows."""
         host.services.add(LearnedSource, Learned(host, self._portraits))
+        host.services.add(Importer, LateImporter(frozenset({"user"}), self._importer))
+
+    def _importer(self) -> Importer:
+        from .imports import PortraitImporter
+
+        return PortraitImporter(self.host, self.config, self._portraits)
 
     @hookimpl
     async def system_prompt(self, ctx: Context, session: Session) -> Section | None:

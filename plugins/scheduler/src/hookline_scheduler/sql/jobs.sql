@@ -3,7 +3,7 @@
 INSERT INTO scheduler_jobs (id, channel, chat_id, user_id, workspace, kind, expression, anchor,
                             zone, prompt, state, due, created, origins)
 SELECT :id, :channel, :chat_id, :user_id, :workspace, :kind, :expression, :anchor, :zone, :prompt,
-       'on', :due, :created, :origins
+       :state, :due, :created, :origins
 WHERE (SELECT COUNT(*) FROM scheduler_jobs
        WHERE channel = :channel AND chat_id = :chat_id) < :most
 ON CONFLICT (id) DO NOTHING;
