@@ -21,7 +21,7 @@ from .shared import USAGE, err, own_process, quiet_logging, unshown_config_error
 if TYPE_CHECKING:
     from hookline.config import Loaded
 
-ALWAYS = {"acp", "backup", "config", "doctor", "init", "mcp serve", "plugins", "profile", "web"}
+ALWAYS = {"acp", "backup", "config", "doctor", "init", "mcp serve", "migrate", "plugins", "profile", "web"}
 """Commands that are there whatever the config says: they help with a wrong one, or say what is off."""
 
 app = typer.Typer(

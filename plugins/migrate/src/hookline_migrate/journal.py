@@ -1,0 +1,111 @@
+"""What became of each item: ``imports/SOURCE.jsonl`` in the home, a line for each change.
+
+Lines are only added, so that a kill at any point leaves what was done before; half a line at the
+end counts as none.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from hookline_hookspecs import HooklineError
+from hookline_imports import Item, Outcome
+
+
+class Busy(HooklineError):
+    """Another process moves data of the same source."""
+
+
+class Journal:
+    """The newest line of each item.
+
+    Args:
+        home: Hookline's home.
+        source: the other program's name.
+    """
+
+    def __init__(self, home: Path, source: str) -> None:
+        self.folder = home / "imports"
+        self._path = self.folder / f"{source}.jsonl"
+        self.rows: dict[str, dict[str, Any]] = {}
+        self._read()
+
+    def _read(self) -> None:
+        try:
+            lines = self._path.read_bytes().split(b"\n")
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise HooklineError(f"{self._path} cannot be read: {error.strerror}") from None
+        for line in lines:
+            try:
+                row = json.loads(line)
+                self._keep(row["id"], row)
+            except (ValueError, KeyError, TypeError):
+                continue  # half a line, written as the process was killed
+
+    def _keep(self, id_: str, row: dict[str, Any]) -> None:
+        if row.get("state") == "undone":
+            self.rows.pop(id_, None)
+        else:
+            self.rows[id_] = row
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep other processes away. Raises :class:`Busy`."""
+        from filelock import FileLock, Timeout
+
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = FileLock(self._path.with_suffix(".lock"), mode=0o600)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            raise Busy("another `hookline migrate` works on this source; wait for it") from None
+        try:
+            self.rows.clear()
+            self._read()
+            yield
+        finally:
+            lock.release()
+
+    def begin(self, item: Item) -> None:
+        """Note on disk that an item is about to be taken, so that what is there later is ours."""
+        row = {"id": item.id, "kind": item.kind, "source": item.source, "state": "begun"}
+        self._write(row, durable=True)
+
+    def end(self, item: Item, outcome: Outcome, version: str = "") -> None:
+        """Note what became of an item; ``version`` tells a later state of the same one apart."""
+        row = {
+            "id": item.id,
+            "kind": item.kind,
+            "source": item.source,
+            "state": outcome.state,
+            "target": outcome.target,
+            "reason": outcome.reason,
+            "receipt": dict(outcome.receipt),
+            "version": version,
+        }
+        self._write(row)
+
+    def forget(self, id_: str) -> None:
+        """Note that an item was given back."""
+        self._write({"id": id_, "state": "undone"})
+
+    def _write(self, row: dict[str, Any], *, durable: bool = False) -> None:
+        data = json.dumps(row, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+        handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+        try:
+            end = os.lseek(handle, 0, os.SEEK_END)
+            if end and os.pread(handle, 1, end - 1) != b"\n":
+                data = b"\n" + data  # the line before was cut off by a kill
+            os.write(handle, data)
+            if durable:
+                os.fsync(handle)
+        finally:
+            os.close(handle)
+        self._keep(row["id"], row)

@@ -1,0 +1,10 @@
+"""The plugin keeps the rules that every plugin keeps."""
+
+from __future__ import annotations
+
+from hookline.testing import PluginContract
+from hookline_migrate import Migrate
+
+
+class TestContract(PluginContract):
+    plugin = Migrate

@@ -1,0 +1,1 @@
+"""Moving another agent's home in, with the plugins that own what is moved."""
