@@ -59,8 +59,8 @@ def make(folder: Path, conversations: int) -> int:
     return (folder / "state.db").stat().st_size
 
 
-def run(home: Path, *words: str) -> tuple[float, float, list[dict[str, str]]]:
-    """Seconds, peak MB, and the rows of ``hookline migrate WORDS --json``."""
+def run(home: Path, *words: str) -> tuple[float, float, float, list[dict[str, str]]]:
+    """Seconds, CPU seconds, peak MB, and the rows of ``hookline migrate WORDS --json``."""
     env = os.environ | {"HOOKLINE_HOME": str(home)}
     command = [sys.executable, "-m", "hookline", "migrate", *words, "--json"]
     began = time.perf_counter()
@@ -69,7 +69,8 @@ def run(home: Path, *words: str) -> tuple[float, float, list[dict[str, str]]]:
         rows = json.loads(process.stdout.read())
         _, _, used = os.wait4(process.pid, 0)
         process.returncode = 0
-    return time.perf_counter() - began, used.ru_maxrss / 1024, rows
+    cpu = used.ru_utime + used.ru_stime
+    return time.perf_counter() - began, cpu, used.ru_maxrss / 1024, rows
 
 
 def main() -> None:
@@ -82,10 +83,11 @@ def main() -> None:
         say(f"{conversations:,} conversations, {count:,} messages, {size / 1e6:.0f} MB")
         for verb in ("plan", "apply", "apply", "undo"):
             more = () if verb == "undo" else ("--from", str(old))
-            seconds, peak, rows = run(home, verb, "hermes", *more)
+            seconds, cpu, peak, rows = run(home, verb, "hermes", *more)
             states = {row["state"] for row in rows if row["kind"] == "session"}
             stored = (home / "hookline.db").stat().st_size / 1e6
-            say(f"{verb:<6}{seconds:7.1f} s {peak:6.0f} MB  database {stored:4.0f} MB  {states}")
+            told = f"{verb:<6}{seconds:6.1f} s, CPU {cpu:5.1f} s, {peak:3.0f} MB"
+            say(f"{told}, home {stored:3.0f} MB, {states}")
 
 
 def say(line: str) -> None:
