@@ -12,11 +12,11 @@ import subprocess
 import time
 from collections.abc import Mapping
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
 from fakes.openai_server import OpenAIServer, Reply
+from hookline_channelkit.testing import LONG, chosen
 
 from .conftest import Gateways, end
 from .contents import words_of
@@ -188,11 +188,9 @@ def test_a_small_storm_loses_nothing(gateways: Gateways, feishu: Feishu) -> None
 
 
 @pytest.mark.slow
-def test_two_thousand_messages_and_sixty_kills(tmp_path: Path) -> None:
-    feishu = Feishu()
-    gateways = Gateways(tmp_path, feishu)
-    try:
+def test_a_storm_loses_nothing(gateways: Gateways, feishu: Feishu) -> None:
+    """``HOOKLINE_STORM=long``: 2,040 messages and 60 kills."""
+    if chosen() is LONG:
         play(gateways, feishu, messages=2040, kills=60, chats=40)
-    finally:
-        gateways.close()
-        feishu.close()
+    else:
+        play(gateways, feishu, messages=220, kills=22, chats=10)
