@@ -87,6 +87,9 @@ class Recovery:
         if state.flags.recovered:
             return
         journal, record = self.engine.journal, state.record
+        channel = self.outbox.channels.get(record.channel)
+        if channel is not None and channel.network:  # before anything newer is shown in the chat
+            await self.outbox.deliver(record.channel, record.chat_id)
         self.sessions.forget(record.id)  # if this fails, the next message reads the store
         # Nobody has granted in advance what a dead process was about to ask.
         mode = "no" if mode == "yes" else mode

@@ -70,6 +70,36 @@ async def test_nothing_goes_wrong(tmp_path: Path, platform: Platform) -> None:
     assert not any(MARK in one.text for one in platform.shown.values())
 
 
+async def test_a_running_answer_waits_for_what_a_dead_process_left(
+    tmp_path: Path, platform: Platform
+) -> None:
+    """A busy machine may come to the reply that was left only after the next turn has begun."""
+    platform.faults = {1: "kill before"}
+    answers = {"m1": "one", "m2": "two " * 400}
+    town = await Town(tmp_path / "home", platform, Speaker(answers, 0.01), stream=False).open()
+    await town.say("m1")
+    await platform.killed.wait()
+    await town.harness.aclose()
+    platform.killed = asyncio.Event()
+    next_ = Town(tmp_path / "home", platform, Speaker(answers, 0.01), stream=True)
+    runtime = await next_.harness.aopen()
+    deliver_all = runtime.outbox.deliver_all
+
+    async def deliver_late(channel: str) -> None:
+        await asyncio.sleep(0.5)
+        await deliver_all(channel)
+
+    runtime.outbox.deliver_all = deliver_late
+    await next_.kit.start()
+    await next_.say("m2")
+    await runtime.recovery.recover()
+    await next_.idle()
+    texts = platform.texts("c")
+    await next_.close()
+    assert texts[0].removeprefix(MARK).strip() == "one"
+    assert "two" in texts[1]
+
+
 @pytest.mark.parametrize("fault", ["kill before", "kill after"])
 @pytest.mark.parametrize(
     "number",

@@ -14,7 +14,7 @@ SELECT * FROM sessions WHERE id = :id;
 SELECT s.*,
        (EXISTS (SELECT 1 FROM turns WHERE session_id = w.wanted AND state = 'running')
         OR EXISTS (SELECT 1 FROM inbox WHERE state <> 'done' AND session_id IN (w.wanted, :named))
-        OR EXISTS (SELECT 1 FROM outbox WHERE state IN ('pending', 'sending') AND channel = 'terminal'
+        OR EXISTS (SELECT 1 FROM outbox WHERE state IN ('pending', 'sending')
                    AND session_id = w.wanted)) AS left_over,
        EXISTS (SELECT 1 FROM inbox WHERE channel = :channel AND message_id = :message_id) AS known,
        (SELECT id FROM sessions WHERE channel = :channel AND chat_id = :chat_id AND kind = 'chat'
