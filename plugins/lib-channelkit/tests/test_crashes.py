@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hookline_hookspecs import Inbound
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -97,6 +98,33 @@ async def test_a_running_answer_waits_for_what_a_dead_process_left(
     texts = platform.texts("c")
     await next_.close()
     assert texts[0].removeprefix(MARK).strip() == "one"
+    assert "two" in texts[1]
+
+
+async def test_a_running_answer_waits_for_a_turn_that_began_before_the_channel(
+    tmp_path: Path, platform: Platform
+) -> None:
+    """Turns that a dead process left go on before the channels are started."""
+    answers = {"m1": "one", "m2": "two " * 400}
+    town = Town(tmp_path / "home", platform, Speaker(answers, 0.01), stream=True)
+    runtime = await town.harness.aopen()
+    send, is_shown = town.kit.send, asyncio.Event()
+
+    async def send_late(reply: Any) -> Any:
+        if reply.text == "one":
+            is_shown.set()
+            await asyncio.sleep(0.5)
+        return await send(reply)
+
+    town.kit.send = send_late  # type: ignore[method-assign]
+    await runtime.dispatcher.receive(Inbound("pigeon", "c", "ann", "m1", "m1"))
+    await is_shown.wait()
+    await town.kit.start()
+    await town.say("m2")
+    await town.idle()
+    texts = platform.texts("c")
+    await town.close()
+    assert texts[0] == "one"
     assert "two" in texts[1]
 
 

@@ -123,6 +123,7 @@ class Kit:
         self._background: list[asyncio.Task[Any]] = []
         self._stopped = asyncio.Event()
         self._kept = float("-inf")
+        self._listen_early()
 
     # The protocol Channel
 
@@ -208,6 +209,7 @@ class Kit:
     async def aclose(self) -> None:
         """Stop, and close the wire; for the plugin's ``teardown``."""
         await self.stop()
+        self._deafen()
         self.host.signals.disconnect("reply_sent", self._reply_sent)
         await self.wire.aclose()
 
@@ -289,6 +291,20 @@ class Kit:
 
     # Signals
 
+    def _listen_early(self) -> None:
+        """Hear of turns that a dead process left, which go on before the channel is started: what
+        comes behind them in their chats waits for their replies."""
+        wanted: dict[str, Callable[..., None]] = {
+            "settled": self._settled,
+            "reply_delayed": self._reply_delayed,
+            "reply_failed": self._reply_failed,
+        }
+        if self.options.stream:
+            wanted["start_of_turn"] = self._begin_stream
+        for name, receiver in wanted.items():
+            self.host.signals.connect(name, receiver)
+            self._connected.append((name, receiver))
+
     def _listen(self) -> None:
         wanted: dict[str, Callable[..., None]] = {
             "start_of_turn": self._start_of_turn,
@@ -322,6 +338,10 @@ class Kit:
                 self._streams.begin(turn)
             if self.options.typing:
                 self._presence.begin(turn.session.chat_id, turn.inbound.message_id)
+
+    def _begin_stream(self, turn: Turn, *, ctx: Context | None = None) -> None:
+        if self._is_mine(turn):
+            self._streams.begin(turn)
 
     def _delta(self, delta: Delta, *, ctx: Context | None = None) -> None:
         if ctx is not None and delta.kind == "text":

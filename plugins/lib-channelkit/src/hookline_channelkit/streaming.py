@@ -128,6 +128,8 @@ class Streams:
             else:
                 found[key] = value
         self._left = {**found, **(self._left or {})}
+        for stream in [one for turns in self._turns.values() for one in turns.values()]:
+            self._take_over(stream)  # its turn began before this
 
     # What a turn does
 
@@ -145,16 +147,19 @@ class Streams:
     def _continued(self, chat: str, inbound: str) -> Stream:
         """A stream, with the message that a dead process showed."""
         stream = Stream(chat, inbound, self._wire.limits.text)
-        left = (self._left or {}).get(key_of(chat, inbound))
+        self._take_over(stream)
+        return stream
+
+    def _take_over(self, stream: Stream) -> None:
+        left = (self._left or {}).get(stream.key)
         if left is not None:
             stream.message = left.get("message")
             stream.doubt = stream.message is None
             stream.opened, stream.number = left.get("at", 0.0), left.get("number", 0)
             stream.edits = left.get("edits", 0)
-        return stream
 
     def grow(self, session_id: str, text: str) -> None:
-        """More words of the answer."""
+        """More words of the answer; nothing is shown of it before :meth:`load`."""
         stream = self._sessions.get(session_id)
         if stream is None or stream.closed or stream.doubt:
             return
@@ -163,7 +168,7 @@ class Streams:
         if len(stream.text) <= 2 * stream.limit:
             stream.text += text
             stream.grown.set()
-        if stream.task is None:
+        if stream.task is None and self._left is not None:
             stream.task = self._host.spawn(self._follow(stream), "stream")
 
     def pause(self, session_id: str) -> None:
