@@ -415,8 +415,8 @@ class Town:
 
     async def open(self) -> Town:
         runtime = await self.harness.aopen()
+        await runtime.recovery.recover()  # first, as the gateway does
         await self.kit.start()
-        await runtime.recovery.recover()
         return self
 
     async def again(self) -> Town:

@@ -304,6 +304,7 @@ class Kit:
         for name, receiver in wanted.items():
             self.host.signals.connect(name, receiver)
             self._connected.append((name, receiver))
+        self.host.signals.connect("reply_sent", self._reply_sent)
 
     def _listen(self) -> None:
         wanted: dict[str, Callable[..., None]] = {
@@ -320,8 +321,6 @@ class Kit:
         for name, receiver in wanted.items():
             self.host.signals.connect(name, receiver)
             self._connected.append((name, receiver))
-        self.host.signals.disconnect("reply_sent", self._reply_sent)
-        self.host.signals.connect("reply_sent", self._reply_sent)
 
     def _deafen(self) -> None:
         """Hear of turns no more; delivered replies are heard of until :meth:`aclose`."""
