@@ -15,7 +15,7 @@ from meta.tree import ROOT
 
 from docs.pages import Block, changed, unlike
 
-PATIENCE = 120
+PATIENCE = 600
 """Seconds until a command that does not end is killed; no test waits for it to pass."""
 BUILDER = "hatchling-99.dist-info"
 IGNORED = shutil.ignore_patterns("__pycache__", ".*", "*.egg-info")
