@@ -53,7 +53,7 @@ FIRST_RUNS = (
     "run hi --model scripted/model.yaml --no-input",
     "doctor",
     "sessions list",
-    "config list",
+    "config show",
 )
 """What is run once in a fork, to learn which modules and patterns a run needs beside those."""
 QUERIES: dict[str, Any] = {}
