@@ -48,7 +48,8 @@ class Using:
             if action in ("submit", "upload"):
                 await self._approved(ctx, tab, action, ref, text)
             elif action == "type":
-                return ToolOutput(await acts.type_text(tab, ref, text))
+                kept = await acts.type_text(tab, ref, text)
+                return ToolOutput(kept, origins=tab.origins())
             elif action == "close":
                 if not await acts.close(tab):
                     return ToolOutput("The page is closed.")
