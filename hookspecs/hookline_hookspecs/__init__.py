@@ -25,6 +25,7 @@ from .host import (
     Stash, Storage, Threading, ToolServers, Transaction, features, message_ids,
 )
 from .inspection import Configuration, Inspection, StablePrompt
+from .likeness import Corpus, Likeness, fuse
 from .messages import Block, ImageBlock, Message, TextBlock, ThinkingBlock, ToolCall, ToolResultBlock
 from .modes import Mode, Modes
 from .origins import Effect, EffectKind, Origin, OriginKind, merge_origins, origins_from_json, origins_to_json
@@ -36,15 +37,15 @@ __all__ = [
     "API", "HOOKS", "SIGNALS", "SLOTS", "Access", "Answer", "ArtifactKeeper", "Ask", "Attachment", "Audio", "AuthError",
     "BadRequest", "Block", "CachePrice", "Channel", "Check", "CheckResult", "Checkpoints", "Choice", "Command",
     "CommandError", "Compacted", "Configuration", "Connection", "Context", "ContextBlock", "ContextTooLong",
-    "Conversations", "Delta", "DeltaSink", "Denial", "Deny", "Effect", "EffectKind", "Excerpt", "Failure", "Feature",
-    "Fragment", "GatewayHost", "GatewayWork", "Hit", "HookSpec", "HookSpecs", "HooklineError", "Host", "Http",
-    "HttpResponse", "ImageBlock", "Inbound", "Inspection", "Job", "Kind", "Lesson", "Marker", "MaybeAwaitable",
-    "Message", "Migration", "Mode", "ModelRequest", "ModelResponse", "Modes", "NetworkError", "NoConfig", "Notice",
-    "Origin", "OriginKind", "OverBudget", "Overloaded", "Page", "Paths", "Plugin", "PluginFailure", "PrefixBreak",
-    "Provider", "ProviderError", "ProviderSettings", "Question", "RateLimited", "Reacting", "Refusal", "Refused",
-    "Reply", "Reviewer", "Rewrite", "Route", "Section", "Session", "StablePrompt", "Stash", "Step", "Storage", "Store",
-    "StoreError", "Submission", "TextBlock", "ThinkingBlock", "Threading", "Tool", "ToolCall", "ToolError",
-    "ToolOutput", "ToolResult", "ToolResultBlock", "ToolSchema", "ToolServers", "Transaction", "Turn", "Usage",
-    "Verdict", "WireRequest", "command", "features", "hookimpl", "merge_origins", "message_ids", "origins_from_json",
-    "origins_to_json", "tool",
+    "Conversations", "Corpus", "Delta", "DeltaSink", "Denial", "Deny", "Effect", "EffectKind", "Excerpt", "Failure",
+    "Feature", "Fragment", "GatewayHost", "GatewayWork", "Hit", "HookSpec", "HookSpecs", "HooklineError", "Host",
+    "Http", "HttpResponse", "ImageBlock", "Inbound", "Inspection", "Job", "Kind", "Lesson", "Likeness", "Marker",
+    "MaybeAwaitable", "Message", "Migration", "Mode", "ModelRequest", "ModelResponse", "Modes", "NetworkError",
+    "NoConfig", "Notice", "Origin", "OriginKind", "OverBudget", "Overloaded", "Page", "Paths", "Plugin",
+    "PluginFailure", "PrefixBreak", "Provider", "ProviderError", "ProviderSettings", "Question", "RateLimited",
+    "Reacting", "Refusal", "Refused", "Reply", "Reviewer", "Rewrite", "Route", "Section", "Session", "StablePrompt",
+    "Stash", "Step", "Storage", "Store", "StoreError", "Submission", "TextBlock", "ThinkingBlock", "Threading", "Tool",
+    "ToolCall", "ToolError", "ToolOutput", "ToolResult", "ToolResultBlock", "ToolSchema", "ToolServers", "Transaction",
+    "Turn", "Usage", "Verdict", "WireRequest", "command", "features", "fuse", "hookimpl", "merge_origins",
+    "message_ids", "origins_from_json", "origins_to_json", "tool",
 ]

@@ -6,11 +6,11 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from hookline_hookspecs import Context, HooklineError, ToolOutput
+from hookline_hookspecs import Context, HooklineError, Host, Likeness, ToolOutput, fuse
 
 from .calls import is_here
 from .catalog import Entry
-from .finding import MOST, Document, Index
+from .finding import MOST, Document, Index, meaning
 from .names import full_name
 from .servers import Server
 
@@ -18,6 +18,8 @@ LIMIT = 5
 """Tools that a search returns where the model says nothing."""
 LONGEST_INSTRUCTIONS = 1_000
 """Characters of a server's instructions that a model reads."""
+ALIKE = 10
+"""Of both rankings, by words and by meaning, so many take part."""
 Found = tuple[Server, Entry]
 
 
@@ -25,7 +27,11 @@ class Finder:
     """Searches what ``approved`` returns; the index is made at the first search, and again when
     the catalog has changed."""
 
-    def __init__(self, approved: Callable[[], Iterable[Found]]) -> None:
+    name = "tools"
+    """The corpus, where texts are compared by meaning."""
+
+    def __init__(self, host: Host, approved: Callable[[], Iterable[Found]]) -> None:
+        self._host = host
         self._approved = approved
         self._index: Index | None = None
         self._of: object = None
@@ -39,7 +45,7 @@ class Finder:
             for tool in entry.tools
             if tool not in entry.held and server.offers(tool)
         }
-        fitting = self._search(here, query, max(1, min(limit, MOST)))
+        fitting = await self._fitting(here, query, max(1, min(limit, MOST)))
         shown: list[dict[str, Any]] = []
         for name in fitting:
             server, entry, tool = here[name]
@@ -55,6 +61,25 @@ class Finder:
         rows = [json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in shown]
         return ToolOutput("\n".join([*rows, *told]), data=shown)
 
+    async def entries(self) -> list[tuple[str, str, str]]:
+        """Every approved tool for a comparison by meaning (:class:`hookline_hookspecs.Corpus`)."""
+        return [
+            (full_name(server.name, name), "", meaning(server.name, name, pin.description))
+            for server, entry in self._approved()
+            for name, pin in entry.tools.items()
+            if name not in entry.held and server.offers(name)
+        ]
+
+    async def _fitting(self, here: dict[str, Any], query: str, limit: int) -> list[str]:
+        """The tools that fit, by words and by meaning where a plugin can tell."""
+        found = self._search(here, query, MOST)
+        likeness = self._host.services.get(Likeness)
+        if likeness is None or query.strip() in here:
+            return found[:limit]
+        near = await likeness.nearest(self.name, query, limit=ALIKE)
+        alike = (name for name in near if name in here)
+        return fuse(found[:ALIKE], alike)[:limit] if near else found[:limit]
+
     def _search(self, here: dict[str, Any], query: str, limit: int) -> list[str]:
         mark = [(name, entry.tools[tool].sha256) for name, (_, entry, tool) in here.items()]
         if self._index is None or self._of != mark:
@@ -66,6 +91,9 @@ class Finder:
                 for pin in (entry.tools[tool],)
             )
             self._of = mark
+            likeness = self._host.services.get(Likeness)
+            if likeness is not None:
+                likeness.changed(self.name)
         if query.strip() in here:
             return [query.strip()]
         return self._index.find(query, limit)

@@ -93,6 +93,11 @@ def _row(one: Document) -> tuple[str, str, str, str]:
     return one.name, name, " ".join(words(one.description)), " ".join(_said(one.parameters))
 
 
+def meaning(server: str, tool: str, description: str) -> str:
+    """What a comparison by meaning looks at."""
+    return f"{server}: {' '.join(words(tool))}. {description}"
+
+
 def words(text: str) -> list[str]:
     """Return the words of a text, those in ``camelCase`` and ``snake_case`` names too."""
     return [part for word in _WORD.findall(text) for part in _HUMP.split(word)]

@@ -12,6 +12,7 @@ from hookline_hookspecs import (
     Check,
     CheckResult,
     Context,
+    Corpus,
     HooklineError,
     Host,
     Plugin,
@@ -48,6 +49,7 @@ class Mcp(Plugin[McpConfig]):
         super().__init__(config, host)
         self.catalog = Catalog(host.home / "mcp" / "catalog.json")
         self._pool: Pool | None = None
+        self._finder = Finder(host, self._known)
         self._registrar: Callable[[Tool], None] = lambda _: None
         self._offered: dict[str, Entry] = {}
         self._bridged = False
@@ -66,6 +68,11 @@ class Mcp(Plugin[McpConfig]):
         for problem in found.problems:
             self.log.warning("%s", problem)
         return found
+
+    @hookimpl
+    def setup(self, host: Host) -> None:
+        """Let tools be compared by meaning, if a plugin does that."""
+        host.services.add(Corpus, self._finder)
 
     @property
     def pool(self) -> Pool:
@@ -125,8 +132,6 @@ class Mcp(Plugin[McpConfig]):
                 yield self.calls.tool(server, name, pin, deferred=deferred)
 
     def _register_bridges(self, register: Callable[[Tool], None]) -> None:
-        finder = Finder(self._known)
-
         async def mcp_find(ctx: Context, query: str, limit: int = LIMIT) -> ToolOutput:
             """Find tools of connected MCP servers (mail, calendars, issues, databases, …) and the
             arguments that they take. Search before you say that you cannot do something.
@@ -135,7 +140,7 @@ class Mcp(Plugin[McpConfig]):
                 query: a verb and a thing, in English, such as: close issue
             """
             await self.lent.settle(ctx)
-            return await finder.find(ctx, query, limit)
+            return await self._finder.find(ctx, query, limit)
 
         def mcp_call(tool: str, arguments: dict[str, Any]) -> None:
             """Call a tool that mcp_find has found.

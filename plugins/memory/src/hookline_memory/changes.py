@@ -93,6 +93,7 @@ class Changes:
             return sentences, changes
 
         sentences, changes = await self._transact(work, written)
+        await self._facts.tell(changes)
         return sentences, changes, written.first if written else None
 
     async def undo(self, number: int, source: Source) -> int:
@@ -115,6 +116,8 @@ class Changes:
             limit = self._config.notes_max_chars
             written = await asyncio.to_thread(undo_notes, files, notes, limit, self._locks)
 
+        made_changes: list[Mapping[str, Any]] = []
+
         def work(db: Transaction) -> int:
             if undone_by(db, number) is not None:
                 raise Complaint(f"entry {number} was undone already")
@@ -122,23 +125,27 @@ class Changes:
             for change in reversed(facts):
                 writer.put_back(_fact(change["before"]), _fact(change["after"]))
             changes = [*(written.changes if written else ()), *writer.changes]
+            made_changes[:] = writer.changes
             to = replace(source, chat=entry.chat, how="undo")
             return add_entry(db, to, changes, self._host.now(), undoes=number)
 
         made: int = await self._transact(work, written)
+        await self._facts.tell(made_changes)
         return made
 
     async def expire(self, log_days: float) -> None:
         """Delete expired facts, and log rows older than ``log_days``."""
         now = self._host.now()
 
-        def work(db: Transaction) -> None:
-            for row in db.fetch("expired", now=now):
+        def work(db: Transaction) -> list[Mapping[str, Any]]:
+            expired = db.fetch("expired", now=now)
+            for row in expired:
                 db.execute("delete_fact", id=row["id"])
                 db.execute("unindex_fact", id=row["id"])
             db.execute("prune_log", before=now - log_days * DAY)
+            return [{"kind": "fact", "before": dict(row)} for row in expired]
 
-        await self._transact(work, None)
+        await self._facts.tell(await self._transact(work, None))
 
     async def _learn(self, ctx: Learner, source: Source, operation: Operation) -> Operation:
         """Return ``operation`` with its content as ``pre_learn`` allows it."""

@@ -12,7 +12,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from hookline_chatfiles import Chat
-from hookline_hookspecs import Host, Origin, Transaction
+from hookline_hookspecs import Host, Likeness, Origin, Transaction
 from hookline_origins.kept import is_outside
 from hookline_warmkit import RowCache, changes
 
@@ -37,6 +37,15 @@ REPEATED = 0.1
 """What learning a fact again adds to its confidence."""
 
 
+CORPUS = "memory"
+"""What facts are called where texts are compared by meaning."""
+
+
+def scope_of(chat: Chat) -> str:
+    """The scope of a chat's facts there."""
+    return f"{chat.channel}\n{chat.chat_id}"
+
+
 def mark_of(chat: Chat) -> str:
     """Return the word that stands for a chat in the index."""
     text = json.dumps([chat.channel, chat.chat_id])
@@ -45,6 +54,8 @@ def mark_of(chat: Chat) -> str:
 
 class Facts:
     """The stored facts, for reading."""
+
+    name = CORPUS
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -70,16 +81,53 @@ class Facts:
         return list(await self._host.storage.fetch("all_facts", now=self._host.now()))
 
     async def find(self, chat: Chat, text: str, half_life_days: float) -> list[Ranking]:
-        """Return the facts of ``chat`` that match ``text``, best first."""
+        """Return the facts of ``chat`` that match ``text``, best first: by their words, and by
+        their meaning where a plugin can tell."""
         if await self._has_none(chat):
             return []
+        now = self._host.now()
+        found = await self._by_words(chat, text, now, half_life_days)
+        likeness = self._host.services.get(Likeness)
+        if likeness is None:
+            return found
+        near = await likeness.nearest(CORPUS, text, scope=scope_of(chat), limit=CANDIDATES)
+        if not near:
+            return found
+        from .ranking import joined
+
+        rows = await self._host.storage.fetch(
+            "facts_by_id", ids=json.dumps([int(key) for key in near]), **asdict(chat), now=now
+        )
+        alike = {Fact.of(row): near[str(row["id"])] for row in rows}
+        return joined(found, alike, now, half_life_days)
+
+    async def entries(self) -> list[tuple[str, str, str]]:
+        """Every fact for a comparison by meaning (:class:`hookline_hookspecs.Corpus`)."""
+        return [
+            (str(row["id"]), scope_of(Chat(row["channel"], row["chat_id"])), row["content"])
+            for row in await self.all()
+        ]
+
+    async def tell(self, changes: Sequence[Mapping[str, Any]]) -> None:
+        """Say to who compares facts by meaning what was changed; what is gone is erased there."""
+        likeness = self._host.services.get(Likeness)
+        facts = [one for one in changes if one["kind"] == "fact"]
+        if likeness is None or not facts:
+            return
+        gone = [str(one["before"]["id"]) for one in facts if one["before"] is not None]
+        await likeness.forget(CORPUS, gone)
+        likeness.changed(CORPUS)
+
+    async def _by_words(
+        self, chat: Chat, text: str, now: float, half_life_days: float
+    ) -> list[Ranking]:
         from .ranking import Query
         from .terms import terms
 
         query = Query.of(terms(_ends_of(text)))
         if not query.terms:
             return []
-        storage, now = self._host.storage, self._host.now()
+        storage = self._host.storage
         found = await storage.fetch("frequencies", terms=json.dumps([mark_of(chat), *query.keys()]))
         known = {row["term"]: row["facts"] for row in found}
         here = known.pop(mark_of(chat), 0)

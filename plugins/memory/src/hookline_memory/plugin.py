@@ -12,6 +12,7 @@ from hookline_hookspecs import (
     Check,
     Context,
     ContextBlock,
+    Corpus,
     Effect,
     Host,
     Job,
@@ -81,8 +82,9 @@ class Memory(Plugin[MemoryConfig]):
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Offer to take in what another program remembers."""
+        """Offer to take in what another program remembers; let facts be compared by meaning."""
         host.services.add(Importer, LateImporter(frozenset({"note", "fact"}), self._importer))
+        host.services.add(Corpus, self.facts)
 
     def _importer(self) -> Importer:
         from .imports import MemoryImporter

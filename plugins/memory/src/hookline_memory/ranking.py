@@ -12,6 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from hookline_hookspecs import fuse
 from hookline_origins.kept import is_outside
 
 from .fact import Fact
@@ -28,11 +29,20 @@ DAY = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """A fact and its rank: ``score`` decides, ``relevance`` is that of the texts alone."""
+    """A fact and its rank: ``score`` decides, ``relevance`` is that of the texts alone.
+
+    ``likeness`` is that of their meaning (:class:`hookline_hookspecs.Likeness`), 0 where nothing
+    compares it."""
 
     fact: Fact
     relevance: float
     score: float
+    likeness: float = 0.0
+
+    @property
+    def trusted_likeness(self) -> float:
+        """The likeness, less for what came from outside."""
+        return self.likeness * (FROM_OUTSIDE if is_outside(self.fact.origins) else 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +86,7 @@ class Query:
     def rank(self, fact: Fact, now: float, half_life_days: float) -> Ranking:
         """Rank ``fact``; profile facts do not fade, and none do with a half-life ≤ 0."""
         relevance = self.relevance(terms(fact.content))
-        score = relevance * fact.confidence
-        if fact.category != "profile" and half_life_days > 0:
-            score *= 0.5 ** (max(0.0, now - fact.created) / DAY / half_life_days)
-        if is_outside(fact.origins):
-            score *= FROM_OUTSIDE
-        return Ranking(fact, relevance, score)
+        return Ranking(fact, relevance, relevance * standing(fact, now, half_life_days))
 
     def relevance(self, of: Sequence[Term]) -> float:
         """The cosine of the angle between the query and a text's terms."""
@@ -99,3 +104,27 @@ class Query:
         rest = sum((UNKNOWN * term.weight) ** 2 for term in of if term.stem not in hit)
         norm = math.sqrt(length * (matched + rest))
         return min(1.0, matched / norm) if norm else 0.0
+
+
+def standing(fact: Fact, now: float, half_life_days: float) -> float:
+    """What a fact counts whatever it says: how sure, how old and from whom it is."""
+    share = fact.confidence
+    if fact.category != "profile" and half_life_days > 0:
+        share *= 0.5 ** (max(0.0, now - fact.created) / DAY / half_life_days)
+    if is_outside(fact.origins):
+        share *= FROM_OUTSIDE
+    return share
+
+
+def joined(
+    by_words: Sequence[Ranking], alike: Mapping[Fact, float], now: float, half_life_days: float
+) -> list[Ranking]:
+    """One ranking of those by words and by likeness, each with what is known of both."""
+    found = {one.fact: one for one in by_words}
+    for fact, likeness in alike.items():
+        known = found.get(fact) or Ranking(fact, 0.0, 0.0)
+        found[fact] = replace(known, likeness=likeness)
+    meant = sorted(
+        alike, key=lambda fact: alike[fact] * standing(fact, now, half_life_days), reverse=True
+    )
+    return [found[fact] for fact in fuse((one.fact for one in by_words), meant)]

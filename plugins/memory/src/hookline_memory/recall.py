@@ -23,6 +23,8 @@ ASKED = 10
 """Facts that the tool returns at most."""
 LEAST = 0.05
 """Relevance below which the tool returns nothing; faded facts are still found."""
+ALIKE = 0.4
+"""Likeness from which on the tool returns a fact that shares no word with the query."""
 
 
 class Recall:
@@ -36,7 +38,11 @@ class Recall:
     async def block(self, ctx: Context, said: str) -> ContextBlock | None:
         """Return the facts that match a person's message and are not in the model's context yet."""
         found = await self._find(ctx, said)
-        fitting = [one for one in found if one.score >= self._config.recall_threshold]
+        fitting = [
+            one
+            for one in found
+            if one.score >= self._config.recall_threshold or one.trusted_likeness >= 1
+        ]
         if not fitting:
             return None
         shown = shown_facts(ctx.history)
@@ -58,7 +64,11 @@ class Recall:
 
     async def answer(self, ctx: Context, query: str) -> ToolOutput:
         """Return the tool's result for a query; it has the origins of the facts in it."""
-        found = [one for one in await self._find(ctx, query) if one.relevance >= LEAST]
+        found = [
+            one
+            for one in await self._find(ctx, query)
+            if one.relevance >= LEAST or one.likeness >= ALIKE
+        ]
         lines: list[str] = []
         data: list[dict[str, object]] = []
         origins: list[Origin] = []

@@ -10,6 +10,7 @@ from hookline_hookspecs import (
     Context,
     Host,
     Job,
+    Likeness,
     Plugin,
     Refused,
     ToolError,
@@ -108,14 +109,15 @@ class SessionSearch(Plugin):
         chat = None if scope == "all" else (ctx.session.channel, ctx.session.chat_id)
         begin = moment(since, ctx.host.now())
         own = len(ctx.turn.messages)
-        wanted = Wanted(words, chat, begin, min(limit, MOST), ctx.turn.id, own)
+        wanted = Wanted(words, query, chat, begin, min(limit, MOST), ctx.turn.id, own)
         return await self._answer(wanted, min(around, MOST_AROUND))
 
     async def _answer(self, wanted: Wanted, around: int) -> ToolOutput:
         from .search import search, shown
 
         storage = self.host.storage
-        found = await search(storage, self._index, wanted)
+        likeness = self.host.services.get(Likeness)
+        found = await search(storage, self._index, wanted, likeness)
         if not found.complete:
             self._fill_on()
         hits = await shown(storage, found, wanted.query.words, around)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from hookline_hookspecs import Origin, Storage
+from hookline_hookspecs import Likeness, Origin, Storage, fuse
 from hookline_hookspecs.host import Row
 
 from .index import AT_ONCE, Index, chat_number
 from .snippet import shortened, snippet
 from .tokens import Query
 
+CORPUS, ALIKE = "sessions", 0.6
+"""What messages are called where texts are compared by meaning, and the likeness that one needs."""
 NEIGHBOUR = 200
 """Characters shown of a message around a hit."""
 EVERY = 2**62
@@ -28,6 +31,7 @@ class Wanted:
     time), at most ``limit`` of them, none of the turn ``but_turn``, which has ``own`` messages."""
 
     query: Query
+    text: str
     chat: tuple[str, str] | None
     since: float = 0.0
     limit: int = 5
@@ -43,15 +47,47 @@ class Found:
     complete: bool
 
 
-async def search(storage: Storage, index: Index, wanted: Wanted) -> Found:
-    """Return the best matches by BM25, newer ones first among equals."""
+async def search(
+    storage: Storage, index: Index, wanted: Wanted, likeness: Likeness | None = None
+) -> Found:
+    """Return the best matches by BM25, newer ones first among equals; with ``likeness``, fused with
+    the messages that are most like the query."""
     rows = await _rows(storage, wanted)
     if rows[0]["behind"] or rows[0]["older"]:
         await index.catch_up_with_new()
         await index.catch_up(AT_ONCE)
         rows = await _rows(storage, wanted)
-    hits = [row for row in rows if row["text"] and row["turn_id"] != wanted.but_turn]
+    by_words = [row for row in rows if row["text"] and row["turn_id"] != wanted.but_turn]
+    hits = by_words if likeness is None else await _fused(storage, by_words, wanted, likeness)
     return Found(hits[: wanted.limit], not rows[0]["older"])
+
+
+async def _fused(
+    storage: Storage, hits: Sequence[Row], wanted: Wanted, likeness: Likeness
+) -> Sequence[Row]:
+    """The hits and what is like the query, in one ranking."""
+    scope = None if wanted.chat is None else "\n".join(wanted.chat)
+    most = wanted.limit + wanted.own
+    near = await likeness.nearest(CORPUS, wanted.text, scope=scope, limit=most)
+    alike = [key for key, one in near.items() if one >= ALIKE]
+    if not alike:
+        return hits
+    places = [(session, int(seq)) for session, _, seq in (key.rpartition("/") for key in alike)]
+    rows = await storage.fetch(
+        "placed",
+        places=json.dumps(places),
+        since=wanted.since,
+        channel=wanted.chat and wanted.chat[0],
+        chat_id=wanted.chat and wanted.chat[1],
+    )
+    by_key = {_key(row): row for row in rows if row["turn_id"] != wanted.but_turn}
+    meant = [key for key in alike if key in by_key]
+    by_key |= {_key(row): row for row in hits}
+    return [by_key[key] for key in fuse(map(_key, hits), meant)]
+
+
+def _key(row: Row) -> str:
+    return f"{row['session_id']}/{row['seq']}"
 
 
 async def _rows(storage: Storage, wanted: Wanted) -> Sequence[Row]:

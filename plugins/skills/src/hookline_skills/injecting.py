@@ -11,10 +11,12 @@ from hookline_hookspecs import (
     Context,
     ContextBlock,
     Host,
+    Likeness,
     Message,
     Origin,
     Refused,
     Turn,
+    fuse,
     merge_origins,
 )
 
@@ -82,12 +84,26 @@ class Injector:
             skills = await asyncio.to_thread(self._library.skills)
             wanted = {name: (skills[name], "asked") for name in asked if name in skills}
         if self._config.matches:
-            found = await asyncio.to_thread(self._library.match, text, self._config.matches)
-            least = max(self._config.threshold, found[0][1] * NEAR_BEST) if found else 0.0
-            for skill, score in found:
-                if score >= least:
-                    wanted.setdefault(skill.name, (skill, "injected"))
+            for skill in await self._matching(text):
+                wanted.setdefault(skill.name, (skill, "injected"))
         return list(wanted.values())
+
+    async def _matching(self, text: str) -> list[Skill]:
+        """The skills that fit a text by their words, and by their meaning where a plugin can
+        tell."""
+        most = self._config.matches
+        found = await asyncio.to_thread(self._library.match, text, most)
+        least = max(self._config.threshold, found[0][1] * NEAR_BEST) if found else 0.0
+        fitting = {skill.name: skill for skill, score in found if score >= least}
+        likeness = self._host.services.get(Likeness)
+        if likeness is None:
+            return list(fitting.values())
+        near = await likeness.nearest(self._library.name, text, limit=most)
+        alike = [name for name, one in near.items() if one >= 1]
+        if any(name not in fitting for name in alike):
+            fitting = await asyncio.to_thread(self._library.skills) | fitting
+        names = fuse([s.name for s, score in found if score >= least], alike)
+        return [fitting[name] for name in names if name in fitting][:most]
 
     async def _asked(self, ctx: Context) -> list[str]:
         found: list[str] = await self._host.storage.kv.get(_key(ctx), [])

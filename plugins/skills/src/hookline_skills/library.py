@@ -6,6 +6,7 @@ cannot be used is left out, and stays on disk.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import threading
@@ -49,6 +50,12 @@ class Skill:
         """What it does and when it is used, in one line."""
         return " ".join(self.front.description.split())
 
+    @property
+    def purpose(self) -> str:
+        """What a comparison by meaning looks at."""
+        called = self.name.replace("-", " ").replace("_", " ")
+        return ". ".join(part for part in (called, self.description, self.front.keywords) if part)
+
     def files(self) -> list[tuple[str, int]]:
         """The other files, with their sizes in bytes."""
         found = safely.walk(self.folder, LISTED)
@@ -69,6 +76,9 @@ class Skill:
 
 class Library:
     """The skills below ``root``, and the matcher that follows them."""
+
+    name = "skills"
+    """The corpus, where texts are compared by meaning."""
 
     def __init__(self, root: Path, log: logging.Logger) -> None:
         self.root = root
@@ -98,6 +108,11 @@ class Library:
             self._scan()
             found = self.matcher.query(text, limit)
             return [(self._skills[match.name], match.score) for match in found]
+
+    async def entries(self) -> list[tuple[str, str, str]]:
+        """What every skill is for (:class:`hookline_hookspecs.Corpus`)."""
+        skills = await asyncio.to_thread(self.skills)
+        return [(one.name, "", one.purpose) for one in skills.values()]
 
     def find(self, name: str) -> Skill | None:
         """The skill of this name; letter case and compatibility forms do not matter."""

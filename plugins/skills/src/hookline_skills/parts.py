@@ -71,3 +71,18 @@ class Parts:
         from .editing import Editor
 
         return Editor(self.host, self._config, self.library, self.records, self.history)
+
+
+class SkillTexts:
+    """What the skills are for, to be compared by meaning; the library is loaded when asked."""
+
+    name = "skills"
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    async def entries(self) -> list[tuple[str, str, str]]:
+        """See :class:`hookline_hookspecs.Corpus`."""
+        if not self._parts.root.is_dir():
+            return []
+        return await self._parts.library.entries()

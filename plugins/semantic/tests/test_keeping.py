@@ -1,0 +1,143 @@
+"""What is kept, what is erased, what leaves the machine, and what that may cost."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from typing import Any
+
+from hookline_hookspecs import Inspection
+
+
+def rows(home: Any) -> list[tuple[str, str, str, bytes]]:
+    """The plugin's table, but for the sentences that are nobody's."""
+    with sqlite3.connect(home.home / "hookline.db") as db:
+        found = db.execute(
+            "SELECT corpus, key, model, vector FROM semantic_vectors WHERE corpus <> 'cohort'"
+        )
+        return list(found)
+
+
+def of(home: Any, corpus: str) -> list[bytes]:
+    """The vectors of a corpus."""
+    return [vector for kind, _, _, vector in rows(home) if kind == corpus]
+
+
+def test_erasing_a_fact_erases_its_vector_at_once(house: Callable[..., Any]) -> None:
+    home = house()
+    home.remember("The dog is called Biscuit.", "Rent is due on the third.")
+    home.fill()
+    assert len(of(home, "memory")) == 2
+    assert home.call("memory", action="forget", old_text="Biscuit").ok
+    assert len(of(home, "memory")) == 1
+    assert "Biscuit" not in home.say("what should my hound eat?", session="after")
+
+
+def test_a_fact_erased_without_the_plugin_loses_its_vector_later(house: Callable[..., Any]) -> None:
+    home = house()
+    home.remember("The dog is called Biscuit.")
+    home.fill()
+    plugins, config = home.plugins, home.config
+    home.use(*plugins[1:], **{name: one for name, one in config.items() if name != "semantic"})
+    assert home.call("memory", action="forget", old_text="Biscuit").ok
+    home.use(*plugins, **config)
+    home.fill()
+    assert not of(home, "memory")
+
+
+def test_a_deleted_session_takes_its_vectors_along(house: Callable[..., Any]) -> None:
+    home = house()
+    home.say("we bought a new vehicle yesterday", session="one")
+    home.fill()
+    assert of(home, "sessions")
+    inspection = home.harness.runtime.engine.services[Inspection]
+    home.harness.run(inspection.delete_session("one"))
+    assert not of(home, "sessions")
+    assert "No message" in home.call("session_search", session="two", query="car").text
+
+
+def test_a_changed_fact_is_embedded_anew_and_an_equal_text_is_not(
+    house: Callable[..., Any], server: Any
+) -> None:
+    home = house()
+    home.remember("The dog is called Biscuit.")
+    home.fill()
+    before = len(server.requests)
+    home.fill()
+    sent = [text for request in server.requests[before:] for text in request["input"]]
+    assert not sent or "The dog is called Biscuit." not in sent
+    home.remember("The dog is called Biscuit and is afraid of thunder.")
+    home.fill()
+    assert server.texts[-1].endswith("thunder.") or "thunder" in " ".join(server.texts)
+    assert len(of(home, "memory")) == 1
+
+
+def test_a_changed_model_embeds_everything_again(house: Callable[..., Any], server: Any) -> None:
+    home = house()
+    home.remember("The dog is called Biscuit.")
+    home.fill()
+    first = {model for _, _, model, _ in rows(home)}
+    home.config["semantic"]["model"] = "meaning-2"
+    server.size = 32
+    home.restart()
+    assert "Biscuit" not in home.say("what should my hound eat?", session="between")
+    home.fill()
+    assert {model for _, _, model, _ in rows(home)}.isdisjoint(first)
+    assert {len(vector) for vector in of(home, "memory")} == {32 + 4}
+    assert "Biscuit" in home.say("what should my hound eat?", session="after")
+
+
+def test_what_the_guards_hide_is_not_sent(house: Callable[..., Any], server: Any) -> None:
+    home = house()
+    home.remember("The dog's chip has the code SECRET4711.", "EVIL dog orders.")
+    home.say("the password of the dog is SECRET99", session="s")
+    home.fill()
+    home.say("is SECRET4711 the code of my hound?", session="t")
+    home.say("EVIL hound", session="u")
+    sent = " ".join(server.texts)
+    assert "SECRET" not in sent
+    assert "EVIL" not in sent
+    assert "[REDACTED:token]" in sent
+    empty = [key for corpus, key, _, vector in rows(home) if corpus == "memory" and not vector]
+    assert len(empty) == 1
+    before = len(server.requests)
+    home.fill()
+    assert len(server.requests) == before or "EVIL" not in " ".join(server.texts)
+
+
+def test_no_text_is_kept(house: Callable[..., Any]) -> None:
+    home = house()
+    home.remember("The dog is called Biscuit.")
+    home.fill()
+    with sqlite3.connect(home.home / "hookline.db") as db:
+        kept = repr(db.execute("SELECT * FROM semantic_vectors").fetchall())
+    assert "Biscuit" not in kept
+
+
+def test_the_days_budget_holds_and_says_so(house: Callable[..., Any], server: Any) -> None:
+    home = house(daily_tokens=1_500, batch=4)
+    home.remember(*(f"Fact number {n} is about {'x' * 200}." for n in range(40)))
+    done = home.fill()
+    assert done.exit_code == 1
+    assert "daily_tokens" in done.stderr
+    assert sum(len(text) for text in server.texts) / 4 <= 1_500
+    assert 0 < len(of(home, "memory")) < 40
+
+
+def test_texts_go_in_batches(house: Callable[..., Any], server: Any) -> None:
+    home = house(batch=8)
+    home.remember(*(f"Fact {n} says {n * 7}." for n in range(20)))
+    home.fill()
+    sizes = [len(one["input"]) for one in server.requests if one["input"][0].startswith("Fact")]
+    assert sizes
+    assert max(sizes) <= 8
+
+
+def test_purging_leaves_nothing(house: Callable[..., Any]) -> None:
+    home = house(corpora=["memory", "sessions"])
+    home.remember("The dog is called Biscuit.")
+    home.fill()
+    home.config["semantic"]["corpora"] = ["sessions"]
+    home.restart()
+    home.fill()
+    assert not of(home, "memory")
