@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import re
 import sys
 import tempfile
 import tomllib
@@ -38,6 +39,7 @@ ROOT = Path(__file__).parents[1]
 OWN = ROOT / "benchmarks" / "semantic"
 FIRST = 5
 SIZES = (1_000, 10_000, 50_000)
+SKILL = re.compile(r'<skill name="([^"]*)">')
 Request = tuple[str, str, str]
 """The kind of a request, what is wanted (empty: nothing), and its words."""
 
@@ -142,14 +144,18 @@ def measure(model: str) -> None:
         home.fill()
         report("memory, unasked", asked, lambda text: _block(home.context(text)))
         wanted = [one for one in asked if one[1]]
-        report("memory, asked", wanted, lambda t: _first(home.call("memory", action="recall", query=t)))
+        report(
+            "memory, asked", wanted, lambda t: _first(home.call("memory", action="recall", query=t))
+        )
         home.harness.close()
     with tempfile.TemporaryDirectory() as folder:
         home = Home(model, folder)
         for text in texts:
             home.context(text)
         home.fill()
-        report("sessions, asked", wanted, lambda t: home.call("session_search", query=t, limit=FIRST))
+        report(
+            "sessions, asked", wanted, lambda t: home.call("session_search", query=t, limit=FIRST)
+        )
         home.harness.close()
     known, asked = skills()
     with tempfile.TemporaryDirectory() as folder:
@@ -162,7 +168,7 @@ def measure(model: str) -> None:
         home = Home(model, folder)
         home.harness.run(home.harness.aopen())
         home.fill()
-        report("skills, unasked", asked, lambda text: home.context(text))
+        report("skills, unasked", asked, lambda text: SKILL.findall(home.context(text)))
         home.harness.close()
 
 
