@@ -61,7 +61,7 @@ def index() -> Index:
 def main() -> None:
     """Print the requests that fail, then the share and the time of each set."""
     known, told = index(), []
-    for name in ("dev.txt", "heldout.txt", "unseen.txt", "requests.txt"):
+    for name in ("dev.txt", "heldout.txt", "unseen.txt", "blind.txt", "requests.txt"):
         hits, first, seconds = 0, 0, []
         asked = [line.split(" | ") for line in lines(name)]
         for label, request in asked:

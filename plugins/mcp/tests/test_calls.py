@@ -240,7 +240,40 @@ def test_what_needs_words_is_declined_and_the_model_asks_the_person(house: Any) 
     assert outcome.tool_calls[0].text.startswith('{"action": "decline"}')
     assert "wanted to know from the person: Who are you? (name)" in outcome.tool_calls[0].text
     assert "declined" in outcome.notices[0].text
-    assert agent.questions == []
+
+
+WORDS = {
+    "name": {"type": "string", "minLength": 2},
+    "seats": {"type": "integer", "minimum": 1, "maximum": 8},
+}
+
+
+def test_what_needs_words_is_asked_in_words(house: Any) -> None:
+    schema = {"type": "object", "properties": WORDS, "required": ["name", "seats"]}
+    house.serve("small", house.tool("say", {"ask": {"message": "For?", "requestedSchema": schema}}))
+    answers = ["A", " Ann ", "four", "12", "4"]
+    agent = house.agent(model=[calls("mcp__small__say"), "done"], answers=answers)
+    (result,) = agent.send("go").tool_calls
+    assert json.loads(result.text) == {"action": "accept", "content": {"name": "Ann", "seats": 4}}
+    told = [question.text.partition("That does not fit: ")[2] for question in agent.questions]
+    assert told == [
+        "",
+        "it needs 2 characters.",
+        "",
+        "it has to be a whole number.",
+        "the most is 8.",
+    ]
+    assert {question.choices for question in agent.questions} == {()}
+
+
+def test_words_that_never_fit_are_declined(house: Any) -> None:
+    schema = {"type": "object", "properties": WORDS, "required": ["seats"]}
+    house.serve("small", house.tool("say", {"ask": {"message": "For?", "requestedSchema": schema}}))
+    answers = ["nan", "inf", "1e99", "3"]
+    agent = house.agent(model=[calls("mcp__small__say"), "done"], answers=answers)
+    (result,) = agent.send("go").tool_calls
+    assert result.text.startswith('{"action": "decline"}')
+    assert len(agent.questions) == 3
 
 
 def test_what_has_a_default_is_accepted_at_once(house: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +19,11 @@ MOST_FIELDS = 12
 MOST_CHOICES = 20
 LONGEST = 1_000
 """Characters of a server's text that a person is shown."""
+TRIES = 3
+"""How often a person is asked for words that fit."""
 _TRUE, _FALSE = "Yes", "No"
 UNASKED = "unasked"
-"""In a turn's stash: what servers wanted to know in words, which a question cannot bring."""
+"""In a turn's stash: what servers wanted to know in words and nobody could write."""
 
 
 async def elicited(server: str, ctx: Context | None, params: Any) -> ElicitResult:
@@ -50,12 +53,16 @@ async def elicited(server: str, ctx: Context | None, params: Any) -> ElicitResul
         if "default" in field and name not in asked
     }
     needed = [name for name in schema.get("required") or () if name not in asked | values]
-    if needed:
-        labels = ", ".join(_label(name, fields.get(name, {})) for name in needed)
-        ctx.stash.setdefault(UNASKED, []).append(f"{message} ({labels})")
-        ctx.notify(f"{said}\nIt wants words ({labels}), which cannot be given here: declined.")
-        return ElicitResult(action="decline")
-    if not asked:
+    for name in needed:
+        field = fields.get(name, {})
+        answer = await _written(ctx, f"{said}\n{_label(name, field)}", field)
+        if answer is None:
+            labels = ", ".join(_label(one, fields.get(one, {})) for one in needed)
+            ctx.stash.setdefault(UNASKED, []).append(f"{message} ({labels})")
+            ctx.notify(f"{said}\nIt wants words ({labels}), and got none here: declined.")
+            return ElicitResult(action="decline")
+        values[name] = answer
+    if not asked and not needed:
         answer = await _asked(ctx, f"{said}{_preset(fields, values)}", [ACCEPT, DECLINE])
         if answer != ACCEPT:
             return ElicitResult(action="decline")
@@ -69,6 +76,46 @@ async def elicited(server: str, ctx: Context | None, params: Any) -> ElicitResul
 
 async def _asked(ctx: Context, text: str, choices: list[str]) -> str | None:
     return await ctx.ask(Question(text, tuple(choices)))
+
+
+async def _written(ctx: Context, text: str, field: Mapping[str, Any]) -> Any:
+    """What a person writes, as the field wants it; None if nobody can write here, or does."""
+    why = ""
+    for _ in range(TRIES):
+        answer = await ctx.ask(Question(f"{text}{why}"))
+        if answer is None or not answer.strip():
+            return None
+        try:
+            return _fitting(answer.strip(), field)
+        except ValueError as error:
+            why = f"\nThat does not fit: {error}."
+    return None
+
+
+def _fitting(answer: str, field: Mapping[str, Any]) -> Any:
+    """The answer in the field's type. Raises ``ValueError`` with the reason."""
+    kind = field.get("type", "string")
+    if kind in ("integer", "number"):
+        try:
+            value: float = int(answer) if kind == "integer" else float(answer)
+        except ValueError:
+            raise ValueError(
+                f"it has to be {'a whole' if kind == 'integer' else 'a'} number"
+            ) from None
+        if not math.isfinite(value):
+            raise ValueError("it has to be a number")
+        if isinstance(least := field.get("minimum"), int | float) and value < least:
+            raise ValueError(f"the least is {least:g}")
+        if isinstance(most := field.get("maximum"), int | float) and value > most:
+            raise ValueError(f"the most is {most:g}")
+        return value
+    if kind != "string":
+        raise ValueError("only text and numbers can be written")
+    if isinstance(least := field.get("minLength"), int) and len(answer) < least:
+        raise ValueError(f"it needs {least} characters")
+    if isinstance(most := field.get("maxLength"), int) and len(answer) > most:
+        raise ValueError(f"it may have {most} characters")
+    return answer
 
 
 def _preset(fields: Mapping[str, Any], values: Mapping[str, Any]) -> str:

@@ -102,26 +102,28 @@ class Matrix:
         in standard deviations; best first."""
         if len(vector) != self._size or not self._count:
             return []
-        if scope is None:
-            at = np.arange(self._count)
-        else:
+        at: slice | NDArray[np.intp] = slice(0, self._count)
+        if scope is not None:
             code = self._scopes.get(scope, -1)
             at = np.flatnonzero(self._numbers[3, : self._count] == code)
-        if not len(at):
-            return []
-        alike = np.concatenate(
-            [
-                self._rows[part].astype(np.float32) @ vector * self._numbers[0, part]
-                for part in (at[start : start + CHUNK] for start in range(0, len(at), CHUNK))
-            ]
-        )
+            if not len(at):
+                return []
+        rows, numbers = self._rows[at], self._numbers[:, at]
+        alike = np.empty(len(rows), np.float32)
+        for start in range(0, len(rows), CHUNK):
+            part = slice(start, start + CHUNK)
+            alike[part] = rows[part].astype(np.float32) @ vector * numbers[0, part]
         common = self._cohort @ vector
         mean, spread = float(common.mean()), max(float(common.std()), LEAST_SPREAD)
-        score = (
-            (alike - mean) / spread + (alike - self._numbers[1, at]) / self._numbers[2, at]
-        ) / 2
-        best = np.argsort(-score, kind="stable")[:limit]
-        return [(self._keys[at[one]], float(score[one])) for one in best]
+        score = ((alike - mean) / spread + (alike - numbers[1]) / numbers[2]) / 2
+        best = np.arange(len(score))
+        if limit < len(score):
+            best = np.argpartition(-score, limit)[:limit]
+        best = best[np.argsort(-score[best], kind="stable")]
+        places = best if isinstance(at, slice) else at[best]
+        return [
+            (self._keys[place], float(score[one])) for place, one in zip(places, best, strict=True)
+        ]
 
 
 def units(vectors: Sequence[Floats] | Floats) -> Floats:
