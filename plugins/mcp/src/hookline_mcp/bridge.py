@@ -24,14 +24,21 @@ Found = tuple[Server, Entry]
 
 
 class Finder:
-    """Searches what ``approved`` returns; the index is made at the first search, and again when
+    """Searches what ``offered`` returns; the index is made at the first search, and again when
     the catalog has changed."""
 
     name = "tools"
     """The corpus, where texts are compared by meaning."""
 
-    def __init__(self, host: Host, approved: Callable[[], Iterable[Found]]) -> None:
+    def __init__(
+        self,
+        host: Host,
+        offered: Callable[[], Iterable[Found]],
+        approved: Callable[[], Iterable[Found]],
+    ) -> None:
+        """``offered`` makes what is approved callable; ``approved`` only looks."""
         self._host = host
+        self._offered = offered
         self._approved = approved
         self._index: Index | None = None
         self._of: object = None
@@ -40,7 +47,7 @@ class Finder:
         """Return the schemas of the tools that fit, as a JSON array."""
         here = {
             full_name(server.name, tool): (server, entry, tool)
-            for server, entry in self._approved()
+            for server, entry in self._offered()
             if is_here(ctx, server)
             for tool in entry.tools
             if tool not in entry.held and server.offers(tool)

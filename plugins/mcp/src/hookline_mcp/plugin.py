@@ -49,7 +49,7 @@ class Mcp(Plugin[McpConfig]):
         super().__init__(config, host)
         self.catalog = Catalog(host.home / "mcp" / "catalog.json")
         self._pool: Pool | None = None
-        self._finder = Finder(host, self._known)
+        self._finder = Finder(host, self._known, self.approved)
         self._registrar: Callable[[Tool], None] = lambda _: None
         self._offered: dict[str, Entry] = {}
         self._bridged = False
@@ -69,11 +69,6 @@ class Mcp(Plugin[McpConfig]):
             self.log.warning("%s", problem)
         return found
 
-    @hookimpl
-    def setup(self, host: Host) -> None:
-        """Let tools be compared by meaning, if a plugin does that."""
-        host.services.add(Corpus, self._finder)
-
     @property
     def pool(self) -> Pool:
         """The connections; made at the first call."""
@@ -91,8 +86,9 @@ class Mcp(Plugin[McpConfig]):
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Take the servers that clients bring with a session."""
+        """Take the servers that clients bring with a session; let tools be compared by meaning."""
         host.services.provide(ToolServers, self.lent)
+        host.services.add(Corpus, self._finder)
 
     def _offer_lent(self) -> None:
         if not self._bridged:
