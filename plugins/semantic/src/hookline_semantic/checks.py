@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from time import perf_counter
-from typing import TYPE_CHECKING
 
-from hookline_hookspecs import CheckResult, HooklineError
+from hookline_hookspecs import CheckResult, HooklineError, Host
 
-if TYPE_CHECKING:
-    from .plugin import Semantic
+from .parts import Parts
 
 SECONDS = 4.0
 """How long the check waits for a vector."""
 FIX = "see plugins.semantic in config.yaml; until then words alone decide, and nothing waits"
 
 
-async def embeddings_check(plugin: Semantic, offline: bool) -> CheckResult:
+async def embeddings_check(host: Host, made: Callable[[], Parts], offline: bool) -> CheckResult:
     """Ask for one vector; compare its length with those that are kept."""
     try:
-        parts = plugin.parts()
-        rows = await plugin.host.storage.fetch("counts")
+        parts = made()
+        rows = await host.storage.fetch("counts")
         mine = [row for row in rows if row["model"] == parts.kept.model]
         lengths = {row["bytes"] - 4 for row in mine if row["bytes"]}
         texts = sum(row["texts"] for row in mine)
@@ -28,13 +27,13 @@ async def embeddings_check(plugin: Semantic, offline: bool) -> CheckResult:
             return CheckResult(True, f"{parts.kept.model}: {texts:,} vectors; not asked (offline)")
         began = perf_counter()
         async with asyncio.timeout(SECONDS):
-            made = await parts.embedder.embed(["a text"], "query")
+            vectors = await parts.embedder.embed(["a text"], "query")
         took = perf_counter() - began
     except TimeoutError:
         return CheckResult(False, f"no vector within {SECONDS:g} s", FIX)
     except HooklineError as error:
         return CheckResult(False, str(error), FIX)
-    size = made.shape[1]
+    size = vectors.shape[1]
     if lengths - {size}:
         others = ", ".join(str(one) for one in sorted(lengths - {size}))
         return CheckResult(

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json as jsonlib
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
+from hookline_hookspecs import Host
 
 from .filling import MESSAGES
 from .kept import COHORT
-
-if TYPE_CHECKING:
-    from .plugin import Semantic
+from .parts import Parts
 
 Json = Annotated[bool, typer.Option("--json", help="JSON.")]
 
@@ -20,13 +20,14 @@ Json = Annotated[bool, typer.Option("--json", help="JSON.")]
 class Commands:
     """One method for each command, called by its name."""
 
-    def __init__(self, plugin: Semantic) -> None:
-        self._plugin = plugin
+    def __init__(self, host: Host, made: Callable[[], Parts]) -> None:
+        self._host = host
+        self._made = made
 
     async def status(self, json: Json = False) -> None:
         """What has a vector, by corpus, and who makes them."""
-        parts = self._plugin.parts()
-        storage = self._plugin.host.storage
+        parts = self._made()
+        storage = self._host.storage
         rows = await storage.fetch("counts")
         left = await storage.fetch("messages_left", model=parts.kept.model)
         found: list[dict[str, Any]] = [
@@ -39,7 +40,7 @@ class Commands:
             for row in rows
             if row["corpus"] != COHORT
         ]
-        waiting = left[0]["texts"] if MESSAGES in self._plugin.config.corpora else 0
+        waiting = left[0]["texts"] if parts.filling.takes(MESSAGES) else 0
         if json:
             sys.stdout.write(
                 jsonlib.dumps(
@@ -58,7 +59,7 @@ class Commands:
 
     async def fill(self) -> None:
         """Embed now what has no vector yet, as far as the day's budget goes."""
-        done = await self._plugin.parts().filling.round(everything=True)
+        done = await self._made().filling.round(everything=True)
         for corpus, texts in sorted(done.texts.items()):
             sys.stdout.write(f"{corpus}: {texts:,} texts\n")
         if not done.texts and not done.stopped:

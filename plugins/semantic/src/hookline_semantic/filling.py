@@ -51,6 +51,10 @@ class Filling:
         self._above = -1
         self._running = asyncio.Lock()
 
+    def takes(self, corpus: str) -> bool:
+        """Whether the settings name a corpus."""
+        return corpus in self._config.corpora
+
     def changed(self, corpus: str) -> None:
         """Look at a corpus again in the next round."""
         self._dirty.add(corpus)

@@ -131,13 +131,13 @@ class Semantic(Plugin[SemanticConfig]):
     async def _check(self, offline: bool = False) -> CheckResult:
         from .checks import embeddings_check
 
-        return await embeddings_check(self, offline)
+        return await embeddings_check(self.host, self.parts, offline)
 
     @hookimpl
     def register_cli(self, register: RegisterCli) -> None:
         """Register ``hookline semantic status|fill``."""
         from .cli import Commands
 
-        commands = Commands(self)
+        commands = Commands(self.host, self.parts)
         register("semantic status", commands.status, help="What has a vector, and who makes them.")
         register("semantic fill", commands.fill, help="Embed now what has no vector yet.")

@@ -1,0 +1,62 @@
+"""What is like what, in one process and in two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+TEXTS = {
+    "1": ("a", "The dog is called Biscuit."),
+    "2": ("a", "Rent is due on the third."),
+    "3": ("b", "A hound needs food."),
+}
+
+
+def test_the_nearest_come_first_within_their_scope(desk: Callable[..., Any]) -> None:
+    one = desk()
+    one.notes.texts = dict(TEXTS)
+    assert one.near("my pet") == {}
+    assert one.fill().exit_code == 0
+    found = one.near("my pet", "a")
+    assert list(found) == ["1", "2"]
+    assert found["1"] >= 1 > found["2"]
+    assert list(one.near("my pet"))[:2] in (["1", "3"], ["3", "1"])
+    assert one.near("my pet", "c") == {}
+
+
+def test_an_entry_that_is_gone_is_not_found(desk: Callable[..., Any]) -> None:
+    one = desk()
+    one.notes.texts = dict(TEXTS)
+    one.fill()
+    assert "1" in one.near("my pet")
+    del one.notes.texts["1"]
+    one.fill()
+    assert "1" not in one.near("my pet")
+
+
+def test_another_process_sees_what_was_embedded_and_erased(desk: Callable[..., Any]) -> None:
+    one, other = desk(), desk()
+    one.notes.texts = dict(TEXTS)
+    assert other.near("my pet") == {}
+    one.fill()
+    assert "1" in other.near("my pet")
+    del one.notes.texts["1"]
+    one.fill()
+    assert "1" not in other.near("my pet")
+
+
+def test_a_vector_of_another_length_is_passed_over(desk: Callable[..., Any], server: Any) -> None:
+    one = desk()
+    one.notes.texts = dict(TEXTS)
+    one.fill()
+    server.size = 16
+    assert one.near("another pet") == {}
+
+
+def test_the_status_is_told(desk: Callable[..., Any]) -> None:
+    one = desk()
+    one.notes.texts = dict(TEXTS)
+    one.fill()
+    told = one.harness.cli("semantic status").stdout
+    assert "memory: 3 texts, 48 dimensions" in told
+    assert "Everything has a vector" in one.fill().stdout
