@@ -184,8 +184,16 @@ class Desk:
         return self.harness.send("go", approve=approve, session=session).tool_calls[0]
 
     def do(self, action: str, **given: Any) -> str:
-        """What the model reads of an action."""
-        return self.call("browser", action=action, **given).text
+        """What the model reads of an action.
+
+        On a machine that is busy a page may not be described in the seconds that a guard has.
+        Then nobody is asked, nothing is done, and the model is told to call again.
+        """
+        for _ in range(20):
+            text = self.call("browser", action=action, **given).text
+            if "nobody was asked about it" not in text:
+                break
+        return text
 
     def read(self, **given: Any) -> str:
         """What the model reads of the page."""

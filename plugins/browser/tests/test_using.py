@@ -134,7 +134,7 @@ def test_what_else_can_be_done(make_desk: Make, shop: Site) -> None:
         "<a href=/ target=_blank rel=noopener>new</a>"
         "<script>setTimeout(() => document.body.append('late words'), 700)</script>"
     )
-    desk = make_desk(shop, config={"timeout": 5})
+    desk = make_desk(shop, config={"timeout": 15})
     told = desk.open(f"{shop.url}/")
     chosen = desk.do("select", ref=ref_of(told, '"Size"'), text="Two")
     assert "+ " in chosen
@@ -188,16 +188,16 @@ def test_a_page_that_does_not_answer_is_left(make_desk: Make, site: Site) -> Non
     site.answers["/later"] = page("<button onclick='while (true);'>Loop</button>")
     site.answers["/never"] = lambda handler: handler.server.released.wait(60) and None
     site.answers["/big"] = page("<p>" + "x" * 3_000_000)
-    desk = make_desk(site, config={"timeout": 3, "max_megabytes": 1})
+    desk = make_desk(site, config={"timeout": 12, "max_megabytes": 1})
     assert desk.open(f"{site.url}/loop").startswith("Error: ")
     told = desk.open(f"{site.url}/later")
     assert "does not answer" in desk.do("click", ref=ref_of(told, "Loop"))
     assert "does not answer" in desk.read()
     assert "well" in desk.open(f"{site.url}/")
-    assert "did not answer within 3 s" in desk.open(f"{site.url}/never")
+    assert "did not answer within 12 s" in desk.open(f"{site.url}/never")
     site.answers["/slow"] = page("<a href=/never>Go on</a>")
     told = desk.open(f"{site.url}/slow")
-    assert "did not answer within 3 s" in desk.do("click", ref=ref_of(told, "Go on"))
+    assert "did not answer within 12 s" in desk.do("click", ref=ref_of(told, "Go on"))
     assert "Go on" in desk.read()
     assert "more than 1 MB" in desk.open(f"{site.url}/big")
     assert "well" in desk.open(f"{site.url}/")
