@@ -69,7 +69,12 @@ def denied(_: Any) -> tuple[int, Any]:
     return 401, {"error": {"message": "no such key"}}
 
 
-@pytest.mark.parametrize("answer", [nothing, words, endless, bare, other_size, broken, denied])
+ALL = (nothing, words, endless, bare, other_size, denied)
+
+
+@pytest.mark.parametrize(
+    "answer", [broken, *(pytest.param(one, marks=pytest.mark.slow) for one in ALL)]
+)
 def test_words_decide_whatever_the_server_answers(
     house: Callable[..., Any], server: Any, answer: Any
 ) -> None:
@@ -80,6 +85,7 @@ def test_words_decide_whatever_the_server_answers(
     assert home.call("memory", action="recall", query="dog").ok
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", [nothing, words, endless, bare, uneven, broken, denied])
 def test_nothing_is_kept_of_what_is_no_answer(
     house: Callable[..., Any], server: Any, answer: Any
