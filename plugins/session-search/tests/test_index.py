@@ -343,3 +343,25 @@ def test_turns_do_not_write_the_index_and_a_search_misses_nothing(
     assert written == []
     assert set(talk.found("heron")) == {"the heron stands", "the heron flies"}
     assert written
+
+
+@pytest.mark.slow
+def test_nearly_all_sessions_are_deleted_one_by_one(harness: Make, talk_in: Any) -> None:
+    before = harness(_Other, model=["noted"])
+    before.send(f"the {CANARY} sings", session="gone")
+    before.close()
+    words = " ".join(f"w{n}x{{0}}" for n in range(20))
+    for number in range(120):
+        fill(before.home, 50, session=f"s{number}", text="{0} " + words)
+    talk = talk_in(before.home)
+    index_all(talk.h)
+    delete = inspection(talk.h).delete_session
+    for name in ("gone", *(f"s{number}" for number in range(119))):
+        talk.h.run(delete(name))
+    assert len(talk.found("w7x49")) == 1
+    assert left_of(before.home, CANARY) == []
+    kept = "SELECT count(*) FROM session_search_messages WHERE session_id = 's119'"
+    assert rows(before.home, kept) == [(50,)]
+    with closing(sqlite3.connect(before.home / "hookline.db")) as db:
+        check = "INSERT INTO session_search_texts (session_search_texts) VALUES ('integrity-check')"
+        db.execute(check)
