@@ -28,7 +28,7 @@ ROOM = 4 * 1024**3
 
 FEWEST, PART = 10, 5
 """How many examples of a property a quick run tries at least, and which part of all of them."""
-VARIANTS = 8
+VARIANTS = 6
 """How many variants of one parametrised test a quick run tries at most."""
 TIDY = 500
 """After so many tests what has stayed is left out of every later search for garbage."""

@@ -220,6 +220,7 @@ def test_the_doors_judge_what_comes_in(desk: Desk) -> None:
     assert session["reason"].startswith("1 text of 3 left out: ")
 
 
+@pytest.mark.slow
 def test_a_hostile_home_is_reported_and_reaches_nothing_else(desk: Desk, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.mkdir()

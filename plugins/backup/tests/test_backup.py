@@ -39,6 +39,7 @@ def test_a_home_comes_back(home: Home, homes: Homes) -> None:
     assert other.say("goes on") == "answer 0"
 
 
+@pytest.mark.slow
 def test_secrets_are_kept_only_on_request(home: Home, homes: Homes) -> None:
     home.run("create", "--secrets")
     home.run("restore", str(home.newest()), "--to", str(homes("plain").folder))

@@ -275,6 +275,7 @@ def test_without_the_guard_it_fails_and_says_so(newcomer: Newcomer) -> None:
     assert "REFUSED" not in shown.text
 
 
+@pytest.mark.slow
 def test_a_killed_turn_is_finished_by_the_next_start(newcomer: Newcomer) -> None:
     shown = newcomer.demo("crash", "--keep", HOOKLINE_CRASH_AT="after-commit")
     assert shown.code == 0, shown.text + shown.errors

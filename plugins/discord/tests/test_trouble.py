@@ -20,6 +20,7 @@ def whoami(api: DiscordApi, chat: int) -> None:
     api.wait(lambda: any("discord:" in text for text in api.texts(chat)[before:]))
 
 
+@pytest.mark.slow
 def test_a_line_that_breaks_is_resumed_and_nothing_is_sent_twice(
     gateways: Gateways, api: DiscordApi
 ) -> None:
@@ -62,6 +63,7 @@ def test_an_unsure_send_stands_once(
     assert api.violations == 0
 
 
+@pytest.mark.slow
 def test_what_was_said_meanwhile_is_answered_in_order(gateways: Gateways, api: DiscordApi) -> None:
     gateways.configure(access=EVERYBODY)
     guild = api.guild()

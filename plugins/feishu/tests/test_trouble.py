@@ -132,6 +132,7 @@ def test_what_was_sent_and_never_confirmed_stands_once(
     assert len(uuids) == 1
 
 
+@pytest.mark.slow
 def test_a_card_whose_message_was_not_confirmed_goes_on_growing(
     talk: Callable[..., Talk], feishu: Feishu
 ) -> None:

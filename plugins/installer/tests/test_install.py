@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 CONFIG = "# mine\nplugins:\n  installer: true  # stays\n"
 
 
+@pytest.mark.slow
 def test_a_wheel_comes_in_and_goes_again(desk: Desk) -> None:
     """What lies in the current folder is never run on the way."""
     for trap in ("pip.py", "hookline.py", "sitecustomize.py", "json.py"):

@@ -71,6 +71,7 @@ async def test_nothing_goes_wrong(tmp_path: Path, platform: Platform) -> None:
     assert not any(MARK in one.text for one in platform.shown.values())
 
 
+@pytest.mark.slow
 async def test_a_running_answer_waits_for_what_a_dead_process_left(
     tmp_path: Path, platform: Platform
 ) -> None:
@@ -101,6 +102,7 @@ async def test_a_running_answer_waits_for_what_a_dead_process_left(
     assert "two" in texts[1]
 
 
+@pytest.mark.slow
 async def test_a_running_answer_waits_for_a_turn_that_began_before_the_channel(
     tmp_path: Path, platform: Platform
 ) -> None:

@@ -92,6 +92,7 @@ def test_a_switch_can_be_taken_back(run: Run, home: Path) -> None:
     assert run("list").split()[1] == "default"
 
 
+@pytest.mark.slow
 def test_the_program_works_in_the_profile_that_is_named_or_in_use(home: Path) -> None:
     assert hookline(home, "profile", "create", "work").returncode == 0
     assert hookline(home, "profile", "create", "play").returncode == 0

@@ -61,6 +61,7 @@ def configure(town: Town, storm: Storm) -> None:
     assert end(town.start()) == 0
 
 
+@pytest.mark.slow
 def test_a_short_storm_loses_nothing(town: Town) -> None:
     storm = Storm(messages=24, kills=2, chats=6, longest=3.0)
     configure(town, storm)

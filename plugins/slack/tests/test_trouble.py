@@ -102,6 +102,7 @@ def test_a_half_open_socket_is_noticed(slack: Slack, gateways: Gateways) -> None
     assert answers(slack) == list(range(8))
 
 
+@pytest.mark.slow
 def test_late_acknowledgements_and_trouble_of_the_web_api(slack: Slack, gateways: Gateways) -> None:
     slack.sockets.ack_seconds = 0.0005
     gateways.configure(numbered(8))

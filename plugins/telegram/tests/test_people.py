@@ -189,6 +189,7 @@ def test_nobody_stops_somebody_else_s_turn(group: Group, api: BotApi) -> None:
     assert group.say(BOSS, "/stop") == "Stopping."
 
 
+@pytest.mark.slow
 def test_a_question_is_answered_by_who_was_asked(group: Group, api: BotApi) -> None:
     """Not by another's press, number, label or reply, and not by a second press."""
     api.say(group.chat, "ask", ANN)

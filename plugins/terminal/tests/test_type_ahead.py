@@ -22,6 +22,7 @@ PIECES = ["1", "\r", "a", "o", "y", "3", "1\r", "Always\r", "yes\r", "\t", " ", 
 PIECES += ["\x1b[A", "\x1b[B", "\x1b[B\r", "\x1b[A\x1b[A\r", "\n", "\x7f", "\x1b[200~1\r\x1b[201~"]
 
 
+@pytest.mark.slow
 def test_text_runs_into_a_question_and_comes_back(screen: Callable, script: Script) -> None:
     chat = screen("chat", "--model", script(STEPS), answers=False)
     chat.wait_for("›")

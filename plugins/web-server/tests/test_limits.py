@@ -14,6 +14,7 @@ from fakes.web import Site
 from .conftest import KEY, Serve, raw
 
 
+@pytest.mark.slow
 def test_a_body_that_is_too_large_is_not_read(serve: Serve) -> None:
     async def endless() -> AsyncIterator[bytes]:
         while True:
@@ -163,6 +164,7 @@ def test_the_head_of_a_stream_ends(serve: Serve) -> None:
     serve(story)
 
 
+@pytest.mark.slow
 def test_streams_do_not_keep_other_requests_out(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
