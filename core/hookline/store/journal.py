@@ -206,12 +206,13 @@ class Journal:
         response: ModelResponse,
     ) -> Awaitable[int]:
         """Store a response: the message, its tool calls (with ``read_only``) and its usage."""
-        statements = [_message(session_id, turn_id, seq, message)]
+        now = clock.now()
+        statements = [_message(session_id, turn_id, seq, message, now)]
         for number, (call, read_only) in enumerate(steps):
             row = {"turn_id": turn_id, "call_id": call.id, "seq": seq * 1000 + number}
-            row |= {"name": call.name, "arguments": dump(call.arguments), "now": clock.now()}
+            row |= {"name": call.name, "arguments": dump(call.arguments), "now": now}
             statements.append(("insert_step", {**row, "read_only": int(read_only)}))
-        statements.append(_usage(session_id, turn_id, "turn", response))
+        statements.append(_usage(session_id, turn_id, "turn", response, now))
         return self._all(statements)
 
     def record_usage(self, session_id: str, turn_id: str, purpose: str, response: ModelResponse) -> Awaitable[int]:
@@ -344,10 +345,10 @@ def _sidecar(session_id: str, seq: int, text: str) -> Statement:
     return "set_sidecar", {"session_id": session_id, "seq": seq, "text": text}
 
 
-def _usage(session_id: str, turn_id: str, purpose: str, response: ModelResponse) -> Statement:
+def _usage(session_id: str, turn_id: str, purpose: str, response: ModelResponse, now: float | None = None) -> Statement:
     row: dict[str, Any] = {"session_id": session_id, "turn_id": turn_id, "model": response.model}
     broken = dump(asdict(response.broken)) if response.broken is not None else None
-    row |= {"purpose": purpose, "broken": broken, "now": clock.now()}
+    row |= {"purpose": purpose, "broken": broken, "now": clock.now() if now is None else now}
     return "insert_usage", {**row, **{name: getattr(response.usage, name) for name in _USAGE}}
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import hookline.clock
 import pytest
 from hookline.testing import Harness, calls
 from hookline_hookspecs import Check, CheckResult, Plugin, ToolOutput, hookimpl, tool
@@ -224,7 +227,12 @@ def test_a_turn_shows_its_hooks_tools_prompt_and_cost(h: Harness, site: Site) ->
     assert len(calls.rows) == 2
 
 
-def test_a_turn_that_was_not_recorded_shows_what_core_keeps(harness: MakeHarness) -> None:
+def test_a_turn_that_was_not_recorded_shows_what_core_keeps(
+    harness: MakeHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long a machine takes between one reading of the clock and the next."""
+    readings = itertools.count(time.time())
+    monkeypatch.setattr(hookline.clock, "now", lambda: next(readings))
     h = harness(Inspect, Notes, model=[calls("look", name="cats"), "Done."])
     h.send("Look at the cats.")
     view = turn_of(h, "test", "at the cats")
