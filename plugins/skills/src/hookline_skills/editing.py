@@ -192,6 +192,9 @@ class Editor:
 
     async def untouchable(self, name: str) -> str | None:
         """Return why the agent may not change a skill, or None."""
+        skill = self._library.skills().get(name)
+        if skill is not None and skill.plugin:
+            return f"comes with the plugin {skill.plugin} and stays as it is"
         if name in await self._records.pins():
             return "is pinned and stays as it is"
         agents = await self._records.agents(self._library.root)

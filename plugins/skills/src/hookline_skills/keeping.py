@@ -17,6 +17,12 @@ PERSON = Source("person")
 async def put_away(parts: Parts, name: str) -> None:
     """Archive a skill. Raises ``NotThere`` and ``OSError``."""
     async with parts.editor.locked():
+        skill = parts.library.skills().get(name)
+        if skill is not None and skill.plugin:
+            raise NotThere(
+                f"{name} comes with the plugin {skill.plugin}; a skill of yours of that name "
+                "takes its place"
+            )
         if not (parts.library.root / name / "").is_dir() or name not in parts.library.skills():
             raise NotThere(f"there is no skill {name!r}")
         files = await asyncio.to_thread(snapshot, parts.library.root / name)

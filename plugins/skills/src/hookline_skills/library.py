@@ -1,7 +1,8 @@
 """The skills on disk: ``home/skills/<name>/SKILL.md``, kept in memory and compared by status.
 
 A skill is known by the name of its folder. What is odd about one is told once, in the log; what
-cannot be used is left out, and stays on disk.
+cannot be used is left out, and stays on disk. Below those of the home lie the skills that plugins
+bring along; one of the home takes the place of a plugin's of the same name.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+from hookline_skillfolders import SkillFolder
 
 from . import names, safely
 from .frontmatter import BadFrontMatter, FrontMatter, read
@@ -34,7 +37,8 @@ Stamp = tuple[int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """One skill. ``body`` is the Markdown after the front matter; ``file`` its main file's name."""
+    """One skill. ``body`` is the Markdown after the front matter; ``file`` its main file's name;
+    ``plugin`` who brings it along, empty for one of the home."""
 
     name: str
     folder: Path
@@ -44,6 +48,7 @@ class Skill:
     body: str
     problems: tuple[str, ...]
     stamp: Stamp
+    plugin: str = ""
 
     @property
     def description(self) -> str:
@@ -75,13 +80,18 @@ class Skill:
 
 
 class Library:
-    """The skills below ``root``, and the matcher that follows them."""
+    """The skills below ``root`` and those that plugins bring, and the matcher that follows them."""
 
     name = "skills"
     """The corpus, where texts are compared by meaning."""
 
-    def __init__(self, root: Path, log: logging.Logger) -> None:
+    def __init__(
+        self, root: Path, log: logging.Logger, brought: Callable[[], Sequence[SkillFolder]] = list
+    ) -> None:
         self.root = root
+        self._brought = brought
+        self._folders_below: tuple[SkillFolder, ...] = ()
+        self._below: dict[str, Skill] = {}
         self.matcher = Matcher()
         self._log = log
         self._skills: dict[str, Skill] = {}
@@ -95,7 +105,7 @@ class Library:
         """Every skill by name, as the disk holds them now."""
         with self._lock:
             self._scan()
-            return dict(self._skills)
+            return {**self._below, **self._skills}
 
     def left_out(self) -> dict[str, str]:
         """Folders that are not usable skills, with the reason."""
@@ -107,7 +117,8 @@ class Library:
         with self._lock:
             self._scan()
             found = self.matcher.query(text, limit)
-            return [(self._skills[match.name], match.score) for match in found]
+            known = {**self._below, **self._skills}
+            return [(known[match.name], match.score) for match in found]
 
     async def entries(self) -> list[tuple[str, str, str]]:
         """What every skill is for (:class:`hookline_hookspecs.Corpus`)."""
@@ -123,7 +134,30 @@ class Library:
         return next((s for n, s in skills.items() if names.normal(n).casefold() == wanted), None)
 
     def _scan(self) -> None:
-        """Read what has changed; an unchanged folder costs one ``stat`` of its SKILL.md."""
+        """Read what has changed; an unchanged folder costs one ``stat`` of its SKILL.md. What
+        plugins bring is read again when other plugins are on."""
+        folders = tuple(self._brought())
+        if folders != self._folders_below:
+            self._lay_below(folders)
+        self._scan_home()
+
+    def _lay_below(self, folders: tuple[SkillFolder, ...]) -> None:
+        for name in self._below.keys() - self._skills.keys():
+            self.matcher.remove(name)
+        self._below, self._folders_below = {}, folders
+        for brought in folders:
+            for file in sorted(brought.path.glob("*/SKILL.md")):
+                name = file.parent.name
+                try:
+                    skill = self._read(file.parent, file.name, (0, 0, 0, 0))
+                except (BadFrontMatter, safely.BadPath, safely.TooLarge, OSError) as error:
+                    self._tell(name, f"of the plugin {brought.plugin} is left out: {error}")
+                    continue
+                self._below.setdefault(name, replace(skill, plugin=brought.plugin))
+        for name in self._below.keys() - self._skills.keys():
+            self.matcher.put(name, self._below[name].fields)
+
+    def _scan_home(self) -> None:
         try:
             root = os.open(self.root, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
         except OSError:
@@ -197,12 +231,15 @@ class Library:
         for name in gone:
             del self._skills[name]
             self.matcher.remove(name)
+            if name in self._below:
+                self.matcher.put(name, self._below[name].fields)
 
     def _load(self, name: str, file: str, stamp: Stamp) -> None:
         self._forget([name] if name in self._skills else [])
         self._left_out.pop(name, None)
         try:
-            skill = self._read(name, file, stamp)
+            self._refuse_odd_folder(name, file)
+            skill = self._read(self.root / name, file, stamp)
         except (BadFrontMatter, safely.BadPath, safely.TooLarge, OSError) as error:
             self._left_out[name] = (stamp, str(error))
             self._tell(name, f"is left out: {error}")
@@ -212,7 +249,8 @@ class Library:
         for problem in skill.problems:
             self._tell(name, problem)
 
-    def _read(self, name: str, file: str, stamp: Stamp) -> Skill:
+    def _refuse_odd_folder(self, name: str, file: str) -> None:
+        """Raise ``BadPath`` if a folder of the home is no place for a skill."""
         if not file:
             raise safely.BadPath("it is a link; install what it leads to instead")
         if not names.loadable(name):
@@ -220,7 +258,9 @@ class Library:
         alike = [n for n in self._skills if names.normal(n).casefold() == _folded(name)]
         if alike:
             raise safely.BadPath(f"its name differs from {alike[0]} in nothing that can be seen")
-        folder = self.root / name
+
+    def _read(self, folder: Path, file: str, stamp: Stamp) -> Skill:
+        name = folder.name
         text = safely.text_of(safely.read_bytes(folder, file, SKILL_BYTES), file)
         document = read(text)
         problems = [*document.warnings, *self._odd_names(name, document.front.name)]

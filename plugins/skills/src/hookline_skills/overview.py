@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 from . import lock
+from .library import Skill
 from .parts import Parts
 from .records import Origin, Use
 from .upkeep import NotThere, archived
@@ -20,7 +21,9 @@ async def overview(parts: Parts) -> list[dict[str, Any]]:
     uses, installed = await parts.records.uses(), lock.read(root)
     rows = []
     for name, skill in sorted(skills.items()):
-        row = _row(name, skill.description, _origin(name, agents, installed), uses.get(name, Use()))
+        row = _row(
+            name, skill.description, _origin(skill, agents, installed), uses.get(name, Use())
+        )
         row["pinned"] = name in pins
         row["problems"] = list(skill.problems)
         row["changes"] = lock.changes(root, name)
@@ -51,13 +54,17 @@ async def details(parts: Parts, name: str, version: int | None) -> dict[str, Any
     row = rows[0] if rows else _row(name, "", "agent", Use())
     entry = lock.read(parts.library.root).get(name)
     source = f"{entry.source} {entry.revision}".strip() if entry else ""
+    if skill is not None and skill.plugin:
+        source = skill.plugin
     return {**row, "versions": len(versions), "source": source, "files": paths, "text": text}
 
 
-def _origin(name: str, agents: dict[str, float], installed: dict[str, lock.Entry]) -> Origin:
-    if name in agents:
+def _origin(skill: Skill, agents: dict[str, float], installed: dict[str, lock.Entry]) -> Origin:
+    if skill.plugin:
+        return "plugin"
+    if skill.name in agents:
         return "agent"
-    return "installed" if name in installed else "hand-written"
+    return "installed" if skill.name in installed else "hand-written"
 
 
 def _row(name: str, description: str, origin: Origin, use: Use) -> dict[str, Any]:

@@ -149,7 +149,9 @@ class SkillPages:
         return View(name, [Text(told), Actions([back]), _versions(name, versions)], "", CRUMBS)
 
     async def _verdict(self, name: str, found: Mapping[str, Any]) -> Sequence[Part]:
-        verdict = await asyncio.to_thread(validate, self._parts.root / name)
+        skill = self._parts.library.find(name)
+        folder = skill.folder if skill is not None else self._parts.root / name
+        verdict = await asyncio.to_thread(validate, folder)
         told: list[Part] = [Text(error, "bad") for error in verdict.errors]
         told += [Text(one, "warning") for one in (*verdict.warnings, *found["problems"])]
         told += [Text(f"Since it was installed, {one}.", "warning") for one in found["changes"]]
@@ -236,10 +238,10 @@ def _actions(row: Mapping[str, Any]) -> list[Action]:
         return [Action("Restore", _path(name, "restore"))]
     pinned = "unpin" if row["pinned"] else "pin"
     sure = f"Archive {name}? It is kept, and Restore brings it back."
-    return [
-        Action(pinned.capitalize(), _path(name, pinned)),
-        Action("Archive", _path(name, "archive"), confirm=sure),
-    ]
+    pin = Action(pinned.capitalize(), _path(name, pinned))
+    if row["origin"] == "plugin":
+        return [pin]
+    return [pin, Action("Archive", _path(name, "archive"), confirm=sure)]
 
 
 def _path(name: str, what: str) -> str:

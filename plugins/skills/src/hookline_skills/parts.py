@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Host
+from hookline_skillfolders import SkillFolder
 
 from .config import SkillsConfig
 
@@ -29,12 +30,21 @@ class Parts:
         self.host = host
         self.root = host.home / "skills"
 
+    def brought(self) -> list[SkillFolder]:
+        """The folders of skills of the plugins that are on."""
+        return self.host.services.all(SkillFolder)
+
+    @property
+    def any(self) -> bool:
+        """Whether there may be skills at all; costs a look at the home."""
+        return bool(self.brought()) or self.root.is_dir()
+
     @cached_property
     def library(self) -> Library:
         """The skills on disk."""
         from .library import Library
 
-        return Library(self.root, self.host.log)
+        return Library(self.root, self.host.log, self.brought)
 
     @cached_property
     def records(self) -> Records:
@@ -83,6 +93,6 @@ class SkillTexts:
 
     async def entries(self) -> list[tuple[str, str, str]]:
         """See :class:`hookline_hookspecs.Corpus`."""
-        if not self._parts.root.is_dir():
+        if not self._parts.any:
             return []
         return await self._parts.library.entries()

@@ -67,7 +67,7 @@ class Skills(Plugin[SkillsConfig]):
     @hookimpl
     async def system_prompt(self, ctx: Context, session: Session) -> Section | None:
         """Return the list of skills; none for a sub-agent, which gets only its task."""
-        if session.kind == "agent" or not self.parts.root.is_dir():
+        if session.kind == "agent" or not self.parts.any:
             return None
         uses, pins = await self.parts.records.uses(), await self.parts.records.pins()
         text = await self.parts.viewer.index(ctx, self.config.index_max_chars, pins, uses)
@@ -76,7 +76,7 @@ class Skills(Plugin[SkillsConfig]):
     @hookimpl
     async def pre_prompt(self, ctx: Context, turn: Turn) -> ContextBlock | None:
         """Return the skills that match a person's message."""
-        if ctx.session.kind != "chat" or not self.parts.root.is_dir():
+        if ctx.session.kind != "chat" or not self.parts.any:
             return None
         return await self.parts.injector.block(ctx, turn)
 

@@ -1,0 +1,25 @@
+"""The service by which plugins bring skills along.
+
+A plugin offers a :class:`SkillFolder` with ``host.services.add(SkillFolder, …)`` in its ``setup``;
+the plugin ``skills`` reads all of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["SkillFolder"]
+
+
+@dataclass(frozen=True, slots=True)
+class SkillFolder:
+    """Skills that belong to a plugin: they are there while it is on, and nobody changes them.
+
+    Attributes:
+        path: a folder with a folder for each skill, in the format of agentskills.io.
+        plugin: the name of the plugin, which people are shown.
+    """
+
+    path: Path
+    plugin: str
