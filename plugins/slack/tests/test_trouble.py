@@ -90,6 +90,26 @@ def test_sockets_that_end_lose_nothing(slack: Slack, gateways: Gateways) -> None
 
 
 @pytest.mark.slow
+def test_a_thread_begun_without_a_connection_is_read_before_what_comes_of_it_next(
+    slack: Slack, gateways: Gateways
+) -> None:
+    """Slack may send the message that the thread hangs on again minutes later."""
+    gateways.configure(numbered(2))
+    gateways.start()
+    slack.wait(lambda: slack.sockets.made == 2)
+    slack.misbehave("hang up", "apps.connections.open", times=4)
+    slack.sockets.cut()
+    slack.wait(lambda: not slack.sockets.open)
+    root = slack.say("C0ROOM", f"<@{BOT}> m0")["ts"]
+    slack.misbehave("hang up", "users.conversations", times=50)
+    slack.soon(slack.sockets.later.clear)
+    slack.wait(lambda: slack.sockets.made == 4)
+    slack.say("C0ROOM", f"<@{BOT}> m1", thread=root)
+    slack.wait(lambda: len(answers(slack)) == 2)
+    assert answers(slack, "C0ROOM") == [0, 1]
+
+
+@pytest.mark.slow
 def test_a_half_open_socket_is_noticed(slack: Slack, gateways: Gateways) -> None:
     gateways.configure(numbered(8))
     gateways.start()

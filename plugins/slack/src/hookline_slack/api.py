@@ -41,7 +41,8 @@ _MEANINGS = kit.Meanings(_FACTS["meanings"])
 
 class Api:
     """The Web API with both tokens. ``skew`` is by how many seconds Slack's clock is ahead,
-    ``scopes`` what Slack has told of the bot's."""
+    ``scopes`` what Slack has told of the bot's, ``connected`` when, by Slack's clock, the last
+    socket was opened."""
 
     def __init__(self, config: SlackConfig, bot_token: str, app_token: str) -> None:
         quiet = logging.getLogger("hookline.slack.sdk")
@@ -51,7 +52,7 @@ class Api:
         self._web = AsyncWebClient(
             bot_token, config.api_url, session=self.session, logger=quiet, retry_handlers=[]
         )  # its own handlers post again after a connection that broke
-        self.skew = 0.0
+        self.skew = self.connected = 0.0
         self.scopes: frozenset[str] = frozenset()
 
     async def ask(self, method: str, **fields: Any) -> Json:

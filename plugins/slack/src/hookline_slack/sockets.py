@@ -36,9 +36,11 @@ def sockets_of(api: Api, host: Host, serve: Serve) -> Sockets:
     async def opened() -> Socket:
         url = (await api.ask("apps_connections_open"))["url"]
         try:
-            return await api.session.ws_connect(url, heartbeat=HEARTBEAT, max_msg_size=0)
+            socket = await api.session.ws_connect(url, heartbeat=HEARTBEAT, max_msg_size=0)
         except (aiohttp.ClientError, OSError) as error:
             raise unanswered("Slack", error, sends=False) from None
+        api.connected = host.now() + api.skew
+        return socket
 
     def heard(socket: Socket, message: aiohttp.WSMessage) -> Says | None:
         if message.type != aiohttp.WSMsgType.TEXT:

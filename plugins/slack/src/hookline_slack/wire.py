@@ -40,6 +40,8 @@ SHARE_SECONDS = 20.0
 """Until a file stands in its channel: Slack shares it some time after it has said ok."""
 CLOCKS = 60.0
 """Seconds that are looked back further, for clocks that differ."""
+CLOCK = 2.0
+"""Seconds by which Slack's clock may be misjudged: it tells whole ones."""
 DAY = 86_400.0
 EVENT = "hookline_reply"
 """The type of the metadata in which a message's token is."""
@@ -57,7 +59,6 @@ class SlackWire(kit.ListeningWire):
         super().__init__(host, config)
         self._config = config
         self._hearing = Hearing(config, host, self._ask)
-        self._since = 0.0
         self._pressed: kit.Memory[str, Json] = kit.Memory()
         self._streams: kit.Memory[str, str] = kit.Memory()
         self._commands: kit.Memory[str, str] = kit.Memory()
@@ -123,7 +124,6 @@ class SlackWire(kit.ListeningWire):
     async def listen(self, take: kit.Take) -> None:
         """Open the sockets."""
         self._waiting.clear()
-        self._since = self.host.now() + self._api.skew
         await self._sockets.start(take, CONNECT_SECONDS)
 
     async def disconnect(self) -> None:
@@ -206,7 +206,7 @@ class SlackWire(kit.ListeningWire):
         new; of a thread its replies."""
         channel, thread = split(chat)
         oldest = float(after or since)
-        if thread and not after and float(thread) > self._since:
+        if thread and not after and float(thread) > self._api.connected + CLOCK:
             return  # it began while the bot was listening
         if thread and oldest < self.host.now() - self._config.thread_days * DAY:
             return
