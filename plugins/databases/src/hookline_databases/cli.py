@@ -1,0 +1,140 @@
+"""``hookline db …``; imported when core builds the command line, because of Typer."""
+
+from __future__ import annotations
+
+import getpass
+import json as jsonlib
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from hookline_hookspecs import CommandError, HooklineError
+from hookline_hookspecs.hooks.boot import RegisterCli
+
+from .config import place_of, wrong_name
+
+if TYPE_CHECKING:
+    from .parts import Parts
+
+FAILED, USAGE = 1, 2
+"""Exit codes (CONTRACT, Command line)."""
+Name = Annotated[str, typer.Argument(help="The database's name in `hookline db list`.")]
+Json = Annotated[bool, typer.Option("--json", help="JSON.")]
+
+
+class Commands:
+    """One method for each command."""
+
+    def __init__(self, plugin: Parts) -> None:
+        self._plugin = plugin
+
+    def register(self, register: RegisterCli) -> None:
+        """Register the group's commands."""
+        register("db list", self.list_, help="The databases that the agent may ask.")
+        register("db add", self.add, help="Let the agent ask a database.")
+        register("db test", self.test, help="Connect to a database, and say what is wrong.")
+        register("db remove", self.remove, help="Forget a database.")
+
+    async def list_(self, json: Json = False) -> None:
+        """The databases that the agent may ask."""
+        rows = [self._row(name) for name in self._plugin.config.connections]
+        if json:
+            _say(jsonlib.dumps(rows, ensure_ascii=False))
+            return
+        for row in rows:
+            _say(f"{row['name']:<16} {row['engine']:<9} {row['mode']:<10} {row['place']}")
+        if not rows:
+            _say("There is no database. `hookline db add NAME` adds one.")
+
+    def _row(self, name: str) -> dict[str, Any]:
+        mode = self._plugin.config.connections[name].mode
+        try:
+            place = self._plugin.place(name)
+        except HooklineError as error:
+            return {"name": name, "engine": "?", "mode": mode, "place": str(error)}
+        return {"name": name, "engine": place.engine, "mode": mode, "place": place.shown}
+
+    async def test(self, name: Name, json: Json = False) -> None:
+        """Connect to a database, and say what is wrong."""
+        row: dict[str, Any] = {"name": name, "ok": True}
+        try:
+            plugin = self._plugin
+            row["server"] = await plugin.run(name, lambda e, stop: e.probe(plugin.limits, stop))
+        except HooklineError as error:
+            row |= {"ok": False, "error": str(error)}
+        if json:
+            _say(jsonlib.dumps(row, ensure_ascii=False))
+        elif row["ok"]:
+            _say(f"{name} answers: {row['server']}")
+        if not row["ok"]:
+            if json:
+                raise typer.Exit(FAILED)
+            raise CommandError(f"{name}: {row['error']}", FAILED)
+
+    def add(
+        self,
+        name: Annotated[str, typer.Argument(help="A name of your choice.")],
+        url_stdin: Annotated[
+            bool, typer.Option("--url-stdin", help="Read the URL from standard input.")
+        ] = False,
+        mode: Annotated[str, typer.Option(help="read-only or write.")] = "read-only",
+    ) -> None:
+        """Let the agent ask a database: it is told the name, never the URL."""
+        if wrong := wrong_name(name):
+            raise CommandError(wrong, USAGE)
+        if mode not in ("read-only", "write"):
+            raise CommandError("--mode is read-only or write", USAGE)
+        if name in self._plugin.config.connections:
+            raise CommandError(
+                f"there is a database {name}; `hookline db remove {name}` first", USAGE
+            )
+        url = self._asked(url_stdin)
+        try:
+            place = place_of(url, name)
+        except HooklineError as error:
+            raise CommandError(str(error), USAGE) from None
+        values = {"url": url, "mode": mode}
+        self._config("set", f"plugins.databases.connections.{name}", jsonlib.dumps(values))
+        _say(f"{name} ({place.engine}, {mode}) is in config.yaml: {place.shown}")
+        _say(f"Next: hookline db test {name}")
+
+    def _asked(self, url_stdin: bool) -> str:
+        if url_stdin:
+            url = sys.stdin.readline().strip()
+        elif sys.stdin.isatty():
+            _say("sqlite:///PATH, duckdb:///PATH, postgresql://USER:PASSWORD@HOST/NAME, mysql://…")
+            url = getpass.getpass("URL (not shown): ").strip()
+        else:
+            raise CommandError("nobody is here to be asked; give the URL with --url-stdin", USAGE)
+        if not url:
+            raise CommandError("no URL was given; nothing was changed", USAGE)
+        return url
+
+    def remove(self, name: Name) -> None:
+        """Forget a database; the database itself stays as it is."""
+        if name not in self._plugin.config.connections:
+            known = ", ".join(self._plugin.config.connections) or "none"
+            raise CommandError(f"there is no database {name[:40]}; there are: {known}", USAGE)
+        self._config("unset", f"plugins.databases.connections.{name}")
+        _say(f"{name} is forgotten.")
+
+    def _config(self, verb: str, *words: str) -> None:
+        """Change config.yaml through the command that keeps its comments."""
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", "hookline", "config", verb, "--", *words],
+            env=os.environ | {"HOOKLINE_HOME": str(self._plugin.host.home)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+        if done.returncode:
+            raise CommandError(done.stderr.strip().removeprefix("hookline: "), FAILED)
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()

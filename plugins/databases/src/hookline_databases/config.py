@@ -1,0 +1,124 @@
+"""The settings of the plugin, and what a connection's URL says."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+from urllib.parse import unquote, urlsplit
+
+from hookline_hookspecs import HooklineError
+from pydantic import BaseModel, Field, SecretStr, field_validator
+
+Mode = Literal["read-only", "write"]
+SCHEMES = {
+    "sqlite": "sqlite",
+    "duckdb": "duckdb",
+    "postgresql": "postgres",
+    "postgres": "postgres",
+    "mysql": "mysql",
+    "mariadb": "mysql",
+}
+"""The schemes of a URL, and the engine of each."""
+FORMS = "sqlite:///PATH, duckdb:///PATH, postgresql://USER@HOST/NAME or mysql://USER@HOST/NAME"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
+_FILES = frozenset({"sqlite", "duckdb"})
+
+
+class ConnectionConfig(BaseModel):
+    """A database, under ``connections: NAME:``."""
+
+    url: SecretStr
+    """Where it is; ``vault:db/NAME`` keeps the password out of the file."""
+    mode: Mode = "read-only"
+    """``write`` lets ``db_write`` change it, each time with a person's approval."""
+
+
+class DatabasesConfig(BaseModel):
+    """Settings under ``plugins: {databases: …}``."""
+
+    connections: dict[str, ConnectionConfig] = Field(default_factory=dict)
+    """The databases by name."""
+    timeout_seconds: float = Field(15.0, gt=0, le=300)
+    """How long a statement may run."""
+    lock_seconds: float = Field(2.0, gt=0, le=60)
+    """How long it may wait for a lock that somebody else holds."""
+    max_rows: int = Field(500, ge=1, le=100_000)
+    """Rows that are fetched of a result."""
+    max_bytes: int = Field(262_144, ge=1_024, le=50_000_000)
+    """Size of the values that are fetched of a result, in bytes."""
+    max_shown: int = Field(50, ge=1, le=500)
+    """Rows that the model reads at once; the others are kept as CSV."""
+    max_cost: float = Field(10_000_000.0, gt=0)
+    """The planner's cost above which a person is asked first (PostgreSQL and MariaDB)."""
+
+    @field_validator("connections")
+    @classmethod
+    def _named(cls, found: dict[str, ConnectionConfig]) -> dict[str, ConnectionConfig]:
+        for name in found:
+            if (wrong := wrong_name(name)) is not None:
+                raise ValueError(wrong)
+        return found
+
+
+def wrong_name(name: str) -> str | None:
+    """Why a connection may not have this name; None if it may."""
+    if _NAME.fullmatch(name):
+        return None
+    return f"{name[:40]!r} is no name of a database: write up to 32 letters, digits, - and _"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a database is, without its password.
+
+    ``engine`` is ``sqlite``, ``duckdb``, ``postgres`` or ``mysql``; ``path`` is that of a file
+    database as it was written; ``shown`` is what people and models may read.
+    """
+
+    engine: str
+    path: str
+    shown: str
+
+    @property
+    def is_file(self) -> bool:
+        """True for SQLite and DuckDB."""
+        return self.engine in _FILES
+
+
+def place_of(url: str, name: str) -> Place:
+    """Return what a URL says. Raises ``HooklineError`` with a sentence that does not repeat it."""
+    scheme, _, rest = url.partition("://")
+    engine = SCHEMES.get(scheme.lower().partition("+")[0])
+    if engine is None or not rest:
+        told = f" (it begins with {scheme[:20]!r})" if re.fullmatch(r"\w{1,20}", scheme) else ""
+        raise HooklineError(f"the url of database {name} is none{told}; write {FORMS}")
+    if engine in _FILES:
+        path = unquote(rest.partition("?")[0])
+        path = path[1:] if path.startswith("/") else path
+        if not path or "\0" in path or path == ":memory:":
+            raise HooklineError(f"the url of database {name} names no file; write {FORMS}")
+        return Place(engine, path, path)
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "localhost", parts.port
+    except ValueError:
+        raise HooklineError(f"the url of database {name} cannot be read; write {FORMS}") from None
+    database = unquote(parts.path.lstrip("/"))
+    return Place(engine, "", f"{host}{f':{port}' if port else ''}/{database}")
+
+
+def file_of(place: Place, workspace: Path) -> Path:
+    """Return the file of a file database, its links resolved; relative to ``workspace``.
+
+    ``sqlite:///tmp/x.db`` is relative, as everywhere; where there is no such file but ``/tmp/x.db``
+    is one, that is meant.
+    """
+    written = Path(place.path).expanduser()
+    found = workspace / written
+    if not written.is_absolute() and not found.exists():
+        absolute = Path("/") / written
+        if absolute.is_file():
+            found = absolute
+    return found.resolve()

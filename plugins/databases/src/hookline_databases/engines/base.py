@@ -1,0 +1,120 @@
+"""What an engine does, and the limits within which it does it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..guard import Statement
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of one statement; ``rows`` and ``size`` (bytes) of what is fetched of its result."""
+
+    seconds: float = 15.0
+    lock_seconds: float = 2.0
+    rows: int = 500
+    size: int = 262_144
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A result: ``more`` says why it was not fetched whole, empty if it was."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    more: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table or view. ``columns`` are ``(name, type, note)``; ``rows`` is an estimate or -1."""
+
+    name: str
+    kind: str
+    columns: tuple[tuple[str, str, str], ...]
+    rows: int = -1
+
+
+@dataclass
+class Stop:
+    """Ends what runs in a thread, from another one."""
+
+    _ways: list[Callable[[], object]] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    stopped: bool = False
+
+    @contextmanager
+    def by(self, way: Callable[[], object]) -> Iterator[None]:
+        """While the block runs, ``way`` ends it."""
+        with self._lock:
+            self._ways.append(way)
+            if self.stopped:
+                way()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._ways.remove(way)
+
+    def now(self) -> None:
+        """End it."""
+        with self._lock:
+            self.stopped = True
+            for way in self._ways:
+                way()
+
+
+class Engine(Protocol):
+    """One database. Its methods block; each opens a connection of its own and closes it.
+
+    They raise ``Refused`` for what may not be done, and ``ToolError`` for what fails.
+    """
+
+    name: str
+
+    def query(self, statement: Statement, limits: Limits, stop: Stop) -> Rows:
+        """Run a statement that was judged, where the engine refuses to write."""
+
+    def explain(self, statement: Statement, limits: Limits, stop: Stop) -> Rows:
+        """Return the plan of a query, which is not run."""
+
+    def tables(self, limits: Limits, stop: Stop) -> list[Table]:
+        """Return every table and view that the login may read."""
+
+    def probe(self, limits: Limits, stop: Stop) -> str:
+        """Connect, and return what answers, such as ``SQLite 3.40.1``."""
+
+
+def fetched(columns: Sequence[str], source: Iterable[Sequence[Any]], limits: Limits) -> Rows:
+    """Take rows from ``source`` up to the limits."""
+    taken: list[tuple[Any, ...]] = []
+    size = 0
+    for row in source:
+        if len(taken) >= limits.rows:
+            return Rows(tuple(columns), tuple(taken), f"more than {limits.rows:,} rows")
+        size += sum(_size(value) for value in row)
+        taken.append(tuple(_kept(value, limits.size) for value in row))
+        if size > limits.size:
+            return Rows(tuple(columns), tuple(taken), f"more than {limits.size:,} bytes")
+    return Rows(tuple(columns), tuple(taken))
+
+
+def _size(value: Any) -> int:
+    return len(value) if isinstance(value, str | bytes | bytearray | memoryview) else 8
+
+
+def _kept(value: Any, most: int) -> Any:
+    """A value of its own, not a view on the driver's; a giant one is cut."""
+    if isinstance(value, str) and len(value) > most:
+        return value[:most]
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value[:most])
+    return value

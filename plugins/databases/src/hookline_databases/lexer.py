@@ -1,0 +1,195 @@
+"""Splits SQL into words as each engine itself does, and takes the comments out.
+
+What is judged is what is sent: a text without comments, in which both sides see the same words.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from hookline_hookspecs import Refused, ToolError
+
+Kind = Literal["word", "name", "text", "number", "sign"]
+LONGEST = 100_000
+"""Characters of a statement."""
+_SPACE = " \t\n\r\f"
+_WORD = re.compile(r"[A-Za-z_\u0080-\U0010ffff][A-Za-z0-9_$\u0080-\U0010ffff]*")
+_NUMBER = re.compile(r"(?:0[xX][0-9A-Fa-f_]+|(?:\d[\d_]*)?\.?\d[\d_]*(?:[eE][+-]?\d+)?\.?)")
+_DOLLAR = re.compile(r"\$(?:[A-Za-z_\u0080-\U0010ffff][A-Za-z0-9_\u0080-\U0010ffff]*)?\$")
+_VERSIONED = re.compile(r"/\*M?!")
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """``word`` is a bare name or keyword, ``name`` a quoted one, ``text`` a string, ``sign`` one
+    character. ``value`` is what it stands for, ``raw`` how it is written."""
+
+    kind: Kind
+    value: str
+    raw: str
+    spaced: bool
+    """True if something white, or a comment, stands before it."""
+
+    @property
+    def upper(self) -> str:
+        """A bare word in capitals; empty for anything else."""
+        return self.value.upper() if self.kind == "word" else ""
+
+
+class Lexer:
+    """Reads one text. ``engine`` is ``sqlite``, ``duckdb``, ``postgres`` or ``mysql``."""
+
+    def __init__(self, engine: str, text: str) -> None:
+        self._text, self._at, self._engine = text, 0, engine
+        self._dollars = engine in ("postgres", "duckdb")
+        self._names = {"sqlite": '"`[', "duckdb": '"', "postgres": '"', "mysql": "`"}[engine]
+        self._texts = "'\"" if engine == "mysql" else "'"
+
+    def tokens(self) -> Iterator[Token]:
+        """Yield the tokens.
+
+        Raises:
+            ToolError: a quote or a comment does not end.
+            Refused: engines may read it in different ways.
+        """
+        if len(self._text) > LONGEST:
+            raise ToolError(f"the statement is longer than {LONGEST:,} characters")
+        while True:
+            spaced = self._skip()
+            if self._at >= len(self._text):
+                return
+            yield self._next(spaced)
+
+    def _skip(self) -> bool:
+        """Go over white space and comments."""
+        start, text = self._at, self._text
+        while self._at < len(text):
+            if text[self._at] in _SPACE:
+                self._at += 1
+            elif self._is_line_comment():
+                ends = [n for n in (text.find("\n", self._at), text.find("\r", self._at)) if n >= 0]
+                if ends and text[min(ends)] == "\r" and text[min(ends) : min(ends) + 2] != "\r\n":
+                    raise Refused("a comment ends with a lone carriage return; use line feeds")
+                self._at = min(ends) if ends else len(text)
+            elif text.startswith("/*", self._at):
+                self._comment()
+            else:
+                break
+        return self._at > start
+
+    def _is_line_comment(self) -> bool:
+        text, at = self._text, self._at
+        if self._engine != "mysql":
+            return text.startswith("--", at)
+        return text[at] == "#" or (
+            text.startswith("--", at) and text[at + 2 : at + 3] in ("", *_SPACE)
+        )
+
+    def _comment(self) -> None:
+        if _VERSIONED.match(self._text, self._at):
+            raise Refused("comments that begin with /*! or /*M! are run by MySQL and MariaDB")
+        end = self._text.find("*/", self._at + 2)
+        if end < 0:
+            raise ToolError("a comment does not end: */ is missing")
+        if "/*" in self._text[self._at + 2 : end]:
+            raise Refused("there is a comment inside a comment, which engines read differently")
+        self._at = end + 2
+
+    def _next(self, spaced: bool) -> Token:
+        text, at = self._text, self._at
+        char = text[at]
+        if char in self._texts:
+            return self._quoted("text", char, spaced, escapes=self._engine == "mysql")
+        if char in self._names:
+            return self._quoted("name", "]" if char == "[" else char, spaced)
+        if self._dollars and (mark := _DOLLAR.match(text, at)):
+            return self._dollar(mark[0], spaced)
+        if word := _WORD.match(text, at):
+            return self._word(word[0], spaced)
+        if (char.isdigit() or char == ".") and (number := _NUMBER.match(text, at)):
+            return self._made("number", number[0], number[0], spaced)
+        if not char.isascii() or not char.isprintable():
+            raise Refused(f"the character U+{ord(char):04X} outside of quotes is not readable")
+        return self._made("sign", char, char, spaced)
+
+    def _word(self, word: str, spaced: bool) -> Token:
+        for char in word:
+            if not char.isascii() and unicodedata.category(char)[0] in "CZ":
+                raise Refused(
+                    f"U+{ord(char):04X} ({unicodedata.name(char, 'unnamed')}) stands outside of "
+                    "quotes, where it cannot be seen; write a plain space or leave it out"
+                )
+        after = self._text[self._at + len(word) : self._at + len(word) + 2]
+        if self._engine == "postgres" and word.upper() == "E" and after[:1] == "'":
+            self._at += 1
+            return self._quoted("text", "'", spaced, escapes=True, prefix=word)
+        if word.upper() == "U" and after[:1] == "&" and after[1:] in ("'", '"'):
+            raise Refused("U&\"…\" and U&'…' hide what they name; write the characters themselves")
+        return self._made("word", word, word, spaced)
+
+    def _quoted(
+        self, kind: Kind, end: str, spaced: bool, *, escapes: bool = False, prefix: str = ""
+    ) -> Token:
+        text, at = self._text, self._at + 1
+        value: list[str] = []
+        while at < len(text):
+            char = text[at]
+            if escapes and char == "\\" and at + 1 < len(text):
+                value.append(text[at + 1])
+                at += 2
+            elif char != end:
+                value.append(char)
+                at += 1
+            elif end != "]" and text[at + 1 : at + 2] == end:
+                value.append(end)
+                at += 2
+            else:
+                start = self._at - len(prefix)
+                self._at = at + 1
+                return Token(kind, "".join(value), text[start : self._at], spaced)
+        raise ToolError(f"a quote does not end: {end} is missing")
+
+    def _dollar(self, mark: str, spaced: bool) -> Token:
+        end = self._text.find(mark, self._at + len(mark))
+        if end < 0:
+            raise ToolError(f"a quote does not end: {mark} is missing")
+        raw = self._text[self._at : end + len(mark)]
+        return self._made("text", raw[len(mark) : -len(mark)], raw, spaced)
+
+    def _made(self, kind: Kind, value: str, raw: str, spaced: bool) -> Token:
+        self._at += len(raw)
+        return Token(kind, value, raw, spaced)
+
+
+def split(engine: str, sql: str) -> list[Token]:
+    """Return the tokens of the only statement in ``sql``, without the semicolons at its end.
+
+    Raises:
+        Refused: there are several statements, or something that engines read differently.
+        ToolError: it is empty, too long, or something does not end.
+    """
+    if "\0" in sql:
+        raise Refused("the statement holds a NUL character")
+    try:
+        sql.encode("utf-8")
+    except UnicodeEncodeError:
+        raise Refused(
+            "the statement holds half of a surrogate pair, which is no character"
+        ) from None
+    tokens = list(Lexer(engine, sql).tokens())
+    while tokens and tokens[-1].raw == ";":
+        tokens.pop()
+    if not tokens:
+        raise ToolError("sql holds no statement")
+    if any(token.raw == ";" for token in tokens):
+        raise Refused("one statement at a time; these are several")
+    return tokens
+
+
+def joined(tokens: list[Token]) -> str:
+    """Return the text of tokens; a comment has become a space."""
+    return "".join((" " if token.spaced else "") + token.raw for token in tokens).strip()

@@ -1,0 +1,197 @@
+"""The plugin: its tools, and the way from a call to an engine and back."""
+
+from __future__ import annotations
+
+import asyncio
+import fnmatch
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+from hookline_hookspecs import (
+    ArtifactKeeper,
+    Context,
+    HooklineError,
+    Host,
+    Plugin,
+    Refused,
+    ToolError,
+    ToolOutput,
+    hookimpl,
+    tool,
+)
+from hookline_hookspecs.hooks.boot import RegisterCli
+
+from .config import ConnectionConfig, DatabasesConfig, Place, place_of
+from .engines import engine_for
+from .engines.base import Engine, Limits, Rows, Stop
+
+T = TypeVar("T")
+WORKERS = 8
+"""Statements that run at the same time."""
+GRACE = 5.0
+"""Seconds after its time for a statement that does not end when it is told to."""
+
+
+class Databases(Plugin[DatabasesConfig]):
+    """Asks databases."""
+
+    def __init__(self, config: DatabasesConfig, host: Host) -> None:
+        super().__init__(config, host)
+        self._threads: ThreadPoolExecutor | None = None
+        self.limits = Limits(
+            config.timeout_seconds, config.lock_seconds, config.max_rows, config.max_bytes
+        )
+
+    @hookimpl
+    def teardown(self, host: Host) -> None:
+        """Take no more statements."""
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+
+    # The connections
+
+    def connection(self, name: str) -> ConnectionConfig:
+        """Return a configured connection. Raises ``ToolError`` with those that there are."""
+        found = self.config.connections
+        if name not in found:
+            known = ", ".join(found) or "none; `hookline db add NAME` adds one"
+            raise ToolError(f"there is no database {name[:40]!r}; there are: {known}")
+        return found[name]
+
+    def place(self, name: str) -> Place:
+        """Return where a connection leads, without its password."""
+        return place_of(self._url(name), name)
+
+    def engine(self, name: str) -> Engine:
+        """Return the engine of a connection. Raises ``Refused`` and ``ToolError``."""
+        workspace = Path(self.host.config.workspace).expanduser().resolve()
+        return engine_for(
+            self.place(name), self._url(name), home=self.host.home, workspace=workspace
+        )
+
+    def _url(self, name: str) -> str:
+        return self.connection(name).url.get_secret_value()
+
+    async def run(self, name: str, work: Callable[[Engine, Stop], T]) -> T:
+        """Run blocking work on a connection's engine in a thread, for its time and no longer."""
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(WORKERS, "hookline-db")
+        stop = Stop()
+
+        def whole() -> T:
+            return work(self.engine(name), stop)
+
+        future = asyncio.get_running_loop().run_in_executor(self._threads, whole)
+        try:
+            async with asyncio.timeout(self.limits.seconds + self.limits.lock_seconds + GRACE):
+                return await asyncio.shield(future)
+        except TimeoutError:
+            raise ToolError(f"{name} did not answer within {self.limits.seconds:g} s") from None
+        finally:
+            if not future.done():
+                stop.now()
+                future.add_done_callback(_forgotten)
+
+    # The tools
+
+    @tool(read_only=True, origin="workspace")
+    def db_list(self) -> str:
+        """List the configured databases: name, engine, mode, place."""
+        lines = []
+        for name, one in self.config.connections.items():
+            try:
+                place = self.place(name)
+                lines.append(f"{name}: {place.engine}, {one.mode}, {place.shown}")
+            except HooklineError as error:
+                lines.append(f"{name}: cannot be used: {error}")
+        return "\n".join(lines) or "No database is configured; `hookline db add NAME` adds one."
+
+    @tool(read_only=True, origin="outside")
+    async def db_schema(self, ctx: Context, db: str, like: str | None = None) -> str:
+        """Show a database's tables and columns.
+
+        Args:
+            like: part of a table's name; % and * stand for any rest
+        """
+        from .results import schema
+
+        tables = await self.run(db, lambda engine, stop: engine.tables(self.limits, stop))
+        if like:
+            pattern = like.replace("%", "*").lower()
+            pattern = pattern if "*" in pattern else f"*{pattern}*"
+            tables = [one for one in tables if fnmatch.fnmatchcase(one.name.lower(), pattern)]
+        return await self._passed(ctx, db, schema(tables, like or ""))
+
+    @tool(read_only=True, origin="outside")
+    async def db_query(self, ctx: Context, db: str, sql: str) -> ToolOutput:
+        """Run one SQL query that only reads.
+
+        Args:
+            db: a name from db_list
+        """
+        began = time.perf_counter()
+        rows = await self._answered(db, sql, explain=False)
+        return await self._shown(ctx, db, rows, time.perf_counter() - began)
+
+    @tool(read_only=True, origin="outside")
+    async def db_explain(self, ctx: Context, db: str, sql: str) -> ToolOutput:
+        """Show the plan of a query without running it."""
+        rows = await self._answered(db, sql, explain=True)
+        text = "\n".join(" ".join(map(str, row)) for row in rows.rows)
+        return ToolOutput(await self._passed(ctx, db, text))
+
+    async def _answered(self, db: str, sql: str, *, explain: bool) -> Rows:
+        from .guard import judge
+
+        place = self.place(db)
+
+        def work(engine: Engine, stop: Stop) -> Rows:
+            statement = judge(place.engine, sql)
+            ask = engine.explain if explain else engine.query
+            return ask(statement, self.limits, stop)
+
+        return await self.run(db, work)
+
+    async def _shown(self, ctx: Context, db: str, rows: Rows, seconds: float) -> ToolOutput:
+        from .results import as_csv, markdown
+
+        most = self.config.max_shown
+        count = len(rows.rows)
+        told = f"{count:,} row{'' if count == 1 else 's'}, {seconds * 1000:.0f} ms"
+        if rows.more:
+            told = f"the first {told}; the result is cut: {rows.more}. Aggregate, or narrow it down"
+        notes = []
+        if count > most:
+            notes.append(await self._kept(ctx, db, as_csv(rows), most, count))
+        text = await self._passed(ctx, db, f"{markdown(rows, most)}\n({told})")
+        return ToolOutput(text, notes=tuple(notes))
+
+    async def _kept(self, ctx: Context, db: str, text: str, most: int, count: int) -> str:
+        """Keep all rows as CSV; the note that says where."""
+        keeper = self.host.services.get(ArtifactKeeper)
+        if keeper is None:
+            return f"{most} of {count} rows are shown; use LIMIT and OFFSET for the others"
+        id_ = await keeper.keep(ctx, await self._passed(ctx, db, text))
+        return f'{most} of {count} rows are shown; all as CSV: fetch_artifact(id="{id_}")'
+
+    async def _passed(self, ctx: Context, db: str, text: str) -> str:
+        try:
+            return await ctx.read(text, f"database {db}", kind="tool")
+        except Refused as refusal:
+            raise Refused(f"the result is kept back: {refusal}") from None
+
+    @hookimpl
+    def register_cli(self, register: RegisterCli) -> None:
+        """Register ``hookline db …``."""
+        from .cli import Commands
+
+        Commands(self).register(register)
+
+
+def _forgotten(future: asyncio.Future[Any]) -> None:
+    """Whatever a statement that nobody waits for any more ends with."""
+    if not future.cancelled():
+        future.exception()

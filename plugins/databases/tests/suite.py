@@ -1,0 +1,37 @@
+"""The two suites that every engine passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from .conftest import Desk
+
+REFUSED = ("Denied: ", "Error: ")
+EVIL = Path("/tmp")
+"""Where hostile statements try to leave something named ``hookline-evil``."""
+
+
+def assert_nothing_changes(
+    desk: Desk, hostile: Iterable[str], state: Callable[[], object]
+) -> dict[str, str]:
+    """Ask every statement: none runs, none changes ``state()``, none stops the next question."""
+    before = state()
+    found, wrong = {}, []
+    for sql in hostile:
+        found[sql] = desk.query(sql)
+        if not found[sql].startswith(REFUSED):
+            wrong.append(f"it ran: {sql!r}: {found[sql][:200]}")
+        if (after := state()) != before:
+            wrong.append(f"it changed something: {sql!r}: {before} -> {after}")
+            before = after
+    assert not wrong, "\n".join(wrong)
+    assert not list(EVIL.glob("hookline-evil*"))
+    return found
+
+
+def assert_all_answered(desk: Desk, ordinary: Iterable[str]) -> None:
+    """Ask every statement: none is refused, and none fails."""
+    texts = {sql: desk.query(sql) for sql in ordinary}
+    wrong = [f"{sql!r}: {text[:300]}" for sql, text in texts.items() if text.startswith(REFUSED)]
+    assert not wrong, "\n".join(wrong)

@@ -1,0 +1,27 @@
+"""SQLite through the tools: nothing changes it, and no ordinary question is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .conftest import Desk, fingerprint, statements
+from .suite import assert_all_answered, assert_nothing_changes
+
+MakeDesk = Callable[..., Desk]
+
+
+@pytest.mark.slow
+def test_no_hostile_statement_changes_anything(desk: MakeDesk, shop: Path) -> None:
+    asked = desk(f"sqlite:///{shop}")
+    assert_nothing_changes(asked, statements("hostile_every"), lambda: fingerprint(shop.parent))
+    assert "| 5 |" in asked.query("SELECT count(*) FROM customers")
+
+
+@pytest.mark.slow
+def test_no_ordinary_question_is_refused(desk: MakeDesk, shop: Path) -> None:
+    before = fingerprint(shop.parent)
+    assert_all_answered(desk(f"sqlite:///{shop}"), statements("ordinary_every", "ordinary_sqlite"))
+    assert fingerprint(shop.parent) == before
