@@ -13,7 +13,7 @@ import logging
 import re
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -212,6 +212,13 @@ class PluginStorage:
         """Run a synchronous function in one transaction and return what it returns."""
         await self._prepare()
         return await self._store.write(lambda db: work(_Transaction(db, self._find)))
+
+    def submit(self, work: Callable[[Transaction], T]) -> Awaitable[T]:
+        """Hand over a function that :meth:`transact` would run, and wait for nothing: it goes with
+        what this process writes next. Raises ``StoreError`` before anything else was asked for."""
+        if self._queries is None:
+            raise StoreError(f"The storage of {self._plugin} is not ready; fetch something first.")
+        return self._store.write(lambda db: work(_Transaction(db, self._find)))
 
     @property
     def changes(self) -> int | None:

@@ -1,0 +1,286 @@
+"""The plugin: what it hears of, and when rows are handed over.
+
+A row rides on a write that happens anyway: it is handed to the store right before core hands over
+what the row tells of, so both are in one transaction and none is added. The places for that are
+the last ``pre_prompt`` (the turn begins), the return of ``around_model`` (the response is stored),
+and the last ``post_tool`` (the result is stored).
+"""
+
+from __future__ import annotations
+
+import getpass
+from collections import OrderedDict
+from collections.abc import Mapping
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from hookline_auditkit import Audit, Kind
+from hookline_hookspecs import (
+    Context,
+    Denial,
+    Host,
+    Inbound,
+    Lesson,
+    ModelRequest,
+    ModelResponse,
+    Plugin,
+    ProviderError,
+    Question,
+    ToolCall,
+    ToolResult,
+    Turn,
+    hookimpl,
+)
+from hookline_prices import Prices
+
+from .config import AuditConfig
+from .recorder import Recorder, Row, digest
+
+if TYPE_CHECKING:
+    from hookline_hookspecs.hooks.boot import RegisterCli
+    from hookline_hookspecs.hooks.turn import CallModel, CallTool, ModelMiddleware, ToolMiddleware
+
+    from .service import Service
+
+KNOWN = 4096
+"""Sessions whose person is remembered, for their sub-agents."""
+_working: ContextVar[Context | None] = ContextVar("hookline_audit_working", default=None)
+"""The turn whose tool is running."""
+
+
+class AuditPlugin(Plugin[AuditConfig]):
+    """Writes down who did what."""
+
+    _recorder: Recorder
+    _service: Service
+
+    @hookimpl(tryfirst=True)
+    async def setup(self, host: Host) -> None:
+        """Read the keys, and offer the service :class:`hookline_auditkit.Audit`."""
+        from .service import Service
+
+        self._actors: OrderedDict[str, str] = OrderedDict()
+        self._asked: dict[str, dict[str, Any]] = {}
+        self._service = await Service.open(host, self.config)
+        self._recorder = self._service.recorder
+        self._prices = Prices.of(host)
+        host.services.provide(Audit, self)
+        host.signals.connect("on_message", self._heard)
+        host.signals.connect("denied", self._denied)
+        host.signals.connect("pre_learn", self._learnt)
+
+    @hookimpl
+    async def teardown(self, host: Host) -> None:
+        """Write and seal what is left, and sign it."""
+        await self._service.close()
+
+    @hookimpl
+    def register_cli(self, register: RegisterCli) -> None:
+        """Register ``hookline audit``."""
+        from .cli import Cli
+
+        register(
+            "audit",
+            Cli(lambda: self._service).app(),
+            help="Who did what, and whether it was changed.",
+        )
+
+    # The service
+
+    def note(
+        self,
+        kind: Kind,
+        object: str,  # noqa: A002
+        verdict: str = "",
+        *,
+        detail: Mapping[str, Any] | None = None,
+        ctx: Context | None = None,
+        actor: str = "",
+        approver: str = "",
+    ) -> None:
+        """Add a row; see the protocol."""
+        row = self._row(ctx or _working.get(), kind, object, verdict, detail)
+        row.actor, row.approver = actor or row.actor or _person_here(), approver
+        self._recorder.add_from_anywhere(row)
+        self._service.sealer_wanted()
+
+    def approved(self, session_id: str, approver: str) -> None:
+        """Note who answers the open approval of a session."""
+        if session_id in self._asked:
+            self._asked[session_id]["approver"] = approver
+
+    def _row(
+        self,
+        ctx: Context | None,
+        kind: str,
+        object: str,  # noqa: A002
+        verdict: str,
+        detail: Mapping[str, Any] | None = None,
+    ) -> Row:
+        row = Row(kind, object, verdict, detail=detail)
+        if ctx is not None and ctx.session.id:
+            session, turn = ctx.session, ctx.turn
+            row.session, row.turn, row.channel = session.id, turn.id, session.channel
+            row.chat = f"{session.channel}:{session.chat_id}"
+            row.actor = self._actor(ctx, turn.inbound)
+        return row
+
+    def _actor(self, ctx: Context, inbound: Inbound) -> str:
+        """Whose turn it is; a sub-agent works for whom its parent works."""
+        parent = ctx.session.parent_id
+        if parent and parent in self._actors:
+            return self._actors[parent]
+        if inbound.user_id:
+            return f"{inbound.channel}:{inbound.user_id}"
+        return self._actors.get(ctx.session.id, "")
+
+    def _put(self, row: Row) -> None:
+        self._recorder.add(row)
+        self._recorder.hand_over()
+        self._service.sealer_wanted()
+
+    # Messages
+
+    def _heard(self, inbound: Inbound, ctx: Context | None = None) -> None:
+        """A message was let in: its row waits for the beginning of its turn; a command has none."""
+        if inbound.text.startswith("/"):
+            self._put(self._message(ctx, inbound, "command"))
+
+    def _message(self, ctx: Context | None, inbound: Inbound, verdict: str) -> Row:
+        said: dict[str, Any] = {"text": digest(inbound.text), "kind": inbound.kind}
+        if inbound.attachments:
+            said["attachments"] = len(inbound.attachments)
+        row = self._row(ctx, "message", inbound.message_id, verdict, said)
+        row.channel, row.chat = inbound.channel, f"{inbound.channel}:{inbound.chat_id}"
+        row.actor = row.actor or f"{inbound.channel}:{inbound.user_id}"
+        return row
+
+    @hookimpl(trylast=True)
+    def pre_prompt(self, ctx: Context, turn: Turn) -> None:
+        """A turn begins; core stores that next."""
+        actor = self._actor(ctx, turn.inbound)
+        self._actors[turn.session.id] = actor
+        self._actors.move_to_end(turn.session.id)
+        if len(self._actors) > KNOWN:
+            self._actors.popitem(last=False)
+        self._put(self._message(ctx, turn.inbound, "accepted"))
+
+    def _denied(self, denial: Denial, ctx: Context | None = None) -> None:
+        """A gate has refused; what a guard refuses is in the tool's own row."""
+        event, told = denial.event, {"by": denial.plugin}
+        if denial.hook == "on_message":
+            row = self._message(ctx, event, "denied")
+            row.detail = {**(row.detail or {}), **told}
+            self._put(row)
+        elif denial.hook == "pre_learn":
+            self._put(self._lesson(ctx, event, "denied", told))
+        elif denial.hook == "pre_tool" and ctx is not None:
+            ctx.stash[f"denied {event.id}"] = denial.plugin
+
+    def _learnt(self, lesson: Lesson, ctx: Context | None = None) -> None:
+        """Something is about to be remembered."""
+        self._put(self._lesson(ctx, lesson, "learnt", {}))
+
+    def _lesson(
+        self, ctx: Context | None, lesson: Lesson, verdict: str, told: Mapping[str, Any]
+    ) -> Row:
+        kind = "skill" if lesson.kind == "skill" else "memory"
+        detail = {"text": digest(lesson.text), "kind": lesson.kind, **told}
+        return self._row(ctx, kind, lesson.source, verdict, detail)
+
+    # Models
+
+    @hookimpl(tryfirst=True)
+    def around_model(self, ctx: Context, request: ModelRequest) -> ModelMiddleware:
+        """Write down what a request used; core stores the response next."""
+
+        async def measured(request: ModelRequest, call_next: CallModel) -> ModelResponse:
+            try:
+                response = await call_next(request)
+            except ProviderError as error:
+                told = {"purpose": request.purpose, "error": error.kind}
+                self._put(self._row(ctx, "model", request.model, "failed", told))
+                raise
+            self._put(
+                self._row(
+                    ctx, "model", response.model, response.stop, self._used(request, response)
+                )
+            )
+            return response
+
+        return measured
+
+    def _used(self, request: ModelRequest, response: ModelResponse) -> dict[str, Any]:
+        usage = response.usage
+        tokens = {
+            "input": usage.input,
+            "cache_read": usage.cache_read,
+            "cache_write": usage.cache_write,
+            "output": usage.output,
+            "reasoning": usage.reasoning,
+        }
+        cost = self._prices.cost(response.model, usage)
+        return {"purpose": request.purpose, **tokens, "cost": cost}
+
+    # Tools
+
+    @hookimpl(tryfirst=True)
+    def on_question(self, ctx: Context, question: Question) -> None:
+        """Somebody is asked."""
+        call = question.call
+        name = call.name if call is not None else question.kind
+        told: dict[str, Any] = {"kind": question.kind}
+        if call is not None:
+            told |= {"call": call.id, "arguments": digest(call.arguments)}
+            ctx.stash[f"asked {call.id}"] = True
+            self._asked[ctx.session.id] = {}
+        self._put(self._row(ctx, "ask", name, "asked", told))
+
+    @hookimpl(tryfirst=True)
+    def around_tool(self, ctx: Context, call: ToolCall) -> ToolMiddleware:
+        """Note that a call is allowed, and in which turn its tool runs."""
+        if ctx.stash.pop(f"asked {call.id}", False):
+            self._answered(ctx, call, "approved")
+        ctx.stash[f"ran {call.id}"] = True
+
+        async def within(call: ToolCall, call_next: CallTool) -> ToolResult:
+            token = _working.set(ctx)
+            try:
+                return await call_next(call)
+            finally:
+                _working.reset(token)
+
+        return within
+
+    def _answered(self, ctx: Context, call: ToolCall, verdict: str) -> None:
+        row = self._row(ctx, "answer", call.name, verdict, {"call": call.id})
+        told = self._asked.pop(ctx.session.id, {})
+        row.approver = told.get("approver") or row.actor
+        self._put(row)
+
+    @hookimpl(tryfirst=True)
+    def post_tool(self, ctx: Context, result: ToolResult) -> None:
+        """A call has its result; core stores that next."""
+        call, stash = result.call, ctx.stash
+        if stash.pop(f"asked {call.id}", False):
+            self._answered(ctx, call, "denied")
+        told: dict[str, Any] = {"call": call.id, "arguments": digest(call.arguments)}
+        told["result"] = digest(result.text)
+        told["seconds"] = round(result.seconds, 3)
+        if by := stash.pop(f"denied {call.id}", ""):
+            told["by"] = by
+        if stash.pop(f"ran {call.id}", False):
+            verdict = "ran" if result.ok else "failed"
+        elif result.ok:
+            verdict = "answered"
+        else:
+            verdict = "denied" if result.text.startswith("Denied: ") else "failed"
+        self._put(self._row(ctx, "tool", call.name, verdict, told))
+
+
+def _person_here() -> str:
+    """Who uses the command line."""
+    try:
+        return f"os:{getpass.getuser()}"
+    except (OSError, KeyError):
+        return "os:unknown"

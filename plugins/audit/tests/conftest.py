@@ -1,0 +1,94 @@
+"""A home with an audit, read and changed from outside as an attacker with the database does."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hookline.testing import Harness, calls
+from hookline_audit import AuditPlugin
+from hookline_auditkit import note
+from hookline_hookspecs import Deny, Plugin, ToolCall, hookimpl, tool
+
+Make = Callable[..., Harness]
+
+
+class Works(Plugin):
+    """Tools: one that only reads, one that asks before, one that tells the audit more."""
+
+    @tool(read_only=True)
+    def add(self, left: int, right: int) -> str:
+        """Add two numbers."""
+        return str(left + right)
+
+    @tool(approval="it is dangerous")
+    def launch(self, what: str) -> str:
+        """Launch something."""
+        return f"launched {what}"
+
+    @tool
+    def query(self, sql: str) -> str:
+        """Ask a database."""
+        note(self.host, "sql", "prod", "ran", detail={"sql": sql})
+        return "3 rows"
+
+    @hookimpl
+    def pre_tool(self, ctx: Any, call: ToolCall) -> Deny | None:
+        """Nobody adds 13."""
+        return Deny("13 is unlucky") if call.arguments.get("left") == 13 else None
+
+
+class Home:
+    """A home on disk, with commands, rows and the database as it lies there."""
+
+    def __init__(self, path: Path, make: Make) -> None:
+        self.path = path
+        self.make = make
+
+    @property
+    def db(self) -> Path:
+        """The database."""
+        return self.path / "hookline.db"
+
+    def cli(self, arguments: str) -> Any:
+        """Run a command as another process would, after the others have ended."""
+        with closing(Harness(AuditPlugin, home=self.path)) as other:
+            return other.cli(arguments)
+
+    def rows(self, more: str = "") -> list[dict[str, Any]]:
+        """What ``audit show --json`` tells."""
+        text = self.cli(f"audit show --json {more}").stdout
+        return [json.loads(line) for line in text.splitlines()]
+
+    def verify(self) -> tuple[int, dict[str, Any]]:
+        """The exit code of ``audit verify`` and what it found."""
+        done = self.cli("audit verify --json")
+        return done.exit_code, json.loads(done.stdout)
+
+    def sql(self, statement: str, *params: Any) -> Sequence[Any]:
+        """Run a statement on the file, past Hookline."""
+        with closing(sqlite3.connect(self.db)) as connection, connection:
+            return connection.execute(statement, params).fetchall()
+
+
+@pytest.fixture
+def home(tmp_path: Path, harness: Make) -> Home:
+    """An empty home."""
+    path = tmp_path / "home"
+    path.mkdir()
+    return Home(path, harness)
+
+
+@pytest.fixture
+def worked(home: Home) -> Home:
+    """A home in which three turns were made."""
+    model = [calls("add", left=1, right=2), "three", calls("query", sql="SELECT 1"), "done", "fine"]
+    with closing(Harness(AuditPlugin, Works, home=home.path, model=model)) as h:
+        for text in ("add", "ask the database", "thanks"):
+            h.send(text)
+    return home

@@ -1,0 +1,50 @@
+"""Whoever changes the database is found, and the first broken row is named."""
+
+from __future__ import annotations
+
+from .conftest import Home
+
+
+def test_what_nobody_touched_is_whole(worked: Home) -> None:
+    code, found = worked.verify()
+    assert (code, found["ok"], found["rows"]) == (0, True, len(worked.rows()))
+    assert found["checkpoints"] >= 1
+
+
+def test_a_changed_row_is_named(worked: Home) -> None:
+    worked.sql("UPDATE audit_rows SET verdict = 'denied' WHERE seq = 4")
+    code, found = worked.verify()
+    assert (code, found["what"], found["seq"]) == (1, "changed", 4)
+    said = worked.cli("audit verify")
+    assert said.exit_code == 1
+    assert "row 4" in said.stdout
+
+
+def test_a_deleted_row_is_named(worked: Home) -> None:
+    worked.sql("DELETE FROM audit_rows WHERE seq = 3")
+    code, found = worked.verify()
+    assert (code, found["what"], found["seq"]) == (1, "deleted", 3)
+
+
+def test_rows_in_another_order_are_named(worked: Home) -> None:
+    for before, after in ((2, -1), (3, 2), (-1, 3)):
+        worked.sql("UPDATE audit_rows SET seq = ? WHERE seq = ?", after, before)
+    code, found = worked.verify()
+    assert (code, found["what"], found["seq"]) == (1, "moved", 2)
+
+
+def test_an_inserted_row_is_named(worked: Home) -> None:
+    worked.sql(
+        "INSERT INTO audit_rows (node, n, at, channel, session, turn, kind, verdict, kid, body) "
+        "SELECT node, 99, at, channel, session, turn, kind, 'approved', kid, body "
+        "FROM audit_rows WHERE seq = 2"
+    )
+    code, found = worked.verify()
+    assert (code, found["what"]) == (1, "inserted")
+
+
+def test_an_end_that_was_cut_off_is_found_by_the_checkpoint(worked: Home) -> None:
+    last = len(worked.rows())
+    worked.sql("DELETE FROM audit_rows WHERE seq > ?", last - 2)
+    code, found = worked.verify()
+    assert (code, found["what"], found["seq"]) == (1, "truncated", last - 1)
