@@ -76,6 +76,8 @@ class Runtime:
         make_home(engine.home)
         await engine.store.open()
         await engine.store.migrate("core", core_migrations(engine.store.dialect))
+        if open_vault := find_driver("hookline.services", "vault"):
+            await open_vault(engine.loaded.source, engine.home, engine.storage)
         watch = find_driver("hookline.services", "watchdog")
         self._end_watch = watch(engine.bus.watchdog) if watch is not None else lambda: None
         asyncio.get_running_loop().set_task_factory(self._make_task)

@@ -65,12 +65,14 @@ def provider_settings(loaded: Loaded, provider: str) -> tuple[str, ProviderSetti
     preset = preset or (None if section.base_url else loaded.presets.get(driver))
     address = section.base_url or (preset and loaded.env.get(preset.base_url_env))
     key_env = (preset and preset.key_env) or ""
-    key = (section.api_key and section.api_key.get_secret_value()) or loaded.env.get(key_env)
+    given = section.api_key and section.api_key.get_secret_value()
+    own = loaded.source.resolved({"api_key": given, "headers": section.headers}, ("providers", provider))
+    key = own["api_key"] or loaded.env.get(key_env)
     if not key and (address or (preset and not key_env)):
         key = NO_KEY
     base_url, options = address or (preset.base_url if preset else None), section.model_extra or {}
     home = loaded.path.parent
-    return driver, ProviderSettings(provider, base_url, key or "", section.headers, options, key_env, home)
+    return driver, ProviderSettings(provider, base_url, key or "", own["headers"], options, key_env, home)
 
 
 def absent_drivers(loaded: Loaded) -> Iterator[str]:

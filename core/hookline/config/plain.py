@@ -49,6 +49,10 @@ class PlainConfig:
             told = [self.sentence((*key, *map(str, one["loc"])), one["msg"]) for one in found]
             raise SettingsError(*told) from None
 
+    def resolved(self, value: Any, _key: tuple[str, ...]) -> Any:
+        """``value``; without the package, there are no references to a vault."""
+        return value
+
     def masked(self, _values: Mapping[str, Any]) -> dict[str, Any]:
         """Nothing: it is not known what of a config is secret."""
         return {}

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from hookline_hookspecs.errors import SettingsError
+from hookline_vaultkit import References, name_in
 from pydantic import BaseModel
 
 from .document import Document, read_text
@@ -25,7 +27,8 @@ class Configured:
     `values` are those of config.yaml with variables and options laid over them and `${VAR}`
     replaced. `lines` maps a key to its line in the file, or to the name of what else set it. `env`
     is the environment with the variables of `.env` that it does not set. `secrets` are values to
-    mask in output. `faults` are sentences by key, `unreadable` those about whole files.
+    mask in output. `faults` are sentences by key, `unreadable` those about whole files. `vault`
+    has the values of `vault:NAME` once it is open; `values` have the references.
     """
 
     path: Path
@@ -36,6 +39,7 @@ class Configured:
     faults: dict[Key, str]
     unreadable: list[str]
     warnings: list[str]
+    vault: References = field(default_factory=References, repr=False)
 
     def sentence(self, key: Key, text: str) -> str:
         """`text` about `key`, after the place that set it."""
@@ -50,23 +54,51 @@ class Configured:
     ) -> tuple[M, list[str]]:
         """The `values` at `key` as an instance of `model`, and warnings about unknown keys.
 
-        Raises SettingsError with a sentence for each error.
+        What `vault:NAME` stands for is in the instance alone. Raises SettingsError with a sentence
+        for each error.
         """
-        return check_values(model, values, key, self.path, self.lines)
+        resolved = {name: self.resolved(value, (*key, name)) for name, value in values.items()}
+        return check_values(model, resolved, key, self.path, self.lines)
+
+    def resolved(self, value: Any, key: Key) -> Any:
+        """The `value` at `key`, at any depth, with what `vault:NAME` stands for; while the vault is
+        closed, as it is. Raises SettingsError for each name that has no value."""
+        faults: list[str] = []
+
+        def resolve(text: Any, at: Key) -> Any:
+            if (fault := self.vault.fault(text)) is not None:
+                faults.append(self.sentence(at, fault))
+            return self.vault.value(text)
+
+        found = map_scalars(value, key, resolve)
+        if faults:
+            raise SettingsError(*faults)
+        return found
 
     def masked(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The `values` with `********` in place of secrets."""
+        """The `values` with `********` in place of secrets; a reference to the vault is none."""
         # The longest first, so that no secret is left half masked by a shorter one inside it.
         secrets = sorted(self.secrets, key=len, reverse=True)
 
         def hide(value: Any, key: Key) -> Any:
             if not isinstance(value, str):
                 return value
+            if name_in(written := self._written(key)):
+                return written
             for secret in secrets:
                 value = value.replace(secret, MASK)
             return masked(value, key)
 
         return {name: map_scalars(value, (name,), hide) for name, value in values.items()}
+
+    def _written(self, key: Key) -> object:
+        found: Any = self.values
+        for part in key:
+            found = dict(enumerate(found)) if isinstance(found, list) else found
+            if not isinstance(found, dict):
+                return None
+            found = found.get(part, found.get(int(part)) if part.isdigit() else None)
+        return found
 
 
 def read(

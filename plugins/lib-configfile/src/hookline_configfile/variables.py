@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from hookline_hookspecs.errors import ConfigError
+from hookline_vaultkit import name_in
 
 from .document import MAX_DEPTH, Document, read_text
 from .problems import Key, map_scalars, sentence
@@ -114,6 +115,8 @@ def expand(
     def expanded(value: object, key: Key) -> object:
         if isinstance(value, str):
             value = _REFERENCE.sub(lambda match: replaced(match, key), value)
+            if name_in(value) is not None:
+                return value
             if is_secret(key) or "headers" in key:
                 place = partial(sentence, document.origin, document.lines, key)
                 if value != value.strip() and not value.startswith(PRIVATE_KEY):
