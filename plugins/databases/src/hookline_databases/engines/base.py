@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..guard import Statement
+
+_SQL = Path(__file__).parent.parent / "sql"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,3 +122,18 @@ def _kept(value: Any, most: int) -> Any:
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value[:most])
     return value
+
+
+def grouped(rows: Iterable[Sequence[Any]]) -> list[Table]:
+    """Tables from rows of table, kind, column, type, note and number of rows."""
+    found: dict[str, tuple[str, int, list[tuple[str, str, str]]]] = {}
+    for table, kind, column, type_, note, count in rows:
+        one = found.setdefault(table, (kind, int(count), []))
+        one[2].append((str(column), str(type_), note or ""))
+    return [Table(name, one[0], tuple(one[2]), one[1]) for name, one in found.items()]
+
+
+@functools.cache
+def query(engine: str, name: str) -> str:
+    """Return ``sql/ENGINE/NAME.sql``."""
+    return _SQL.joinpath(engine, f"{name}.sql").read_text(encoding="utf-8")

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from hookline_hookspecs import Refused, ToolError
 
 from ..guard import Statement, rules_of
-from .base import Limits, Rows, Stop, Table, fetched
+from .base import Limits, Rows, Stop, Table, fetched, query
 
 STEPS = 2_000
 """Steps of SQLite's machine between two looks at the clock."""
@@ -58,10 +58,7 @@ class Sqlite:
     def tables(self, limits: Limits, stop: Stop) -> list[Table]:
         """Return tables and views with their columns, keys and references."""
         with self._connected(limits, stop) as connection:
-            made = connection.execute(
-                "SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view') "
-                "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
-            ).fetchall()
+            made = connection.execute(query("sqlite", "tables")).fetchall()
             return [self._table(connection, name, kind) for name, kind in made]
 
     def _table(self, connection: sqlite3.Connection, name: str, kind: str) -> Table:

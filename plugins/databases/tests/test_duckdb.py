@@ -1,0 +1,45 @@
+"""DuckDB through the tools: nothing changes it, and no ordinary question is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from .conftest import SHOP, Desk, fingerprint, statements
+from .suite import assert_all_answered, assert_nothing_changes
+
+MakeDesk = Callable[..., Desk]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """A DuckDB database with a small shop, in a folder of its own."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    with duckdb.connect(str(folder / "shop.duckdb")) as connection:
+        connection.execute(SHOP)
+        connection.execute("CREATE SEQUENCE evil_numbers; CREATE MACRO twice(x) AS 2 * x")
+    return folder / "shop.duckdb"
+
+
+@pytest.mark.slow
+def test_no_hostile_statement_changes_anything(desk: MakeDesk, store: Path) -> None:
+    asked = desk(f"duckdb:///{store}")
+    hostile = statements("hostile_every", "hostile_duckdb")
+    assert_nothing_changes(asked, hostile, lambda: fingerprint(store.parent))
+    assert "| 5 |" in asked.query("SELECT count(*) FROM customers")
+    before = fingerprint(store.parent)
+    for riddle in statements("riddles"):
+        asked.query(riddle)
+        assert fingerprint(store.parent) == before, riddle
+
+
+@pytest.mark.slow
+def test_no_ordinary_question_is_refused(desk: MakeDesk, store: Path) -> None:
+    before = fingerprint(store.parent)
+    asked = desk(f"duckdb:///{store}")
+    assert_all_answered(asked, statements("ordinary_every", "ordinary_duckdb"))
+    assert fingerprint(store.parent) == before
