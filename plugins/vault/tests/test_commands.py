@@ -103,6 +103,22 @@ def test_what_is_removed_is_gone(home: Path, harness: Callable[..., Harness]) ->
         opened.run(opened.plugin(VaultPlugin).secrets.use("bot/token"))
 
 
+def test_a_vault_whose_key_is_lost_is_filled_anew_once_it_is_empty(
+    home: Path, harness: Callable[..., Harness]
+) -> None:
+    (home / "vault.key").unlink()
+    opened = harness(VaultPlugin, home=home)
+    assert opened.cli("vault rekey --to file").exit_code == 1
+    refused = opened.cli("vault set other", input="a value")
+    assert refused.exit_code == 1
+    assert "Bring that key back, or `hookline vault rm` the secrets" in refused.stderr
+    assert opened.cli("vault rm bot/token --yes").exit_code == 0
+    assert opened.cli("vault rekey --to file").exit_code == 0
+    assert opened.cli("vault set bot/token", input="the new value").exit_code == 0
+    secret = opened.run(opened.plugin(VaultPlugin).secrets.use("bot/token"))
+    assert secret.get_secret_value() == "the new value"
+
+
 def test_a_new_key_opens_what_the_old_one_sealed(
     home: Path, harness: Callable[..., Harness]
 ) -> None:

@@ -114,8 +114,19 @@ class Secrets:
         return await self._write(name, renewed)
 
     async def remove(self, name: str) -> bool:
-        """Remove a secret; return False if there was none."""
-        return bool(await self._storage.execute("remove_secret", name=name))
+        """Remove a secret; return False if there was none.
+
+        A vault that is empty then is under no key any more, so that one whose key is lost can be
+        filled anew.
+        """
+
+        def work(transaction: Transaction) -> bool:
+            removed = transaction.execute("remove_secret", name=name)
+            if not transaction.fetch("secrets"):
+                transaction.execute("remove_key")
+            return bool(removed)
+
+        return await self._storage.transact(work)
 
     async def rekey(self, to: KeySource | None = None) -> str:
         """Put every secret under a new key and return what is left for a person to do.

@@ -22,3 +22,6 @@ INSERT INTO vault_key (only_row, reference) VALUES (1, :reference);
 
 -- name: change_key!
 UPDATE vault_key SET reference = :reference WHERE only_row = 1;
+
+-- name: remove_key!
+DELETE FROM vault_key WHERE only_row = 1;
