@@ -144,7 +144,7 @@ class Node:
             return False
 
     def _lock(self, node: str) -> Any:
-        return self._store().session_lock(f"node:{node}", 0.0)
+        return self._store().own(f"node:{node}", 0.0)
 
 
 AskModel = Callable[..., Awaitable[str]]
@@ -253,6 +253,6 @@ def make_store(url: str, home: Path) -> Any:
     if driver is None:
         return AbsentStore(
             f"The store {name!r} is not installed, so nothing can be kept. Install its package, "
-            f"hookline-{name}, or choose another with `store:` in config.yaml."
+            f"hookline-{name.removesuffix('ql')}, or choose another with `store:` in config.yaml."
         )
     return driver(url, home)

@@ -7,9 +7,9 @@
 # fmt: off
 # ruff: isort: off
 from .conversations import Conversations, Submission
-from .drivers import Connection, DeltaSink, Migration, Provider, ProviderSettings, Store
+from .drivers import Connection, DeltaSink, Migration, Ownership, Provider, ProviderSettings, Store
 from .errors import (
-    AuthError, BadRequest, CommandError, ContextTooLong, HooklineError, NetworkError, OverBudget, Overloaded,
+    AuthError, BadRequest, CommandError, ContextTooLong, Fenced, HooklineError, NetworkError, OverBudget, Overloaded,
     ProviderError, RateLimited, Refused, StoreError, ToolError,
 )
 from .events import (
@@ -38,12 +38,13 @@ __all__ = [
     "BadRequest", "Block", "CachePrice", "Channel", "Check", "CheckResult", "Checkpoints", "Choice", "Command",
     "CommandError", "Compacted", "Configuration", "Connection", "Context", "ContextBlock", "ContextTooLong",
     "Conversations", "Corpus", "Delta", "DeltaSink", "Denial", "Deny", "Effect", "EffectKind", "Excerpt", "Failure",
-    "Feature", "Fragment", "GatewayHost", "GatewayWork", "Hit", "HookSpec", "HookSpecs", "HooklineError", "Host",
-    "Http", "HttpResponse", "ImageBlock", "Inbound", "Inspection", "Job", "Kind", "Lesson", "Likeness", "Marker",
-    "MaybeAwaitable", "Message", "Migration", "Mode", "ModelRequest", "ModelResponse", "Modes", "NetworkError",
-    "NoConfig", "Notice", "Origin", "OriginKind", "OverBudget", "Overloaded", "Page", "Paths", "Plugin",
-    "PluginFailure", "PrefixBreak", "Provider", "ProviderError", "ProviderSettings", "Question", "RateLimited",
-    "Reacting", "Refusal", "Refused", "Reply", "Reviewer", "Rewrite", "Route", "Section", "Session", "StablePrompt",
+    "Feature", "Fenced", "Fragment", "GatewayHost", "GatewayWork", "Hit", "HookSpec", "HookSpecs", "HooklineError",
+    "Host", "Http", "HttpResponse", "ImageBlock", "Inbound", "Inspection", "Job", "Kind", "Lesson", "Likeness",
+    "Marker", "MaybeAwaitable", "Message", "Migration", "Mode", "ModelRequest", "ModelResponse", "Modes",
+    "NetworkError", "NoConfig", "Notice", "Origin", "OriginKind", "OverBudget", "Overloaded", "Ownership", "Page",
+    "Paths", "Plugin", "PluginFailure", "PrefixBreak", "Provider", "ProviderError", "ProviderSettings", "Question",
+    "RateLimited", "Reacting", "Refusal", "Refused", "Reply", "Reviewer", "Rewrite", "Route", "Section", "Session",
+    "StablePrompt",
     "Stash", "Step", "Storage", "Store", "StoreError", "Submission", "TextBlock", "ThinkingBlock", "Threading", "Tool",
     "ToolCall", "ToolError", "ToolOutput", "ToolResult", "ToolResultBlock", "ToolSchema", "ToolServers", "Transaction",
     "Turn", "Usage", "Verdict", "WireRequest", "command", "features", "fuse", "hookimpl", "merge_origins",

@@ -5,7 +5,7 @@ A driver is an entry point in the group ``hookline.providers`` or ``hookline.sto
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,6 +72,9 @@ class Connection(Protocol):
     def execute(self, sql: str, params: Params = ...) -> int:
         """Run one statement and return the number of rows it affected."""
 
+    def batch(self, statements: Sequence[tuple[str, Params]]) -> list[int]:
+        """Run statements in their order, in one journey to the database; the rows that each affected."""
+
 
 @dataclass(frozen=True, slots=True)
 class Migration:
@@ -82,12 +85,22 @@ class Migration:
     sql: str
 
 
+@dataclass(frozen=True, slots=True)
+class Ownership:
+    """What a process owns among all that share a store; ``epoch`` is larger than that of each earlier owner."""
+
+    key: str
+    epoch: int
+
+
 class Store(Protocol):
     """A database, of any dialect. Created as ``Driver(url: str, home: Path)``.
 
     Work is a synchronous function that takes a :class:`Connection`. It runs on the store's thread
-    in one transaction, which is rolled back if it raises. Raises ``StoreError`` if the database
-    cannot be used.
+    in one transaction, which is rolled back if it raises. Where several machines share the
+    database it may be run more than once, so all it may do is use the connection. Raises
+    ``StoreError`` if the database cannot be used, and ``Fenced`` once other processes have taken
+    this one for dead and own what it owned: nothing that it writes counts from then on.
     """
 
     dialect: str
@@ -99,11 +112,11 @@ class Store(Protocol):
     async def close(self) -> None:
         """Finish pending work and disconnect."""
 
-    async def read(self, work: Callable[[Connection], T]) -> T:
-        """Run a function that reads; it sees all earlier writes."""
+    async def read(self, work: Callable[[Connection], T], *, key: str = "") -> T:
+        """Run a function that reads; it sees this process's earlier writes, or at least those of ``key``."""
 
-    def write(self, work: Callable[[Connection], T], *, durable: bool = False) -> Awaitable[T]:
-        """Submit a function that writes; writes are executed in the order of the calls.
+    def write(self, work: Callable[[Connection], T], *, key: str = "", durable: bool = False) -> Awaitable[T]:
+        """Submit a function that writes; writes with one key are executed in the order of the calls.
 
         Once awaited, the write is committed: with ``durable`` it survives a power failure,
         otherwise a crash of the process."""
@@ -113,9 +126,16 @@ class Store(Protocol):
         a checksum. The database is backed up first if there is anything to migrate. Raises
         ``StoreError`` if it is newer than ``steps`` or a recorded step has changed."""
 
-    def session_lock(self, session_id: str, timeout: float) -> AbstractAsyncContextManager[None]:
-        """Lock a session against all other processes. Raises ``StoreError``, naming the holder,
-        after ``timeout`` seconds."""
+    def own(self, key: str, timeout: float, what: str = "") -> AbstractAsyncContextManager[Ownership]:
+        """Own ``key`` among all tasks and processes until the block ends or this process dies. Raises
+        ``StoreError`` after ``timeout`` seconds: ``what`` (by default the key) is in use by whom."""
+
+    async def notify(self, topic: str, payload: str) -> None:
+        """Tell all who :meth:`listen` now; at most 7,000 bytes. Nothing is stored: what is lost has to do no harm."""
+
+    def listen(self, topic: str) -> AbstractAsyncContextManager[AsyncIterator[str]]:
+        """The payloads of ``topic``, from when the block is entered on. An empty one means that some may have been
+        missed, as the connection was lost. SQLite's reach the process itself, PostgreSQL's all that share it."""
 
     def statements(self, sql: str) -> Iterable[str]:
         """Split ``sql`` into its statements."""

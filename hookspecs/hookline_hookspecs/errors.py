@@ -97,5 +97,9 @@ class StoreError(HooklineError):
     """The store could not be read or written (disk full, corrupt, newer than this version)."""
 
 
+class Fenced(StoreError):
+    """Other processes have taken this one for dead and own what it owned; it has to end."""
+
+
 class Refused(HooklineError):
     """A guarded service (files, addresses, a gate) refused; the text says why."""

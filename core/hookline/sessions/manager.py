@@ -116,7 +116,7 @@ class Sessions:
         tell, later = self._engine.bus.signals.send, asyncio.get_running_loop().call_later
         async with self._locks.setdefault(session_id, asyncio.Lock()):
             waiting = later(TELL_AFTER, tell, "notice", told, None)
-            async with self._engine.store.session_lock(session_id, WAIT_FOR_OWNER):
+            async with self._engine.store.own(session_id, WAIT_FOR_OWNER, f"Session {session_id}"):
                 waiting.cancel()
                 yield
 

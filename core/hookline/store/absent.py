@@ -27,5 +27,5 @@ class AbsentStore:
     def _refuse(self, *_args: Any, **_options: Any) -> NoReturn:
         raise StoreError(self._reason)
 
-    read = write = session_lock = statements = snapshot = _refuse
+    read = write = own = notify = listen = statements = snapshot = _refuse
     search_statements = search_text = search_query = location = _refuse

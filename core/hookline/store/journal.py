@@ -40,8 +40,8 @@ def queries() -> Mapping[str, str]:
 
 def core_migrations(dialect: str) -> list[Migration]:
     """The forward steps of core's own tables, in order."""
-    folder = files("hookline.store") / "sql" / dialect / "migrations"
-    found = {item.name: item for item in folder.iterdir()} if folder.is_dir() else {}
+    folders = [files("hookline.store") / "sql" / "migrations" / name for name in (".", dialect)]
+    found = {item.name: item for folder in folders if folder.is_dir() for item in folder.iterdir()}
     steps = sorted(name for name in found if name.endswith(".sql"))
     return [Migration(int(name.split("_")[0]), name, found[name].read_text("utf-8")) for name in steps]
 
@@ -66,7 +66,7 @@ class Journal:
         """Run the statements in one transaction; the number of rows they touched."""
 
         def work(db: Connection) -> int:
-            return sum(db.execute(self.sql[name], params) for name, params in statements)
+            return sum(db.batch([(self.sql[name], params) for name, params in statements]))
 
         return self.store.write(work, durable=durable)
 

@@ -27,7 +27,7 @@ async def main(store, who, count):
 
 HOLDER = """
 async def main(store, session):
-    async with store.session_lock(session, 0):
+    async with store.own(session, 0):
         print("held", flush=True)
         await asyncio.sleep(60)
 """
@@ -72,13 +72,13 @@ async def test_a_session_is_owned_by_one_process_until_it_dies(
     assert process.stdout
     assert process.stdout.readline() == "held\n"
     with pytest.raises(StoreError, match=rf"in use by process {process.pid} since \d\d:\d\d:\d\d"):
-        async with store.session_lock(session, 0.1):
+        async with store.own(session, 0.1):
             pass
-    async with store.session_lock("another", 0):
+    async with store.own("another", 0):
         pass
     process.send_signal(signal.SIGKILL)
     process.wait()
-    async with store.session_lock(session, 5):
+    async with store.own(session, 5):
         assert {path.parent for path in store_home.rglob("*.lock")} == {store_home / "locks"}
 
 
@@ -87,22 +87,22 @@ async def test_two_tasks_of_one_process_take_turns(store: SqliteStore) -> None:
 
     async def enter() -> None:
         nonlocal inside
-        async with store.session_lock("s", 30):
+        async with store.own("s", 30):
             inside += 1
             assert inside == 1
             await asyncio.sleep(0.001)
             inside -= 1
 
     await asyncio.gather(*(enter() for _ in range(4)))
-    async with store.session_lock("s", 0):
+    async with store.own("s", 0):
         with pytest.raises(StoreError, match="in use by process"):
-            async with store.session_lock("s", 0):
+            async with store.own("s", 0):
                 pass
 
 
 async def test_a_lock_is_released_when_its_body_raises(store: SqliteStore) -> None:
     with pytest.raises(LookupError):
-        async with store.session_lock("s", 0):
+        async with store.own("s", 0):
             raise LookupError
-    async with store.session_lock("s", 0):
+    async with store.own("s", 0):
         pass

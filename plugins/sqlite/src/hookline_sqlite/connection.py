@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -84,6 +84,10 @@ class SqliteConnection:
     def execute(self, sql: str, params: Params = {}) -> int:  # noqa: B006
         """Run one statement; the number of rows it touched."""
         return max(self._run(sql, params)[0].rowcount, 0)
+
+    def batch(self, statements: Sequence[tuple[str, Params]]) -> list[int]:
+        """Run statements in their order; the rows that each touched."""
+        return [self.execute(sql, params) for sql, params in statements]
 
     def rollback(self) -> None:
         """End whatever transaction is open; what cannot be rolled back now is tried later."""

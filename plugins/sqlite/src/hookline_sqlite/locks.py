@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing, suppress
 from pathlib import Path
 
+from hookline_hookspecs.drivers import Ownership
 from hookline_hookspecs.errors import StoreError
 
 from .connection import SqliteConnection, make_private
@@ -22,7 +23,7 @@ POLL_SECONDS = 0.05
 
 
 @asynccontextmanager
-async def own(path: Path, what: str, seconds: float) -> AsyncIterator[None]:
+async def own(path: Path, key: str, what: str, seconds: float) -> AsyncIterator[Ownership]:
     """Hold the lock ``path``; two tasks of one process exclude each other, too.
 
     Raises ``StoreError`` after ``seconds``: ``what`` is in use by whom.
@@ -39,7 +40,7 @@ async def own(path: Path, what: str, seconds: float) -> AsyncIterator[None]:
         try:
             with suppress(OSError):  # on a full disk it is owned without a name
                 holder.write_text(f"process {os.getpid()} since {time.strftime('%H:%M:%S')}")
-            yield
+            yield Ownership(key, time.time_ns())
         finally:
             holder.unlink(missing_ok=True)
 

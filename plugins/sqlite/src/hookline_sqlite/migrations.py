@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
@@ -11,8 +10,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hookline_hookspecs import crash
-from hookline_hookspecs.drivers import Connection, Migration
+from hookline_hookspecs.drivers import Migration
 from hookline_hookspecs.errors import StoreError
+from hookline_storekit import checksum, due
 
 from .connection import SqliteConnection, make_private, store_error
 
@@ -29,32 +29,6 @@ def statements(sql: str) -> Iterator[str]:
             statement = ""
     if statement.rstrip(";").strip():
         yield statement.strip()
-
-
-def checksum(step: Migration) -> str:
-    """What is recorded of a step; line endings do not count."""
-    return hashlib.sha256("\n".join(step.sql.splitlines()).encode()).hexdigest()
-
-
-def due(connection: Connection, component: str, steps: Sequence[Migration]) -> list[Migration]:
-    """The steps that are not recorded yet, in order. Raises ``StoreError`` if they do not fit."""
-    known = {step.number: step for step in sorted(steps, key=lambda step: step.number)}
-    if len(known) < len(steps):
-        raise StoreError(f"Two migrations of {component} have the same number.")
-    sql = "SELECT number, checksum FROM migrations WHERE component = :component"
-    for row in connection.fetch(sql, {"component": component}):
-        step = known.pop(row["number"], None)
-        if step is None:
-            raise StoreError(
-                f"The tables of {component} are newer than this version (migration {row['number']})"
-                ". Update hookline, or restore the newest copy from the folder backups."
-            )
-        if checksum(step) != row["checksum"]:
-            raise StoreError(
-                f"Migration {step.number} ({step.name}) of {component} was changed after it "
-                "had been applied. Put the file back as it was and add a new step instead."
-            )
-    return list(known.values())
 
 
 class Migrator:

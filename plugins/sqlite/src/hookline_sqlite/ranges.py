@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+from hookline_hookspecs.drivers import Ownership
 from hookline_hookspecs.errors import StoreError
 
 from .connection import make_private
@@ -44,7 +45,7 @@ class LockFile:
             os.close(self._descriptor)
 
     @asynccontextmanager
-    async def own(self, name: str, what: str, seconds: float) -> AsyncIterator[None]:
+    async def own(self, name: str, what: str, seconds: float) -> AsyncIterator[Ownership]:
         """Hold ``name``; two tasks of one process exclude each other, too.
 
         Raises ``StoreError`` after ``seconds``: ``what`` is in use by whom.
@@ -61,7 +62,7 @@ class LockFile:
             with suppress(OSError):  # on a full disk it is owned without a name
                 text = f"process {os.getpid()} since {time.strftime('%H:%M:%S')}"
                 os.pwrite(self._descriptor, text.ljust(NOTE).encode(), number % NOTES * NOTE)
-            yield
+            yield Ownership(name, time.time_ns())
         finally:
             self._held.discard(number)
             fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, number)

@@ -12,20 +12,28 @@ import hashlib
 import logging
 import os
 import sqlite3
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager, ExitStack, closing, suppress
+from contextlib import (
+    AbstractAsyncContextManager,
+    ExitStack,
+    asynccontextmanager,
+    closing,
+    suppress,
+)
 from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Generic, TypeVar
+from weakref import WeakValueDictionary
 
-from hookline_hookspecs.drivers import Connection, Migration
+from hookline_hookspecs.drivers import Connection, Migration, Ownership
 from hookline_hookspecs.errors import StoreError
+from hookline_storekit import Topics, due, segmented
 
 from .connection import BUSY_SECONDS, Connect, SqliteConnection, make_private, prepare
 from .locks import own
-from .migrations import Migrator, due, statements
+from .migrations import Migrator, statements
 from .others import Others
 
 try:
@@ -35,6 +43,8 @@ except ImportError:  # no fcntl on this platform; a lock file for each session d
 
 T = TypeVar("T")
 log = logging.getLogger("hookline.store")
+_topics: WeakValueDictionary[str, Topics] = WeakValueDictionary()
+"""One for all stores of a file in this process."""
 
 BATCH_LIMIT = 256
 """Most writes in one transaction, so that other processes get their turn."""
@@ -131,6 +141,7 @@ class SqliteStore:
         self._gone = False
         self._told: tuple[asyncio.AbstractEventLoop, int] | None = None  # in this iteration
         self._lock_file: ranges.LockFile | None = None
+        self._topics = _topics.setdefault(self._name, Topics())
 
     async def open(self) -> None:
         """Connect; create what is not there. Raises ``StoreError``."""
@@ -138,7 +149,7 @@ class SqliteStore:
             await asyncio.to_thread(make_private, self._path)
             # SQLite does not wait for other processes while a new file is being set up.
             lock = self._locks / "open.lock"
-            async with own(lock, f"The database {self._path}", BUSY_SECONDS):
+            async with own(lock, "open", f"The database {self._path}", BUSY_SECONDS):
                 await asyncio.to_thread(self._start)
             if ranges is not None:
                 self._lock_file = ranges.open_file(self._locks / "sessions.lock")
@@ -168,8 +179,8 @@ class SqliteStore:
                 self._lock_file.close()
             await asyncio.to_thread(self._started.close)
 
-    async def read(self, work: Callable[[Connection], T]) -> T:
-        """Run a reading function; it sees all that was written before."""
+    async def read(self, work: Callable[[Connection], T], *, key: str = "") -> T:
+        """Run a reading function; it sees all that was written before, whatever the key."""
         self._expect_open()
         job = _Job(work)
         if self._waiting:
@@ -179,8 +190,13 @@ class SqliteStore:
             self._reads.submit(self._read, job)
         return await job.future
 
-    def write(self, work: Callable[[Connection], T], *, durable: bool = False) -> asyncio.Future[T]:
-        """Hand over a writing function; see the protocol. Cancelling the result undoes nothing."""
+    def write(
+        self, work: Callable[[Connection], T], *, key: str = "", durable: bool = False
+    ) -> asyncio.Future[T]:
+        """Hand over a writing function; see the protocol. Cancelling the result undoes nothing.
+
+        There is one order of all writes, so nothing depends on the key.
+        """
         self._expect_open()
         job = _Job(work, "FULL" if durable else "NORMAL")
         job.future = _Outcome(job.loop, self._call_writer)
@@ -231,12 +247,24 @@ class SqliteStore:
     def _ask_again(self) -> None:
         self._told = None
 
-    def session_lock(self, session_id: str, timeout: float) -> AbstractAsyncContextManager[None]:
-        """Own a session among all processes, for as long as the context lasts."""
+    def own(
+        self, key: str, timeout: float, what: str = ""
+    ) -> AbstractAsyncContextManager[Ownership]:
+        """Own ``key`` among all processes, for as long as the context lasts."""
         if self._lock_file is not None:
-            return self._lock_file.own(session_id, f"Session {session_id}", timeout)
-        name = hashlib.sha256(session_id.encode("utf-8", "surrogatepass")).hexdigest()
-        return own(self._locks / f"{name}.lock", f"Session {session_id}", timeout)
+            return self._lock_file.own(key, what or key, timeout)
+        name = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+        return own(self._locks / f"{name}.lock", key, what or key, timeout)
+
+    async def notify(self, topic: str, payload: str) -> None:
+        """Tell those in this process who listen."""
+        self._topics.publish(topic, payload)
+
+    @asynccontextmanager
+    async def listen(self, topic: str) -> AsyncIterator[AsyncIterator[str]]:
+        """What is told in this process from now on."""
+        with self._topics.listen(topic) as payloads:
+            yield payloads
 
     def search_statements(self, table: str) -> Mapping[str, str]:
         """``create put delete query`` for a full-text ``table``."""
@@ -246,9 +274,7 @@ class SqliteStore:
 
     def search_text(self, text: str) -> str:
         """``text`` as it is indexed."""
-        from . import fulltext
-
-        return fulltext.stored(text)
+        return segmented(text)
 
     def search_query(self, text: str) -> str:
         """A query for every word of ``text``; empty if there is none."""
