@@ -60,12 +60,18 @@ QUERIES: dict[str, Any] = {}
 """What ``aiosql`` has read from files so far, by file, its state and the reader."""
 READ_AT_IMPORT = ("hookline.clock", "hookline_hookspecs.crash")
 """What reads its environment when it is imported, and is imported again in each process."""
+STORE = ("HOOKLINE_STORE", "HOOKLINE_TEST_STORE")
 HOOKLINE = [sys.executable, "-m", "hookline"]
 SCRIPT = [sys.executable, "-c"]
 LENGTH = struct.Struct("!I")
 STATUS = struct.Struct("!i")
 STREAMS = 3
 PARAMETERS = [*inspect.signature(subprocess.Popen._execute_child).parameters][1:]  # type: ignore[attr-defined]
+
+
+def _kept() -> dict[str, str]:
+    """What says where the homes of this run keep their data (see :mod:`fakes.on_postgres`)."""
+    return {name: os.environ[name] for name in STORE if name in os.environ}
 
 
 class Popen(subprocess.Popen[Any]):
@@ -89,7 +95,7 @@ class Popen(subprocess.Popen[Any]):
         request = {
             "script": script,
             "arguments": arguments,
-            "env": dict(os.environ if given["env"] is None else given["env"]),
+            "env": _kept() | dict(os.environ if given["env"] is None else given["env"]),
             "folder": os.fspath(given["cwd"] or Path.cwd()),
             "session": bool(given["start_new_session"]),
         }

@@ -35,6 +35,7 @@ from hookline.text import new_id
 from .channel import FakeChannel
 from .model import ScriptedModel, Step
 from .recorder import HookRecorder
+from .store import store_url
 
 if TYPE_CHECKING:
     from .command_line import CliResult
@@ -214,7 +215,7 @@ class Harness:
         return self._opened
 
     def _runtime(self, store: Any = None) -> Runtime:
-        overrides = {"model": MODEL, "workspace": str(self.workspace), **self._core}
+        overrides = {"model": MODEL, "workspace": str(self.workspace), "store": store_url(), **self._core}
         loaded = load(self.home, {}, overrides)
         # Loaded through its entry point, so that every conversation has /new, /stop and so on.
         entries = {"commands": PluginEntry("commands")}

@@ -20,9 +20,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add ``--hookline-store``: the store that the fixture ``store`` opens."""
     parser.getgroup("hookline").addoption(
         "--hookline-store",
-        default="sqlite",
+        default="",
         metavar="URL",
-        help="the store of the fixture `store`: a driver's name or a URL (default: sqlite)",
+        help="the store of the fixture `store`: a driver's name or a URL (default: sqlite, or HOOKLINE_TEST_STORE)",
     )
 
 

