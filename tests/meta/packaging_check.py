@@ -19,7 +19,7 @@ from pathlib import Path
 
 from meta import offline
 from meta.place import CheckFailed, Place, expect
-from meta.tree import ROOT, Dist, dists, normal, root_pyproject, tracked_files
+from meta.tree import ROOT, Dist, dists, needed, normal, root_pyproject, tracked_files
 
 WORKERS = 2
 IMPORT = "import importlib, sys; importlib.import_module(sys.argv[1])"
@@ -51,19 +51,6 @@ def check_core(place: Place, wheels: dict[str, Path]) -> None:
     told = place.refused("plugins", "list")
     expect(found="pip install hookline-inspect" in told, wanted=True, what=f"core alone: {told}")
     expect(found=set(place.states().values()) & {"on"}, wanted=set(), what="plugins of core alone")
-
-
-def needed(dist: Dist) -> list[Dist]:
-    """A dist and those of the workspace that it depends on."""
-    by_name = {normal(other.name): other for other in dists()}
-    found: dict[str, Dist] = {}
-    waiting = [normal(dist.name)]
-    while waiting:
-        name = waiting.pop()
-        if name in by_name and name not in found:
-            found[name] = by_name[name]
-            waiting += by_name[name].dependencies
-    return list(found.values())
 
 
 def check_dist(place: Place, wheels: dict[str, Path], dist: Dist) -> None:

@@ -21,10 +21,12 @@ from hookline.runtime import Runtime
 from meta.tree import (
     CORE,
     PLUGINS,
+    ROOT,
     Dist,
     Import,
     dists,
     imports_below,
+    needed,
     normal,
     required,
     root_pyproject,
@@ -38,6 +40,10 @@ TEST_HELPERS = {"fakes"}
 """Packages of the repository's own ``tests`` folder."""
 ALSO = {"postgres": "postgresql"}
 """The other scheme of a store's address."""
+
+
+INSTALL = re.compile(r"pip install(?: -e)? \.((?: (?:-e )?\./plugins/[\w-]+(?:\[[\w,]+\])?)+)")
+"""An installation from the folders of a clone."""
 
 
 def by_folder(dist: Dist) -> str:
@@ -158,3 +164,16 @@ def test_the_commands_of_plugins_are_what_the_defaults_say(tmp_path: Path) -> No
     PluginCommands(root, runtime, with_runtime, {})
     runtime.bus.gather("register_cli", lambda plugin: partial(note, plugin))
     assert found == defaults["commands"]
+
+
+@pytest.mark.parametrize(
+    "page",
+    [*PLUGINS.glob("*/README.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "README.md"],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
+def test_an_installation_from_a_clone_names_all_that_it_needs(page: Path) -> None:
+    by_name = {dist.folder.name: dist for dist in dists()}
+    for line in INSTALL.finditer(page.read_text("utf-8")):
+        named = set(re.findall(r"\./plugins/([\w-]+)", line[1]))
+        wanted = {dist.folder.name for name in named for dist in needed(by_name[name])}
+        assert named == wanted, line[0]

@@ -136,3 +136,16 @@ def imports(file: Path) -> Iterator[Import]:
 def imports_below(folder: Path) -> list[Import]:
     """The imports of every Python file below a folder."""
     return [found for file in sorted(folder.rglob("*.py")) for found in imports(file)]
+
+
+def needed(dist: Dist) -> list[Dist]:
+    """A dist and those of the workspace that it depends on."""
+    by_name = {normal(other.name): other for other in dists()}
+    found: dict[str, Dist] = {}
+    waiting = [normal(dist.name)]
+    while waiting:
+        name = waiting.pop()
+        if name in by_name and name not in found:
+            found[name] = by_name[name]
+            waiting += by_name[name].dependencies
+    return list(found.values())
