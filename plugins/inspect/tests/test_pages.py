@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import hookline.clock
 import pytest
 from hookline.testing import Harness, calls
 from hookline_hookspecs import Check, CheckResult, Plugin, ToolOutput, hookimpl, tool
@@ -232,7 +231,7 @@ def test_a_turn_that_was_not_recorded_shows_what_core_keeps(
 ) -> None:
     """However long a machine takes between one reading of the clock and the next."""
     readings = itertools.count(time.time())
-    monkeypatch.setattr(hookline.clock, "now", lambda: next(readings))
+    monkeypatch.setattr("hookline.clock.now", lambda: next(readings))
     h = harness(Inspect, Notes, model=[calls("look", name="cats"), "Done."])
     h.send("Look at the cats.")
     view = turn_of(h, "test", "at the cats")
