@@ -32,11 +32,12 @@ class Bench(Plugin[NoConfig]):
         return bench_add(left, right)
 
 
-def write_config(home: Path, wire: str, base_url: str) -> None:
+def write_config(home: Path, wire: str, base_url: str, store: str = "sqlite") -> None:
     """A config.yaml that names the local server and leaves the standard set as it is."""
     provider = {"base_url": base_url, "api_key": "bench"}
     config: dict[str, Any] = {
         "model": f"{wire}/bench",
+        "store": store,
         "providers": {wire: provider},
         "workspace": str(home / "work"),
         "plugins": {"bench": True},
@@ -46,11 +47,13 @@ def write_config(home: Path, wire: str, base_url: str) -> None:
 
 
 @asynccontextmanager
-async def open_runtime(wire: str, base_url: str = "") -> AsyncIterator[Runtime]:
+async def open_runtime(
+    wire: str, base_url: str = "", store: str = "sqlite"
+) -> AsyncIterator[Runtime]:
     """A running Hookline on a fresh home."""
     with tempfile.TemporaryDirectory(prefix="hookline-bench-") as folder:
         home = Path(folder)
-        write_config(home, wire, base_url)
+        write_config(home, wire, base_url, store)
         async with Runtime(load(home, {}), home, strict=False, classes={"bench": Bench}) as runtime:
             gc.freeze()  # as `hookline chat` and `hookline gateway` do once the runtime stands
             gc.set_threshold(COLLECT_AFTER)
