@@ -254,13 +254,15 @@ class Journal:
         owner = None if resumed else self.node
         statements += [_reply(reply, turn["id"], owner)] if reply is not None else []
 
+        if direct and reply:
+            statements.append(("claim_new_reply", stored := statements[-1][1]))
+
         def work(db: Connection) -> tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]:
-            if last is not None and not db.fetch(self.sql["message"], {**session, "seq": last}):
+            touched = db.batch([(self.sql[name], params) for name, params in statements])
+            row = next(iter(db.fetch(self.sql["ended_session"], {**session, "seq": last})), None)
+            if last is not None and not (row and row["is_whole"]):
                 raise StoreError(f"the last message of turn {turn['id']} was not stored")
-            for name, params in statements:
-                db.execute(self.sql[name], params)
-            row = next(iter(db.fetch(self.sql["session"], session)), None)
-            if not (direct and reply and db.execute(self.sql["claim_new_reply"], stored := statements[-1][1])):
+            if not (direct and reply and touched[-1]):
                 return row, None
             return row, {**stored, "created": stored["now"], "due": 0.0, "attempts": 0, "state": "claimed"}
 

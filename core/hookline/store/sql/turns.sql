@@ -55,8 +55,10 @@ SELECT m.seq, m.turn_id, m.role, m.body, m.created, s.text AS context
 FROM messages m LEFT JOIN sidecars s ON s.session_id = m.session_id AND s.seq = m.seq
 WHERE m.session_id = :session_id AND m.seq >= :first ORDER BY m.seq;
 
--- name: message
-SELECT 1 FROM messages WHERE session_id = :id AND seq = :seq;
+-- The session's row after a turn; is_whole says whether its message number seq is stored.
+-- name: ended_session
+SELECT s.*, EXISTS (SELECT 1 FROM messages WHERE session_id = :id AND seq = :seq) AS is_whole
+FROM sessions s WHERE s.id = :id;
 
 -- name: delete_turn_messages!
 DELETE FROM messages WHERE session_id = :session_id AND turn_id = :turn_id;

@@ -11,12 +11,13 @@ import logging
 import random
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
+from weakref import WeakSet
 
-from hookline_hookspecs.drivers import Connection
+from hookline_hookspecs.drivers import Connection, Params
 from hookline_hookspecs.errors import Fenced, StoreError
 
 from .address import Address
@@ -32,17 +33,35 @@ TRIES = 6
 """How often a transaction is run that meets others, as SCALE found sufficient."""
 TAKEN_TRIES = 2
 """And how often one that finds what is to be unique: mostly it has been there for long."""
+LINGER = 0.002
+"""Seconds for which a write that nobody waits for is held back, to go with those that follow: it
+would cost journeys of its own, and have the next one wait for them."""
 PATIENCE = 30.0
 """Seconds for which a database that cannot be reached is tried again."""
+
+
+class _Outcome(asyncio.Future[T]):
+    """What a write will have come to. Who waits for it has the writer begin at once."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, begin: Callable[[], None]) -> None:
+        super().__init__(loop=loop)
+        self._begin = begin
+
+    def __await__(self) -> Generator[Any, None, T]:
+        if not self.done():
+            self._begin()
+        return (yield from super().__await__())
 
 
 class Job(Generic[T]):
     """A function on its way to a thread, and its outcome on the way back."""
 
-    def __init__(self, work: Callable[[Connection], T], key: str, durable: bool) -> None:
+    def __init__(
+        self, work: Callable[[Connection], T], key: str, durable: bool, begin: Callable[[], None]
+    ) -> None:
         self.work, self.key, self.durable = work, key, durable
         self.loop = asyncio.get_running_loop()
-        self.future: asyncio.Future[T] = self.loop.create_future()
+        self.future: asyncio.Future[T] = _Outcome(self.loop, begin)
         self.error: BaseException | None = None
         self._value: T | None = None
 
@@ -140,15 +159,30 @@ class Writer(Lane):
         self._node, self._number = node, number
         self._transaction = 0
         self._lock = threading.Lock()
+        self._is_writing = False
         self._waiting: list[Job[Any]] = []  # each stays in it until it has been committed
 
-    def add(self, job: Job[Any]) -> None:
+    def add(
+        self, work: Callable[[Connection], T], key: str = "", durable: bool = False
+    ) -> asyncio.Future[T]:
         """Take a write."""
+        job = Job(work, key, durable, self.begin)
         with self._lock:
             self._waiting.append(job)
             is_first = len(self._waiting) == 1
-        if is_first:
-            self.submit(self._write_waiting)
+        if durable:
+            self.begin()
+        elif is_first:
+            job.loop.call_later(LINGER, self.begin)
+        return job.future
+
+    def begin(self) -> None:
+        """Have what waits written now."""
+        with self._lock:
+            if self._is_writing or not self._waiting:
+                return
+            self._is_writing = True
+        self.submit(self._write_waiting)
 
     def waiting(self, key: str | None = None) -> list[asyncio.Future[Any]]:
         """The outcomes of what has not been committed, or of what has ``key``."""
@@ -173,6 +207,7 @@ class Writer(Lane):
             with self._lock:
                 del self._waiting[: len(jobs)]
                 is_last = not self._waiting
+                self._is_writing = not is_last
             for job in jobs:
                 job.settle()
 
@@ -224,8 +259,48 @@ class Writer(Lane):
             self.drop()
 
 
+_several: WeakSet[Any] = WeakSet()
+"""The code of functions that have asked more than once."""
+
+
+class _Another(BaseException):
+    """A function that reads asks once more, so it needs one snapshot for all of its queries."""
+
+
+class _Once:
+    """A connection for a function that asks once: its statement is a transaction by itself."""
+
+    def __init__(self, connection: PgConnection) -> None:
+        self._connection = connection
+        self._has_asked = False
+
+    def _ask(self) -> PgConnection:
+        if self._has_asked:
+            raise _Another
+        self._has_asked = True
+        return self._connection
+
+    def fetch(self, sql: str, params: Params = {}) -> list[Mapping[str, Any]]:  # noqa: B006
+        return self._ask().fetch(sql, params)
+
+    def execute(self, sql: str, params: Params = {}) -> int:  # noqa: B006
+        raise _Another  # within a transaction it is refused, since that only reads
+
+    def batch(self, statements: Sequence[tuple[str, Params]]) -> list[int]:
+        raise _Another
+
+
 def read(connection: PgConnection, work: Callable[[Connection], T]) -> T:
-    """Run ``work`` on one snapshot of the database."""
+    """Run ``work`` on one snapshot of the database.
+
+    One that asks once needs no transaction around it, which would take a journey to end. That it
+    does is seen when it asks again: then it is run anew, and from the next time on at once so.
+    """
+    code = getattr(work, "__code__", None)
+    if code is not None and code not in _several:
+        with suppress(_Another):
+            return work(_Once(connection))
+        _several.add(code)
     connection.begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
     try:
         return work(connection)

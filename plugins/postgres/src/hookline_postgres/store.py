@@ -12,6 +12,7 @@ import asyncio
 import random
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -56,6 +57,7 @@ class PostgresStore:
         if self._open:
             return
         self._node, self._listener = Node(self._where), Listener(self._where)
+        self._owning = ThreadPoolExecutor(1, "hookline-owner")
         self._writers = [lanes.Writer(self._where, self._node, n) for n in range(WRITERS)]
         self._readers = [lanes.Lane(self._where, f"hookline-reader-{n}") for n in range(READERS)]
         try:
@@ -71,12 +73,13 @@ class PostgresStore:
         """Finish what was asked for and disconnect."""
         if self._open:
             self._open = False
-            while pending := [future for lane in self._writers for future in lane.waiting()]:
+            while pending := self._earlier(""):
                 await asyncio.wait(pending)
             await self._disconnect()
 
     async def _disconnect(self) -> None:
         await asyncio.to_thread(self._listener.close)
+        await asyncio.to_thread(self._owning.shutdown)
         await asyncio.to_thread(self._node.leave)
         for lane in (*self._writers, *self._readers):
             await asyncio.to_thread(lane.close)
@@ -91,18 +94,20 @@ class PostgresStore:
 
     def _earlier(self, key: str) -> list[asyncio.Future[object]]:
         """What has been handed over to be written, of ``key`` if there is one."""
-        if key:
-            return self._writers[_number(key, WRITERS)].waiting(key)
-        return [future for lane in self._writers for future in lane.waiting()]
+        lanes = [self._writers[_number(key, WRITERS)]] if key else self._writers
+        found: list[asyncio.Future[object]] = []
+        for lane in lanes:
+            if waiting := lane.waiting(key or None):
+                lane.begin()
+                found += waiting
+        return found
 
     def write(
         self, work: Callable[[Connection], T], *, key: str = "", durable: bool = False
     ) -> asyncio.Future[T]:
         """Hand over a writing function; see the protocol. Cancelling the result undoes nothing."""
         self._expect_open()
-        job = lanes.Job(work, key, durable)
-        self._writers[_number(key, WRITERS)].add(job)
-        return job.future
+        return self._writers[_number(key, WRITERS)].add(work, key, durable)
 
     async def migrate(self, component: str, steps: Sequence[Migration]) -> None:
         """Bring a component's tables up to date; see the protocol.
@@ -137,17 +142,19 @@ class PostgresStore:
         try:
             yield Ownership(key, epoch)
         finally:
-            await asyncio.to_thread(self._node.give_back, key, epoch)
+            # Nobody has to wait for it: what this process asks next comes after it.
+            self._owning.submit(self._node.give_back, key, epoch)
 
     async def _take(self, key: str) -> int | None:
         """Own ``key``; who is cancelled meanwhile owns nothing."""
-        taking = asyncio.ensure_future(asyncio.to_thread(self._node.take, key))
+        loop = asyncio.get_running_loop()
+        taking = loop.run_in_executor(self._owning, self._node.take, key)
         try:
             return await asyncio.shield(taking)
         except asyncio.CancelledError:
             epoch = await taking
             if epoch is not None:
-                await asyncio.to_thread(self._node.give_back, key, epoch)
+                self._owning.submit(self._node.give_back, key, epoch)
             raise
 
     async def notify(self, topic: str, payload: str) -> None:
