@@ -61,7 +61,9 @@ class Site:
 
     @asynccontextmanager
     async def client(
-        self, name: str | None = "owner", role: Literal["operator", "person"] = "operator"
+        self,
+        name: str | None = "owner",
+        role: Literal["operator", "person", "auditor"] = "operator",
     ) -> AsyncIterator[httpx2.AsyncClient]:
         """Yield a client that is logged in as ``web:NAME``; as nobody, if ``name`` is None."""
         own = {"Accept": "application/json", "Origin": self.url, "User-Agent": AGENT}

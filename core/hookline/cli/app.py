@@ -54,6 +54,7 @@ def run(arguments: Sequence[str]) -> None:
     if not rest and sys.stdin.isatty() and sys.stdout.isatty():
         rest = ["chat"]
     own_process("admit", rest)
+    own_process("admit", rest, service="person")
     try:
         root, explain = _with_plugins([word for word in rest if not word.startswith("-")])
     except ConfigError as broken:  # not even the defaults can be loaded

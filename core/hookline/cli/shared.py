@@ -81,13 +81,14 @@ def with_runtime(work: Callable[[Runtime], Awaitable[T]], overrides: Mapping[str
         raise SystemExit(INTERRUPTED) from None
 
 
-def own_process(method: str, *arguments: object) -> Any:
+def own_process(method: str, *arguments: object, service: str = "process") -> Any:
     """Call the service ``process``, which separates this process from those that tools start.
 
-    ``admit`` and ``enclose`` end this process if a tool has started it. None if the service is not
-    installed; the dists that bring such tools require it.
+    ``admit`` and ``enclose`` end this process if a tool has started it, and ``admit`` of the service
+    ``person`` if whoever runs it may not. None if the service is not installed; the dists that bring
+    such tools require it.
     """
-    points = _installed(group="hookline.services", name="process")
+    points = _installed(group="hookline.services", name=service)
     return next((getattr(point.load(), method)(*arguments) for point in points), None)
 
 

@@ -139,14 +139,14 @@ def test_the_list_and_the_log_tell_all(
     waiting, rows, shown, log = run(town(admins=["fake:boss", "fake:*", "x"]), story)
     assert [(row["person"], row["role"], row["by"], row["code"]) for row in rows] == [
         ("fake:boss", "admin", "config.yaml", ""),
-        ("fake:ann", "user", "terminal", ""),
+        ("fake:ann", "member", "terminal", ""),
         ("fake:bob", "blocked", "terminal", ""),
         ("fake:eve\u202e", "waiting", "itself", waiting),
     ]
     assert "fake:eve\\u202e" in shown
     assert [(one["person"], one["what"]) for one in reversed(log)] == [
         ("fake:ann", "asked to be let in"),
-        ("fake:ann", "let in as user by terminal"),
+        ("fake:ann", "let in as member by terminal"),
         ("fake:eve\u202e", "asked to be let in"),
         ("fake:bob", "blocked by terminal"),
     ]

@@ -81,10 +81,10 @@ def test_who_waits_is_let_in_and_may_write(at: Make) -> None:
     let_in = row.actions[0]
     assert let_in.fields == {"code": code}
     assert site.post(let_in.path, dict(let_in.fields)).message == "fake:ann may write now."
-    assert people(site) == {"fake:boss": "admin", "fake:ann": "person"}
+    assert people(site) == {"fake:boss": "admin", "fake:ann": "member"}
     assert town.h.run(town.say("ann", "hello")) == "hi"
     assert site.post("/people/approve", {"code": "BBBBBBBB"}).tone == "warning"
-    assert "let in as user by web:owner" in site.text(site.get("/people/log"))
+    assert "let in as member by web:owner" in site.text(site.get("/people/log"))
 
 
 def test_a_person_becomes_admin_is_blocked_and_forgotten(at: Make) -> None:
@@ -94,7 +94,7 @@ def test_a_person_becomes_admin_is_blocked_and_forgotten(at: Make) -> None:
     site.post("/people/approve", {**mia, "role": "admin"})
     assert people(site)["web:mia"] == "admin"
     site.post("/people/approve", mia)
-    assert people(site)["web:mia"] == "person"
+    assert people(site)["web:mia"] == "member"
     assert "blocked" in site.post("/people/block", mia).message
     assert people(site)["web:mia"] == "blocked"
     assert site.post("/people/approve", mia).tone == "warning"

@@ -36,7 +36,7 @@ def test_a_link_of_a_running_gateway_logs_in_once(tmp_path: Path) -> None:
         done = run(tmp_path, "pairing", "list", "--json")
         assert {(one["person"], one["role"]) for one in json.loads(done.stdout)} == {
             ("web:owner", "admin"),
-            ("web:mia", "user"),
+            ("web:mia", "member"),
         }
 
 

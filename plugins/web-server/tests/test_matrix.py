@@ -19,6 +19,8 @@ SAFE = ("GET", MOUNT)
 ENDLESS = ("/everything/stream", "/everything/slow", "/everything/fails")
 ASIDE = ("/login", "/logout")
 """What is for everybody and changes who somebody is; see ``test_login.py``."""
+AUDITED = ("/audit", "/insights")
+"""The pages of an auditor; all else is refused to them."""
 
 
 def entries(site: Site) -> list[Entry]:
@@ -38,6 +40,9 @@ def is_let_in(entry: Entry, who: str) -> int:
         return 0
     if who == "nobody" or (who == "key") != (entry.auth == "key"):
         return 401
+    if who == "auditor":
+        is_theirs = entry.path in AUDITED or entry.path.startswith("/audit/")
+        return 0 if is_theirs and method(entry) == "GET" else 403
     return 403 if entry.auth == "operator" and who != "operator" else 0
 
 
@@ -47,11 +52,13 @@ async def everybody(site: Site) -> None:
         site.client() as operator,
         site.client("mia", "person") as person,
         site.client("ben", "person") as other,
+        site.client("aud", "auditor") as auditor,
         site.client(None) as nobody,
         site.client(None) as key,
     ):
         key.headers["Authorization"] = f"Bearer {KEY}"
         clients = {"person": person, "other": other, "key": key, "operator": operator}
+        clients["auditor"] = auditor
         for entry in entries(site):
             for who, client in {"nobody": nobody, **clients}.items():
                 path = re.sub(r"\{\w+(:\w+)?\}", "x", entry.path)

@@ -51,18 +51,19 @@ class Chats:
             }
         return self._known
 
-    async def note(self, inbound: Inbound, *, is_admin: bool) -> None:
-        """Somebody has written, whether they may or not."""
+    async def note(self, inbound: Inbound, *, is_kept: bool) -> None:
+        """Somebody has written, whether they may or not. A chat that is not known yet becomes so
+        if ``is_kept``: an admin has written, or an auditor."""
         known = await self.load()
         chat = (inbound.channel, inbound.chat_id)
         found, now = known.get(chat), self._host.now()
         if found is None:
-            if not is_admin:
+            if not is_kept:
                 return
             writer = inbound.user_id if await self._was_alone(inbound) else SHARED
         else:
             writer = found.writer if found.writer == inbound.user_id else SHARED
-        seen = now if is_admin or found is None else found.seen
+        seen = now if is_kept or found is None else found.seen
         private = inbound.private
         if private is None and found is not None:
             private = found.private

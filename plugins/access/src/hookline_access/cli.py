@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Annotated, Any, NoReturn
 
 import typer
-from hookline_hookspecs import Host
+from hookline_hookspecs import CommandError, Host
 from hookline_hookspecs.hooks.boot import RegisterCli
 
 from .claims import Claims
@@ -64,8 +64,8 @@ class Commands:
 
     async def _rows(self) -> Sequence[dict[str, Any]]:
         """People and requests: ``person role by since code``; times are Unix seconds."""
-        admins, allowed = self._config.named
-        config = [(Role.ADMIN, one) for one in admins] + [(Role.USER, one) for one in allowed]
+        by_role = zip((Role.ADMIN, Role.MEMBER, Role.AUDITOR), self._config.named, strict=True)
+        config = [(role, one) for role, named in by_role for one in named]
         rows = [_row(person, role, "config.yaml", None) for role, person in config]
         for one in await self._host.storage.fetch("people"):
             person = str(Person(one["channel"], one["user_id"]))
@@ -81,14 +81,19 @@ class Commands:
         self,
         code: Annotated[str, typer.Argument(help="The person's code, or CHANNEL:USER.")],
         admin: Annotated[bool, typer.Option("--admin", help="As an admin.")] = False,
+        auditor: Annotated[
+            bool, typer.Option("--auditor", help="To read the audit and what was used alone.")
+        ] = False,
     ) -> None:
         """Let a person in."""
-        role = Role.ADMIN if admin else Role.USER
+        if admin and auditor:
+            raise CommandError("--admin and --auditor exclude each other", 2)
+        role = Role.ADMIN if admin else Role.AUDITOR if auditor else Role.MEMBER
         if ":" in code:
             who = _person(code)
             if who.user_id == EVERYBODY or not await self._door.let_in(who, TERMINAL, role):
                 _stop(f"{on_one_line(code)} is blocked, or nobody; see hookline pairing list")
-            _say(f"{on_one_line(code)} may write now, and has to write again.")
+            _say(_let_in(code, role))
             return
         found = await self._door.approve(typed(code, PAIRING) or "", TERMINAL, role)
         if found is None:
@@ -96,7 +101,7 @@ class Commands:
                 f"no open request has the code {on_one_line(code, 20)}; it is good for "
                 f"{self._config.code_minutes:g} minutes. hookline pairing list shows who waits"
             )
-        _say(f"{on_one_line(str(found.person))} may write now, and has to write again.")
+        _say(_let_in(str(found.person), role))
 
     async def revoke(self, person: Who) -> None:
         """Forget a person."""
@@ -118,6 +123,8 @@ class Commands:
     def _listed(self, who: Person) -> str | None:
         if self._config.is_admin(who.place, who.user_id):
             return "access.admins"
+        if self._config.is_auditor(who.place, who.user_id):
+            return "access.auditors"
         return "access.allow" if self._config.allows(who.place, who.user_id) else None
 
     async def block(self, person: Who) -> None:
@@ -172,3 +179,10 @@ def _say(text: str) -> None:
 def _stop(text: str) -> NoReturn:
     sys.stderr.write(f"hookline: {text}\n")
     raise SystemExit(1)
+
+
+def _let_in(person: str, role: Role) -> str:
+    name = on_one_line(person)
+    if role is Role.AUDITOR:
+        return f"{name} may read the audit and what was used now, and nothing else."
+    return f"{name} may write now, and has to write again."

@@ -7,7 +7,7 @@ nothing here is ever refused: what is wrong lets nobody in, and ``faults`` says 
 from __future__ import annotations
 
 import unicodedata
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field, PrivateAttr, ValidationError, model_validator
 from pydantic.functional_validators import ModelWrapValidatorHandler
@@ -21,6 +21,16 @@ class AccessConfig(BaseModel):
     admins: list[str] = Field(default=[], description="CHANNEL:USER of each admin.")
     allow: list[str] = Field(
         default=[], description="CHANNEL:USER of each person, or CHANNEL:* for everybody there."
+    )
+    auditors: list[str] = Field(
+        default=[],
+        description="CHANNEL:USER of each person who may read the audit and what was used, and "
+        "nothing else.",
+    )
+    os_users: dict[str, Literal["operator", "admin", "member", "auditor"]] = Field(
+        default={},
+        description="Accounts of the system that use this home through sudo, each with its role "
+        "on the command line.",
     )
     code_minutes: float = Field(
         default=10.0, gt=0, le=1440, description="Minutes that a pairing code is good for."
@@ -44,6 +54,7 @@ class AccessConfig(BaseModel):
     _faults: list[str] = PrivateAttr(default_factory=list)
     _admins: frozenset[str] = PrivateAttr(default=frozenset())
     _allow: frozenset[str] = PrivateAttr(default=frozenset())
+    _auditors: frozenset[str] = PrivateAttr(default=frozenset())
 
     @model_validator(mode="wrap")
     @classmethod
@@ -64,6 +75,12 @@ class AccessConfig(BaseModel):
                 made._faults.append(f"access.{where} is ignored, {name} with it: {one['msg']}")
         made._admins = made._sound("admins", made.admins, wildcard=False)
         made._allow = made._sound("allow", made.allow, wildcard=True)
+        made._auditors = made._sound("auditors", made.auditors, wildcard=False)
+        if both := made._admins & made._auditors:
+            made._admins -= both
+            names = ", ".join(sorted(both))
+            told = f"access.admins and access.auditors both name {names}, who is only auditor"
+            made._faults.append(f"{told}; name each once")
         return made
 
     def _sound(self, name: str, entries: list[str], *, wildcard: bool) -> frozenset[str]:
@@ -82,11 +99,13 @@ class AccessConfig(BaseModel):
         return list(self._faults)
 
     @property
-    def named(self) -> tuple[list[str], list[str]]:
-        """The admins and the others that are let in, without entries that name nobody."""
+    def named(self) -> tuple[list[str], list[str], list[str]]:
+        """The admins, the others that are let in and the auditors, without entries that name
+        nobody."""
         return (
             [one for one in self.admins if one in self._admins],
             [one for one in self.allow if one in self._allow],
+            [one for one in self.auditors if one in self._auditors],
         )
 
     @property
@@ -97,6 +116,10 @@ class AccessConfig(BaseModel):
     def is_admin(self, channel: str, user_id: str) -> bool:
         """True for a person that ``admins`` names."""
         return not self._admins.isdisjoint(_names(channel, user_id))
+
+    def is_auditor(self, channel: str, user_id: str) -> bool:
+        """True for a person that ``auditors`` names."""
+        return not self._auditors.isdisjoint(_names(channel, user_id))
 
     def allows(self, channel: str, user_id: str) -> bool:
         """True for a person that ``allow`` names, alone or with everybody on the channel."""

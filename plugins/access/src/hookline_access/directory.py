@@ -3,7 +3,7 @@ pairing."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from hookline_hookspecs import HooklineError
 
@@ -12,9 +12,11 @@ from .door import Door
 from .people import TERMINAL, People, Person, Role
 from .wording import on_one_line
 
-NAMES: dict[Role, Literal["admin", "person", "blocked", "unknown"]] = {
+Name: TypeAlias = Literal["admin", "person", "auditor", "blocked", "unknown"]
+NAMES: dict[Role, Name] = {
     Role.ADMIN: "admin",
-    Role.USER: "person",
+    Role.MEMBER: "person",
+    Role.AUDITOR: "auditor",
     Role.BLOCKED: "blocked",
     Role.UNKNOWN: "unknown",
 }
@@ -32,13 +34,14 @@ class Directory:
         self._people = people
         self._door = door
 
-    async def role(self, person: str) -> Literal["admin", "person", "blocked", "unknown"]:
+    async def role(self, person: str) -> Name:
         """Return what a person may do; nobody knows a name that is none."""
         who = _person(person)
         return NAMES[await self._people.role(who)] if who is not None else "unknown"
 
-    async def let_in(self, person: str, *, admin: bool, by: str) -> None:
-        """Let a person in, as an admin if ``admin``; an admin stays one.
+    async def let_in(self, person: str, *, admin: bool, by: str, auditor: bool = False) -> None:
+        """Let a person in, as an admin if ``admin`` and as an auditor if ``auditor``; an admin and
+        an auditor stay what they are.
 
         Raises ``HooklineError`` if they are blocked, or the name is no person's.
         """
@@ -46,9 +49,16 @@ class Directory:
         if who is None:
             raise HooklineError(f"{on_one_line(person)} is no person; write CHANNEL:USER")
         known = await self._people.role(who)
-        if known is Role.ADMIN or (known is Role.USER and not admin):
+        if known is Role.AUDITOR and not admin:
             return
-        role = Role.ADMIN if admin else Role.USER
+        if known is not Role.UNKNOWN and (auditor or known is Role.AUDITOR):
+            name = on_one_line(person)
+            raise HooklineError(
+                f"{name} is {known} already; `hookline pairing revoke {name}` takes that back"
+            )
+        if known is Role.ADMIN or (known is Role.MEMBER and not admin):
+            return
+        role = Role.ADMIN if admin else Role.AUDITOR if auditor else Role.MEMBER
         if not await self._door.let_in(who, by, role):
             raise HooklineError(
                 f"{on_one_line(person)} is blocked; `hookline pairing revoke "

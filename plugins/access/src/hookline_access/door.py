@@ -114,7 +114,7 @@ class Door:
         log(tx, Person.of(inbound), ASKED, now)
         return Knock(code, is_new=True)
 
-    async def approve(self, code: str, by: str, role: Role = Role.USER) -> Request | None:
+    async def approve(self, code: str, by: str, role: Role = Role.MEMBER) -> Request | None:
         """Let in whoever has this code; None if there is nobody.
 
         A code that has just let somebody in does so again, so that a command which is run twice
@@ -139,7 +139,7 @@ class Door:
 
         return await self._people.transact(work)
 
-    async def let_in(self, person: Person, by: str, role: Role = Role.USER) -> bool:
+    async def let_in(self, person: Person, by: str, role: Role = Role.MEMBER) -> bool:
         """Let in a person by name, asked or not; False for one that is blocked."""
         now = self._host.now()
 

@@ -36,6 +36,7 @@ from hookline_webkit import (
     prepare,
 )
 from hookline_webkit.requests import RequestLike
+from hookline_webkit.services import SiteRole
 from hookline_webkit.views import Cell, Tone
 
 from .config import AccessConfig
@@ -46,7 +47,7 @@ from .wording import on_one_line
 CHANNEL = "web"
 AT_ONCE = 50
 TONES: Mapping[str, Tone] = {"admin": "good", "blocked": "bad"}
-ROLES = ("person", "operator")
+ROLES: Sequence[SiteRole] = ("person", "operator", "auditor")
 FAILED = 400
 """An HTTP status from which on nothing was changed."""
 BROWSERS = {
@@ -135,7 +136,10 @@ class PeoplePages:
                 help="They write as web:NAME. 64 characters at most.",
                 error=given.get("error", ""),
             )  # fmt: skip
-            told = "An operator may do everything; a person has their own chats only."
+            told = (
+                "An operator may do everything; a person has their own chats only; an auditor "
+                "reads the audit and the insights, and nothing else."
+            )
             role = Field("role", "Role", "choice", given.get("role", "person"), ROLES, told)
             parts.append(Form("/people/invite", [name, role], "Make a link", "Invite somebody"))
         log = [Row([When(one["at"]), one["person"], one["what"]]) for one in await self._log(10)]
@@ -147,12 +151,11 @@ class PeoplePages:
 
     async def _known(self) -> Sequence[dict[str, Any]]:
         """Everybody who has a role: ``person role by since``; by config.yaml first."""
-        admins, allowed = self._config.named
+        by_role = zip((Role.ADMIN, Role.MEMBER, Role.AUDITOR), self._config.named, strict=True)
         rows = [
-            {"person": one, "role": "admin", "by": "config.yaml", "since": None} for one in admins
-        ]
-        rows += [
-            {"person": one, "role": "user", "by": "config.yaml", "since": None} for one in allowed
+            {"person": one, "role": str(role), "by": "config.yaml", "since": None}
+            for role, named in by_role
+            for one in named
         ]
         for one in await self._host.storage.fetch("people"):
             person = str(Person(one["channel"], one["user_id"]))
@@ -200,7 +203,7 @@ class PeoplePages:
     async def approve(self, request: RequestLike) -> Redirect:
         """``POST /people/approve``: ``person`` or ``code``, and ``role``"""
         given, by = await form(request), identity(request).person
-        role = Role.ADMIN if given.get("role") == "admin" else Role.USER
+        role = Role.ADMIN if given.get("role") == "admin" else Role.MEMBER
         if "code" in given:
             found = await self._door.approve(given["code"], by, role)
             if found is None:
@@ -260,9 +263,8 @@ class PeoplePages:
         if server is None:
             raise Problem(404, "not_found", "There is no web server to invite to.")
         try:
-            link = await server.link(
-                name, "operator" if role == "operator" else "person", who.person
-            )
+            asked = next((one for one in ROLES if one == role), "person")
+            link = await server.link(name, asked, who.person)
         except HooklineError as refused:
             told = f"{refused}."
             return await self._view(request, {**given, "error": told[:1].upper() + told[1:]})
@@ -314,7 +316,7 @@ def _person_row(row: Mapping[str, Any], who: Identity) -> Row:
     name, fields = on_one_line(row["person"]), {"person": row["person"]}
     actions: list[Action] = []
     if row["by"] != "config.yaml" and row["person"] != who.person:
-        if row["role"] == "user":
+        if row["role"] == "member":
             sure = f"Make {name} an admin, who may do everything?"
             actions.append(
                 Action("Make admin", "/people/approve", {**fields, "role": "admin"}, sure)
@@ -327,8 +329,7 @@ def _person_row(row: Mapping[str, Any], who: Identity) -> Row:
             actions.append(Action("Block", "/people/block", fields, sure, "danger"))
         sure = f"Forget {name}? They may ask again."
         actions.append(Action("Forget", "/people/forget", fields, sure))
-    name_of_role = "person" if row["role"] == "user" else row["role"]
-    role = Badge(name_of_role, TONES.get(row["role"], "neutral"))
+    role = Badge(row["role"], TONES.get(row["role"], "neutral"))
     since = When(row["since"]) if row["since"] else None
     return Row([name, role, row["by"], since], actions)
 

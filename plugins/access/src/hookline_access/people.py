@@ -14,6 +14,7 @@ from hookline_hookspecs import Host, Inbound, Transaction
 from hookline_warmkit import RowCache
 
 from .config import AccessConfig, kind_of
+from .roles import table
 
 T = TypeVar("T")
 Rows: TypeAlias = Sequence[Mapping[str, Any]]
@@ -32,17 +33,23 @@ def claiming(inbound: Inbound) -> str:
 
 
 class Role(StrEnum):
-    """What a person may do."""
+    """What a person is; ``roles.yaml`` says what each may do."""
 
     ADMIN = "admin"
-    USER = "user"
+    MEMBER = "member"
+    AUDITOR = "auditor"
     BLOCKED = "blocked"
     UNKNOWN = "unknown"
 
     @property
     def may_write(self) -> bool:
         """True if the person's messages reach the agent."""
-        return self in (Role.ADMIN, Role.USER)
+        return table().may(self, "chat")
+
+    @property
+    def may_decide(self) -> bool:
+        """True if the person approves calls, and lets people in."""
+        return table().may(self, "approve")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +112,12 @@ class People:
         stored = await self._read(person)
         if self._config.is_admin(person.place, person.user_id):
             return Role.ADMIN
-        if stored in (Role.BLOCKED, Role.ADMIN):
+        if stored is not Role.BLOCKED and self._config.is_auditor(person.place, person.user_id):
+            return Role.AUDITOR
+        if stored in (Role.BLOCKED, Role.ADMIN, Role.AUDITOR):
             return stored
         if self._config.allows(person.place, person.user_id):
-            return Role.USER
+            return Role.MEMBER
         return stored
 
     async def _read(self, person: Person) -> Role:
@@ -139,6 +148,8 @@ class People:
 
     def is_admin(self, person: Person) -> bool:
         """True for an admin, as far as was read last."""
+        if self._config.is_auditor(person.place, person.user_id):
+            return False
         return person in self._admins or self._config.is_admin(person.place, person.user_id)
 
     def admins_of(self, channel: str) -> Sequence[Person]:

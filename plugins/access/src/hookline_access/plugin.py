@@ -38,12 +38,16 @@ from .directory import Directory
 from .door import Door, Request
 from .notices import Notices
 from .people import TERMINAL, People, Person, Role
+from .permissions import Permitted
+from .roles import table
 from .turns import Turns, command_in
 from .wording import (
+    AUDITORS,
     BLOCK,
     BLOCKED,
     CLAIMED,
     DENY,
+    IN_PRIVATE,
     LET_IN,
     MORE_ASK,
     NOT_YOURS,
@@ -90,6 +94,7 @@ class AccessControl(Plugin[AccessConfig]):
             self.log.warning("%s", fault)
         host.services.provide(Access, self)
         host.services.provide(webkit.People, Directory(self._people, self._door))
+        host.services.provide(webkit.Permissions, Permitted(self._people, self._chats))
         host.services.add(GatewayWork, self)
         host.services.add(Importer, LateImporter(frozenset({"person"}), self._importer))
         host.signals.connect("settled", self._settled)
@@ -116,7 +121,7 @@ class AccessControl(Plugin[AccessConfig]):
         known."""
         person = Person.on(channel, user_id)
         try:
-            return not self._is_network(channel) or await self._people.role(person) is Role.ADMIN
+            return not self._is_network(channel) or (await self._people.role(person)).may_decide
         except HooklineError as error:
             self.log.error("nobody can approve: %s", error)
             return False
@@ -158,7 +163,9 @@ class AccessControl(Plugin[AccessConfig]):
             await self._announce()
         elif role is Role.ADMIN and await self._people.claimed_by(inbound):
             return Deny(CLAIMED)  # the same message, after a crash
-        await self._chats.note(inbound, is_admin=role is Role.ADMIN)
+        await self._chats.note(inbound, is_kept=role in (Role.ADMIN, Role.AUDITOR))
+        if role is Role.AUDITOR:
+            return self._read_only(inbound)
         if not role.may_write:
             return await self._at_the_door(inbound, role)
         if inbound.forwarded:
@@ -167,7 +174,19 @@ class AccessControl(Plugin[AccessConfig]):
         answer = self._desk.command_of(inbound)
         if answer is None:
             return await self._in_shared_chat(inbound, role)
-        return replace(inbound, text=answer) if role is Role.ADMIN else Deny(NOT_YOURS)
+        return replace(inbound, text=answer) if role.may_decide else Deny(NOT_YOURS)
+
+    def _read_only(self, inbound: Inbound) -> Deny | None:
+        """Let an auditor give the commands that the table of roles names, in private."""
+        known = None if inbound.forwarded else command_in(self.host, inbound.text)
+        action = table().of_slash(known.name) if known is not None else "chat"
+        if not table().may(Role.AUDITOR, action):
+            return Deny(AUDITORS)
+        if action != "account" and not self._chats.is_private(
+            inbound.channel, inbound.chat_id, inbound.user_id
+        ):
+            return Deny(IN_PRIVATE.format(known.name if known is not None else ""))
+        return None
 
     async def _in_shared_chat(self, inbound: Inbound, role: Role) -> Deny | None:
         """Refuse commands that act on what somebody else began."""
@@ -187,7 +206,7 @@ class AccessControl(Plugin[AccessConfig]):
 
     async def _claimed(self, inbound: Inbound, person: Person) -> Deny:
         await self._people.role(person)
-        await self._chats.note(inbound, is_admin=True)
+        await self._chats.note(inbound, is_kept=True)
         self.log.warning("%s is the first admin", on_one_line(str(person)))
         return Deny(CLAIMED)
 
@@ -384,7 +403,7 @@ class AccessControl(Plugin[AccessConfig]):
         person = Person.of(ctx.turn.inbound)
         if person.channel == TERMINAL:
             return True
-        return person.can_be_known and await self._people.role(person) is Role.ADMIN
+        return person.can_be_known and (await self._people.role(person)).may_decide
 
     # The command line
 

@@ -24,6 +24,10 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 LISTED = 20
 """Requests that are listed at once."""
+AUDITORS = (
+    "You are an auditor here: you may give /audit, /insights, /whoami and /help, nothing else."
+)
+IN_PRIVATE = "{} is answered in a private chat only, because everybody in this one would read it."
 NOT_YOURS = "Only an admin may answer this. Nothing was changed."
 MORE_ASK = "More people ask to be let in; /pair shows who waits."
 BLOCKED = "{} is blocked. `hookline pairing revoke` in the terminal takes it back."

@@ -56,7 +56,7 @@ class InsightsPage:
     async def show(self, request: RequestLike) -> View:
         """``GET /insights[?days=N]``: of all chats for the operator, else of one's own."""
         who = identity(request)
-        chat = None if who.is_operator else (who.channel, who.name)
+        chat = (who.channel, who.name) if who.role == "person" else None
         try:
             days = read_days(query(request).get("days", ""))
         except BadDays as error:

@@ -20,6 +20,7 @@ from hookline_hookspecs import (
 )
 from hookline_hookspecs.hooks.boot import RegisterCli
 from hookline_prices import NAME, BadPrices, Prices, packaged, read_list
+from hookline_webkit import Permissions
 
 from .config import InsightsConfig
 from .report import DAYS, BadDays, read_days
@@ -82,7 +83,7 @@ class Insights(Plugin[InsightsConfig]):
     async def insights_tool(self, ctx: Context, days: int = DAYS) -> ToolOutput:
         """Usage over the last days: tokens, cost, tools and their failures, skills."""
         try:
-            found = await self._reporter.report(read_days(days), _visible(ctx))
+            found = await self._reporter.report(read_days(days), _own(ctx))
         except BadDays as error:
             raise ToolError(str(error)) from error
         return ToolOutput(self._reporter.text(found), data=asdict(found))
@@ -91,11 +92,20 @@ class Insights(Plugin[InsightsConfig]):
     async def insights_command(self, ctx: Context, args: str) -> str:
         """Show what was used over the last days: /insights 30."""
         try:
-            return self._reporter.text(await self._reporter.report(read_days(args), _visible(ctx)))
+            chat = await self._visible(ctx)
+            return self._reporter.text(await self._reporter.report(read_days(args), chat))
         except BadDays as error:
             return f"{error}."
 
+    async def _visible(self, ctx: Context) -> tuple[str, str] | None:
+        """The chat whose numbers who writes may see; None is all."""
+        permissions = self.host.services.get(Permissions)
+        inbound = ctx.turn.inbound
+        if permissions is not None and await permissions.may_read(inbound, "figures-of-all"):
+            return None
+        return _own(ctx)
 
-def _visible(ctx: Context) -> tuple[str, str] | None:
-    """The chat whose numbers may be seen; None is all, for the operator."""
+
+def _own(ctx: Context) -> tuple[str, str] | None:
+    """The chat whose numbers a turn may see; None is all, for the operator."""
     return None if ctx.operator else (ctx.session.channel, ctx.session.chat_id)

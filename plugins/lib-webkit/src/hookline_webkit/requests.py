@@ -38,13 +38,14 @@ class Identity:
     Attributes:
         channel: ``web``, or ``api`` for a client with a key.
         name: the person's name on this channel: ``owner`` for ``web:owner``.
-        role: ``operator`` for an admin, else ``person``, who has their own chats only.
+        role: ``operator`` for an admin, ``auditor`` for whoever reads the audit and the insights
+            and nothing else, otherwise ``person``, who has their own chats only.
         device: the id of the login or of the key, by which it is revoked.
     """
 
     channel: str
     name: str
-    role: Literal["operator", "person"]
+    role: Literal["operator", "person", "auditor"]
     device: str
 
     @property

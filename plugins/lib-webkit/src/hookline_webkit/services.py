@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 from weakref import WeakSet
 
-from hookline_hookspecs import HooklineError, Host
+from hookline_hookspecs import HooklineError, Host, Inbound
 
 if TYPE_CHECKING:
     from .requests import Identity, Problem, RequestLike
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 TABLES = "tables of the pages"
 """The name of the work of :func:`prepare`."""
 _prepared: WeakSet[Host] = WeakSet()
-SiteRole = Literal["operator", "person"]
+SiteRole = Literal["operator", "person", "auditor"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,15 +135,29 @@ class Keys(Protocol):
 class People(Protocol):
     """Who may write, by name; offered by ``access``. A person is written ``CHANNEL:USER``."""
 
-    async def role(self, person: str) -> Literal["admin", "person", "blocked", "unknown"]:
+    async def role(
+        self, person: str
+    ) -> Literal["admin", "person", "auditor", "blocked", "unknown"]:
         """Return what a person may do."""
 
-    async def let_in(self, person: str, *, admin: bool, by: str) -> None:
-        """Let a person in, as an admin if ``admin``. Raises ``HooklineError`` if they are blocked
-        or the name is no person's."""
+    async def let_in(self, person: str, *, admin: bool, by: str, auditor: bool = False) -> None:
+        """Let a person in, as an admin if ``admin`` and as an auditor if ``auditor``. Raises
+        ``HooklineError`` if they are blocked or the name is no person's."""
 
     async def remove(self, person: str, by: str) -> bool:
         """Take a person off the list; return False if they were not on it."""
+
+
+class Permissions(Protocol):
+    """What each role may do; offered by ``access``, whose ``roles.yaml`` is the table."""
+
+    def may_call(self, role: SiteRole, method: str, path: str, auth: str) -> bool:
+        """Return whether a role may call a route; ``path`` is the route's whole path with its
+        ``{parameters}``, and ``auth`` whom it is for."""
+
+    async def may_read(self, inbound: Inbound, action: str) -> bool:
+        """Return whether whoever wrote a message may do ``action`` of the table, and have it
+        answered in that chat: what is not of this chat alone, in private only."""
 
 
 class Branches(Protocol):

@@ -96,7 +96,10 @@ class KeyRing:
         )
         if not rows:
             return None
-        return Identity(CHANNEL, rows[0]["name"], "person", rows[0]["id"])
+        name = rows[0]["name"]
+        people = self._host.services.get(People)
+        known = await people.role(f"{CHANNEL}:{name}") if people is not None else "person"
+        return Identity(CHANNEL, name, "auditor" if known == "auditor" else "person", rows[0]["id"])
 
 
 def digest(key: str) -> str:

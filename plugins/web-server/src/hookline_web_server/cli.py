@@ -56,7 +56,11 @@ class Wish:
     def _show_to_person(self, link: LoginLink) -> None:
         from .screen import open_browser, qr_code
 
-        who = "you, the operator," if self.role == "operator" else f"{self.person} (own chats only)"
+        who = {
+            "operator": "you, the operator,",
+            "person": f"{self.person} (own chats only)",
+            "auditor": f"{self.person} (the audit and the insights only)",
+        }[self.role]
         _say(f"\n{qr_code(link.url)}\n{link.url}\n")
         _say(f"Logs {who} in: once, within 10 minutes. Whoever has it can use it.")
         if self.may_open and open_browser(link.url):
@@ -98,6 +102,9 @@ def web_on(host: Host) -> Callable[..., None]:
         person: Annotated[
             str | None, typer.Option(metavar="NAME", help="A link for NAME: own chats only.")
         ] = None,
+        role: Annotated[
+            str, typer.Option(help="Of NAME: person, or auditor, who reads the audit alone.")
+        ] = "person",
     ) -> None:
         """Print a link that logs a browser in; start the gateway unless it runs."""
         plugins = host.services[Configuration].effective()["plugins"]
@@ -105,9 +112,12 @@ def web_on(host: Host) -> Callable[..., None]:
         if off:
             raise CommandError(_mend("config.yaml has", off, "off or wrong"), USAGE)
         unnamed = [name for name in NEEDED if name not in plugins]
-        role: SiteRole = "operator" if person is None else "person"
+        if role not in ("person", "auditor") or (role == "auditor" and person is None):
+            raise CommandError("--role is person or auditor, and goes with --person NAME", USAGE)
+        given: SiteRole = "auditor" if role == "auditor" else "person"
+        as_: SiteRole = "operator" if person is None else given
         may_open = not no_open and not json and person is None
-        wish = Wish(OWNER if person is None else person, role, json, may_open, unnamed)
+        wish = Wish(OWNER if person is None else person, as_, json, may_open, unnamed)
         ctx.obj(lambda opened: _web(opened, wish), **{f"plugins.{name}": True for name in unnamed})
 
     return web

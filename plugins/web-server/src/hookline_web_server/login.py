@@ -97,7 +97,10 @@ class LoginPages:
                 "This link was used already, or is older than 10 minutes.",
                 "Run `hookline web` for a new one, or ask who sent it to you.",
             )
-        response = JSONResponse({"next": local(wanted)})
+        wanted = local(wanted)
+        if login.identity.role == "auditor" and wanted == "/":
+            wanted = "/insights"  # the first of the two pages that are theirs
+        response = JSONResponse({"next": wanted})
         self._cookies.write(response, sender, login.token)
         return response
 

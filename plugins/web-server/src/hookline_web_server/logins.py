@@ -26,6 +26,8 @@ CODE_BYTES = 16
 TOKEN_BYTES = 32
 LONGEST_AGENT = 200
 LONGEST_NAME = 64
+SITE_ROLES: dict[str, SiteRole] = {"admin": "operator", "person": "person", "auditor": "auditor"}
+"""What somebody is here, by what they are to the plugin ``access``."""
 MOST_DEVICES = 100
 """Of one person; above, the one that was seen least recently is logged out."""
 
@@ -134,7 +136,8 @@ class Logins:
         if await people.role(person) == "unknown":
             for one in await self.devices(name):
                 await self.revoke(one.id)
-        await people.let_in(person, admin=role == "operator", by=by)
+        is_auditor = role == "auditor"
+        await people.let_in(person, admin=role == "operator", by=by, auditor=is_auditor)
 
     async def _keep_few(self, name: str, newest: str) -> None:
         devices = sorted(await self.devices(name), key=lambda one: one.seen, reverse=True)
@@ -162,9 +165,10 @@ class Logins:
         people = self._host.services.get(People)
         if people is not None:
             known = await people.role(f"{CHANNEL}:{name}")
-            if known not in ("admin", "person"):
+            found = SITE_ROLES.get(known)
+            if found is None:
                 return None
-            role = "operator" if known == "admin" else "person"
+            role = found
         return Identity(CHANNEL, name, role, device)
 
     async def devices(self, name: str | None = None) -> Sequence[Device]:

@@ -110,7 +110,8 @@ class SharedServer:
             PageLink(page.title, entry.path, page.section, page.order, entry.plugin)
             for entry in self.server.site.table.entries
             if (page := entry.route.page) is not None
-            and (entry.auth == "person" or (entry.auth == "operator" and who.is_operator))
+            and entry.auth in ("person", "operator")
+            and self.server.site.may_call(who, entry)
         ]
         return sorted(links, key=lambda one: (one.section, one.order, one.title))
 

@@ -11,7 +11,7 @@ from inspect import isawaitable, iscoroutinefunction
 from typing import Any, TypeAlias
 
 from hookline_hookspecs import Host, Route, StoreError
-from hookline_webkit import Identity, Keys, Problem, Redirect, Renderer
+from hookline_webkit import Identity, Keys, Permissions, Problem, Redirect, Renderer
 from hookline_webkit.requests import FLASH, IDENTITY
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -238,12 +238,29 @@ class Site:
         who = await asking()
         if entry.auth != "key":
             self.rules.check_own(dict(request.scope), sender)
-            if entry.auth != "person" and not who.is_operator:
-                raise Problem(403, "forbidden", "Only the operator may do this.")
+        if not self.may_call(who, entry):
+            raise self._forbidden(who)
         rate = getattr(entry.route, "rate", 0) or RATES.get(entry.auth, 0)
         if rate:
             self.rates.take(entry.name if entry.auth != "key" else "key", who.device, rate)
         return who
+
+    def may_call(self, who: Identity, entry: Entry) -> bool:
+        """Return whether somebody may call a route: the table of roles says so, or without one
+        whom the route is for."""
+        permissions = self._host.services.get(Permissions)
+        if permissions is not None:
+            method = "GET" if entry.route.method == MOUNT else entry.route.method
+            return permissions.may_call(who.role, method, entry.path, entry.auth)
+        if who.role == "auditor":
+            return entry.name == "POST /logout"
+        return entry.auth != "operator" or who.is_operator
+
+    def _forbidden(self, who: Identity) -> Problem:
+        if who.role == "auditor":
+            told = "An auditor may read the audit and the insights, and nothing else."
+            return Problem(403, "forbidden", told, "Open /audit or /insights.")
+        return Problem(403, "forbidden", "Only the operator may do this.")
 
     async def _known(self, request: Request, sender: Sender) -> None:
         if request.scope["path"].startswith("/v1"):

@@ -1,0 +1,168 @@
+"""Each role at each door, by the table in ``roles.yaml``."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hookline_access.roles import table
+
+from .conftest import LAUNCH, MakeTown, Run, Town, installed
+
+ROLES = ("admin", "member", "auditor")
+LISTS = {"admins": ["fake:admin"], "allow": ["fake:member"], "auditors": ["fake:auditor"]}
+NOTHING_ELSE = "You are an auditor here"
+
+
+def test_every_role_and_action_of_the_table_is_known() -> None:
+    found = table()
+    assert [*found.roles] == ["operator", *ROLES]
+    for action in found.actions.values():
+        assert action.what
+        assert action.may <= {*found.roles}
+    assert not found.may("stranger", "chat")
+    assert not found.may("operator", "nothing")
+
+
+@pytest.mark.parametrize("role", [*ROLES, "stranger"])
+def test_on_a_channel_everybody_gets_what_the_table_says(
+    town: MakeTown, run: Run, role: str
+) -> None:
+    async def story(town: Town) -> None:
+        said = {
+            text: await town.say(role, text) or ""
+            for text in ("/whoami", "/insights", "/pair", "/plugins", "hello")
+        }
+        known = role != "stranger"
+        assert (role in said["/whoami"]) is known
+        assert ("of all chats" in said["/insights"]) is (role in ("admin", "auditor"))
+        assert ("of this chat" in said["/insights"]) is (role == "member")
+        assert ("Nobody waits" in said["/pair"]) is (role == "admin")
+        assert (said["hello"] == "hi") is (role in ("admin", "member"))
+        for text in ("/pair", "/plugins", "hello"):
+            assert said[text].startswith(NOTHING_ELSE) is (role == "auditor"), text
+
+    run(town(installed("insights"), model=["hi"], **LISTS), story)
+
+
+def test_an_auditor_reads_nothing_aloud_and_forwards_nothing(town: MakeTown, run: Run) -> None:
+    async def story(town: Town) -> None:
+        answer = await town.say("auditor", "/insights", chat="group")
+        assert "private chat only" in (answer or "")
+        assert "auditor" in (await town.say("auditor", "/whoami", chat="group") or "")
+        forwarded = await town.say("auditor", "/insights", forwarded=True)
+        assert (forwarded or "").startswith(NOTHING_ELSE)
+
+    run(town(installed("insights"), **LISTS), story)
+
+
+def test_an_auditor_approves_nothing(town: MakeTown, run: Run) -> None:
+    async def story(town: Town) -> None:
+        await town.say("admin", "hello")
+        launch = await town.begin("member", "launch it")
+        shown = await town.until("admin", "For fake:member")
+        code = shown.text.split()[-2]
+        for text in ("1", f"/answer {code} once", f"/approve {code}", "Once"):
+            answer = await town.say("auditor", text, reply_to=town.delivered(shown))
+            assert (answer or "").startswith(NOTHING_ELSE)
+        assert not launch.done()
+        await town.say("admin", "Deny", reply_to=town.delivered(shown))
+        await launch
+
+    run(town(model=["hi", *LAUNCH], **LISTS), story)
+
+
+def test_one_name_in_two_lists_is_the_lesser_of_both(town: MakeTown, run: Run) -> None:
+    async def story(town: Town) -> None:
+        assert (await town.say("x", "hello") or "").startswith(NOTHING_ELSE)
+        assert (await town.say("y", "hello") or "").startswith(NOTHING_ELSE)
+
+    lists = {"admins": ["fake:x"], "allow": ["fake:*"], "auditors": ["fake:x", "fake:y"]}
+    made = town(**lists)
+    run(made, story)
+
+
+def test_pairing_makes_an_auditor_and_takes_that_back(town: MakeTown, run: Run) -> None:
+    made = town(admins=["fake:boss"], model=["hi"])
+    assert made.h.cli("pairing approve fake:ann --admin --auditor").exit_code == 2
+    done = made.h.cli("pairing approve fake:ann --auditor")
+    assert "and nothing else" in done.stdout
+    assert ("auditor", "fake:ann") in [
+        (line.split()[0], line.split()[1])
+        for line in made.h.cli("pairing list").stdout.splitlines()
+    ]
+    assert (run(made, lambda town: town.say("ann", "hello")) or "").startswith(NOTHING_ELSE)
+    assert made.h.cli("pairing revoke fake:ann").exit_code == 0
+    answer = run(made, lambda town: town.say("ann", "hello"))
+    assert not (answer or "").startswith(NOTHING_ELSE)
+
+
+# The command line
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home whose config knows the accounts of this machine as ``users`` says."""
+    made = tmp_path / "home"
+    made.mkdir(mode=0o700)
+    return made
+
+
+def others() -> list[pwd.struct_passwd]:
+    """Accounts of this machine that are not the one that runs the tests."""
+    return [one for one in pwd.getpwall() if one.pw_uid != os.getuid()]
+
+
+def hookline(home: Path, *words: str, as_: int | None, config: str) -> Any:
+    """Run ``hookline`` as somebody who came through sudo, or as the account itself."""
+    (home / "config.yaml").write_text(config)
+    env = {**os.environ, "HOOKLINE_HOME": str(home)}
+    env.pop("SUDO_UID", None)
+    if as_ is not None:
+        env["SUDO_UID"] = str(as_)
+    command = [sys.executable, "-m", "hookline", *words]
+    return subprocess.run(
+        command, env=env, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL
+    )
+
+
+RUNS = {
+    "admin": {"insights", "pairing list", "prices list"},
+    "member": set[str](),
+    "auditor": {"insights", "prices list"},
+    "unlisted": set[str](),
+    "account": {"insights", "prices list", "pairing list", "config path", "vault list"},
+}
+COMMANDS = sorted(RUNS["account"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("role", RUNS)
+def test_on_the_command_line_everybody_gets_what_the_table_says(home: Path, role: str) -> None:
+    person = others()[0]
+    listed = {} if role in ("unlisted", "account") else {person.pw_name: role}
+    listed |= {"somebody": "auditor"}
+    config = f"plugins: {{access: {{os_users: {listed}}}}}\n"
+    for words in COMMANDS:
+        as_ = None if role == "account" else person.pw_uid
+        done = hookline(home, *words.split(), as_=as_, config=config)
+        assert (done.returncode == 0) is (words in RUNS[role]), (words, done.stderr)
+        if words not in RUNS[role]:
+            assert done.returncode == 2
+            assert person.pw_name in done.stderr
+            assert "os_users" in done.stderr
+
+
+@pytest.mark.parametrize("broken", ["os_users: [", "plugins: {access: {os_users: 3}}", "os_users"])
+def test_where_the_list_cannot_be_read_only_the_account_itself_gets_on(
+    home: Path, broken: str
+) -> None:
+    assert hookline(home, "config", "path", as_=None, config=broken).returncode == 0
+    refused = hookline(home, "config", "path", as_=others()[0].pw_uid, config=broken)
+    assert refused.returncode == 2
+    assert "not in access.os_users" in refused.stderr

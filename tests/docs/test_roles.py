@@ -1,0 +1,28 @@
+"""docs/roles.md shows the table that ``access`` reads."""
+
+from __future__ import annotations
+
+from hookline_access.roles import table
+from meta.tree import ROOT
+
+
+def test_the_page_shows_the_table() -> None:
+    page = (ROOT / "docs" / "roles.md").read_text("utf-8")
+    found = table()
+    roles = [*found.roles]
+    lines = [
+        " | ".join(["| " + action.what, *("✓" if role in action.may else "" for role in roles)])
+        for action in found.actions.values()
+    ]
+    shown = page.partition("<!-- roles.yaml, actions -->\n")[2].partition("<!-- end -->")[0]
+    assert shown.splitlines()[2:] == [line.replace("|  |", "|  |") + " |" for line in lines]
+    for role, who in found.roles.items():
+        assert f"| {role} | {who} |" in page
+
+
+def test_the_page_names_the_commands_of_each_role() -> None:
+    page = (ROOT / "docs" / "roles.md").read_text("utf-8")
+    for role in ("admin", "auditor"):
+        (line,) = [one for one in page.splitlines() if one.startswith(f"| {role} | `audit`")]
+        named = [one.strip(" `") for one in line.split("|")[2].split(",")]
+        assert sorted(named) == table().commands_of(role)
