@@ -12,6 +12,7 @@ from typing import Any
 
 from hookline_hookspecs.drivers import Provider, ProviderSettings, Store
 from hookline_hookspecs.errors import BadRequest, Refused, StoreError
+from hookline_hookspecs.gateway import Division
 from hookline_hookspecs.host import Host, Http, Paths
 from hookline_hookspecs.tools import Tool
 
@@ -206,7 +207,16 @@ class Engine:
     @cached_property
     def journal(self) -> Journal:
         """What is stored of sessions and turns."""
-        return Journal(self.store, self.node.id)
+        return Journal(self.store, self.node.id, self.sends)
+
+    @property
+    def division(self) -> Division | None:
+        """How this process and others divide their work, if a plugin says so."""
+        return self.services.get(Division)
+
+    def sends(self, channel: str) -> bool:
+        """True if this process sends the channel's replies."""
+        return (division := self.division) is None or division.sends(channel)
 
     @cached_property
     def http(self) -> Http:

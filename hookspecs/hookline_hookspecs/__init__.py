@@ -18,7 +18,7 @@ from .events import (
     Question, Refusal, Reply, Rewrite, Section, Session, Step, ToolOutput, ToolResult, ToolSchema, Turn, Usage,
     Verdict, WireRequest,
 )
-from .gateway import GatewayHost, GatewayWork
+from .gateway import Division, GatewayHost, GatewayWork
 from .hooks import HOOKS, SIGNALS, HookSpec, HookSpecs, Kind, MaybeAwaitable, hookimpl
 from .host import (
     Access, ArtifactKeeper, Channel, Checkpoints, Context, Feature, Hit, Host, Http, HttpResponse, Paths, Reacting,
@@ -37,16 +37,15 @@ __all__ = [
     "API", "HOOKS", "SIGNALS", "SLOTS", "Access", "Answer", "ArtifactKeeper", "Ask", "Attachment", "Audio", "AuthError",
     "BadRequest", "Block", "CachePrice", "Channel", "Check", "CheckResult", "Checkpoints", "Choice", "Command",
     "CommandError", "Compacted", "Configuration", "Connection", "Context", "ContextBlock", "ContextTooLong",
-    "Conversations", "Corpus", "Delta", "DeltaSink", "Denial", "Deny", "Effect", "EffectKind", "Excerpt", "Failure",
-    "Feature", "Fenced", "Fragment", "GatewayHost", "GatewayWork", "Hit", "HookSpec", "HookSpecs", "HooklineError",
-    "Host", "Http", "HttpResponse", "ImageBlock", "Inbound", "Inspection", "Job", "Kind", "Lesson", "Likeness",
-    "Marker", "MaybeAwaitable", "Message", "Migration", "Mode", "ModelRequest", "ModelResponse", "Modes",
+    "Conversations", "Corpus", "Delta", "DeltaSink", "Denial", "Deny", "Division", "Effect", "EffectKind", "Excerpt",
+    "Failure", "Feature", "Fenced", "Fragment", "GatewayHost", "GatewayWork", "Hit", "HookSpec", "HookSpecs",
+    "HooklineError", "Host", "Http", "HttpResponse", "ImageBlock", "Inbound", "Inspection", "Job", "Kind", "Lesson",
+    "Likeness", "Marker", "MaybeAwaitable", "Message", "Migration", "Mode", "ModelRequest", "ModelResponse", "Modes",
     "NetworkError", "NoConfig", "Notice", "Origin", "OriginKind", "OverBudget", "Overloaded", "Ownership", "Page",
     "Paths", "Plugin", "PluginFailure", "PrefixBreak", "Provider", "ProviderError", "ProviderSettings", "Question",
     "RateLimited", "Reacting", "Refusal", "Refused", "Reply", "Reviewer", "Rewrite", "Route", "Section", "Session",
-    "StablePrompt",
-    "Stash", "Step", "Storage", "Store", "StoreError", "Submission", "TextBlock", "ThinkingBlock", "Threading", "Tool",
-    "ToolCall", "ToolError", "ToolOutput", "ToolResult", "ToolResultBlock", "ToolSchema", "ToolServers", "Transaction",
-    "Turn", "Usage", "Verdict", "WireRequest", "command", "features", "fuse", "hookimpl", "merge_origins",
-    "message_ids", "origins_from_json", "origins_to_json", "tool",
+    "StablePrompt", "Stash", "Step", "Storage", "Store", "StoreError", "Submission", "TextBlock", "ThinkingBlock",
+    "Threading", "Tool", "ToolCall", "ToolError", "ToolOutput", "ToolResult", "ToolResultBlock", "ToolSchema",
+    "ToolServers", "Transaction", "Turn", "Usage", "Verdict", "WireRequest", "command", "features", "fuse", "hookimpl",
+    "merge_origins", "message_ids", "origins_from_json", "origins_to_json", "tool",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from typing import Protocol
 
 from .events import Reply
@@ -14,16 +14,24 @@ class GatewayHost(Protocol):
     ``host.services[GatewayHost]`` is always available.
     """
 
-    async def recover(self) -> None:
+    async def recover(self, channel: str | None = None, chat_id: str = "") -> Sequence[Awaitable[object]]:
         """Continue the work of a process that died: unfinished turns, queued messages and
         undelivered replies. Also deletes records of work finished a week ago. Call it before the
-        channels start, and periodically."""
+        channels start, and periodically.
+
+        With ``channel``, only of one chat, and without replies; returns the tasks that work on it.
+        Where there is a :class:`Division`, nobody else works on stored messages.
+        """
 
     async def finish(self, seconds: float) -> None:
         """Wait at most ``seconds`` for running turns and replies to finish."""
 
     async def answer(self, session_id: str, choice: str, user_id: str) -> bool:
         """Answer a session's open question. Return False if there is none for this person."""
+
+    async def deliver(self, channel: str, chat_id: str) -> None:
+        """Send the replies that wait for a chat, in their order; return when all are sent, or are
+        to be tried again later."""
 
     async def post(self, reply: Reply) -> None:
         """Send a text that answers nothing into a chat of a network channel.
@@ -35,6 +43,30 @@ class GatewayHost(Protocol):
     async def withdraw(self, channel: str, chat_id: str, message_id: str) -> bool:
         """Drop a message of a channel that still waits for its turn, because its author has deleted
         it. Return False if there is none; it is too late once the turn has begun."""
+
+
+class Division(Protocol):
+    """How the processes that share a store divide the work of network channels; offered by a plugin
+    in ``setup``. Without it each process works on what its own channels receive.
+
+    Its methods are called in the event loop and return at once.
+    """
+
+    def sends(self, channel: str) -> bool:
+        """Return whether this process sends the channel's replies."""
+
+    def received(self, channel: str, chat_id: str) -> None:
+        """A message of the chat is stored. The division sees to it that some process calls
+        :meth:`GatewayHost.recover` for the chat."""
+
+    def replied(self, channel: str, chat_id: str) -> None:
+        """A reply is stored in a channel that this process does not send for."""
+
+    async def serve(self, turns: bool) -> None:
+        """This process is a gateway; with ``turns`` it works on messages as well."""
+
+    async def hold(self, channel: str) -> None:
+        """Return once this process owns the channel, which it does from then on until it ends."""
 
 
 class GatewayWork(Protocol):

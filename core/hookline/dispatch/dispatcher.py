@@ -57,22 +57,26 @@ class Dispatcher:
         await self._engine.node.join()
         inbound = replace(inbound, text=clean(inbound.text))
         crash.point("after-receive")
-        inbox_id, write = self._engine.journal.receive(inbound, durable=True)
+        division = self._engine.division
+        inbox_id, write = self._engine.journal.receive(inbound, durable=True, mine=division is None)
         self.in_hand.add(inbox_id)
         stored = 0
         try:
             stored = await write
         finally:
-            if not stored:
+            if not stored or division is not None:
                 self.in_hand.discard(inbox_id)
         if stored:
             crash.point("after-commit")
-            self._engine.background.start(self.answer_stored(inbound, inbox_id))
+            if division is None:
+                self._engine.background.start(self.answer_stored(inbound, inbox_id))
+            else:
+                division.received(inbound.channel, inbound.chat_id)
         return bool(stored)
 
     async def answer_stored(self, inbound: Inbound, inbox_id: str) -> None:
         """Work on a stored message of a channel and deliver the reply."""
-        if self._outbox.channels.get(inbound.channel) is not None:
+        if self._outbox.channels.get(inbound.channel) is not None and self._engine.sends(inbound.channel):
             self._outbox.direct[inbox_id] = ""
         try:
             turn = await self._process(inbound, inbox_id, "ask")

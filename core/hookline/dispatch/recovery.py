@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -33,7 +34,7 @@ class Recovery:
     def __post_init__(self) -> None:
         self.dispatcher.recover = self.recover_session
         self.finish, self.answer = self.engine.background.finish, self.dispatcher.answer
-        self.withdraw = self.dispatcher.withdraw
+        self.withdraw, self.deliver = self.dispatcher.withdraw, self.outbox.deliver
 
     async def post(self, reply: Reply) -> None:
         """Store a reply that answers nothing, and deliver it."""
@@ -41,25 +42,34 @@ class Recovery:
         await self.engine.journal.close_inbound(None, None, replace(reply, id=reply.id or new_id()))
         self.engine.background.start(self.outbox.deliver(reply.session.channel, reply.session.chat_id))
 
-    async def recover(self) -> None:
+    async def recover(self, channel: str | None = None, chat_id: str = "") -> list[asyncio.Task[Any]]:
         """Finish everything that is left over for network channels, and delete what is old.
 
-        For the process that runs the channels: at its start, and from time to time.
+        For the process that runs the channels: at its start, and from time to time. Where work is
+        divided, it is finished one chat at a time, by whoever is to do it.
         """
         await self.engine.node.join()
-        journal, start = self.engine.journal, self.engine.background.start
-        for session_id in await journal.unfinished_sessions():
+        if channel is not None or self.engine.division is None:
+            tasks = await self._finish_work(channel, chat_id)
+            if channel is not None:
+                return tasks
+        for network in [one for one in self.outbox.channels if one.network and self.engine.sends(one.name)]:
+            self.engine.background.start(self.outbox.deliver_all(network.name))
+        await self.engine.journal.prune()
+        return []
+
+    async def _finish_work(self, channel: str | None, chat_id: str) -> list[asyncio.Task[Any]]:
+        journal, start, tasks = self.engine.journal, self.engine.background.start, list[asyncio.Task[Any]]()
+        for session_id in await journal.unfinished_sessions(channel, chat_id):
             row = await journal.session(session_id)
             state = self.sessions.loaded(session_id)
             idle = state is None or state.active is None
             if idle and row and row["kind"] == "chat" and row["channel"] != TERMINAL:
-                start(self._finish_session(session_id))
-        for row in await journal.open_inbox():
+                tasks.append(start(self._finish_session(session_id)))
+        for row in await journal.open_inbox(channel, chat_id):
             if row["inbound"].channel != TERMINAL and await self._claim(row["id"], row["owner"]):
-                start(self.dispatcher.answer_stored(row["inbound"], row["id"]))
-        for channel in [one for one in self.outbox.channels if one.network]:
-            start(self.outbox.deliver_all(channel.name))
-        await journal.prune()
+                tasks.append(start(self.dispatcher.answer_stored(row["inbound"], row["id"])))
+        return tasks
 
     async def _claim(self, inbox_id: str, owner: str | None) -> bool:
         """Claim a message that no living process works on."""

@@ -6,7 +6,7 @@ returns an awaitable; a turn collects them and awaits them where something is ac
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from functools import cache
 from importlib.resources import files
@@ -54,9 +54,10 @@ class Journal:
     from it goes on.
     """
 
-    def __init__(self, store: Store, node: str) -> None:
+    def __init__(self, store: Store, node: str, sends: Callable[[str], bool]) -> None:
         self.store = store
         self.node = node
+        self._sends = sends
         self.sql = queries()
 
     async def _rows(self, query: str, **params: Any) -> list[Mapping[str, Any]]:
@@ -79,10 +80,10 @@ class Journal:
 
     # Inbox
 
-    def receive(self, inbound: Inbound, *, durable: bool) -> tuple[str, Awaitable[int]]:
+    def receive(self, inbound: Inbound, *, durable: bool, mine: bool = True) -> tuple[str, Awaitable[int]]:
         """Store an inbound message. Returns its id and the write: 0 if it was stored before."""
         row = {name: getattr(inbound, name) for name in _INBOX}
-        row |= {"id": new_id(), "owner": self.node, "body": to_json(inbound)}
+        row |= {"id": new_id(), "owner": self.node if mine else None, "body": to_json(inbound)}
         row["received"] = inbound.received or clock.now()
         return row["id"], self._all([("insert_inbox", row)], durable=durable)
 
@@ -90,12 +91,13 @@ class Journal:
         """Mark an inbound message as done and put its reply, if any, into the outbox."""
         done = {"id": inbox_id, "state": "done", "session_id": session_id}
         statements: list[Statement] = [("set_inbox", done)] if inbox_id is not None else []
-        statements += [_reply(reply, None, self.node)] if reply is not None else []
+        statements += [self._reply(reply, None)] if reply is not None else []
         return self._all(statements, durable=reply is not None)
 
-    async def open_inbox(self) -> list[Mapping[str, Any]]:
-        """Messages that no turn has begun with, oldest first: ``id owner inbound``."""
-        found = [(row, stored_inbound(row["id"], row["body"])) for row in await self._rows("open_inbox")]
+    async def open_inbox(self, channel: str | None = None, chat_id: str = "") -> list[Mapping[str, Any]]:
+        """Messages that no turn has begun with, oldest first: ``id owner inbound``; of one chat, or of all."""
+        rows = await self._rows("open_inbox", channel=channel, chat_id=chat_id)
+        found = [(row, stored_inbound(row["id"], row["body"])) for row in rows]
         return [{**row, "inbound": inbound} for row, inbound in found if inbound is not None]
 
     def prune(self) -> Awaitable[int]:
@@ -251,8 +253,7 @@ class Journal:
         done = {"id": turn["inbox_id"], "state": "done", "session_id": None}
         statements: list[Statement] = [("end_turn", {**turn, "now": clock.now()}), ("set_warm", session)]
         statements += [("set_inbox", done)] if turn["inbox_id"] else []
-        owner = None if resumed else self.node
-        statements += [_reply(reply, turn["id"], owner)] if reply is not None else []
+        statements += [self._reply(reply, turn["id"], resumed)] if reply is not None else []
 
         if direct and reply:
             statements.append(("claim_new_reply", stored := statements[-1][1]))
@@ -272,9 +273,10 @@ class Journal:
         """Turns that never ended, oldest first, with their inbound message."""
         return await self._rows("open_turns", session_id=session_id)
 
-    async def unfinished_sessions(self) -> list[str]:
-        """Sessions with a turn that never ended."""
-        return [row["session_id"] for row in await self._rows("sessions_with_open_turns")]
+    async def unfinished_sessions(self, channel: str | None = None, chat_id: str = "") -> list[str]:
+        """Sessions with a turn that never ended, of one chat or of all."""
+        rows = await self._rows("sessions_with_open_turns", channel=channel, chat_id=chat_id)
+        return [row["session_id"] for row in rows]
 
     async def steps(self, turn_id: str) -> dict[str, Mapping[str, Any]]:
         """The turn's tool calls by id."""
@@ -304,6 +306,14 @@ class Journal:
         return int(row.pop("requests")), Usage(**row)
 
     # Outbox
+
+    def _reply(self, reply: Reply, turn_id: str | None, anybody: bool = False) -> Statement:
+        """Store a reply that this process sends, ``anybody``, or who sends for its channel."""
+        session = reply.session
+        owner = None if anybody or not self._sends(session.channel) else self.node
+        row = {"id": reply.id, "session_id": session.id, "turn_id": turn_id, "owner": owner}
+        place = {"channel": session.channel, "chat_id": session.chat_id, "now": clock.now()}
+        return "insert_outbox", {**row, **place, "body": to_json(reply)}
 
     async def open_outbox(self, channel: str) -> list[Mapping[str, Any]]:
         """Replies that are neither confirmed nor given up, oldest first."""
@@ -352,10 +362,3 @@ def _usage(session_id: str, turn_id: str, purpose: str, response: ModelResponse,
     broken = dump(asdict(response.broken)) if response.broken is not None else None
     row |= {"purpose": purpose, "broken": broken, "now": clock.now() if now is None else now}
     return "insert_usage", {**row, **{name: getattr(response.usage, name) for name in _USAGE}}
-
-
-def _reply(reply: Reply, turn_id: str | None, owner: str | None) -> Statement:
-    session = reply.session
-    row = {"id": reply.id, "session_id": session.id, "turn_id": turn_id, "owner": owner}
-    place = {"channel": session.channel, "chat_id": session.chat_id, "now": clock.now()}
-    return "insert_outbox", {**row, **place, "body": to_json(reply)}

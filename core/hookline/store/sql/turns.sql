@@ -13,7 +13,8 @@ WHERE id = :id AND state = 'new' AND (owner IS NULL OR owner = :previous);
 -- name: open_inbox
 -- A message in state taken has a turn, which is finished by itself.
 -- The plus sign keeps SQLite from using another index than the partial one on open messages.
-SELECT * FROM inbox WHERE state <> 'done' AND state <> 'taken' ORDER BY +received, id;
+SELECT * FROM inbox WHERE state <> 'done' AND state <> 'taken'
+AND (:channel IS NULL OR (channel = :channel AND chat_id = :chat_id)) ORDER BY +received, id;
 
 -- name: prune_inbox!
 DELETE FROM inbox WHERE state = 'done' AND received < :before;
@@ -41,7 +42,8 @@ SELECT t.*, i.body AS inbound FROM turns t LEFT JOIN inbox i ON i.id = t.inbox_i
 WHERE t.session_id = :session_id AND t.state = 'running' ORDER BY t.number;
 
 -- name: sessions_with_open_turns
-SELECT DISTINCT session_id FROM turns WHERE state = 'running';
+SELECT DISTINCT t.session_id FROM turns t JOIN sessions s ON s.id = t.session_id
+WHERE t.state = 'running' AND (:channel IS NULL OR (s.channel = :channel AND s.chat_id = :chat_id));
 
 -- name: undo_turn!
 UPDATE turns SET state = 'undone' WHERE id = :id;

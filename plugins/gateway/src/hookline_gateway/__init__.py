@@ -109,9 +109,14 @@ class Gateway(Plugin[GatewayConfig]):
     @hookimpl
     def register_cli(self, register: RegisterCli) -> None:
         """``hookline gateway`` and ``hookline health``."""
+        from .command import gateway_of
         from .health import health_on
 
-        register("gateway", self.gateway, help="Serve every channel that is on until stopped.")
+        register(
+            "gateway",
+            gateway_of(self.gateway),
+            help="Serve every channel that is on until stopped.",
+        )
         told = "Whether the gateway runs: exit code 0 if it does, else 1."
         register("health", health_on(self.host.home), help=told)
 
@@ -132,18 +137,19 @@ class Gateway(Plugin[GatewayConfig]):
         if self.lock is not None:
             self.lock.release()
 
-    async def gateway(self) -> None:
+    async def gateway(self, *, turns: bool = True) -> None:
         """Run every channel that is on until SIGTERM or SIGINT."""
         from .ending import Ending
 
         ending = Ending(self.config.drain)
         ending.listen()
-        await self.serve(ending.wait)
+        await self.serve(ending.wait, turns=turns)
         # Said outright, because returning would wait for background work once more.
         raise SystemExit(0)
 
-    async def serve(self, ended: Callable[[], Awaitable[object]]) -> None:
-        """Run every channel that is on until ``ended()`` returns, then drain.
+    async def serve(self, ended: Callable[[], Awaitable[object]], *, turns: bool = True) -> None:
+        """Run every channel that is on until ``ended()`` returns, then drain; without ``turns``
+        other processes work on the messages.
 
         The lock is kept until the plugin is torn down: work may be under way until then. Ends with
         ``SystemExit`` where the gateway cannot start, or another one runs on this home.
@@ -151,6 +157,6 @@ class Gateway(Plugin[GatewayConfig]):
         from .lock import alone
         from .serve import checked_channels, serve
 
-        channels = await checked_channels(self.host)
+        channels = await checked_channels(self.host, turns=turns)
         self.lock = alone(self.host.home)
-        await serve(self.host, channels, self.config.drain, ended)
+        await serve(self.host, channels, self.config.drain, ended, turns=turns)

@@ -8,14 +8,23 @@ from collections.abc import Sequence, Set
 from time import monotonic
 from typing import Any
 
-from hookline_hookspecs import Channel, GatewayHost, GatewayWork, HooklineError, Host
+from hookline_hookspecs import Channel, Division, GatewayHost, GatewayWork, HooklineError, Host
 
-from .state import ENDED, STARTING, STOPPED, UP, State
+from .state import ENDED, STARTING, STOPPED, UP, WAITING, State
 from .telling import tell
 
 log = logging.getLogger("hookline.plugin.gateway")
 STOP_SECONDS = 5.0
 """That channels have to stop receiving before the drain begins without them."""
+
+
+HOLD_SECONDS = 2.0
+"""That a gateway waits for its channels before it stands by for those that others own."""
+
+
+def is_shared(channel: Channel) -> bool:
+    """True for a channel that several gateways may receive for at once, such as a listener."""
+    return bool(getattr(channel, "shared", False))
 
 
 class CannotStart(HooklineError):
@@ -41,25 +50,66 @@ class Fleet:
 
         Raises :class:`CannotStart`.
         """
-        for channel in channels:
-            self._state.channel(channel.name, STARTING)
-            self._up.append(channel)  # to be stopped, however far it comes
-            before = asyncio.all_tasks()
-            try:
-                await channel.start()
-            except Exception as error:
-                why = str(error) or type(error).__name__
-                raise CannotStart(f"channel {channel.name} cannot start: {why}") from error
-            self._state.channel(channel.name, UP)
-            log.info("channel %s is up", channel.name)
-            spawned = _spawned(channel, asyncio.all_tasks() - before)
-            self._watching.append(asyncio.create_task(self._watch(channel, spawned)))
+        if (division := self._host.services.get(Division)) is None:
+            for channel in channels:
+                await self._start(channel)
+        else:
+            await self._start_owned(channels, division)
         for work in self._host.services.all(GatewayWork):
             self._works.append(work)
             try:
                 await work.gateway_up([channel.name for channel in channels])
             except Exception:
                 log.exception("%s did not take note of the gateway", type(work).__name__)
+
+    async def _start(self, channel: Channel) -> None:
+        self._state.channel(channel.name, STARTING)
+        self._up.append(channel)  # to be stopped, however far it comes
+        before = asyncio.all_tasks()
+        try:
+            await channel.start()
+        except Exception as error:
+            why = str(error) or type(error).__name__
+            raise CannotStart(f"channel {channel.name} cannot start: {why}") from error
+        self._state.channel(channel.name, UP)
+        log.info("channel %s is up", channel.name)
+        spawned = _spawned(channel, asyncio.all_tasks() - before)
+        self._watching.append(asyncio.create_task(self._watch(channel, spawned)))
+
+    async def _start_owned(self, channels: Sequence[Channel], division: Division) -> None:
+        """Start each channel once it is this process's own; those that another gateway owns wait
+        for its end. A shared one is started at once, and only its replies have an owner."""
+        for channel in channels:
+            if is_shared(channel):
+                await self._start(channel)
+        holding = {
+            asyncio.create_task(self._hold(channel, division)): channel for channel in channels
+        }
+        self._watching += holding
+        ready, waiting = await asyncio.wait(holding, timeout=HOLD_SECONDS) if holding else ((), ())
+        for task in ready:
+            task.result()
+        for task in waiting:
+            channel = holding[task]
+            task.add_done_callback(lambda task, name=channel.name: self._late(task, name))
+            if not is_shared(channel):
+                self._state.channel(channel.name, WAITING)
+                tell(f"hookline: channel {channel.name} is another gateway's; waiting for its end")
+
+    async def _hold(self, channel: Channel, division: Division) -> None:
+        await division.hold(channel.name)
+        if not is_shared(channel):
+            await self._start(channel)
+
+    def _late(self, task: asyncio.Task[None], name: str) -> None:
+        """A channel that had waited is up, or failed."""
+        if task.cancelled():
+            return
+        if (error := task.exception()) is not None:
+            tell(f"hookline: {error}")
+            self._state.channel(name, ENDED, reason=str(error))
+        else:
+            tell(f"hookline: channel {name} is this gateway's now")
 
     async def _watch(self, channel: Channel, spawned: Set[asyncio.Task[Any]]) -> None:
         """Tell when a channel ends that nobody has stopped: it says so, or its work is over."""

@@ -7,7 +7,15 @@ from collections.abc import Awaitable, Callable, Sequence
 from time import monotonic
 from typing import Any
 
-from hookline_hookspecs import Channel, GatewayHost, GatewayWork, HooklineError, Host, Inspection
+from hookline_hookspecs import (
+    Channel,
+    Division,
+    GatewayHost,
+    GatewayWork,
+    HooklineError,
+    Host,
+    Inspection,
+)
 
 from . import state as states
 from .channels import CannotStart, Fleet, drained
@@ -23,7 +31,12 @@ LOOK = 15.0
 
 
 async def serve(
-    host: Host, channels: Sequence[Channel], drain: float, ended: Callable[[], Awaitable[object]]
+    host: Host,
+    channels: Sequence[Channel],
+    drain: float,
+    ended: Callable[[], Awaitable[object]],
+    *,
+    turns: bool = True,
 ) -> None:
     """Run ``channels`` until ``ended()`` returns, then drain for ``drain`` seconds at most.
 
@@ -37,7 +50,8 @@ async def serve(
     beside = (state.beat(), _look(host, channels), _tend(host))
     around = [asyncio.create_task(work) for work in beside]
     try:
-        if await _first(asyncio.ensure_future(_up(host, fleet, channels, state, notifier)), end):
+        up = _up(host, fleet, channels, state, notifier, turns=turns)
+        if await _first(asyncio.ensure_future(up), end):
             await end
     except CannotStart as error:
         stop(str(error))
@@ -52,20 +66,29 @@ async def serve(
         state.become(states.STOPPED)
 
 
-async def checked_channels(host: Host) -> list[Channel]:
+async def checked_channels(host: Host, *, turns: bool = True) -> list[Channel]:
     """The network channels that are on.
+
+    Without ``turns`` other processes have to work on messages.
 
     Ends with ``SystemExit`` where there is nothing to run, no model is configured, or nobody
     decides who may write although config wants it.
     """
     core = host.services[Inspection]
-    core.check_model(core.default_model())
+    if turns:
+        core.check_model(core.default_model())
     plugins = await core.plugins()
     for row in plugins:
         if row["state"] in ("failed", "missing"):
             tell(f"hookline: warning: plugin {row['name']} is not on: {row['reason']}")
         for warning in row.get("warnings", ()):
             tell(f"hookline: warning: {warning}")
+    if not turns and host.services.get(Division) is None:
+        stop(
+            "--no-turns needs the plugin cluster, so that a worker does them; set `cluster: true` "
+            "under plugins: and `store: postgresql://…` in config.yaml",
+            USAGE,
+        )
     channels = [channel for channel in host.channels() if channel.network]
     if not channels and not any(work.needs_no_channel for work in host.services.all(GatewayWork)):
         stop("no channel is on; switch one on under plugins: in config.yaml", USAGE)
@@ -75,9 +98,17 @@ async def checked_channels(host: Host) -> list[Channel]:
 
 
 async def _up(
-    host: Host, fleet: Fleet, channels: Sequence[Channel], state: State, notifier: Notifier
+    host: Host,
+    fleet: Fleet,
+    channels: Sequence[Channel],
+    state: State,
+    notifier: Notifier,
+    *,
+    turns: bool,
 ) -> None:
     """Start everything, go on with what a dead process left, and say so."""
+    if (division := host.services.get(Division)) is not None:
+        await division.serve(turns)
     # First: what comes in while the channels start stands behind what was acknowledged before.
     await host.services[GatewayHost].recover()
     await fleet.start(channels)

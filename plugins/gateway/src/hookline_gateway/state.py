@@ -17,8 +17,8 @@ log = logging.getLogger("hookline.plugin.gateway")
 NAME = "gateway.state"
 BEAT = 15.0
 """Seconds between two heartbeats."""
-STARTING, UP, ENDED, READY, STOPPING, STOPPED = (
-    *("starting", "up", "ended", "ready", "stopping", "stopped"),
+STARTING, WAITING, UP, ENDED, READY, STOPPING, STOPPED = (
+    *("starting", "waiting", "up", "ended", "ready", "stopping", "stopped"),
 )
 
 
@@ -26,7 +26,8 @@ class State:
     """The file: ``pid version state since heartbeat channels``, times in Unix seconds.
 
     ``state`` is ``starting ready stopping stopped``; ``channels`` gives for each name
-    ``{state, since}``, ``state`` being ``starting up ended``, and a ``reason`` of one that ended.
+    ``{state, since}``, ``state`` being ``starting waiting up ended``, and a ``reason`` of one that
+    ended. One that waits is another gateway's.
     """
 
     def __init__(self, home: Path, notifier: Notifier) -> None:

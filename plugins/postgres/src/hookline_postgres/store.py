@@ -50,6 +50,8 @@ class PostgresStore:
         """``url`` as libpq takes it, ``postgresql://USER:PASSWORD@HOST:PORT/DATABASE``, and
         ``schema`` among its parameters (see `address`)."""
         self._where = address(url, home)
+        self.conninfo = self._where.conninfo
+        """libpq's parameters, for who connects on its own; with the password, so never shown."""
         self._open = False
 
     async def open(self) -> None:

@@ -30,6 +30,8 @@ class WebhookChannel:
     name = "webhook"
     edits = False
     network = True
+    shared = True
+    """Any gateway may take a body: the message's id tells which were there."""
     can: frozenset[Feature] = frozenset()
 
     def __init__(self, config: WebhookConfig, host: Host) -> None:

@@ -1,0 +1,25 @@
+"""The settings of the plugin."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, Field
+
+
+class ClusterConfig(BaseModel):
+    """How a process takes part."""
+
+    turns: int = Field(
+        default=100, ge=1, le=10_000, description="Chats that a worker works on at once."
+    )
+    drain: float = Field(
+        default=24.0,
+        ge=0,
+        le=3600,
+        description="Seconds that a worker's running turns have after a signal.",
+    )
+    sweep: float = Field(
+        default=4.0,
+        ge=0.1,
+        le=60,
+        description="Seconds between two looks for what was left or not heard of.",
+    )

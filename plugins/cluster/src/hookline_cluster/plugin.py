@@ -1,0 +1,93 @@
+"""The plugin: how the work is divided (services ``Division`` and ``GatewayWork``)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from hookline_hookspecs import Division, GatewayWork, HooklineError, Host, Plugin, hookimpl
+from hookline_hookspecs.drivers import Store
+
+from .config import ClusterConfig
+
+if TYPE_CHECKING:
+    from hookline_hookspecs.hooks.boot import RegisterCli
+
+    from .member import Member
+
+NO_STORE = "it needs a store that processes share: set `store: postgresql://…` in config.yaml"
+
+
+class ClusterPlugin(Plugin[ClusterConfig]):
+    """Divides the work of network channels among gateways and workers."""
+
+    needs_no_channel = False
+    _member: Member | None = None
+
+    @hookimpl
+    def setup(self, host: Host) -> None:
+        """Offer the services.
+
+        Raises ``HooklineError`` where the store is not one that processes share.
+        """
+        conninfo = getattr(host.services[Store], "conninfo", None)
+        if conninfo is None:
+            raise HooklineError(NO_STORE)
+        from .member import Member
+
+        self._member = Member(self.config, host, str(conninfo))
+        host.services.provide(Division, self)
+        host.services.add(GatewayWork, self)
+
+    @hookimpl
+    async def teardown(self, host: Host) -> None:
+        """Let go of everything at once, so that others go on with it."""
+        if self._member is not None:
+            await self._member.leave()
+
+    @property
+    def member(self) -> Member:
+        """This process in the cluster. Raises ``HooklineError`` if the plugin is not on."""
+        if self._member is None:
+            raise HooklineError(NO_STORE)
+        return self._member
+
+    # The service Division
+
+    def sends(self, channel: str) -> bool:
+        """Whether this process sends the channel's replies."""
+        return channel in self.member.channels.held or not self.member.is_network(channel)
+
+    def received(self, channel: str, chat_id: str) -> None:
+        """Have a worker look at the chat."""
+        self.member.arrived(channel, chat_id)
+
+    def replied(self, channel: str, chat_id: str) -> None:
+        """Have the channel's gateway send what waits for the chat."""
+        self.host.spawn(self.member.channels.tell(channel, chat_id), "tell gateway")
+
+    async def serve(self, turns: bool) -> None:
+        """Take part as a gateway, and as a worker too with ``turns``."""
+        await self.member.join("gateway", self.config.turns if turns else 0)
+
+    async def hold(self, channel: str) -> None:
+        """Return once this process owns the channel."""
+        await self.member.channels.hold(channel)
+
+    # The service GatewayWork
+
+    async def gateway_up(self, channels: Sequence[str]) -> None:
+        """Nothing is to be done."""
+
+    async def gateway_stopping(self) -> None:
+        """Begin with nothing new."""
+        await self.member.end(self.config.drain)
+
+    @hookimpl
+    def register_cli(self, register: RegisterCli) -> None:
+        """``hookline worker`` and ``hookline cluster``."""
+        from .cli import Commands
+
+        commands = Commands(lambda: self.member)
+        register("worker", commands.worker, help="Work on the messages that gateways store.")
+        register("cluster", commands.app(), help="status: who takes part, and what waits")

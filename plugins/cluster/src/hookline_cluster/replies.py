@@ -1,0 +1,72 @@
+"""Replies: stored by whoever works, sent by the gateway that owns the channel."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from contextlib import AsyncExitStack
+from typing import Any, Protocol
+
+from hookline_hookspecs import GatewayHost, Host, StoreError
+from hookline_hookspecs.drivers import Store
+
+log = logging.getLogger("hookline.plugin.cluster")
+REPLIES = "cluster:replies:"
+"""Before the channel: the topic of chats with a reply."""
+POLL_SECONDS = 0.5
+"""Between two tries to own a channel that another gateway owns."""
+
+
+class Spawn(Protocol):
+    """``host.spawn``."""
+
+    def __call__(self, coro: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]: ...
+
+
+class Channels:
+    """The channels that this process owns: it alone is connected and sends."""
+
+    def __init__(self, host: Host) -> None:
+        self._store, self._core = host.services[Store], host.services[GatewayHost]
+        self._spawn: Spawn = host.spawn
+        self._owned = AsyncExitStack()
+        self.held: set[str] = set()
+
+    async def hold(self, channel: str) -> None:
+        """Return once the channel is this process's own, and its replies are sent from here."""
+        while True:
+            try:
+                await self._owned.enter_async_context(self._store.own(f"channel:{channel}", 0.0))
+                break
+            except StoreError as error:
+                log.debug("channel %s: %s", channel, error)
+            await asyncio.sleep(POLL_SECONDS)
+        self.held.add(channel)
+        self._spawn(self._hear(channel), f"replies of {channel}")
+
+    async def release(self) -> None:
+        """Let other gateways have them."""
+        self.held.clear()
+        await self._owned.aclose()
+
+    async def tell(self, channel: str, chat_id: str) -> None:
+        """A reply is stored for a chat of another's channel."""
+        await self._store.notify(REPLIES + channel, chat_id)
+
+    async def send(self, channel: str, chat_id: str) -> None:
+        """Send what waits for a chat."""
+        if channel in self.held:
+            await self._core.deliver(channel, chat_id)
+
+    async def _hear(self, channel: str) -> None:
+        async with self._store.listen(REPLIES + channel) as chats:
+            await self._core.recover()  # what was stored before
+            async for chat_id in chats:
+                if not chat_id:
+                    self._spawn(self._missed(), "missed replies")
+                else:
+                    self._spawn(self.send(channel, chat_id), "reply")
+
+    async def _missed(self) -> None:
+        await self._core.recover()
