@@ -23,6 +23,7 @@ from hookline_hookspecs import (
     tool,
 )
 from hookline_hookspecs.hooks.boot import RegisterCli
+from hookline_skillfolders import SkillFolder
 
 from .config import ConnectionConfig, DatabasesConfig, Place, place_of
 from .engines import engine_for
@@ -44,6 +45,12 @@ class Databases(Plugin[DatabasesConfig]):
         self.limits = Limits(
             config.timeout_seconds, config.lock_seconds, config.max_rows, config.max_bytes
         )
+
+    @hookimpl
+    def setup(self, host: Host) -> None:
+        """Bring the skills along."""
+        folder = Path(__file__).with_name("skills")
+        host.services.add(SkillFolder, SkillFolder(folder, host.plugin))
 
     @hookimpl
     def teardown(self, host: Host) -> None:
