@@ -45,6 +45,13 @@ class FakeRequest:
         """Return what was sent."""
         return self.sent
 
+LISTS = {
+    "sqlite": "SELECT name FROM sqlite_master WHERE type = 'table'",
+    "postgres": "SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() "
+    "AND tablename NOT IN ('nodes', 'writers', 'beats', 'owners')",
+}
+"""The tables of each kind of store, without those in which PostgreSQL's keeps who lives."""
+
 
 class Site:
     """The routes of the plugins of a harness.
@@ -107,7 +114,7 @@ class Site:
         store = (await self._harness.aopen()).engine.store
 
         def read(db: Any) -> dict[str, Any]:
-            tables = db.fetch("SELECT name FROM sqlite_master WHERE type = 'table'", {})
+            tables = db.fetch(LISTS[store.dialect], {})
             names = sorted(row["name"] for row in tables)
             every = {name: f'SELECT * FROM "{name}"' for name in names}  # noqa: S608
             return {name: db.fetch(sql, {}) for name, sql in every.items()}

@@ -138,7 +138,7 @@ class Facts:
         query = query.weighed({key: count * share for key, count in known.items()}, here)
         rows = await storage.fetch(
             "candidates",
-            query=_match(chat, query.rarest(POSTINGS), " OR "),
+            **_wanted(chat, query.rarest(POSTINGS), every=False),
             **asdict(chat),
             now=now,
             limit=CANDIDATES,
@@ -256,7 +256,7 @@ class Writer:
         if keys:
             rows = self._db.fetch(
                 "candidates",
-                query=_match(self._chat, keys, " AND "),
+                **_wanted(self._chat, keys, every=True),
                 **asdict(self._chat),
                 now=self._now,
                 limit=CANDIDATES,
@@ -304,10 +304,13 @@ def _meant(facts: Sequence[Fact], wanted: str) -> list[Fact]:
     return []
 
 
-def _match(chat: Chat, keys: Sequence[str], joint: str) -> str:
-    """An FTS5 query for the facts of ``chat`` with any or all of ``keys``, which hold no quotes."""
-    wanted = joint.join(f'"{key}"' for key in keys)
-    return f'chat : "{mark_of(chat)}" AND terms : ({wanted})'
+def _wanted(chat: Chat, keys: Sequence[str], *, every: bool) -> dict[str, Any]:
+    """What finds the facts of ``chat`` with any or all of ``keys``, which hold no blanks and no
+    quotes: a query for FTS5, and its parts for PostgreSQL."""
+    wanted = (" AND " if every else " OR ").join(f'"{key}"' for key in keys)
+    mark = mark_of(chat)
+    query = f'chat : "{mark}" AND terms : ({wanted})'
+    return {"query": query, "mark": mark, "words": " ".join(keys), "every": every}
 
 
 def _ends_of(text: str) -> str:

@@ -229,11 +229,13 @@ class Writer(Lane):
                     connection.later("ROLLBACK TO work")
                 connection.later("RELEASE work")
             connection.later("COMMIT")
+            connection.later(self._node.change)
             is_ending = True
             connection.flush()
         except Broken:
             self.drop()
             if is_ending and self._has_committed():
+                self._node.tell_change()
                 return
             raise
         except BaseException:

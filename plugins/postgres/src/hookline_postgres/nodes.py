@@ -27,6 +27,7 @@ from hookline_hookspecs.errors import Fenced, StoreError
 
 from .address import Address
 from .connection import FENCED, Again, Broken, PgConnection
+from .topics import CHANGES, channel
 
 BEAT_SECONDS = 5.0
 DEAD_AFTER = 15.0
@@ -82,12 +83,24 @@ class Node:
         self.id = uuid.uuid4().hex
         self._name = f"process {os.getpid()} on {socket.gethostname()}"
         self._line, self._beating = _Line(where), _Line(where)
+        self._changes = channel(where.schema, CHANGES)
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
 
     def fence(self, number: int, transaction: int) -> str:
         """The statement that a transaction of the writer ``number`` begins with."""
         return f"SELECT hookline_fence('{self.id}', {number}, {transaction})"
+
+    @property
+    def change(self) -> str:
+        """The statement that tells the others of a change. It stands behind the end of the
+        transaction: inside, the end would keep all others that tell something waiting."""
+        return f"SELECT pg_notify('{self._changes}', '{self.id}')"
+
+    def tell_change(self) -> None:
+        """Tell the others of a change, when it is not known whether they have been told."""
+        with suppress(StoreError):
+            self.notify(self._changes, self.id)
 
     def last_transaction(self, number: int) -> int:
         """The number of the writer's last transaction that was committed. Raises ``Fenced``."""

@@ -58,7 +58,8 @@ class PostgresStore:
         """Connect; create what is not there. Raises ``StoreError``."""
         if self._open:
             return
-        self._node, self._listener = Node(self._where), Listener(self._where)
+        self._node = Node(self._where)
+        self._listener = Listener(self._where, self._node.id)
         self._owning = ThreadPoolExecutor(1, "hookline-owner")
         self._writers = [lanes.Writer(self._where, self._node, n) for n in range(WRITERS)]
         self._readers = [lanes.Lane(self._where, f"hookline-reader-{n}") for n in range(READERS)]
@@ -70,6 +71,7 @@ class PostgresStore:
             await self._disconnect()
             raise
         self._open = True
+        self._listener.count_changes()  # so that it is heard by the time that somebody asks
 
     async def close(self) -> None:
         """Finish what was asked for and disconnect."""
@@ -171,6 +173,13 @@ class PostgresStore:
         """What is told from now on, by any process."""
         self._expect_open()
         return self._listener.listen(topic)
+
+    @property
+    def changes(self) -> int | None:
+        """A number that differs once another process has told that it wrote, which it does before
+        its write counts as done; None while nothing is heard. Nothing is asked for."""
+        self._expect_open()
+        return self._listener.changes
 
     def search_statements(self, table: str) -> Mapping[str, str]:
         """``create put delete query`` for a full-text ``table``."""

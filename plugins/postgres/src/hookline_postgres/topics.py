@@ -29,6 +29,8 @@ LIMIT = 7_000
 """Bytes of a payload; PostgreSQL takes 8,000."""
 AGAIN_SECONDS = 0.5
 """After which a lost connection is made anew."""
+CHANGES = "hookline:changes"
+"""The topic under which a process tells that it has written, by its own id."""
 
 
 def channel(schema: str, topic: str) -> str:
@@ -40,9 +42,11 @@ def channel(schema: str, topic: str) -> str:
 class Listener:
     """The listening connection, made when somebody first listens."""
 
-    def __init__(self, where: Address) -> None:
-        self._where = where
+    def __init__(self, where: Address, node: str) -> None:
+        """``node`` is this process's id."""
+        self._where, self._node = where, node
         self._topics = Topics()
+        self._is_counting, self._count = False, 0
         self._heard: dict[str, str] = {}  # topics by the channel that is listened to
         self._changed = threading.Condition()
         self._is_closing = False
@@ -58,6 +62,18 @@ class Listener:
                 yield payloads
         finally:
             self._look()
+
+    @property
+    def changes(self) -> int | None:
+        """How often other processes have told that they wrote; None while that is not heard."""
+        return self._count if CHANGES in self._heard.values() else None
+
+    def count_changes(self) -> None:
+        """Listen for what others write, as soon as there is a connection."""
+        self._is_counting = True
+        with self._changed:
+            self._start()
+        self._look()
 
     def close(self) -> None:
         """End the thread and disconnect."""
@@ -76,17 +92,18 @@ class Listener:
     def _await_heard(self, topic: str) -> None:
         with self._changed:
             self._failure = None
-            if self._thread is None:
-                self._wake, self._woken = socket.socketpair()
-                self._wake.setblocking(False)
-                self._thread = threading.Thread(
-                    target=self._run, name="hookline-listener", daemon=True
-                )
-                self._thread.start()
+            self._start()
             self._look()
             self._changed.wait_for(lambda: topic in self._heard.values() or self._failure)
             if topic not in self._heard.values() and self._failure is not None:
                 raise self._failure
+
+    def _start(self) -> None:
+        if self._thread is None:
+            self._wake, self._woken = socket.socketpair()
+            self._wake.setblocking(False)
+            self._thread = threading.Thread(target=self._run, name="hookline-listener", daemon=True)
+            self._thread.start()
 
     def _run(self) -> None:
         is_first = True
@@ -112,6 +129,7 @@ class Listener:
             raw.add_notify_handler(lambda found: self._publish(found.channel, found.payload))
             self._agree(raw)
             if not is_first:
+                self._count += 1
                 for topic in self._topics.names():
                     self._topics.publish(topic, "")  # some may have been missed
             while not self._is_closing:
@@ -126,7 +144,8 @@ class Listener:
 
     def _agree(self, raw: psycopg.Connection[Any]) -> None:
         """Listen to what is wanted, and to nothing else."""
-        wanted = {channel(self._where.schema, topic): topic for topic in self._topics.names()}
+        topics = [*self._topics.names(), *([CHANGES] if self._is_counting else [])]
+        wanted = {channel(self._where.schema, topic): topic for topic in topics}
         for name in wanted.keys() - self._heard.keys():
             raw.execute(f"LISTEN {name}".encode())
         for name in self._heard.keys() - wanted.keys():
@@ -136,5 +155,8 @@ class Listener:
             self._changed.notify_all()
 
     def _publish(self, name: str, payload: str) -> None:
-        if name in self._heard:
-            self._topics.publish(self._heard[name], payload)
+        topic = self._heard.get(name)
+        if topic == CHANGES:
+            self._count += payload != self._node
+        elif topic is not None:
+            self._topics.publish(topic, payload)

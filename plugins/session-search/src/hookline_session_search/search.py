@@ -93,8 +93,8 @@ def _key(row: Row) -> str:
 async def _rows(storage: Storage, wanted: Wanted) -> Sequence[Row]:
     most = wanted.limit + wanted.own
     chat = None if wanted.chat is None else chat_number(*wanted.chat)
-    match = wanted.query.match
-    return await storage.fetch("search", query=match, since=wanted.since, chat=chat, most=most)
+    both = {"query": wanted.query.match, "wanted": wanted.query.wanted}
+    return await storage.fetch("search", **both, since=wanted.since, chat=chat, most=most)
 
 
 @dataclass(slots=True)

@@ -30,10 +30,11 @@ _BEFORE, _AFTER = _DATA["before"], _DATA["after"]
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A parsed query: ``match`` for FTS5 (empty: nothing), the ``words``, folded, and whether
-    some of them were ``left_out`` because there are too many."""
+    """A parsed query: ``match`` for FTS5 (empty: nothing) and ``wanted`` for ``tsquery``, the
+    ``words``, folded, and whether some of them were ``left_out`` because there are too many."""
 
     match: str
+    wanted: str
     words: tuple[str, ...]
     left_out: bool = False
 
@@ -72,11 +73,20 @@ def query(text: str) -> Query:
     phrases = [stored(word).split() for word in words[:MOST_WORDS]]
     left_out = len(words) > MOST_WORDS or any(len(phrase) > MOST_TOKENS for phrase in phrases)
     match = " ".join('"{}"'.format(" ".join(_quoted(phrase))) for phrase in phrases if phrase)
-    return Query(match, tuple(words[:MOST_WORDS]), left_out)
+    wanted = " & ".join(f"({_followed(phrase)})" for phrase in phrases if phrase)
+    return Query(match, wanted, tuple(words[:MOST_WORDS]), left_out)
 
 
 def _quoted(phrase: list[str]) -> list[str]:
     return [token.replace('"', '""') for token in phrase[:MOST_TOKENS]]
+
+
+def _followed(phrase: list[str]) -> str:
+    """The tokens one after the other, as PostgreSQL writes it; letters without their marks."""
+    bare = unicodedata.normalize("NFD", " ".join(phrase[:MOST_TOKENS]))
+    tokens = re.sub("[\u0300-\u036f]", "", bare).split()
+    quoted = (token[:500].replace("\\", "\\\\").replace("'", "''") for token in tokens)
+    return " <-> ".join(f"'{token}'" for token in quoted)
 
 
 def _bare(word: str) -> str:

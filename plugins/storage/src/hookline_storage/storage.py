@@ -34,7 +34,7 @@ _ready: WeakSet[Store] = WeakSet()
 
 TABLES = ""
 """The ``plugin`` of values that list what each plugin has made: names of tables and views in the
-order of their making with ``TABLE``, ``VIEW``, or nothing for what is gone. So purging needs no
+order of their making with ``TABLE``, ``VIEW``, ``FUNCTION``, or nothing for what is gone. So purging needs no
 guess by prefix (``web_`` is also how ``web-ui`` starts) and no files of a plugin that is gone."""
 
 _STATEMENT = re.compile(
@@ -337,7 +337,7 @@ def _objects(store: Store, steps: Sequence[Migration], plugin: str, prefix: str)
             kind = match["kind"] or objects.get(match["gone"], "")
             if match["gone"] in objects:
                 objects[match["gone"]] = ""
-            if match["made"] and kind.upper() in ("TABLE", "VIEW"):
+            if match["made"] and kind.upper() in ("TABLE", "VIEW", "FUNCTION"):
                 objects[match["made"]] = kind.upper()
     return objects
 
