@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import subprocess
 import sys
@@ -218,9 +219,10 @@ def test_a_process_killed_in_the_middle_of_a_rewrite_leaves_the_old_history(tmp_
     )
     home = tmp_path / "home"
     here = str(Path(__file__).parent)
+    store = {name: value for name, value in os.environ.items() if name.endswith("_STORE")}
     done = subprocess.run(
         [sys.executable, str(script), str(home), here],
-        env={"HOOKLINE_CRASH_AT": "mid-compaction", "PATH": ""},
+        env={"HOOKLINE_CRASH_AT": "mid-compaction", "PATH": "", **store},
         check=False,
         capture_output=True,
     )

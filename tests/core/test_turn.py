@@ -313,6 +313,7 @@ def test_ephemeral_system_text_is_sent_for_one_turn_and_not_stored(harness: Make
     assert "PIRATE" not in str([m.to_dict() for m in history(h)])
 
 
+@pytest.mark.sqlite
 def test_ephemeral_system_text_is_nowhere_on_the_disk(harness: Make) -> None:
     h = harness(Tools, model=["a"])
     h.send("HELLO-THERE", system="SPEAK-LIKE-A-PIRATE")

@@ -119,6 +119,7 @@ for line in sys.stdin:
 the n-th statement (0 is never); its return code is printed."""
 
 
+@pytest.mark.sqlite
 def test_a_kill_at_any_statement_of_a_migration_is_made_good(used: Computer) -> None:
     def migrate(n: int) -> int:
         assert victim.stdin

@@ -145,7 +145,14 @@ FAULTS = (
 )
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+@pytest.mark.parametrize(
+    "fault",
+    [
+        pytest.param(fault, marks=[pytest.mark.sqlite] if "database" in fault.name else [])
+        for fault in FAULTS
+    ],
+    ids=lambda fault: fault.name,
+)
 def test_a_misconfiguration_gets_a_sentence_and_a_fix(machine: Machine, fault: Fault) -> None:
     if not any(word in fault.name for word in ("model", "provider", "URL")):
         machine.env["HOOKLINE_MODEL"] = machine.script({"text": "hello"})

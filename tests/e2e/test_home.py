@@ -17,6 +17,7 @@ LISTED = "never-to-be-seen-in-a-list-77"
 HEADER = "Bearer header-secret-4242"
 
 
+@pytest.mark.sqlite
 def test_the_home_is_for_its_owner_alone(talking: Machine) -> None:
     assert talking.run("run", "hello").code == 0
     assert modes(talking.home) == {"folder": {0o700}, "file": {0o600}}

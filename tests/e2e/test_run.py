@@ -51,6 +51,7 @@ def test_a_system_text_is_sent_once_and_not_stored(machine: Machine) -> None:
     assert (stored.code, "Zebrafink" in stored.out) == (0, False)
 
 
+@pytest.mark.sqlite
 def test_a_system_text_is_in_no_file_of_the_home(talking: Machine) -> None:
     assert talking.run("run", "one", "--system", "Speak as a Zebrafink.").out == "hello\n"
     assert holders(talking.home, b"Zebrafink") == []

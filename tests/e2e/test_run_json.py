@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from .machine import Finished, Machine
 
 COMMON = {"type", "session", "turn", "ts"}
@@ -118,6 +120,7 @@ def test_a_slash_command_is_one_result(talking: Machine) -> None:
     assert done.result["tool_calls"] == 0
 
 
+@pytest.mark.sqlite
 def test_a_store_that_cannot_be_opened_ends_in_a_result_too(talking: Machine) -> None:
     talking.config("trace: false\n")
     (talking.home / "hookline.db").write_bytes(b"this is no database at all, " * 200)

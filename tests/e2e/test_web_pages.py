@@ -11,6 +11,7 @@ import httpx2
 import pytest
 from fakes.web import WEB, Site, listening, plugin, web_plugins
 from hookline.testing import Harness, calls
+from hookline_webkit.testing import LISTS
 
 NAMES = ("memory", "user-model", "skills", "insights", "scheduler", "inspect", "configure")
 MAIN = ("Sessions", "Plugins", "Insights", "Memory", "Skills", "Schedule", "People", "Doctor")
@@ -78,8 +79,7 @@ async def stored(h: Harness) -> dict[str, Any]:
     store = (await h.aopen()).engine.store
 
     def read(db: Any) -> dict[str, Any]:
-        names = [row["name"] for row in db.fetch("SELECT name FROM sqlite_master", {})]
-        tables = [row["name"] for row in db.fetch("PRAGMA table_list", {}) if row["name"] in names]
+        tables = [row["name"] for row in db.fetch(LISTS[store.dialect], {})]
         return {name: db.fetch(f'SELECT * FROM "{name}"', {}) for name in tables}
 
     return await store.read(read)

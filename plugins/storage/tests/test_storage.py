@@ -103,6 +103,7 @@ async def test_named_queries_run_over_the_plugins_tables(facts: PluginStorage) -
     assert [row["text"] for row in await facts.fetch("facts", like="t%")] == ["two", "three"]
 
 
+@pytest.mark.sqlite
 async def test_the_dialects_query_replaces_the_general_one(facts: PluginStorage) -> None:
     assert [row["which"] for row in await facts.fetch("which")] == ["sqlite"]
 
@@ -174,6 +175,7 @@ async def test_the_folder_is_made_when_it_is_asked_for(ready: Store, store_home:
     assert storage.dir.stat().st_mode & 0o777 == 0o700
 
 
+@pytest.mark.sqlite
 async def test_usage_and_purge_know_exactly_what_is_the_plugins(
     facts: PluginStorage, ready: Store, store_home: Path, package: Callable[..., str]
 ) -> None:
@@ -212,6 +214,7 @@ async def test_purge_works_when_the_plugin_is_no_longer_installed(
         await ready.read(lambda c: c.fetch("SELECT * FROM my_facts_fact"))
 
 
+@pytest.mark.sqlite
 async def test_tables_that_a_migration_renamed_or_dropped_are_followed(
     ready: Store, store_home: Path, package: Callable[..., str]
 ) -> None:

@@ -45,6 +45,7 @@ class FakeRequest:
         """Return what was sent."""
         return self.sent
 
+
 LISTS = {
     "sqlite": "SELECT name FROM sqlite_master WHERE type = 'table'",
     "postgres": "SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() "

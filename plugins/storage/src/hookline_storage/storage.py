@@ -33,9 +33,9 @@ _ready: WeakSet[Store] = WeakSet()
 """Stores whose shared table is there."""
 
 TABLES = ""
-"""The ``plugin`` of values that list what each plugin has made: names of tables and views in the
-order of their making with ``TABLE``, ``VIEW``, ``FUNCTION``, or nothing for what is gone. So purging needs no
-guess by prefix (``web_`` is also how ``web-ui`` starts) and no files of a plugin that is gone."""
+"""The ``plugin`` of values that list what each plugin has made: names in the order of their making
+with ``TABLE``, ``VIEW``, ``FUNCTION``, or nothing for what is gone. So purging needs no guess by
+prefix (``web_`` is also how ``web-ui`` starts) and no files of a plugin that is gone."""
 
 _STATEMENT = re.compile(
     r"(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:CREATE\s+(?:UNIQUE\s+|VIRTUAL\s+|TEMP\w*\s+)?(?P<kind>\w+)\s+"

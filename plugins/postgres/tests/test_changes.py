@@ -1,0 +1,47 @@
+"""A process knows that another has written, without asking for it."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from hookline.testing import open_store
+from hookline_hookspecs.drivers import Migration
+
+NOTES = Migration(1, "notes", "CREATE TABLE notes (n INTEGER PRIMARY KEY, text TEXT NOT NULL)")
+ADD = "INSERT INTO notes (text) VALUES ('x')"
+
+
+async def eventually(what: Any) -> None:
+    async with asyncio.timeout(20):
+        while not what():
+            await asyncio.sleep(0.01)
+
+
+async def test_what_others_write_is_heard_and_what_one_writes_itself_is_not(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    async with open_store(tmp_path, postgres_url) as here:
+        await here.migrate("notes", [NOTES])
+        async with open_store(tmp_path / "there", postgres_url) as there:
+            await eventually(lambda: None not in (here.changes, there.changes))
+            await asyncio.sleep(0.2)  # what was written so far has been heard
+            mine, theirs = here.changes, there.changes
+            for _ in range(3):
+                await here.write(lambda db: db.execute(ADD))
+            await eventually(lambda: there.changes != theirs)
+            assert here.changes == mine
+            await there.write(lambda db: db.execute(ADD), durable=True)
+            await eventually(lambda: here.changes != mine)
+
+
+async def test_it_is_not_known_while_nothing_is_heard(own_postgres: Any, tmp_path: Path) -> None:
+    async with open_store(tmp_path, own_postgres.url) as store:
+        await eventually(lambda: store.changes is not None)
+        before = store.changes
+        own_postgres.stop()
+        await eventually(lambda: store.changes is None)
+        own_postgres.start()
+        await eventually(lambda: store.changes is not None)
+        assert store.changes != before  # something may have been missed
