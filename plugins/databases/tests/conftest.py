@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,10 +57,16 @@ class Desk:
 def desk(harness: Callable[..., Harness]) -> Callable[..., Desk]:
     """``desk(url)`` has one database, ``shop``; more settings of it by name."""
 
-    def make(url: object, *others: Any, plugin: dict[str, Any] | None = None, **shop: Any) -> Desk:
+    def make(
+        url: object,
+        *others: Any,
+        plugin: dict[str, Any] | None = None,
+        answers: Sequence[str] = (),
+        **shop: Any,
+    ) -> Desk:
         connections = {"shop": {"url": str(url), **shop}}
         config = {"connections": connections, **(plugin or {})}
-        return Desk(harness(Databases, *others, config={"databases": config}))
+        return Desk(harness(Databases, *others, config={"databases": config}, answers=answers))
 
     return make
 

@@ -23,11 +23,18 @@ def assert_nothing_changes(
         if not found[sql].startswith(REFUSED):
             wrong.append(f"it ran: {sql!r}: {found[sql][:200]}")
         if (after := state()) != before:
-            wrong.append(f"it changed something: {sql!r}: {before} -> {after}")
+            wrong.append(f"it changed something: {sql!r}: {_differing(before, after)}")
             before = after
     assert not wrong, "\n".join(wrong)
     assert not list(EVIL.glob("hookline-evil*"))
     return found
+
+
+def _differing(before: object, after: object) -> str:
+    """The first place in which two states differ."""
+    old, new = str(before), str(after)
+    place = next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), 0)
+    return f"{old[max(place - 20, 0) : place + 80]} -> {new[max(place - 20, 0) : place + 80]}"
 
 
 def assert_all_answered(desk: Desk, ordinary: Iterable[str]) -> None:

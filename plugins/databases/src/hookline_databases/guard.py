@@ -44,6 +44,7 @@ class Statement:
 
     ``sql`` is what is sent; ``functions`` are the names that stand before a parenthesis, as they
     are written, and ``names`` all that could be one without; ``starter`` is its first word.
+    ``inner`` is the query that an EXPLAIN is about, and empty otherwise.
     ``parsed`` is False where the parser does not know it: then only an engine that judges
     statements itself may run it.
     """
@@ -53,6 +54,7 @@ class Statement:
     functions: tuple[str, ...]
     names: tuple[str, ...]
     parsed: bool
+    inner: str = ""
 
 
 def judge(engine: str, sql: str) -> Statement:
@@ -68,7 +70,9 @@ def judge(engine: str, sql: str) -> Statement:
     _check_functions(engine, functions)
     parsed = _check(engine, tokens)
     names = dict.fromkeys(t.value for t in tokens if t.kind in ("word", "name"))
-    return Statement(joined(tokens), _starter(tokens), functions, tuple(names), parsed)
+    starter = _starter(tokens)
+    inner = joined(list(_explained(engine, tokens))) if starter == "EXPLAIN" else ""
+    return Statement(joined(tokens), starter, functions, tuple(names), parsed, inner)
 
 
 def _starter(tokens: Sequence[Token]) -> str:

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import fnmatch
+import math
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from hookline_auditkit import note
 from hookline_hookspecs import (
     ArtifactKeeper,
+    Ask,
     Context,
     HooklineError,
     Host,
     Plugin,
     Refused,
+    ToolCall,
     ToolError,
     ToolOutput,
     hookimpl,
@@ -34,6 +39,8 @@ WORKERS = 8
 """Statements that run at the same time."""
 GRACE = 5.0
 """Seconds after its time for a statement that does not end when it is told to."""
+JUDGE_SECONDS = 4.0
+"""For what is found out before a person is asked; core ends the hook after five."""
 
 
 class Databases(Plugin[DatabasesConfig]):
@@ -42,8 +49,13 @@ class Databases(Plugin[DatabasesConfig]):
     def __init__(self, config: DatabasesConfig, host: Host) -> None:
         super().__init__(config, host)
         self._threads: ThreadPoolExecutor | None = None
+        self._costly: set[tuple[str, str, str]] = set()
         self.limits = Limits(
-            config.timeout_seconds, config.lock_seconds, config.max_rows, config.max_bytes
+            config.timeout_seconds,
+            config.lock_seconds,
+            config.max_rows,
+            config.max_bytes,
+            config.max_cost,
         )
 
     @hookimpl
@@ -140,27 +152,79 @@ class Databases(Plugin[DatabasesConfig]):
             db: a name from db_list
         """
         began = time.perf_counter()
-        rows = await self._answered(db, sql, explain=False)
+        rows = await self._answered(ctx, db, sql, explain=False)
         return await self._shown(ctx, db, rows, time.perf_counter() - began)
 
     @tool(read_only=True, origin="outside")
     async def db_explain(self, ctx: Context, db: str, sql: str) -> ToolOutput:
         """Show the plan of a query without running it."""
-        rows = await self._answered(db, sql, explain=True)
+        rows = await self._answered(ctx, db, sql, explain=True)
         text = "\n".join(" ".join(map(str, row)) for row in rows.rows)
         return ToolOutput(await self._passed(ctx, db, text))
 
-    async def _answered(self, db: str, sql: str, *, explain: bool) -> Rows:
+    async def _answered(self, ctx: Context, db: str, sql: str, *, explain: bool) -> Rows:
         from .guard import judge
 
         place = self.place(db)
+        key = (ctx.session.id, db, sql)
+        limits = replace(self.limits, cost=math.inf) if key in self._costly else self.limits
+        if not explain:
+            self._costly.discard(key)
 
         def work(engine: Engine, stop: Stop) -> Rows:
             statement = judge(place.engine, sql)
             ask = engine.explain if explain else engine.query
-            return ask(statement, self.limits, stop)
+            return ask(statement, limits, stop)
 
-        return await self.run(db, work)
+        told: dict[str, Any] = {"sql": sql, "tool": "db_explain" if explain else "db_query"}
+        try:
+            rows = await self.run(db, work)
+        except HooklineError as error:
+            verdict = "denied" if isinstance(error, Refused) else "failed"
+            note(self.host, "sql", db, verdict, ctx=ctx, detail={**told, "reason": str(error)})
+            raise
+        note(self.host, "sql", db, "ran", ctx=ctx, detail={**told, "rows": len(rows.rows)})
+        return rows
+
+    @hookimpl
+    async def pre_tool(self, ctx: Context, call: ToolCall) -> Ask | None:
+        """Ask about a query that costs the database much.
+
+        What it finds is only the question: the query itself is not run above that cost unless it
+        was asked about.
+        """
+        if ctx.tool is None or ctx.tool.plugin != self.host.plugin or call.name != "db_query":
+            return None
+        db, sql = (str(call.arguments.get(name, "")) for name in ("db", "sql"))
+        key = (ctx.session.id, db, sql)
+        self._costly.discard(key)
+        cost = await self._cost(db, sql)
+        if cost is None or cost <= self.config.max_cost:
+            return None
+        self._costly.add(key)
+        most = f"{self.config.max_cost:,.0f}"
+        return Ask(
+            f"this query is expensive: {db} estimates its cost at {cost:,.0f}, more than {most}",
+            sql,
+        )
+
+    async def _cost(self, db: str, sql: str) -> float | None:
+        """The estimate for a query; None where there is none, or it will not be run anyway."""
+        from .guard import judge
+
+        if db not in self.config.connections:
+            return None
+        limits = replace(self.limits, seconds=min(self.limits.seconds, JUDGE_SECONDS))
+        try:
+            place = self.place(db)
+            if place.is_file:
+                return None
+            async with asyncio.timeout(JUDGE_SECONDS):
+                return await self.run(
+                    db, lambda engine, stop: engine.cost(judge(place.engine, sql), limits, stop)
+                )
+        except (HooklineError, TimeoutError):
+            return None
 
     async def _shown(self, ctx: Context, db: str, rows: Rows, seconds: float) -> ToolOutput:
         from .results import as_csv, markdown

@@ -262,7 +262,6 @@ SELECT @a := 1
 TABLE customers; DELETE FROM customers
 VALUES (1); DELETE FROM customers
 SELECT U&"pg\\005fsleep"(60)
-SELECT E'\\'; DELETE FROM customers; --'
 SELECT $$x$$; DELETE FROM customers; --$$
 SELECT $a$ $b$ $a$; DELETE FROM customers --$b$
 SELECT 1 UNION DELETE FROM customers

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import functools
+import math
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
+
+from hookline_hookspecs import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,12 +23,24 @@ _SQL = Path(__file__).parent.parent / "sql"
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds of one statement; ``rows`` and ``size`` (bytes) of what is fetched of its result."""
+    """Bounds of one statement; ``rows`` and ``size`` (bytes) of what is fetched of its result, and
+    ``cost``, the engine's own estimate, above which it is not run."""
 
     seconds: float = 15.0
     lock_seconds: float = 2.0
     rows: int = 500
     size: int = 262_144
+    cost: float = math.inf
+
+
+class Costly(Refused):
+    """A query whose cost is above the limit, and that no person has allowed."""
+
+    def __init__(self, cost: float, most: float) -> None:
+        super().__init__(
+            f"its cost is estimated at {cost:,.0f}, and above {most:,.0f} a person is asked first"
+        )
+        self.cost = cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +100,12 @@ class Engine(Protocol):
     name: str
 
     def query(self, statement: Statement, limits: Limits, stop: Stop) -> Rows:
-        """Run a statement that was judged, where the engine refuses to write."""
+        """Run a statement that was judged, where the engine refuses to write.
+
+        Raises ``Costly`` where the estimate is above ``limits.cost``."""
+
+    def cost(self, statement: Statement, limits: Limits, stop: Stop) -> float | None:
+        """Return the engine's estimate of what a query costs; None where it makes none."""
 
     def explain(self, statement: Statement, limits: Limits, stop: Stop) -> Rows:
         """Return the plan of a query, which is not run."""

@@ -47,6 +47,10 @@ class DuckDb:
         """Run a judged statement; see ``Engine``."""
         return self._read(statement, statement.sql, limits, stop)
 
+    def cost(self, statement: Statement, limits: Limits, stop: Stop) -> float | None:
+        """Return None: it makes no estimate."""
+        return None
+
     def explain(self, statement: Statement, limits: Limits, stop: Stop) -> Rows:
         """Return DuckDB's drawing of the plan."""
         sql = statement.sql if statement.starter == "EXPLAIN" else f"EXPLAIN {statement.sql}"

@@ -40,6 +40,10 @@ class Sqlite:
         """Run a judged statement; see ``Engine``."""
         return self._read(statement.sql, limits, stop)
 
+    def cost(self, statement: Statement, limits: Limits, stop: Stop) -> float | None:
+        """Return None: it makes no estimate."""
+        return None
+
     def explain(self, statement: Statement, limits: Limits, stop: Stop) -> Rows:
         """Return SQLite's query plan, as an indented list."""
         sql = statement.sql

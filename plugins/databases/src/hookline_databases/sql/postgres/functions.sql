@@ -1,5 +1,8 @@
--- Functions of these names that PostgreSQL calls volatile: they may act. Name, schema, one row argument.
-SELECT p.proname, n.nspname,
-  p.pronargs = 1 AND EXISTS (SELECT 1 FROM pg_type t WHERE t.oid = p.proargtypes[0] AND t.typtype IN ('c', 'p'))
-FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+-- Functions of these names that PostgreSQL calls volatile: they may act. Name, whether the server or an extension
+-- brings it, whether it is called of a row as if it were a column of it.
+SELECT p.proname,
+  p.pronamespace = 'pg_catalog'::regnamespace
+    OR EXISTS (SELECT 1 FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'),
+  p.pronargs = 1 AND EXISTS (SELECT 1 FROM pg_type t WHERE t.oid = p.proargtypes[0] AND t.typtype IN ('c', 'd', 'p'))
+FROM pg_proc p
 WHERE p.proname = ANY (%s) AND (p.provolatile = 'v' OR p.prokind = 'p')

@@ -1,0 +1,118 @@
+"""PostgreSQL through the tools: nothing changes it, and no ordinary question is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from .conftest import Desk, statements
+from .servers import PostgresShop, postgres_shop
+from .suite import assert_all_answered, assert_nothing_changes
+
+MakeDesk = Callable[..., Desk]
+
+
+@pytest.fixture(scope="module")
+def store(postgres_server: str) -> Iterator[PostgresShop]:
+    with postgres_shop(postgres_server) as shop:
+        yield shop
+
+
+PART = 23
+"""Of so many statements the quick tests ask one."""
+
+
+def test_a_part_of_the_suites(desk: MakeDesk, store: PostgresShop) -> None:
+    asked = desk(store.url(store.owner), plugin={"timeout_seconds": 2})
+    hostile = statements("hostile_postgres", "hostile_every")[::PART]
+    assert_nothing_changes(asked, [*hostile, "SELECT c.gone FROM customers c"], store.state)
+    assert_all_answered(asked, statements("ordinary_every", "ordinary_postgres")[::PART])
+    assert "superuser" in desk(store.url()).query("SELECT 1")
+
+
+def test_the_schema_is_a_line_a_table(desk: MakeDesk, store: PostgresShop) -> None:
+    asked = desk(store.url(store.reader))
+    lines = asked.ask("db_schema", db="shop").text.splitlines()
+    assert "spend [materialized view](customer_id integer, orders bigint)" in lines
+    assert any(
+        line.startswith("orders(id integer PK, customer_id integer NOT NULL -> customers")
+        for line in lines
+    )
+
+
+def test_an_expensive_query_is_asked_about_first(desk: MakeDesk, store: PostgresShop) -> None:
+    sql = "SELECT count(*) FROM orders a, orders b, orders c, orders d"
+    asked = desk(store.url(store.reader), plugin={"max_cost": 50}, answers=["Deny", "Once"])
+    assert asked.query("SELECT 1").startswith("| ?column? |")
+    assert not asked.h.questions
+    assert asked.query(sql).startswith("Denied: ")
+    assert asked.query(sql).startswith("| count |")
+    assert [one.preview for one in asked.h.questions] == [sql, sql]
+    assert "more than 50" in asked.h.questions[0].text
+
+
+def test_nobody_there_means_no_expensive_query(desk: MakeDesk, store: PostgresShop) -> None:
+    asked = desk(store.url(store.reader), plugin={"max_cost": 50})
+    text = asked.query("SELECT count(*) FROM orders a, orders b, orders c, orders d")
+    assert text.startswith("Denied: ")
+
+
+def test_what_is_too_long_or_too_large_is_ended(desk: MakeDesk, store: PostgresShop) -> None:
+    asked = desk(store.url(store.reader), plugin={"timeout_seconds": 0.5, "max_rows": 3})
+    assert "longer than 0.5 s" in asked.query(
+        "SELECT count(*) FROM generate_series(1, 3000) a, generate_series(1, 30000) b"
+    )
+    assert "more than 3 rows" in asked.query("SELECT * FROM products")
+    assert asked.query("SELECT id FROM products WHERE id > 99").startswith(
+        "| id |\n| --- |\n(0 rows"
+    )
+
+
+@pytest.mark.slow
+def test_a_giant_row_is_not_waited_for(desk: MakeDesk, store: PostgresShop) -> None:
+    asked = desk(store.url(store.reader))
+    text = asked.query("SELECT repeat('x', id * 200000000) FROM products WHERE id = 1")
+    assert "row of the result is too large" in text
+
+
+def test_a_lock_is_not_waited_for_long(desk: MakeDesk, store: PostgresShop) -> None:
+    asked = desk(store.url(store.reader), plugin={"lock_seconds": 0.3})
+    with store.root.transaction():
+        store.root.execute("LOCK TABLE orders IN ACCESS EXCLUSIVE MODE")
+        assert "holds a lock" in asked.query("SELECT * FROM orders")
+    assert asked.query("SELECT count(*) FROM orders").startswith("| count |")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("login", ["reader", "owner"])
+def test_no_hostile_statement_changes_anything(
+    desk: MakeDesk, store: PostgresShop, login: str
+) -> None:
+    asked = desk(store.url(getattr(store, login)), plugin={"timeout_seconds": 2})
+    assert_nothing_changes(asked, statements("hostile_every", "hostile_postgres"), store.state)
+    assert "| 5 |" in asked.query("SELECT count(*) FROM customers")
+    before = store.state()
+    for riddle in statements("riddles"):
+        asked.query(riddle)
+        assert store.state() == before, riddle
+
+
+@pytest.mark.slow
+def test_a_superusers_login_is_refused_whatever_it_asks(
+    desk: MakeDesk, store: PostgresShop
+) -> None:
+    asked = desk(store.url(), plugin={"timeout_seconds": 2})
+    found = assert_nothing_changes(
+        asked, statements("hostile_every", "hostile_postgres"), store.state
+    )
+    assert any("superuser" in text for text in found.values())
+    assert "superuser" in asked.query("SELECT 1")
+
+
+@pytest.mark.slow
+def test_no_ordinary_question_is_refused(desk: MakeDesk, store: PostgresShop) -> None:
+    before = store.state()
+    asked = desk(store.url(store.reader))
+    assert_all_answered(asked, statements("ordinary_every", "ordinary_postgres"))
+    assert store.state() == before
