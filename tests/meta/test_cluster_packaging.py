@@ -147,7 +147,9 @@ def test_the_example_for_compose_is_sound() -> None:
             assert (ROOT / "plugins" / dist.removeprefix("hookline-")).is_dir()
     assert services["gateway"]["command"] == ["gateway", "--no-turns"]
     waits = {"condition": "service_completed_successfully"}
-    assert services["worker"]["depends_on"] == services["gateway"]["depends_on"] == {"migrate": waits}
+    assert (
+        services["worker"]["depends_on"] == services["gateway"]["depends_on"] == {"migrate": waits}
+    )
 
 
 def _has_compose() -> bool:
