@@ -42,6 +42,10 @@ class House:
     process: subprocess.Popen[bytes] | None = None
     prefix: tuple[str, ...] = ()
     """What the command begins with: ``taskset -c 0``."""
+    command: tuple[str, ...] = ("gateway",)
+    store: str = "sqlite"
+    shared: Path | None = None
+    """Where the ledger is written, if not in this house's own workspace."""
 
     def __post_init__(self) -> None:
         # Bound and never listened on: the system gives it to no one else while a gateway is dead.
@@ -59,7 +63,11 @@ class House:
 
     @property
     def workspace(self) -> Path:
-        return self.folder / "work"
+        return self.shared or self.folder / "work"
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "gateway.log"
 
     @property
     def database(self) -> Path:
@@ -86,6 +94,7 @@ class House:
         chosen |= {"webhook": {**webhook, "reply_url": self.reply_url}, **plugins}
         provider = {"base_url": self.model_url, "api_key": "test"}
         config = {"model": "openai/fake", "providers": {"openai": provider}, "plugins": chosen}
+        config["store"] = self.store
         (self.home / "config.yaml").write_text(json.dumps(config))
 
     async def start(self, **env: str) -> float:
@@ -94,12 +103,12 @@ class House:
         paths = [str(self.folder / "site"), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
         own = {"HOOKLINE_HOME": str(self.home), "PYTHONPATH": os.pathsep.join(paths)}
         own["XDG_CACHE_HOME"] = str(self.folder / "cache")
-        log = self.folder / "gateway.log"
+        log = self.log
         log.touch()
         begin, size = time.monotonic(), log.stat().st_size
         with log.open("ab") as err:
             self.process = subprocess.Popen(
-                [*self.prefix, sys.executable, "-m", "hookline", "gateway"],
+                [*self.prefix, sys.executable, "-m", "hookline", *self.command],
                 cwd=self.workspace,
                 env=base | own | self.env | env,
                 stdin=subprocess.DEVNULL,
@@ -108,7 +117,7 @@ class House:
             )
         while b"ready\n" not in _tail(log, size):
             if self.process.poll() is not None and "HOOKLINE_CRASH_AT" not in env:
-                raise AssertionError(f"the gateway ended: {_tail(log, size).decode()}")
+                raise AssertionError(f"{self.command[0]} ended: {_tail(log, size).decode()}")
             if self.process.returncode is not None or time.monotonic() > begin + PATIENCE:
                 break
             await asyncio.sleep(0.005)

@@ -7,6 +7,7 @@ import random
 import time
 from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
 from .platform import Message, moody
 from .result import Result
@@ -51,7 +52,7 @@ async def run(seed: int, much: Storm) -> Result:
     begin = time.monotonic()
     async with stage(seed, delay=(0.0, 0.05), pace=(0.0, 0.004)) as on:
         on.platform.behave = moody(random.Random(seed + 1), much.faults)
-        messages = _messages(on.seed, much)
+        messages = messages_of(on.seed, much)
         deliveries = _deliveries(on.seed, messages)
         killed = await _lives(on, deliveries, much)
         late = await on.platform.answered(messages)
@@ -66,7 +67,8 @@ async def run(seed: int, much: Storm) -> Result:
     return result
 
 
-def _messages(seed: random.Random, much: Storm) -> list[Message]:
+def messages_of(seed: random.Random, much: Any) -> list[Message]:
+    """Messages in ``chats``, a share of which (``tools``) asks for the tool that writes."""
     made = []
     for number in range(much.messages):
         word = "write this down" if seed.random() < much.tools else "hello"
