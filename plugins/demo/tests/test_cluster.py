@@ -36,7 +36,7 @@ def environment(folder: Path) -> dict[str, str]:
 
 def leftovers(folder: Path) -> list[Path]:
     """Folders of the demo that are still there."""
-    return [*folder.glob("hookline-demo-*"), *Path("/var/tmp").glob("hookline-demo-pg-*")]  # noqa: S108
+    return [*folder.glob("hookline-demo-*"), *Path("/var/tmp").glob("hookline-demo-pg-*")]
 
 
 @pytest.mark.slow
