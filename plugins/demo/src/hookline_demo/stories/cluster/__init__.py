@@ -6,12 +6,11 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any
 
 from ...screen import Screen
 from ...stage import Stage
 from ...turn import TRUTH, tell_failure
-from .machines import Machine, Unready, database, machine, running, until
+from .machines import Machine, Unready, asked, database, machine, running, until
 from .platform import Platform, serving
 
 LOG = "deploy.log"
@@ -55,14 +54,11 @@ class Scene:
 
     def owner(self, key: str, of: Sequence[Machine]) -> Machine | None:
         """Whose a key is among the machines, as the database says."""
-        import psycopg
-
-        with psycopg.connect(self.store) as connection:
-            rows: list[Any] = connection.execute(
-                "SELECT n.pid FROM owners o JOIN nodes n ON n.id = o.node WHERE o.key LIKE %s",
-                [key],
-            ).fetchall()
-        pids = {row[0] for row in rows}
+        found = asked(
+            self.store,
+            f"SELECT n.pid FROM owners o JOIN nodes n ON n.id = o.node WHERE o.key LIKE '{key}'",
+        )
+        pids = {int(line) for line in found}
         return next((one for one in of if one.pid in pids), None)
 
 

