@@ -18,8 +18,10 @@ class SkillFolder:
 
     Attributes:
         path: a folder with a folder for each skill, in the format of agentskills.io.
-        plugin: the name of the plugin, which people are shown.
+        plugin: the name of the plugin, which people are shown; empty for what a team shares.
+        team: the version of the team's skill in it, 0 if it is a plugin's.
     """
 
     path: Path
     plugin: str
+    team: int = 0

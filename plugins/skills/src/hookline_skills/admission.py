@@ -97,14 +97,15 @@ def check_file(skill: Skill, path: str, content: str | None) -> str:
 
 
 def most_alike(
-    library: Library, name: str, document: Document, *, but: str | None = None
+    library: Library, name: str, document: Document, *, but: str | None = None, team: bool = False
 ) -> Likeness | None:
-    """The skill that ``document`` says again, or None; ``but`` is not looked at."""
+    """The skill that ``document`` says again, or None; ``but`` is not looked at. With ``team``,
+    only the team's skills are."""
     fields = _fields(name, document)
-    known = {n: s for n, s in library.skills().items() if n != but}
+    known = {n: s for n, s in library.skills().items() if n != but and (s.team or not team)}
     if len(known) > COMPARED:
         likely = library.match(f"{fields['name']} {fields['description']}", COMPARED)
-        known = {skill.name: skill for skill, _ in likely if skill.name != but}
+        known = {skill.name: skill for skill, _ in likely if skill.name in known}
     others = {n: _fields(n, Document(s.front, s.body)) for n, s in known.items()}
     found = nearest(fields, others) if others else []
     return found[0] if found and found[0].degree >= ALIKE else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from hookline_hookspecs import Host, Origin, merge_origins
 from hookline_origins import origins_of
@@ -16,15 +16,25 @@ from .library import Library, Skill
 class Authors:
     """Asked of the skills of one home."""
 
-    def __init__(self, host: Host, library: Library, history: History) -> None:
+    def __init__(
+        self,
+        host: Host,
+        library: Library,
+        history: History,
+        shared: Callable[[], Mapping[str, tuple[Origin, ...]]] = dict,
+    ) -> None:
         self._host = host
         self._library = library
         self._history = history
+        self._shared = shared
 
     async def known(self) -> Mapping[str, tuple[Origin, ...]]:
         """The origins by skill; of one that was fetched its source, which is
         outside."""
         found = await self._history.origins()
+        if shared := self._shared():
+            own = self._library.skills()
+            found |= {name: made for name, made in shared.items() if name in own and own[name].team}
         for name, entry in lock.read(self._library.root).items():
             if "://" not in entry.source:  # a folder of the operator's
                 continue

@@ -16,6 +16,7 @@ from hookline_hookspecs import HooklineError
 from hookline_hookspecs.hooks.boot import RegisterCli
 
 from .parts import Parts
+from .team.commands import register_team
 
 Json = Annotated[bool, typer.Option("--json", help="JSON.")]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The skill.")]
@@ -38,6 +39,7 @@ def register_all(parts: Parts, register: RegisterCli) -> None:
         ("unpin", named.unpin, "Unpin a skill."),
     ):
         register(f"skills {name}", run, help=text)
+    register_team(parts, register)
 
 
 class Commands:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from typing import Literal
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, field_validator
+
+TEAM = "`postgres` or the address of a git repository, git+ssh://…, git+file:///… or git+https://…"
 
 
 class SkillsConfig(BaseModel):
@@ -36,3 +39,33 @@ class SkillsConfig(BaseModel):
         30, gt=0, description="Days without use after which a skill the agent made is archived."
     )
     versions: int = Field(20, ge=1, description="Versions of each skill that are kept.")
+    team: str | None = Field(
+        None,
+        description="Where the team's skills are: `postgres` (the configured store) or `git+URL`.",
+    )
+    trust: list[str] = Field(
+        [], description="Public keys of the team's reviewers; what others sign is not loaded."
+    )
+
+    @field_validator("team")
+    @classmethod
+    def _names_a_store(cls, team: str | None) -> str | None:
+        if team is None or team == "postgres":
+            return team
+        parts = urlsplit(team.removeprefix("git+"))
+        if not team.startswith("git+") or parts.scheme not in ("ssh", "file", "https"):
+            raise ValueError(f"{team[:80]!r} is no store; write {TEAM}")
+        if parts.password or parts.query or any(c.isspace() or not c.isprintable() for c in team):
+            raise ValueError("write the address of the repository without a password or a query")
+        return team
+
+    @field_validator("trust")
+    @classmethod
+    def _are_keys(cls, trust: list[str]) -> list[str]:
+        for key in trust:
+            if len(key) != 64 or not set(key) <= set("0123456789abcdef"):
+                raise ValueError(
+                    f"{key[:80]!r} is no public key; `hookline skills key` prints a reviewer's, 64 "
+                    "hexadecimal digits"
+                )
+        return trust

@@ -12,9 +12,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 from uuid import uuid4
 
-from hookline_hookspecs import Context, Host, Refused, ToolError
+from hookline_hookspecs import Context, Host, Origin, Refused, ToolError
 from hookline_textmatch import EditError, replace
 
 from . import admission, lock, safely
@@ -44,17 +45,34 @@ class Change:
     new_string: str | None = None
 
 
+class CopiedFrom(Protocol):
+    """What the team shares, for who makes a copy of it."""
+
+    def origins(self) -> Mapping[str, tuple[Origin, ...]]:
+        """Whose words its skills are, by name."""
+
+    def set_base(self, name: str, number: int) -> None:
+        """Note that this home's own skill is made from a version."""
+
+
 class Editor:
     """Changes skills on behalf of the agent."""
 
     def __init__(
-        self, host: Host, config: SkillsConfig, library: Library, records: Records, history: History
+        self,
+        host: Host,
+        config: SkillsConfig,
+        library: Library,
+        records: Records,
+        history: History,
+        copies: CopiedFrom | None = None,
     ) -> None:
         self._host = host
         self._config = config
         self._library = library
         self._records = records
         self._history = history
+        self._copies = copies
         self._mutex = asyncio.Lock()
 
     async def manage(self, ctx: Context, change: Change) -> str:
@@ -170,7 +188,9 @@ class Editor:
         return f"Removed skills/{skill.name}/{path} (version {number})."
 
     async def _delete(self, _ctx: Context, change: Change, source: Source) -> str:
-        skill = await self._own(change.name)
+        skill = await self._own(change.name, copy=False)
+        if skill.team:
+            raise Refused(f"the skill {skill.name} is the team's; only a reviewer revokes it")
         before = await asyncio.to_thread(snapshot, skill.folder)
         await self._history.add(skill.name, before, {}, "delete", source)
         await asyncio.to_thread(discard, self._library.root, skill.name)
@@ -178,8 +198,9 @@ class Editor:
 
     # What they share
 
-    async def _own(self, name: str) -> Skill:
-        """Return a skill that the agent may change. Raises ``ToolError`` or ``Refused``."""
+    async def _own(self, name: str, *, copy: bool = True) -> Skill:
+        """Return a skill that the agent may change; one of the team's as a copy in this home.
+        Raises ``ToolError`` or ``Refused``."""
         skill = await asyncio.to_thread(self._library.find, name)
         if skill is None:
             near = [one.name for one, _ in self._library.match(name.replace("-", " "), 3)]
@@ -188,7 +209,20 @@ class Editor:
         reason = await self.untouchable(skill.name)
         if reason:
             raise Refused(f"the skill {skill.name} {reason}")
-        return skill
+        return await self._copied(skill) if skill.team and copy else skill
+
+    async def _copied(self, skill: Skill) -> Skill:
+        """Make a copy of the team's skill in this home, which lies over it."""
+        root, name = self._library.root, skill.name
+        files = await asyncio.to_thread(snapshot, skill.folder)
+        made_from = self._copies.origins().get(name, ()) if self._copies is not None else ()
+        await self._history.add(name, {}, files, "copy", Source("agent", origins=made_from))
+        marker = await self._records.make(name)
+        if self._copies is not None:
+            await asyncio.to_thread(self._copies.set_base, name, skill.team)
+        await asyncio.to_thread(root.mkdir, 0o700, True, True)
+        await asyncio.to_thread(place, root, name, files, marker)
+        return self._library.skills()[name]
 
     async def untouchable(self, name: str) -> str | None:
         """Return why the agent may not change a skill, or None."""
@@ -197,6 +231,8 @@ class Editor:
             return f"comes with the plugin {skill.plugin} and stays as it is"
         if name in await self._records.pins():
             return "is pinned and stays as it is"
+        if skill is not None and skill.team:
+            return None
         agents = await self._records.agents(self._library.root)
         if name not in agents and not self._config.allow_editing_hand_written:
             return "was not made by the agent, and only a person changes it"

@@ -16,12 +16,18 @@ PERSON = Source("person")
 
 async def put_away(parts: Parts, name: str) -> None:
     """Archive a skill. Raises ``NotThere`` and ``OSError``."""
+    await parts.refresh()
     async with parts.editor.locked():
         skill = parts.library.skills().get(name)
         if skill is not None and skill.plugin:
             raise NotThere(
                 f"{name} comes with the plugin {skill.plugin}; a skill of yours of that name "
                 "takes its place"
+            )
+        if skill is not None and skill.team:
+            raise NotThere(
+                f"{name} is the team's; a skill of yours of that name lies over it, and "
+                f"`hookline skills revoke {name}` has no home load it any more"
             )
         if not (parts.library.root / name / "").is_dir() or name not in parts.library.skills():
             raise NotThere(f"there is no skill {name!r}")

@@ -12,7 +12,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -38,7 +38,8 @@ Stamp = tuple[int, int, int, int]
 @dataclass(frozen=True, slots=True)
 class Skill:
     """One skill. ``body`` is the Markdown after the front matter; ``file`` its main file's name;
-    ``plugin`` who brings it along, empty for one of the home."""
+    ``plugin`` who brings it along, empty for one of the home; ``team`` the version of the team's
+    that it is, 0 for none."""
 
     name: str
     folder: Path
@@ -49,6 +50,7 @@ class Skill:
     problems: tuple[str, ...]
     stamp: Stamp
     plugin: str = ""
+    team: int = 0
 
     @property
     def description(self) -> str:
@@ -86,10 +88,15 @@ class Library:
     """The corpus, where texts are compared by meaning."""
 
     def __init__(
-        self, root: Path, log: logging.Logger, brought: Callable[[], Sequence[SkillFolder]] = list
+        self,
+        root: Path,
+        log: logging.Logger,
+        brought: Callable[[], Sequence[SkillFolder]] = list,
+        withheld: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
         self.root = root
         self._brought = brought
+        self._withheld = withheld
         self._folders_below: tuple[SkillFolder, ...] = ()
         self._below: dict[str, Skill] = {}
         self.matcher = Matcher()
@@ -108,9 +115,12 @@ class Library:
             return {**self._below, **self._skills}
 
     def left_out(self) -> dict[str, str]:
-        """Folders that are not usable skills, with the reason."""
-        self.skills()
-        return {name: reason for name, (_, reason) in sorted(self._left_out.items())}
+        """Folders that are not usable skills, and skills of the team that are not loaded, with the
+        reason."""
+        known = self.skills()
+        found = {name: why for name, why in self._withheld().items() if name not in known}
+        found |= {name: reason for name, (_, reason) in self._left_out.items()}
+        return dict(sorted(found.items()))
 
     def match(self, text: str, limit: int) -> list[tuple[Skill, float]]:
         """Return the skills that match ``text``, best first, each with its score."""
@@ -153,7 +163,8 @@ class Library:
                 except (BadFrontMatter, safely.BadPath, safely.TooLarge, OSError) as error:
                     self._tell(name, f"of the plugin {brought.plugin} is left out: {error}")
                     continue
-                self._below.setdefault(name, replace(skill, plugin=brought.plugin))
+                brought_by = replace(skill, plugin=brought.plugin, team=brought.team)
+                self._below.setdefault(name, brought_by)
         for name in self._below.keys() - self._skills.keys():
             self.matcher.put(name, self._below[name].fields)
 

@@ -16,6 +16,7 @@ from .validation import FILES
 async def overview(parts: Parts) -> list[dict[str, Any]]:
     """A row for each skill by name, then for each archived one."""
     root = parts.library.root
+    await parts.refresh()
     skills = await asyncio.to_thread(parts.library.skills)
     agents, pins = await parts.records.agents(root), await parts.records.pins()
     uses, installed = await parts.records.uses(), lock.read(root)
@@ -56,12 +57,14 @@ async def details(parts: Parts, name: str, version: int | None) -> dict[str, Any
     source = f"{entry.source} {entry.revision}".strip() if entry else ""
     if skill is not None and skill.plugin:
         source = skill.plugin
+    if skill is not None and skill.team:
+        source = f"the team's version {skill.team}"
     return {**row, "versions": len(versions), "source": source, "files": paths, "text": text}
 
 
 def _origin(skill: Skill, agents: dict[str, float], installed: dict[str, lock.Entry]) -> Origin:
-    if skill.plugin:
-        return "plugin"
+    if skill.plugin or skill.team:
+        return "plugin" if skill.plugin else "team"
     if skill.name in agents:
         return "agent"
     return "installed" if skill.name in installed else "hand-written"

@@ -5,6 +5,8 @@ A home without skills costs the look at the folder; the rest is imported when it
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -14,11 +16,14 @@ from hookline_skillfolders import SkillFolder
 from .config import SkillsConfig
 
 if TYPE_CHECKING:
+    from .authors import Authors
     from .editing import Editor
     from .history import History
     from .injecting import Injector
     from .library import Library
     from .records import Records
+    from .team.doors import Doors
+    from .team.shared import Team
     from .viewing import Viewer
 
 
@@ -31,20 +36,52 @@ class Parts:
         self.root = host.home / "skills"
 
     def brought(self) -> list[SkillFolder]:
-        """The folders of skills of the plugins that are on."""
-        return self.host.services.all(SkillFolder)
+        """The folders of the team's skills, and of those of the plugins that are on."""
+        shared = self.team.folders() if self.team is not None else []
+        return [*shared, *self.host.services.all(SkillFolder)]
 
     @property
     def any(self) -> bool:
         """Whether there may be skills at all; costs a look at the home."""
-        return bool(self.brought()) or self.root.is_dir()
+        return self.team is not None or bool(self.brought()) or self.root.is_dir()
+
+    @cached_property
+    def team(self) -> Team | None:
+        """What the team shares; None if no store of a team is set."""
+        if self._config.team is None:
+            return None
+        from .team.shared import Team
+
+        return Team(self.host, self._config, self.root, self._put_away)
+
+    async def _put_away(self, name: str, files: Mapping[str, bytes]) -> None:
+        """Remove a skill of this home, which is the team's now; its files stay a version."""
+        from .editing import discard
+        from .records import Source
+
+        async with self.editor.locked():
+            await self.history.add(name, files, {}, "team", Source("person"))
+            await asyncio.to_thread(discard, self.root, name)
+
+    async def refresh(self) -> None:
+        """Take in what the team has approved or revoked meanwhile."""
+        if self.team is not None:
+            await self.team.refresh()
+
+    @cached_property
+    def doors(self) -> Doors:
+        """What a version passes on its way to the team."""
+        from .team.doors import Doors
+
+        return Doors(self.host, self.library, self._config.skill_max_chars)
 
     @cached_property
     def library(self) -> Library:
         """The skills on disk."""
         from .library import Library
 
-        return Library(self.root, self.host.log, self.brought)
+        withheld = self.team.withheld if self.team is not None else dict
+        return Library(self.root, self.host.log, self.brought, withheld)
 
     @cached_property
     def records(self) -> Records:
@@ -61,12 +98,19 @@ class Parts:
         return History(lambda: self.host.storage, self.host.now, self._config.versions)
 
     @cached_property
+    def authors(self) -> Authors:
+        """Whose words the skills are."""
+        from .authors import Authors
+
+        shared = self.team.origins if self.team is not None else dict
+        return Authors(self.host, self.library, self.history, shared)
+
+    @cached_property
     def viewer(self) -> Viewer:
         """Shows skills."""
-        from .authors import Authors
         from .viewing import Viewer
 
-        return Viewer(self.library, Authors(self.host, self.library, self.history))
+        return Viewer(self.library, self.authors)
 
     @cached_property
     def injector(self) -> Injector:
@@ -80,7 +124,8 @@ class Parts:
         """Changes skills for the agent."""
         from .editing import Editor
 
-        return Editor(self.host, self._config, self.library, self.records, self.history)
+        library, history, team = self.library, self.history, self.team
+        return Editor(self.host, self._config, library, self.records, history, team)
 
 
 class SkillTexts:

@@ -69,6 +69,7 @@ class Skills(Plugin[SkillsConfig]):
         """Return the list of skills; none for a sub-agent, which gets only its task."""
         if session.kind == "agent" or not self.parts.any:
             return None
+        await self.parts.refresh()
         uses, pins = await self.parts.records.uses(), await self.parts.records.pins()
         text = await self.parts.viewer.index(ctx, self.config.index_max_chars, pins, uses)
         return Section("skills", text) if text else None
@@ -78,11 +79,13 @@ class Skills(Plugin[SkillsConfig]):
         """Return the skills that match a person's message."""
         if ctx.session.kind != "chat" or not self.parts.any:
             return None
+        await self.parts.refresh()
         return await self.parts.injector.block(ctx, turn)
 
     @tool(read_only=True, paged=True, origin="workspace")
     async def skill_view(self, ctx: Context, name: str, file: str | None = None) -> ToolOutput:
         """Read a skill, or one of its files. Words in place of a name find skills."""
+        await self.parts.refresh()
         output, skill = await self.parts.viewer.view(ctx, name, file)
         if skill is not None:
             await self.parts.records.activate(ctx, skill.name, "viewed")
@@ -117,6 +120,7 @@ class Skills(Plugin[SkillsConfig]):
             raise Refused("skills are changed only in the operator's own chats")
         from .editing import Change
 
+        await self.parts.refresh()
         change = Change(action, name.strip(), content, file, old_string, new_string)
         return await self.parts.editor.manage(ctx, change)
 
@@ -160,9 +164,12 @@ class Skills(Plugin[SkillsConfig]):
 
     @command("/skills", theme="Knowledge")
     async def slash_skills(self, ctx: Context, args: str) -> str:
-        """List the skills; with words, those that match."""
-        from .slash import listing
+        """List the skills; with words, those that match. `propose NAME` offers one to the team."""
+        from .slash import listing, propose
 
+        await self.parts.refresh()
+        if args.split()[:1] == ["propose"]:
+            return await propose(self.parts, ctx, args, self.config.writers)
         return await listing(self.parts, ctx, args)
 
     async def _complete_skill(self, session_id: str, typed: str) -> list[tuple[str, str]]:
@@ -195,11 +202,24 @@ class Skills(Plugin[SkillsConfig]):
     def register_checks(self, register: Callable[[Check], None]) -> None:
         """Check for skills that cannot be used."""
         register(Check("skills", self._check))
+        if self.config.team is not None:
+            register(Check("team skills", self._check_team))
+
+    async def _check_team(self) -> CheckResult:
+        from .team.shared import need
+
+        team = need(self.parts.team)
+        await team.refresh()
+        if told := team.complaints():
+            fix = "`hookline skills log NAME` tells who proposed, approved or revoked what."
+            return CheckResult(False, f"the team's skills: {'; '.join(told)}", fix)
+        return CheckResult(True, f"{len(team.folders())} skill(s) of the team")
 
     def _check(self) -> CheckResult:
         from . import lock
 
-        left_out = self.parts.library.left_out()
+        shared = self.parts.team.withheld() if self.parts.team is not None else {}
+        left_out = {n: why for n, why in self.parts.library.left_out().items() if n not in shared}
         skills = self.parts.library.skills()
         changed = [name for name in lock.read(self.parts.root) if name in skills]
         changed = [name for name in changed if lock.changes(self.parts.root, name)]

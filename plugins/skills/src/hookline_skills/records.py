@@ -16,7 +16,7 @@ from hookline_origins.kept import kept
 from . import safely
 
 How = Literal["viewed", "injected", "asked"]
-Origin = Literal["agent", "installed", "hand-written", "plugin"]
+Origin = Literal["agent", "installed", "hand-written", "plugin", "team"]
 MARKER = ".hookline"
 """The file in the folder of a skill that the agent has made."""
 KEPT = 400 * 86_400.0

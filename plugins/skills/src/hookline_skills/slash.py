@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from hookline_hookspecs import Context
+from hookline_hookspecs import Context, HooklineError
 
 from .parts import Parts
 
@@ -32,6 +32,21 @@ async def listing(parts: Parts, ctx: Context, words: str) -> str:
     if len(skills) > SHOWN:
         lines.append(f"… and {len(skills) - SHOWN} more; /skills WORDS finds them.")
     return "\n".join(lines)
+
+
+async def propose(parts: Parts, ctx: Context, args: str, writers: str) -> str:
+    """Offer a skill to the team; the answer to ``/skills propose NAME``."""
+    from .team.proposing import propose as offer
+
+    if writers == "operator" and not ctx.operator:
+        return "Skills are proposed only in the operator's own chats."
+    words = args.split()
+    if len(words) != 2:
+        return "Write /skills propose and the name of one skill; /skills lists them."
+    try:
+        return await offer(parts, words[1], ctx=ctx)
+    except HooklineError as error:
+        return f"{words[1][:80]} was not proposed: {error}"
 
 
 async def offered(parts: Parts, typed: str) -> list[tuple[str, str]]:

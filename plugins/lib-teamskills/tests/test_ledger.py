@@ -1,0 +1,131 @@
+"""What counts for somebody who trusts certain keys."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hookline_teamskills import BadKey, Entry, Ledger, Signer, UnreadableEntry
+from hookline_teamskills.ledger import Seen
+from hypothesis import given
+from hypothesis import strategies as st
+
+FILES = {"SKILL.md": "0" * 64}
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> dict[str, Signer]:
+    return {name: Signer.open(tmp_path / name, name) for name in ("ann", "ben", "eve")}
+
+
+def said(signer: Signer, kind: str, number: int = 1, **more: Any) -> Entry:
+    author = more.pop("of_author", signer)
+    entry = Entry("ship", number, kind, 5, "", "", author.name, author.key, files=FILES, **more)  # type: ignore[arg-type]
+    return signer.sign(entry)
+
+
+def approved(people: dict[str, Signer], by: str = "ben", number: int = 1) -> list[Entry]:
+    ann = people["ann"]
+    return [said(ann, "proposed", number), said(people[by], "approved", number, of_author=ann)]
+
+
+def test_an_approval_of_a_trusted_reviewer_is_loaded(people: dict[str, Signer]) -> None:
+    ledger = Ledger(approved(people), {people["ben"].key})
+    active = ledger.active("ship")
+    assert active is not None
+    assert (active.number, active.state, active.reviewer) == (1, "approved", "ben")
+
+
+def test_a_key_that_is_not_trusted_does_not_count(people: dict[str, Signer]) -> None:
+    ledger = Ledger(approved(people, by="eve"), {people["ben"].key})
+    assert ledger.active("ship") is None
+    assert "not in plugins.skills.trust" in ledger.refused("ship")[0]
+
+
+def test_what_was_changed_after_it_was_signed_does_not_count(people: dict[str, Signer]) -> None:
+    proposal, approval = approved(people)
+    for change in (
+        {"files": {"SKILL.md": "1" * 64}},
+        {"author": "ben"},
+        {"origins": (("a", "b"),)},
+    ):
+        forged = replace(approval, **change)  # type: ignore[arg-type]
+        ledger = Ledger([proposal, forged], {people["ben"].key})
+        assert ledger.active("ship") is None
+        assert "forged" in ledger.refused("ship")[0]
+
+
+def test_what_is_not_signed_does_not_count(people: dict[str, Signer]) -> None:
+    proposal, approval = approved(people)
+    ledger = Ledger([proposal, replace(approval, signature="")], {people["ben"].key})
+    assert ledger.refused("ship") == ["version 1 is not loaded: it is not signed"]
+
+
+def test_an_author_does_not_approve(people: dict[str, Signer]) -> None:
+    ledger = Ledger(approved(people, by="ann"), {people["ann"].key})
+    assert ledger.refused("ship") == ["version 1 is not loaded: its author approved it"]
+
+
+def test_a_forged_version_does_not_hide_the_one_before(people: dict[str, Signer]) -> None:
+    entries = [*approved(people), *approved(people, by="eve", number=2)]
+    ledger = Ledger(entries, {people["ben"].key})
+    active = ledger.active("ship")
+    assert active is not None
+    assert active.number == 1
+    assert len(ledger.refused("ship")) == 1
+
+
+@pytest.mark.parametrize("by", ["ben", "eve"])
+def test_a_revocation_counts_whoever_made_it(people: dict[str, Signer], by: str) -> None:
+    entries = [*approved(people), said(people[by], "revoked", of_author=people["ann"])]
+    ledger = Ledger(entries, {people["ben"].key})
+    assert ledger.active("ship") is None
+    assert f"revoked by {by}" in ledger.withheld("ship")
+
+
+def test_a_revocation_that_is_gone_is_remembered(people: dict[str, Signer]) -> None:
+    trust = {people["ben"].key}
+    before = Ledger([*approved(people), said(people["ben"], "revoked")], trust)
+    after = Ledger(approved(people), trust, before.seen())
+    assert after.active("ship") is None
+    assert "does not say so any more" in after.withheld("ship")
+
+
+def test_a_store_that_goes_back_is_found_out(people: dict[str, Signer]) -> None:
+    ledger = Ledger(approved(people), {people["ben"].key}, Seen({"ship": 4}))
+    assert ledger.active("ship") is None
+    assert "gone back in time" in ledger.withheld("ship")
+
+
+def test_a_stranger_rejects_nothing(people: dict[str, Signer]) -> None:
+    proposal = said(people["ann"], "proposed")
+    for by, state in (("eve", "proposed"), ("ben", "rejected"), ("ann", "rejected")):
+        entries = [proposal, said(people[by], "rejected", of_author=people["ann"])]
+        assert Ledger(entries, {people["ben"].key}).versions("ship")[0].state == state
+
+
+@given(data=st.binary(max_size=300) | st.text(max_size=80).map(str.encode))
+def test_anything_else_is_no_entry(data: bytes) -> None:
+    with pytest.raises(UnreadableEntry):
+        Entry.from_json(data, "ship", 1, "proposed")
+
+
+def test_an_entry_is_read_as_it_was_written(people: dict[str, Signer]) -> None:
+    entry = said(people["ann"], "proposed", origins=(("outside", "https://x.example/ü"),))
+    assert Entry.from_json(entry.to_json(), "ship", 1, "proposed") == entry
+    with pytest.raises(UnreadableEntry, match="another version"):
+        Entry.from_json(entry.to_json(), "ship", 2, "proposed")
+
+
+def test_a_key_stays_and_is_kept_private(tmp_path: Path) -> None:
+    file = tmp_path / "folder" / "key.json"
+    first = Signer.open(file, "ann")
+    assert Signer.open(file).key == first.key
+    assert Signer.open(file, "Ann B.").key == first.key
+    assert Signer.open(file).name == "Ann B."
+    assert file.stat().st_mode & 0o777 == 0o600
+    file.write_text("{}", "utf-8")
+    with pytest.raises(BadKey, match="put it back from a backup"):
+        Signer.open(file)
