@@ -171,6 +171,8 @@ class Server:
     def _answers(self) -> bool:
         import pymysql
 
+        if not self.socket.exists():  # PyMySQL would leave its own end open
+            return False
         try:
             self.connect().close()
         except pymysql.err.OperationalError:

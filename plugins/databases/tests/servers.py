@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+from fakes.mariadb import Server
 from psycopg import sql
 
 HERE = Path(__file__).parent
@@ -70,3 +71,59 @@ def postgres_shop(server: str) -> Iterator[PostgresShop]:
         yield shop
     finally:
         shop.close()
+
+
+class MariaShop:
+    """A database of its own on a MariaDB server, with logins for it."""
+
+    reader, owner = "reader", "owner"
+    name = "shop"
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.root = server.connect()
+        self._run(f"CREATE DATABASE {self.name} CHARACTER SET utf8mb4", f"USE {self.name}")
+        self._run("SET SESSION group_concat_max_len = 10000000")
+        self._run(*(line for line in SHOP.splitlines() if line))
+        self._run(*HERE.joinpath("shop_mysql.sql").read_text("utf-8").split("\n\n"))
+        self._run(
+            "CREATE USER reader@localhost", "CREATE USER owner@localhost",
+            "GRANT SELECT, SHOW VIEW, EXECUTE ON shop.* TO reader@localhost",
+            "GRANT PROCESS ON *.* TO reader@localhost",
+            "GRANT ALL PRIVILEGES ON shop.* TO owner@localhost",
+        )  # fmt: skip
+
+    def _run(self, *lines: str) -> None:
+        with self.root.cursor() as cursor:
+            for line in lines:
+                if line.strip():
+                    cursor.execute(line)
+
+    def rows(self, text: str) -> list[Any]:
+        """Rows of a query, as root."""
+        with self.root.cursor() as cursor:
+            cursor.execute(text)
+            return list(cursor.fetchall())
+
+    def url(self, user: str = "root") -> str:
+        """The address for one of the logins, or for the superuser."""
+        return self.server.url(self.name, user)
+
+    def state(self) -> object:
+        """What a hostile statement might change."""
+        tables = [name for (name,) in self.rows("SHOW TABLES")]
+        found: list[Any] = [tables]
+        for name in tables:
+            if name != "evil":  # a sequence
+                columns = ", ".join(
+                    f"COALESCE(HEX(`{row[0]}`), '-')"
+                    for row in self.rows(f"SHOW COLUMNS FROM `{name}`")
+                )
+                found.append(sorted(self.rows(f"SELECT CONCAT_WS(',', {columns}) FROM `{name}`")))
+        found.append(self.rows("SELECT next_not_cached_value FROM evil"))
+        found.append(self.rows(HERE.joinpath("state_mysql.sql").read_text("utf-8")))
+        return found
+
+    def close(self) -> None:
+        """Close the connection; the server ends with its fixture."""
+        self.root.close()

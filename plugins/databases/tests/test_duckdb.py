@@ -28,7 +28,7 @@ def store(tmp_path: Path) -> Path:
 @pytest.mark.slow
 def test_no_hostile_statement_changes_anything(desk: MakeDesk, store: Path) -> None:
     asked = desk(f"duckdb:///{store}")
-    hostile = statements("hostile_every", "hostile_duckdb")
+    hostile = statements("hostile_every", "hostile_quotes", "hostile_duckdb")
     assert_nothing_changes(asked, hostile, lambda: fingerprint(store.parent))
     assert "| 5 |" in asked.query("SELECT count(*) FROM customers")
     before = fingerprint(store.parent)

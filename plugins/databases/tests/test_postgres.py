@@ -90,7 +90,9 @@ def test_no_hostile_statement_changes_anything(
     desk: MakeDesk, store: PostgresShop, login: str
 ) -> None:
     asked = desk(store.url(getattr(store, login)), plugin={"timeout_seconds": 2})
-    assert_nothing_changes(asked, statements("hostile_every", "hostile_postgres"), store.state)
+    assert_nothing_changes(
+        asked, statements("hostile_every", "hostile_quotes", "hostile_postgres"), store.state
+    )
     assert "| 5 |" in asked.query("SELECT count(*) FROM customers")
     before = store.state()
     for riddle in statements("riddles"):
@@ -104,7 +106,7 @@ def test_a_superusers_login_is_refused_whatever_it_asks(
 ) -> None:
     asked = desk(store.url(), plugin={"timeout_seconds": 2})
     found = assert_nothing_changes(
-        asked, statements("hostile_every", "hostile_postgres"), store.state
+        asked, statements("hostile_every", "hostile_quotes", "hostile_postgres"), store.state
     )
     assert any("superuser" in text for text in found.values())
     assert "superuser" in asked.query("SELECT 1")

@@ -48,8 +48,6 @@ SEL\u200bECT 1
 SELECT '\u202e' ; DELETE FROM customers
 SELECT 1 \u0000; DELETE FROM customers
 SELECT ''';DELETE FROM customers;--'; DELETE FROM customers
-SELECT '\\'; DELETE FROM customers; --'
-SELECT "\\"; DELETE FROM customers; --"
 WITH gone AS (DELETE FROM customers RETURNING *) SELECT * FROM gone
 WITH gone AS (UPDATE customers SET name = 'x' RETURNING *) SELECT * FROM gone
 WITH made AS (INSERT INTO customers VALUES (9, 'x', 'y', 'ZZ', '2025-01-01') RETURNING *) SELECT * FROM made

@@ -91,6 +91,11 @@ class Stop:
                 way()
 
 
+def in_background(work: Callable[[], object]) -> Callable[[], None]:
+    """A way to do ``work`` without waiting for it."""
+    return lambda: threading.Thread(target=work, daemon=True).start()
+
+
 class Engine(Protocol):
     """One database. Its methods block; each opens a connection of its own and closes it.
 

@@ -14,7 +14,7 @@ from psycopg import errors
 
 from ..guard import Statement, rules_of
 from .base import Costly, Limits, Rows, Stop, Table, fetched, grouped, query
-from .postgres_wire import Connection, connected, in_background
+from .postgres_wire import Connection, connected
 
 CHANGING = frozenset({"ModifyTable", "LockRows"})
 """Nodes of a plan that change or lock something."""
@@ -217,6 +217,3 @@ def _told(error: psycopg.Error) -> str:
     parts = (error.diag.message_primary, error.diag.message_detail, error.diag.message_hint)
     found = [part.rstrip(".") for part in parts if part]
     return ". ".join(found) or " ".join(str(error).split()) or type(error).__name__
-
-
-__all__ = ["Postgres", "check_login", "explained", "in_background", "settle"]

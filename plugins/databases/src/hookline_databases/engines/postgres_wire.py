@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 import threading
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -15,7 +15,7 @@ from psycopg.adapt import AdaptersMap
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.types.string import TextLoader
 
-from .base import Limits, Stop
+from .base import Limits, Stop, in_background
 
 T = TypeVar("T")
 MOST = 64_000_000
@@ -115,8 +115,3 @@ def connected(url: str, limits: Limits, stop: Stop, late: threading.Event) -> It
 def _cancel(connection: Connection) -> None:
     with suppress(psycopg.Error):
         connection.cancel_safe(timeout=CONNECTING)
-
-
-def in_background(work: Callable[[], object]) -> Callable[[], None]:
-    """A way to do ``work`` without waiting for it."""
-    return lambda: threading.Thread(target=work, daemon=True).start()

@@ -1,0 +1,154 @@
+SELECT wipe()
+SELECT shop.wipe()
+SELECT `wipe`()
+SELECT WIPE ()
+SELECT quiet()
+SELECT liar()
+SELECT shop . liar()
+SELECT * FROM customers WHERE liar() = 1
+SELECT * FROM customers ORDER BY quiet()
+WITH x AS (SELECT wipe()) SELECT * FROM x
+CALL wiped()
+CALL shop.wiped()
+DO wipe()
+EXPLAIN SELECT wipe()
+EXPLAIN EXTENDED DELETE FROM customers
+EXPLAIN PARTITIONS UPDATE customers SET name = 'x'
+EXPLAIN FORMAT=JSON DELETE FROM customers
+EXPLAIN FORMAT = JSON INSERT INTO customers VALUES (9, 'x', 'y', 'ZZ', '2025-01-01')
+EXPLAIN FOR CONNECTION 1
+DESCRIBE DELETE FROM customers
+DESC UPDATE customers SET name = 'x'
+ANALYZE SELECT * FROM customers
+ANALYZE FORMAT=JSON UPDATE customers SET name = 'x'
+SHOW EXPLAIN FOR 1; DELETE FROM customers
+SELECT NEXT VALUE FOR evil
+SELECT nextval(evil)
+SELECT NEXTVAL(`evil`)
+SELECT SETVAL(evil, 9)
+SELECT evil.nextval
+SELECT * FROM customers INTO @a
+SELECT name FROM customers LIMIT 1 INTO @a
+SELECT @a := @a + 1
+SELECT @a:=1
+SELECT @@global.read_only := 1
+SELECT 1 INTO OUTFILE '/tmp/hookline-evil'
+SELECT 1 INTO/**/OUTFILE '/tmp/hookline-evil'
+SELECT 'x' INTO DUMPFILE '/tmp/hookline-evil'
+(SELECT 1 INTO OUTFILE '/tmp/hookline-evil')
+SELECT * FROM (SELECT 1) x INTO OUTFILE '/tmp/hookline-evil' FIELDS TERMINATED BY ','
+SELECT 1 UNION SELECT 2 INTO OUTFILE '/tmp/hookline-evil'
+TABLE customers INTO OUTFILE '/tmp/hookline-evil'
+VALUES (1) INTO OUTFILE '/tmp/hookline-evil'
+SELECT * FROM customers PROCEDURE ANALYSE()
+SELECT LOAD_FILE('/etc/passwd')
+SELECT load_file(0x2f6574632f706173737764)
+SELECT `load_file`('/etc/passwd')
+SELECT SLEEP(60)
+SELECT sleep (60)
+SELECT SLEEP/**/(60)
+SELECT BENCHMARK(1000000000, SHA2('x', 512))
+SELECT GET_LOCK('evil', 1)
+SELECT RELEASE_LOCK('evil')
+SELECT RELEASE_ALL_LOCKS()
+SELECT MASTER_POS_WAIT('x', 1)
+SELECT MASTER_GTID_WAIT('0-1-1', 60)
+SELECT * FROM customers LOCK IN SHARE MODE SKIP LOCKED
+SELECT * FROM customers FOR UPDATE NOWAIT
+SELECT * FROM (SELECT * FROM customers FOR UPDATE) x
+SELECT SQL_NO_CACHE * FROM customers FOR UPDATE
+SELECT HIGH_PRIORITY * FROM customers; DELETE FROM customers
+SELECT 1 /*!, SLEEP(60) */
+SELECT 1 /*!50001 INTO OUTFILE '/tmp/hookline-evil' */
+SELECT 1 /*M! INTO OUTFILE '/tmp/hookline-evil' */
+SELECT 1 /*M!100000 , SLEEP(60) */
+SELECT /*+ SET_VAR(sql_mode='') */ 1; DELETE FROM customers
+/*!40101 SET NAMES utf8 */; DELETE FROM customers
+/*!DELETE*/ FROM customers
+SELECT 1 -- \nINTO OUTFILE '/tmp/hookline-evil'
+SELECT 1 #\n; DELETE FROM customers
+SELECT 1 --x\n; DELETE FROM customers
+SELECT 'a\\'; DELETE FROM customers; --
+SELECT "a\\"; DELETE FROM customers; -- "; DELETE FROM customers
+SELECT 'a''; DELETE FROM customers
+SELECT `a``; DELETE FROM customers
+SELECT 1;DELIMITER //
+DELIMITER //
+SET @a = 1
+SET SESSION TRANSACTION READ WRITE
+SET SESSION tx_read_only = 0
+SET SESSION sql_mode = 'ANSI_QUOTES'
+SET GLOBAL general_log = 'ON'
+SET GLOBAL general_log_file = '/tmp/hookline-evil'
+SET PASSWORD = ''
+SET DEFAULT ROLE NONE
+SET ROLE NONE
+SET STATEMENT max_statement_time = 0 FOR SELECT SLEEP(60)
+SET NAMES gbk
+START TRANSACTION READ WRITE
+BEGIN; DELETE FROM customers; COMMIT
+XA BEGIN 'a'
+SAVEPOINT a; DELETE FROM customers
+INSERT IGNORE INTO customers VALUES (9, 'x', 'y', 'ZZ', '2025-01-01')
+INSERT INTO customers SET id = 9, name = 'x'
+INSERT INTO customers VALUES (1, 'x', 'y', 'ZZ', '2025-01-01') ON DUPLICATE KEY UPDATE name = 'x'
+INSERT DELAYED INTO events VALUES ()
+INSERT INTO events (kind) VALUES ('click') RETURNING id
+REPLACE customers VALUES (1, 'x', 'y', 'ZZ', '2025-01-01')
+DELETE LOW_PRIORITY FROM events
+DELETE QUICK FROM events WHERE 1 = 1
+DELETE c, o FROM customers c JOIN orders o ON o.customer_id = c.id
+DELETE FROM customers RETURNING id
+UPDATE customers c JOIN orders o ON o.customer_id = c.id SET c.name = 'x'
+WITH x AS (SELECT 1 AS id) DELETE FROM customers WHERE id IN (SELECT id FROM x)
+LOAD XML INFILE '/etc/passwd' INTO TABLE customers
+LOAD DATA LOCAL INFILE '/etc/passwd' INTO TABLE customers
+LOAD INDEX INTO CACHE customers
+CACHE INDEX customers IN hot
+CHECK TABLE customers
+CHECKSUM TABLE customers
+BACKUP STAGE START
+BINLOG 'x'
+CHANGE MASTER TO MASTER_HOST = 'x'
+START SLAVE
+STOP SLAVE
+RESET MASTER
+RESET QUERY CACHE
+FLUSH PRIVILEGES
+FLUSH TABLES customers FOR EXPORT
+KILL CONNECTION 1
+KILL HARD QUERY 1
+KILL USER root
+SHUTDOWN WAIT FOR ALL SLAVES
+INSTALL SONAME 'ha_connect'
+UNINSTALL PLUGIN InnoDB
+CREATE FUNCTION sys_exec RETURNS INTEGER SONAME 'lib_mysqludf_sys.so'
+CREATE AGGREGATE FUNCTION evil2 RETURNS REAL SONAME 'x.so'
+CREATE SERVER evil FOREIGN DATA WRAPPER mysql OPTIONS (HOST 'x')
+CREATE EVENT evil ON SCHEDULE EVERY 1 SECOND DO DELETE FROM customers
+CREATE TEMPORARY TABLE evil2 SELECT * FROM customers
+CREATE OR REPLACE TABLE customers (a INT)
+CREATE OR REPLACE VIEW revenue AS SELECT 1
+CREATE DEFINER = root@localhost FUNCTION evil2() RETURNS INT RETURN 1
+ALTER DATABASE shop CHARACTER SET latin1
+ALTER TABLE customers ENGINE = Aria
+ALTER EVENT evil ENABLE
+ALTER USER root@localhost IDENTIFIED BY 'x'
+DROP USER owner@localhost
+RENAME USER owner@localhost TO evil@localhost
+GRANT FILE ON *.* TO reader@localhost
+REVOKE ALL PRIVILEGES, GRANT OPTION FROM reader@localhost
+PREPARE s FROM 'DELETE FROM customers'
+EXECUTE IMMEDIATE CONCAT('DELETE FROM ', 'customers')
+HANDLER customers READ FIRST
+LOCK TABLES customers WRITE
+LOCK TABLES customers WRITE; DELETE FROM customers
+SIGNAL SQLSTATE '45000'
+GET DIAGNOSTICS @n = NUMBER
+SELECT * FROM customers FOR PORTION OF x FROM 1 TO 2
+SELECT sys_get('x'), sys_exec('touch /tmp/hookline-evil')
+SELECT keyring_key_remove('x')
+SELECT COUNT(*) FROM seq_1_to_10000000 a, seq_1_to_10000000 b WHERE a.seq * b.seq % 7 = 1
+SELECT REGEXP_REPLACE(REPEAT('a', 100000), '(a+)+$', wipe())
+SELECT wi\u200bpe()
+SELECT\u00a0wipe()

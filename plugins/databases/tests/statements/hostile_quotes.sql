@@ -1,0 +1,2 @@
+SELECT '\\'; DELETE FROM customers; --'
+SELECT "\\"; DELETE FROM customers; --"

@@ -1,0 +1,83 @@
+"""MariaDB through the tools: nothing changes it, and no ordinary question is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from fakes import mariadb
+
+from .conftest import Desk, statements
+from .servers import MariaShop
+from .suite import assert_all_answered, assert_nothing_changes
+
+MakeDesk = Callable[..., Desk]
+PART = 23
+"""Of so many statements the quick tests ask one."""
+
+
+@pytest.fixture(scope="module")
+def store() -> Iterator[MariaShop]:
+    try:
+        with mariadb.server() as server:
+            shop = MariaShop(server)
+            yield shop
+            shop.close()
+    except mariadb.NoMariaDB as error:
+        pytest.skip(str(error))
+
+
+def test_a_part_of_the_suites(desk: MakeDesk, store: MariaShop) -> None:
+    asked = desk(store.url(store.owner), plugin={"timeout_seconds": 2})
+    hostile = statements("hostile_mysql", "hostile_every")[::PART]
+    assert_nothing_changes(asked, [*hostile, "SELECT liar()"], store.state)
+    assert_all_answered(asked, statements("ordinary_every", "ordinary_mysql")[::PART])
+    text = desk(store.url()).query("SELECT 1")
+    assert text.startswith("Denied: this login is too powerful: it has ALL PRIVILEGES")
+
+
+def test_the_schema_is_a_line_a_table(desk: MakeDesk, store: MariaShop) -> None:
+    lines = desk(store.url(store.reader)).ask("db_schema", db="shop").text.splitlines()
+    assert any(line.startswith("orders(id int(11) PK, customer_id int(11) NOT") for line in lines)
+
+
+def test_an_expensive_query_is_asked_about_first(desk: MakeDesk, store: MariaShop) -> None:
+    sql = "SELECT count(*) FROM orders a, orders b, orders c, orders d"
+    asked = desk(store.url(store.reader), plugin={"max_cost": 50}, answers=["Deny", "Once"])
+    assert asked.query(sql).startswith("Denied: ")
+    assert asked.query(sql).startswith("| count(*) |\n| --- |\n| 625 |")
+    assert [one.preview for one in asked.h.questions] == [sql, sql]
+
+
+def test_what_is_too_long_or_too_large_is_ended(desk: MakeDesk, store: MariaShop) -> None:
+    asked = desk(store.url(store.reader), plugin={"timeout_seconds": 0.5, "max_rows": 3})
+    assert "longer than 0.5 s" in asked.query(
+        "SELECT count(*) FROM seq_1_to_9000000 WHERE sha2(seq, 512) LIKE 'x'"
+    )
+    assert "more than 3 rows" in asked.query("SELECT * FROM seq_1_to_1000000")
+    assert asked.query("SELECT id FROM products WHERE id > 99").startswith("| id |\n| --- |\n(0")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("login", ["reader", "owner", "root"])
+def test_no_hostile_statement_changes_anything(
+    desk: MakeDesk, store: MariaShop, login: str
+) -> None:
+    asked = desk(store.url(login), plugin={"timeout_seconds": 2})
+    hostile = statements("hostile_every", "hostile_mysql")
+    assert_nothing_changes(asked, hostile, store.state)
+    if login == "root":
+        return
+    assert "| 5 |" in asked.query("SELECT count(*) FROM customers")
+    before = store.state()
+    for riddle in statements("riddles"):
+        asked.query(riddle)
+        assert store.state() == before, riddle
+
+
+@pytest.mark.slow
+def test_no_ordinary_question_is_refused(desk: MakeDesk, store: MariaShop) -> None:
+    before = store.state()
+    asked = desk(store.url(store.reader))
+    assert_all_answered(asked, statements("ordinary_every", "ordinary_mysql"))
+    assert store.state() == before
