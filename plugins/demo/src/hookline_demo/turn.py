@@ -36,11 +36,12 @@ def perform(
     screen: Screen,
     headings: Sequence[str] = (),
     variables: Mapping[str, str] = MappingProxyType({}),
+    options: Sequence[str] = (),
 ) -> tuple[Record, Ended]:
     """Run ``prompt`` and show the run while it happens.
 
     The n-th of the ``headings`` is shown as the run's n-th turn starts; ``variables`` are set in
-    its environment.
+    its environment. ``options`` take the place of the usual ones of the command line.
     """
     record, live = Record(), Live(screen)
 
@@ -50,7 +51,7 @@ def perform(
         if line.get("type") == "start" and record.turns <= len(headings):
             screen.say(f"\n{headings[record.turns - 1]}", "bold")
 
-    ended = run(stage, ["run", prompt, *_options(stage)], each, variables)
+    ended = run(stage, ["run", prompt, *(options or options_of(stage))], each, variables)
     screen.say()
     return record, ended
 
@@ -62,7 +63,7 @@ def say_where(stage: Stage, screen: Screen) -> None:
 
 def say_command(prompt: str, screen: Screen, stage: Stage, before: str = "") -> None:
     """Show the command line that follows, with what stands ``before`` it."""
-    screen.say(f'run     {before}hookline run "{prompt}" {" ".join(_options(stage))}')
+    screen.say(f'run     {before}hookline run "{prompt}" {" ".join(options_of(stage))}')
 
 
 def tell_failure(wrong: Sequence[str], screen: Screen) -> None:
@@ -86,9 +87,10 @@ def wrong(stage: Stage, record: Record, ended: Ended) -> list[str]:
     return found
 
 
-def _options(stage: Stage) -> list[str]:
-    model = f"scripted/{stage.words}"
-    return ["--json", "--session", SESSION, "--no-input", "--model", model]
+def options_of(stage: Stage, session: str = SESSION, *, grants: bool = False) -> list[str]:
+    """The options of a run with recorded words, which asks nobody: it refuses, or it grants."""
+    answer = "--yes" if grants else "--no-input"
+    return ["--json", "--session", session, answer, "--model", f"scripted/{stage.words}"]
 
 
 def missing_tools(stage: Stage, record: Record) -> list[str]:

