@@ -18,7 +18,7 @@ from .events import (
     Question, Refusal, Reply, Rewrite, Section, Session, Step, ToolOutput, ToolResult, ToolSchema, Turn, Usage,
     Verdict, WireRequest,
 )
-from .gateway import Division, GatewayHost, GatewayWork
+from .gateway import Division, GatewayHost, GatewayWork, TurnNews
 from .hooks import HOOKS, SIGNALS, HookSpec, HookSpecs, Kind, MaybeAwaitable, hookimpl
 from .host import (
     Access, ArtifactKeeper, Channel, Checkpoints, Context, Feature, Hit, Host, Http, HttpResponse, Paths, Reacting,
@@ -46,6 +46,6 @@ __all__ = [
     "RateLimited", "Reacting", "Refusal", "Refused", "Reply", "Reviewer", "Rewrite", "Route", "Section", "Session",
     "StablePrompt", "Stash", "Step", "Storage", "Store", "StoreError", "Submission", "TextBlock", "ThinkingBlock",
     "Threading", "Tool", "ToolCall", "ToolError", "ToolOutput", "ToolResult", "ToolResultBlock", "ToolSchema",
-    "ToolServers", "Transaction", "Turn", "Usage", "Verdict", "WireRequest", "command", "features", "fuse", "hookimpl",
-    "merge_origins", "message_ids", "origins_from_json", "origins_to_json", "tool",
+    "ToolServers", "Transaction", "Turn", "TurnNews", "Usage", "Verdict", "WireRequest", "command", "features", "fuse",
+    "hookimpl", "merge_origins", "message_ids", "origins_from_json", "origins_to_json", "tool",
 ]

@@ -536,6 +536,7 @@ class Reply:
             them alone sends it to them privately or not at all; it never shows it to others.
         kind: an ``answer``, a ``notice`` in addition to it, or a ``question`` that expects an
             answer.
+        person: the user id of who wrote the message it answers.
     """
 
     session: Session
@@ -549,6 +550,7 @@ class Reply:
     thread: str | None = None
     audience: str | None = None
     kind: Literal["answer", "notice", "question"] = "answer"
+    person: str = ""
 
     @property
     def buttons(self) -> tuple[Choice, ...]:

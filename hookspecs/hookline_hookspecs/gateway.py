@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Literal, Protocol
 
 from .events import Reply
 
@@ -67,6 +68,23 @@ class Division(Protocol):
 
     async def hold(self, channel: str) -> None:
         """Return once this process owns the channel, which it does from then on until it ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnNews:
+    """What a turn in another process shows (signal ``elsewhere``), for the channel of this one.
+
+    ``text`` has more words of the answer, or for ``board`` the whole text that a tool keeps up to
+    date; ``paused`` says that the words of the next response replace those so far. Any of them may
+    be missing: the reply comes all the same.
+    """
+
+    kind: Literal["begun", "text", "paused", "board", "ended"]
+    channel: str
+    chat_id: str
+    message_id: str
+    session_id: str
+    text: str = ""
 
 
 class GatewayWork(Protocol):

@@ -209,7 +209,7 @@ class ActiveTurn:
     def make_reply(self, session: Session, text: str, question: Question | None) -> Reply:
         """The reply to the turn's message; ``question`` is the one it ends in."""
         answers, thread, id_ = self.inbound.message_id, self.inbound.thread, f"{self.id}-reply"
-        reply = Reply(session, text, in_reply_to=answers, id=id_, thread=thread)
+        reply = Reply(session, text, in_reply_to=answers, id=id_, thread=thread, person=self.inbound.user_id)
         return replace(reply, choices=question.choices, kind="question") if question else reply
 
     def append(self, message: Message) -> Entry:

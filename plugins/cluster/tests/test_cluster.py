@@ -20,3 +20,45 @@ def test_a_gateway_receives_a_worker_works_and_the_gateway_sends(cluster: Cluste
     assert gateway.end(signal.SIGTERM) == 0
     assert len(cluster.replies.posts) == 2
     assert cluster.status("gateway") == {"nodes": [], "waiting": 0, "open": 0}
+
+
+def test_workers_answer_each_message_once_and_in_the_order_of_its_chat(cluster: Cluster) -> None:
+    cluster.start("gateway", "gateway", "--no-turns")
+    cluster.start("w1", "worker", "--turns", "3")
+    cluster.start("w2", "worker", "--turns", "3")
+    chats = [f"c{number}" for number in range(6)]
+    for number in range(4):
+        for chat in chats:
+            assert cluster.post("gateway", f"{chat}-{number}", chat=chat) == 202
+    cluster.replies.wait_for(len(chats) * 4)
+    for chat in chats:
+        answered = [one["in_reply_to"] for one in cluster.replies.posts if one["chat"] == chat]
+        assert answered == [f"{chat}-{number}" for number in range(4)]
+
+
+def test_stop_and_steer_reach_the_turn_in_the_worker_that_runs_it(cluster: Cluster) -> None:
+    cluster.script = 'steps: [{when: "slow", text: "too late", delay: 300}]\n'
+    cluster.start("gateway", "gateway", "--no-turns")
+    cluster.start("w1", "worker")
+    cluster.start("w2", "worker")
+    cluster.post("gateway", "m1", "slow")
+    cluster.wait(lambda: cluster.status("gateway")["open"] == 1)
+    cluster.post("gateway", "m2", "/steer faster")
+    assert cluster.replies.answer_to("m2")["text"] == "Told."
+    cluster.post("gateway", "m3", "/stop")
+    assert cluster.replies.answer_to("m3")["text"] == "Stopping."
+    cluster.replies.answer_to("m1")
+    cluster.wait(lambda: cluster.status("gateway")["open"] == 0)
+
+
+def test_another_worker_goes_on_with_the_turn_of_one_that_was_killed(cluster: Cluster) -> None:
+    cluster.script = 'steps: [{when: ".", text: "answered", delay: 5, repeat: true}]\n'
+    cluster.start("gateway", "gateway", "--no-turns")
+    cluster.start("w1", "worker")
+    cluster.post("gateway", "m1")
+    cluster.post("gateway", "m2")
+    cluster.wait(lambda: cluster.status("gateway")["open"] == 1)
+    cluster.machines["w1"].end(signal.SIGKILL)
+    cluster.start("w2", "worker")
+    assert cluster.replies.wait_for(2) == ["answered"] * 2
+    assert [one["in_reply_to"] for one in cluster.replies.posts] == ["m1", "m2"]

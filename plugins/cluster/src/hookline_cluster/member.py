@@ -9,11 +9,12 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
-from hookline_hookspecs import Fenced, HooklineError, Host, StoreError
+from hookline_hookspecs import Context, Fenced, HooklineError, Host, Reply, StoreError
 from hookline_hookspecs.drivers import Store
 
 from .config import ClusterConfig
 from .lanes import ARRIVED, Lanes, key_of
+from .news import Teller, hear_shown, tell_shown
 from .nodes import BEAT_SECONDS, Nodes
 from .queue import Queue
 from .replies import Channels
@@ -49,16 +50,23 @@ class Member:
         """True for the name of a channel on which others than the operator write."""
         return any(one.network for one in self.host.channels() if one.name == channel)
 
+    def is_elsewhere(self, channel: str) -> bool:
+        """True for a channel whose replies another process sends."""
+        return channel not in self.channels.held and self.is_network(channel)
+
     async def join(self, kind: str, turns: int) -> None:
         """Take part, working on so many chats at once. Raises ``StoreError``."""
         self._nodes.kind = kind
         await self._nodes.beat()
         await self._nodes.tidy()
+        self.host.signals.connect("reply_sent", self._reply_sent)
         self.host.spawn(self._beat(), "beat")
         self.host.spawn(self._sweep(works=turns > 0), "sweep")
         if turns:
             hearing = asyncio.Event()
             self.host.spawn(self._hear(hearing), "hear")
+            self.host.spawn(hear_shown(self.host, self.is_elsewhere), "hear of questions")
+            Teller(self.host, self.is_elsewhere).listen()
             async with asyncio.timeout(HEAR_SECONDS):
                 await hearing.wait()
             self._working = self.host.spawn(self._queue.work(turns), "work")
@@ -77,6 +85,12 @@ class Member:
             with suppress(HooklineError):
                 await self._nodes.leave()
         await self._queue.close()
+
+    def _reply_sent(self, reply: Reply, ctx: Context | None = None) -> Awaitable[None] | None:
+        """Tell workers of a question that this process has shown."""
+        if not reply.choices or reply.session.channel not in self.channels.held:
+            return None
+        return tell_shown(self.host, reply)
 
     def arrived(self, channel: str, chat_id: str) -> None:
         """Have a worker look at a chat."""

@@ -56,7 +56,7 @@ class ClusterPlugin(Plugin[ClusterConfig]):
 
     def sends(self, channel: str) -> bool:
         """Whether this process sends the channel's replies."""
-        return channel in self.member.channels.held or not self.member.is_network(channel)
+        return not self.member.is_elsewhere(channel)
 
     def received(self, channel: str, chat_id: str) -> None:
         """Have a worker look at the chat."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
 from contextlib import AsyncExitStack
-from typing import Any, Protocol
 
 from hookline_hookspecs import GatewayHost, Host, StoreError
 from hookline_hookspecs.drivers import Store
+
+from .news import show
 
 log = logging.getLogger("hookline.plugin.cluster")
 REPLIES = "cluster:replies:"
@@ -18,18 +18,12 @@ POLL_SECONDS = 0.5
 """Between two tries to own a channel that another gateway owns."""
 
 
-class Spawn(Protocol):
-    """``host.spawn``."""
-
-    def __call__(self, coro: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]: ...
-
-
 class Channels:
     """The channels that this process owns: it alone is connected and sends."""
 
     def __init__(self, host: Host) -> None:
         self._store, self._core = host.services[Store], host.services[GatewayHost]
-        self._spawn: Spawn = host.spawn
+        self._host, self._spawn = host, host.spawn
         self._owned = AsyncExitStack()
         self.held: set[str] = set()
 
@@ -44,6 +38,7 @@ class Channels:
             await asyncio.sleep(POLL_SECONDS)
         self.held.add(channel)
         self._spawn(self._hear(channel), f"replies of {channel}")
+        self._spawn(show(self._host, channel), f"news of {channel}")
 
     async def release(self) -> None:
         """Let other gateways have them."""

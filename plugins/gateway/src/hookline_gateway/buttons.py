@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable
 from dataclasses import asdict, dataclass, replace
 
-from hookline_hookspecs import Deny, Host, Inbound, Reply
+from hookline_hookspecs import Deny, Division, Host, Inbound, Reply
 
 from .authors import is_alone
 
@@ -72,11 +72,14 @@ class Questions:
 
     def shown(self, reply: Reply) -> Awaitable[None] | None:
         """A reply was delivered; remember what it asks."""
+        division = self._host.services.get(Division)
         if not reply.choices or not reply.delivered:
             return None
+        if division is not None and not division.sends(reply.session.channel):
+            return None  # whoever has sent it keeps what it asks
         chat = (reply.session.channel, reply.session.chat_id)
         found = self._authors.get((chat, reply.in_reply_to or ""))
-        person, is_kept, within = found if found is not None else ("", True, "")
+        person, is_kept, within = found if found is not None else (reply.person, True, "")
         choices = [str(one) for one in reply.choices]
         asked = Asked([*reply.delivered], choices, person, kept=is_kept, conversation=within)
         self._under_way[chat, reply.id] = None  # a press may be there already, and waits
@@ -135,12 +138,21 @@ class Questions:
         while asyncio.get_running_loop().time() < ends:
             if (found := _with_id(self._asked.get(chat, []), target)) is not None:
                 return found
-            if not any(one != key and one[0] == chat for one in self._under_way):
+            if self._is_shared:
+                await self._of(chat)
+            elif not any(one != key and one[0] == chat for one in self._under_way):
                 return None
             await asyncio.sleep(0.02)
         return None
 
+    @property
+    def _is_shared(self) -> bool:
+        """Whether other processes show questions of the same chats."""
+        return self._host.services.get(Division) is not None
+
     async def _of(self, chat: Chat) -> list[Asked]:
+        if self._is_shared:
+            self._asked.pop(chat, None)
         if chat not in self._asked:
             stored = await self._host.storage.kv.get(_key(chat), [])
             self._asked.setdefault(chat, [Asked(**one) for one in stored])

@@ -18,6 +18,7 @@ from hookline_hookspecs import (
     Reply,
     ToolResult,
     Turn,
+    TurnNews,
 )
 
 from .account import Account
@@ -310,6 +311,7 @@ class Kit:
         wanted: dict[str, Callable[..., None]] = {
             "start_of_turn": self._start_of_turn,
             "post_tool": self._post_tool,
+            "elsewhere": self._elsewhere,
             "end_of_turn": self._end_of_turn,
             "settled": self._settled,
             "reply_delayed": self._reply_delayed,
@@ -334,13 +336,36 @@ class Kit:
     def _start_of_turn(self, turn: Turn, *, ctx: Context | None = None) -> None:
         if self._is_mine(turn):
             if self.options.stream:
-                self._streams.begin(turn)
+                self._begin_stream(turn)
             if self.options.typing:
                 self._presence.begin(turn.session.chat_id, turn.inbound.message_id)
 
     def _begin_stream(self, turn: Turn, *, ctx: Context | None = None) -> None:
         if self._is_mine(turn):
-            self._streams.begin(turn)
+            session = turn.session
+            self._streams.begin(session.chat_id, turn.inbound.message_id, session.id)
+
+    def _elsewhere(self, news: TurnNews, *, ctx: Context | None = None) -> None:
+        """A turn of the channel runs in another process."""
+        if news.channel != self.name:
+            return
+        chat, message, session = news.chat_id, news.message_id, news.session_id
+        if news.kind == "board":
+            self._boards.show(chat, message, news.text)
+        elif news.kind == "ended":
+            self._boards.end(chat, message)
+            self._presence.end(chat, message)
+            self._streams.settled(chat, message)
+        elif news.kind == "begun" and self.options.typing:
+            self._presence.begin(chat, message)
+        if not self.options.stream:
+            return
+        if news.kind == "begun":
+            self._streams.begin(chat, message, session)
+        elif news.kind == "text":
+            self._streams.grow(session, news.text)
+        elif news.kind == "paused":
+            self._streams.pause(session)
 
     def _delta(self, delta: Delta, *, ctx: Context | None = None) -> None:
         if ctx is not None and delta.kind == "text":

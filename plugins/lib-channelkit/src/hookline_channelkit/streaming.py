@@ -11,7 +11,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from hookline_hookspecs import Host, Turn, crash
+from hookline_hookspecs import Host, crash
 
 from .errors import BadMarkup, Gone, Lost, NotModified, Refused, RetryAfter, TooLong, Unsure
 from .limits import Kind
@@ -133,14 +133,13 @@ class Streams:
 
     # What a turn does
 
-    def begin(self, turn: Turn) -> None:
-        """A turn of a chat runs."""
-        chat, inbound = turn.session.chat_id, turn.inbound.message_id
+    def begin(self, chat: str, inbound: str, session: str) -> None:
+        """A turn of a chat runs, which a message began."""
         turns = self._turns.setdefault(chat, {})
         if (stream := turns.get(inbound)) is None:
             stream = turns[inbound] = self._continued(chat, inbound)
-        stream.session, stream.ended = turn.session.id, True
-        self._sessions[turn.session.id] = stream
+        stream.session, stream.ended = session, True
+        self._sessions[session] = stream
         while len(turns) > TURNS:
             self._end(chat, next(iter(turns)))
 
