@@ -148,6 +148,8 @@ class Cluster:
     machines: dict[str, Machine] = field(default_factory=dict)
     script: str = ECHO
     plugins: dict[str, Any] = field(default_factory=lambda: {"cluster": True})
+    core: dict[str, Any] = field(default_factory=dict)
+    """Settings beside those of plugins."""
 
     def machine(self, name: str, **more: Any) -> Machine:
         """A machine, made at the first call; ``more`` are settings of plugins."""
@@ -168,7 +170,7 @@ class Cluster:
             **self.plugins,
             **more,
         }
-        config = {"model": f"scripted/{model}", "store": self.store, "plugins": chosen}
+        config = {"model": f"scripted/{model}", "store": self.store, **self.core, "plugins": chosen}
         (made.home / "config.yaml").write_text(json.dumps(config))
         return made
 

@@ -7,14 +7,16 @@ nobody is to see it again after a restart.
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from uuid import uuid4
 
-from hookline_hookspecs import Host, Inbound, Reply, Session, message_ids
+from hookline_hookspecs import Division, Host, Inbound, Reply, Session, message_ids
+from hookline_hookspecs.drivers import Store
 
 from .chats import Chat
 from .codes import QUESTION, new_code
@@ -22,6 +24,13 @@ from .wording import CHOICES, LET_IN, meant, meant_at_door
 
 SHOWN = 256
 """Messages with buttons that are remembered."""
+OPEN, SHOWN_KEY = "open:", "shown:"
+"""In the plugin's key-value storage, where processes share it: before the code of a question that
+waits, and before the chat and message that show one."""
+ANSWERS = "access:answers"
+"""The topic of answers to questions that another process asks."""
+STALE = 2 * 86_400.0
+"""Seconds after which a message that showed a question is forgotten."""
 TRIES = 3
 """Attempts to show something, a second and then two apart."""
 _WITH_CODE = re.compile(r"(?:/(approve|deny)\s+)?([A-Za-z0-9]{5})(?:\s+(.{1,40}))?", re.IGNORECASE)
@@ -66,6 +75,46 @@ class Desk:
             del self._open[code]
             made.answer.cancel()
 
+    @asynccontextmanager
+    async def told_elsewhere(self, waiting: Open) -> AsyncIterator[None]:
+        """While the block runs, an answer that another process is given settles the question too.
+
+        Raises ``StoreError``.
+        """
+        if not self._is_shared:
+            yield
+            return
+        kv, key = self._host.storage.kv, OPEN + waiting.code
+        async with self._host.services[Store].listen(ANSWERS) as answers:
+            hearing = self._host.spawn(self._hear(answers), "hear answers")
+            await kv.set(key, [str(choice) for choice in waiting.choices])
+            try:
+                yield
+            finally:
+                hearing.cancel()
+                await kv.delete(key)
+
+    async def _hear(self, answers: AsyncIterator[str]) -> None:
+        async for payload in answers:
+            if payload:
+                code, choice = json.loads(payload)
+                if (waiting := self.find(code)) is not None:
+                    waiting.settle(choice)
+
+    async def choices_elsewhere(self, code: str) -> Sequence[str] | None:
+        """What can be chosen of a question that another process asks; None if none does."""
+        found = await self._host.storage.kv.get(OPEN + code.upper()) if self._is_shared else None
+        return [str(choice) for choice in found] if found else None
+
+    async def answer_elsewhere(self, code: str, choice: str) -> None:
+        """Tell the process that asks. Raises ``StoreError``."""
+        await self._host.services[Store].notify(ANSWERS, json.dumps([code.upper(), choice]))
+
+    @property
+    def _is_shared(self) -> bool:
+        """Whether another process may be given the answer."""
+        return self._host.services.get(Division) is not None
+
     def find(self, code: str) -> Open | None:
         """The open question with this code, in any letter case."""
         return self._open.get(code.upper())
@@ -91,33 +140,56 @@ class Desk:
                 continue
             if choices:
                 self._shown.update({(chat, id_): command for id_ in ids})
+                if self._is_shared:
+                    for id_ in ids:
+                        kept = {"command": command, "at": self._host.now()}
+                        await self._host.storage.kv.set(_shown_key(chat, id_), kept)
                 while len(self._shown) > SHOWN:
                     self._shown.popitem(last=False)
             return True
         return False
 
-    def command_of(self, inbound: Inbound) -> str | None:
+    async def command_of(self, inbound: Inbound) -> str | None:
         """The command that a message stands for, if it answers something that was shown.
 
         It does so as a press of a button, or a reply, whose ``reply_to`` is the message that was
         shown; or as the code of an open question with a choice.
         """
         text = inbound.text.strip()
-        shown = self._shown.get(((inbound.channel, inbound.chat_id), inbound.reply_to or ""))
+        chat = (inbound.channel, inbound.chat_id)
+        shown = self._shown.get((chat, inbound.reply_to or ""))
+        if shown is None and inbound.reply_to and self._is_shared:
+            kept = await self._host.storage.kv.get(_shown_key(chat, inbound.reply_to))
+            shown = kept["command"] if kept else None
         if shown is not None and shown.startswith("/pair "):
             choice = meant_at_door(text)
             return None if choice is None else shown + ("" if choice == LET_IN else " block")
-        if shown is not None and (choice := self._meant(shown.split()[1], text)) is not None:
+        if shown is not None and (choice := await self._meant(shown.split()[1], text)):
             return f"{shown} {choice}"
         found = _WITH_CODE.fullmatch(text)
-        if found is None or self.find(found[2]) is None:
+        if found is None:
+            return None
+        if self.find(found[2]) is None and await self.choices_elsewhere(found[2]) is None:
             return None
         word, code, typed = found[1], found[2].upper(), found[3]
         if word is not None:
             typed = "deny" if word.casefold() == "deny" else typed or "once"
-        choice = self._meant(code, typed or "")
+        choice = await self._meant(code, typed or "")
         return None if choice is None else f"/answer {code} {choice}"
 
-    def _meant(self, code: str, typed: str) -> str | None:
+    async def _meant(self, code: str, typed: str) -> str | None:
         waiting = self.find(code)
-        return meant(typed, CHOICES if waiting is None else waiting.choices)
+        choices = waiting.choices if waiting is not None else await self.choices_elsewhere(code)
+        return meant(typed, choices or CHOICES)
+
+    async def prune(self) -> None:
+        """Forget what was shown long ago."""
+        kv = self._host.storage.kv
+        for key in await kv.keys(SHOWN_KEY):
+            kept = await kv.get(key)
+            if not kept or kept["at"] < self._host.now() - STALE:
+                await kv.delete(key)
+
+
+def _shown_key(chat: Chat, message: str) -> str:
+    return SHOWN_KEY + json.dumps([*chat, message])

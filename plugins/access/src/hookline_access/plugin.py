@@ -171,7 +171,7 @@ class AccessControl(Plugin[AccessConfig]):
         if inbound.forwarded:
             self._turns.let_in(inbound)
             return None
-        answer = self._desk.command_of(inbound)
+        answer = await self._desk.command_of(inbound)
         if answer is None:
             return await self._in_shared_chat(inbound, role)
         return replace(inbound, text=answer) if role.may_decide else Deny(NOT_YOURS)
@@ -241,6 +241,7 @@ class AccessControl(Plugin[AccessConfig]):
         for fault in self.config.faults:
             _print(f"hookline: warning: {fault}\n")
         await self._chats.load()
+        await self._desk.prune()
         if not await self._people.has_admin():
             await self._announce()
 
@@ -317,7 +318,7 @@ class AccessControl(Plugin[AccessConfig]):
         with self._desk.opened(question.choices) as waiting:
             text = question_text(question, waiting.code, asker, here[1])
             try:
-                async with asyncio.timeout(self.config.timeout):
+                async with asyncio.timeout(self.config.timeout), self._desk.told_elsewhere(waiting):
                     for chat in await self._chats.of_admins():
                         show = self._desk.show(
                             chat, text, question.choices, f"/answer {waiting.code}"
@@ -345,6 +346,12 @@ class AccessControl(Plugin[AccessConfig]):
             return NOT_YOURS
         code, _, words = args.partition(" ")
         waiting = self._desk.find(code)
+        if waiting is None and (choices := await self._desk.choices_elsewhere(code)):
+            if (choice := meant(words, choices)) is None:
+                return f"Write /answer {code.upper()} and {named(choices)}."
+            await self._desk.answer_elsewhere(code, choice)
+            self.log.warning("%s answered %s: %s", Person.of(ctx.turn.inbound), code, choice)
+            return _said(choice)
         if waiting is None:
             return f"No question {on_one_line(code, 20)} is open; it may have been answered."
         choice = meant(words, waiting.choices)
@@ -353,7 +360,7 @@ class AccessControl(Plugin[AccessConfig]):
         if not waiting.settle(choice):
             return "Somebody was faster: it has been answered."
         self.log.warning("%s answered %s: %s", Person.of(ctx.turn.inbound), waiting.code, choice)
-        return "Denied." if choice == DENY else f"Allowed: {choice.lower()}."
+        return _said(choice)
 
     @command("/pair", immediate=True, theme="People and schedule")
     async def pair(self, ctx: Context, args: str) -> str:
@@ -432,6 +439,10 @@ class AccessControl(Plugin[AccessConfig]):
 
         register(Check("admin", lambda: admin_check(self.host, self._people)))
         register(Check("lists", lambda: lists_check(self.config)))
+
+
+def _said(choice: str) -> str:
+    return "Denied." if choice == DENY else f"Allowed: {choice.lower()}."
 
 
 def _is_alone(inbound: Inbound) -> bool:
