@@ -82,6 +82,7 @@ REPLY = {
     "thread": MAYBE,
     "audience": MAYBE,
     "kind": st.sampled_from(["answer", "notice", "question"]),
+    "person": TEXT,
 }
 
 
