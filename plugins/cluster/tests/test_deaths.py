@@ -11,7 +11,7 @@ import pytest
 from .conftest import Cluster
 
 STEPS = """steps:
-- {when: "^work", tools: [{name: bash, arguments: {command: "echo ran >> %s"}}], repeat: true}
+- {when: "^work", tools: [{name: bash, arguments: {command: "echo ran >> done"}}], repeat: true}
 - {when: "exit code 0", text: "worked", delay: 8, repeat: true}
 - {when: ".", text: "answered", repeat: true}
 """
@@ -20,10 +20,12 @@ STEPS = """steps:
 @pytest.fixture
 def done(cluster: Cluster, tmp_path: Path) -> Path:
     """The file to which each run of the tool adds a line."""
-    file = tmp_path / "done"
-    cluster.script = STEPS % file
+    shared = tmp_path / "work"
+    shared.mkdir()
+    cluster.script = STEPS
+    cluster.core |= {"workspace": str(shared)}
     cluster.plugins |= {"shell": {}}
-    return file
+    return shared / "done"
 
 
 def _under_way(cluster: Cluster, done: Path) -> None:
