@@ -21,6 +21,7 @@ from hookline_hookspecs import (
     command,
     hookimpl,
 )
+from hookline_hookspecs.errors import StoreError
 
 Make = Callable[..., Any]
 PATIENCE = 30.0
@@ -238,6 +239,28 @@ async def test_a_message_of_a_process_that_ended_is_answered_once_by_another(two
     assert texts(second.channel) == ["second", "second"]
     said = [m.text for m in second.model.requests[-1].messages if m.role == "user"]
     assert said == ["one", "two"]
+
+
+async def test_a_message_whose_claim_failed_with_the_store_is_claimed_by_the_next_look(
+    two: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = two
+    await first.channel.say("one")
+    await first.model.asked.wait()
+    await first.channel.say("two")
+    await first.aclose()
+    journal = second.runtime.engine.journal
+
+    def busy(*_: Any) -> Any:
+        raise StoreError("the database was too busy")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(journal, "claim", busy)
+        with pytest.raises(StoreError):
+            await recover(second)
+    await recover(second)
+    await second.channel.replies(2)
+    assert texts(second.channel) == ["second", "second"]
 
 
 async def test_a_reply_that_another_process_sends_is_left_to_it(two: Any) -> None:

@@ -79,9 +79,12 @@ class Recovery:
         if inbox_id in in_hand:  # received or claimed by another task meanwhile
             return False
         in_hand.add(inbox_id)
-        claimed = await self.engine.journal.claim("claim_inbox", inbox_id, owner)
-        if not claimed:
-            in_hand.discard(inbox_id)
+        claimed = 0
+        try:
+            claimed = await self.engine.journal.claim("claim_inbox", inbox_id, owner)
+        finally:
+            if not claimed:  # or the store failed: it can be claimed again
+                in_hand.discard(inbox_id)
         return bool(claimed)
 
     async def _finish_session(self, session_id: str) -> None:
