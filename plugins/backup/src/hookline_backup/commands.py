@@ -30,7 +30,7 @@ from .archive import (
     is_encrypted,
     writing,
 )
-from .contents import DATABASE, contents_of
+from .contents import DATABASE, DUMP, contents_of
 from .holding import resend as resend_held
 from .restoring import Restored, alone, restore, undo
 from .verifying import migrations_of, verify
@@ -94,17 +94,20 @@ class Commands:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         home = self._host.home
         with tempfile.TemporaryDirectory(prefix=".backup-", dir=path.parent) as folder:
-            snapshot = Path(folder) / DATABASE
-            await self._host.services[Store].snapshot(snapshot)
+            store = self._host.services[Store]
+            is_here = store.dialect == "sqlite"
+            snapshot = Path(folder) / (DATABASE if is_here else DUMP)
+            await store.snapshot(snapshot)
+            migrations = migrations_of(snapshot) if is_here else {}
             found = contents_of(home, secrets=secrets)
             with writing(path, passphrase) as writer:
-                writer.add(DATABASE, snapshot)
+                writer.add(snapshot.name, snapshot)
                 gone = [name for name in found.files if not writer.add(name, home / name)]
                 left_out = (*found.left_out, *(name for name in gone if (home / name).exists()))
                 manifest = Manifest(
                     f"{made:%Y-%m-%dT%H:%M:%SZ}",
                     version("hookline"),
-                    migrations_of(snapshot),
+                    migrations,
                     secrets,
                     left_out,
                     writer.files,
@@ -191,6 +194,11 @@ def _tell(done: Restored, home: Path) -> None:
         _say(
             f"The home that was there is {done.before}; `hookline backup restore --undo` swaps "
             "them."
+        )
+    if DUMP in done.manifest.files:
+        _say(
+            "Its database is another matter: end all processes that use it, then `pg_restore "
+            f"--clean --if-exists --no-owner --dbname ADDRESS {home / DUMP}` puts it back."
         )
     if not done.manifest.secrets and not (home / ".env").exists():
         _say(f"The backup holds no secrets: put your keys into {home / '.env'}.")

@@ -12,6 +12,8 @@ from hookline_places import credentials
 
 DATABASE = "hookline.db"
 """The database's file in the home; in a backup it is a snapshot, never a copy of the file."""
+DUMP = "postgres.dump"
+"""The dump of a database that is not in the home, as ``pg_restore`` reads it."""
 NOT_OURS = frozenset({"backups", "locks", "logs", "profiles"})
 """Folders of the home that no backup holds; each profile has backups of its own."""
 OF_PROCESSES = (".lock", ".holder", ".sock", ".pid")
@@ -56,7 +58,7 @@ def _walk(home: Path) -> Iterator[tuple[str, int]]:
             continue
         for entry in entries:
             path = f"{folder}/{entry.name}" if folder else entry.name
-            if not folder and (entry.name in NOT_OURS or entry.name.startswith(DATABASE)):
+            if not folder and (entry.name in NOT_OURS or entry.name.startswith((DATABASE, DUMP))):
                 continue
             try:
                 mode = entry.stat(follow_symlinks=False).st_mode
