@@ -11,7 +11,7 @@ from typing import Any
 
 from .result import Result
 
-SCENARIOS = ("storm", "chats", "restart", "storage", "soak", "limits", "idle", "cluster")
+SCENARIOS = ("storm", "chats", "restart", "storage", "soak", "limits", "idle", "cluster", "pace")
 SEED = 20260
 
 
