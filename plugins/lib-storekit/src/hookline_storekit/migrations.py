@@ -19,8 +19,16 @@ def due(connection: Connection, component: str, steps: Sequence[Migration]) -> l
     known = {step.number: step for step in sorted(steps, key=lambda step: step.number)}
     if len(known) < len(steps):
         raise StoreError(f"Two migrations of {component} have the same number.")
-    sql = "SELECT number, checksum FROM migrations WHERE component = :component"
+    sql = (
+        "SELECT component, number, name, checksum FROM migrations "
+        "WHERE component = :component OR component = 'copy' ORDER BY component <> 'copy', number"
+    )
     for row in connection.fetch(sql, {"component": component}):
+        if row["component"] == "copy":  # row 0 of hookline_storage.moving
+            raise StoreError(
+                f"This store is half of a copy of {row['name']}, which was not finished. Run "
+                "`hookline store copy` with the same places again, or name another store."
+            )
         step = known.pop(row["number"], None)
         if step is None:
             raise StoreError(

@@ -149,9 +149,9 @@ class Node:
         if not rows:
             return "another process"
         row = rows[0]
-        if row["host"] == _host() and _started(row["pid"]) != row["started"]:
+        if _is_gone(row):
             self._line.ask("forget", id=row["id"])
-        elif row["silent"] is None or row["silent"] > DEAD_AFTER:
+        elif _is_silent(row):
             self._line.ask("bury", id=row["id"], seconds=DEAD_AFTER)
         return str(row["name"])
 
@@ -163,6 +163,27 @@ class Node:
         while not self._stopped.wait(BEAT_SECONDS):
             with suppress(StoreError):  # the next one may succeed
                 self._beating.ask("beat", id=self.id)
+
+
+def living(where: Address) -> list[str]:
+    """The processes that have the database open, in words. Raises ``StoreError``."""
+    line = _Line(where)
+    try:
+        if not line.ask("is_set_up"):
+            return []
+        rows = line.ask("nodes")
+    finally:
+        line.close()
+    return [str(row["name"]) for row in rows if not (_is_gone(row) or _is_silent(row))]
+
+
+def _is_gone(row: Mapping[str, Any]) -> bool:
+    """True for a process that has ended, as is known on its own machine alone."""
+    return bool(row["host"] == _host() and _started(row["pid"]) != row["started"])
+
+
+def _is_silent(row: Mapping[str, Any]) -> bool:
+    return row["silent"] is None or row["silent"] > DEAD_AFTER
 
 
 def _host() -> str:

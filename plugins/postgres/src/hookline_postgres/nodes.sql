@@ -51,3 +51,11 @@ DELETE FROM nodes WHERE id = :id AND NOT EXISTS
 
 -- name: tell
 SELECT pg_notify(:channel, :payload);
+
+-- name: is_set_up
+SELECT 1 WHERE to_regclass('nodes') IS NOT NULL;
+
+-- name: nodes
+SELECT n.id, n.name, n.host, n.pid, n.started,
+       extract(epoch FROM clock_timestamp())::double precision - b.beat AS silent
+FROM nodes n LEFT JOIN beats b ON b.id = n.id ORDER BY n.name;

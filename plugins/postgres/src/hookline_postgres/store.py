@@ -25,7 +25,7 @@ from hookline_storekit import due, segmented
 
 from . import copying, dialect, fulltext, lanes, migrating
 from .address import address
-from .nodes import Node
+from .nodes import Node, living
 from .topics import LIMIT, Listener, channel
 
 T = TypeVar("T")
@@ -87,6 +87,10 @@ class PostgresStore:
         await asyncio.to_thread(self._node.leave)
         for lane in (*self._writers, *self._readers):
             await asyncio.to_thread(lane.close)
+
+    async def users(self) -> list[str]:
+        """Processes that have the database open, for people. Asked of a store that is not."""
+        return await asyncio.to_thread(living, self._where)
 
     async def read(self, work: Callable[[Connection], T], *, key: str = "") -> T:
         """Run a reading function; it sees all that was written before, or all of ``key``."""

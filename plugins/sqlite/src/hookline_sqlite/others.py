@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
 
-from .connection import Connect, SqliteConnection
+from .connection import Connect, SqliteConnection, store_error
 
 
 class Others:
@@ -74,3 +75,22 @@ def _version(connection: SqliteConnection) -> object:
         return connection.raw.execute("PRAGMA data_version").fetchone()[0]
     except sqlite3.Error:
         return object()
+
+
+def users(path: Path) -> list[str]:
+    """Who has the database at ``path`` open, in words; this process must not. Each connection to a
+    database with a log holds a lock for as long as it is open. Raises ``StoreError``."""
+    if not path.is_file():
+        return []
+    try:
+        with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as connection:
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("ROLLBACK")
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            return ["another process"]
+        raise store_error(path, error) from error
+    except sqlite3.Error as error:
+        raise store_error(path, error) from error
+    return []

@@ -34,7 +34,7 @@ from hookline_storekit import Topics, due, segmented
 from .connection import BUSY_SECONDS, Connect, SqliteConnection, make_private, prepare
 from .locks import own
 from .migrations import Migrator, statements
-from .others import Others
+from .others import Others, users
 
 try:
     from . import ranges
@@ -126,8 +126,9 @@ class SqliteStore:
     dialect = "sqlite"
 
     def __init__(self, url: str, home: Path, connect: Connect = sqlite3.connect) -> None:
-        """``url`` is what config says (``sqlite``); ``connect`` makes connections."""
-        self._path = home / "hookline.db"
+        """``url`` is what config says (``sqlite``), or ``sqlite://`` and the path of another file,
+        whose locks lie in ``home``; ``connect`` makes connections."""
+        self._path = Path(url.partition("://")[2] or home / "hookline.db")
         self._name = str(self._path)
         self._locks = home / "locks"
         self._connect = connect
@@ -178,6 +179,10 @@ class SqliteStore:
             if self._lock_file is not None:
                 self._lock_file.close()
             await asyncio.to_thread(self._started.close)
+
+    async def users(self) -> list[str]:
+        """Other processes that have the file open, for people. Asked of a store that is not."""
+        return await asyncio.to_thread(users, self._path)
 
     async def read(self, work: Callable[[Connection], T], *, key: str = "") -> T:
         """Run a reading function; it sees all that was written before, whatever the key."""

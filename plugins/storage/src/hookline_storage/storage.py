@@ -66,7 +66,7 @@ class StorageUsage:
 
 @cache
 def _sql() -> Mapping[str, str]:
-    return _load(SQL, "")
+    return load(SQL, "")
 
 
 def _get(db: Connection, plugin: str, key: str, default: Any) -> Any:
@@ -198,7 +198,7 @@ class PluginStorage:
 
     async def fetch(self, name: str, /, **params: Any) -> list[Row]:
         """The rows of a named query; one with ``RETURNING`` may write."""
-        await self._prepare()
+        await self.prepare()
         sql = self._find(name)
         writes = re.search(r"\bRETURNING\b", sql, re.IGNORECASE)
         run = self._store.write if writes else self._store.read
@@ -210,7 +210,7 @@ class PluginStorage:
 
     async def transact(self, work: Callable[[Transaction], T]) -> T:
         """Run a synchronous function in one transaction and return what it returns."""
-        await self._prepare()
+        await self.prepare()
         return await self._store.write(lambda db: work(_Transaction(db, self._find)))
 
     def submit(self, work: Callable[[Transaction], T]) -> Awaitable[T]:
@@ -265,7 +265,7 @@ class PluginStorage:
         names = ", ".join(sorted(name for name in queries if not name.endswith("_cursor")))
         raise StoreError(f"Plugin {self._plugin} has no query {name!r}. It has: {names or 'none'}.")
 
-    async def _prepare(self) -> None:
+    async def prepare(self) -> None:
         """Apply migrations and read the queries, once."""
         async with self._preparing:
             if self._queries is not None:
@@ -273,7 +273,7 @@ class PluginStorage:
             await prepare_storage(self._store)
             file = importlib.import_module(self._package).__file__ if self._package else None
             folder, dialect = Path(file or "nowhere").parent, self._store.dialect
-            queries = _load(folder / "sql", dialect) if file else {}
+            queries = load(folder / "sql", dialect) if file else {}
             if file and (steps := _migrations(folder / "migrations", dialect)):
                 objects = _objects(self._store, steps, self._plugin, self._written)
                 if self._prefix != self._written:
@@ -342,7 +342,7 @@ def _objects(store: Store, steps: Sequence[Migration], plugin: str, prefix: str)
     return objects
 
 
-def _load(folder: Path, dialect: str) -> dict[str, str]:
+def load(folder: Path, dialect: str) -> dict[str, str]:
     """The named queries of a folder; those in the dialect's folder replace their namesakes."""
     import aiosql
 

@@ -1,0 +1,169 @@
+"""``hookline migrate-store`` and ``store copy``: a real home moves to PostgreSQL and back."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .machine import Machine, is_sentence
+
+pytestmark = pytest.mark.sqlite  # it has both stores by itself
+
+SKILL = "---\nname: make-tea\ndescription: Make tea the way they like it.\n---\n\n1. Boil water.\n"
+NOT_COPIED = ("session_search_",)
+"""Made anew from the messages."""
+CONFIG = "plugins: {audit: {}, scheduler: {}, titles: false}\n"
+
+
+@pytest.fixture(scope="module")
+def lived_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with conversations, memory, a skill, a schedule, an audit and a vault."""
+    folder = tmp_path_factory.mktemp("lived-in")
+    (folder / "work").mkdir()
+    machine = Machine(folder / "home", folder / "work", VAULT)
+    machine.config(CONFIG)
+    steps: list[dict[str, Any]] = [
+        {"name": "memory", "arguments": {"action": "add", "content": "Likes Grüße and 東京"}},
+        {"name": "memory", "arguments": {"action": "remember", "content": "Uses Debian 12"}},
+        {
+            "name": "skill_manage",
+            "arguments": {"action": "create", "name": "make-tea", "content": SKILL},
+        },
+        {"name": "write_file", "arguments": {"path": "a.txt", "content": "zebra\n" * 2000}},
+    ]
+    model = machine.script(
+        *({"when": f"step {n}", "text": "", "tools": [step]} for n, step in enumerate(steps)),
+        {"text": "done 😀", "repeat": True},
+    )
+    machine.env["HOOKLINE_MODEL"] = model
+    for n in range(len(steps)):
+        assert machine.run("run", f"step {n}", "--session", "one").code == 0
+    for n in range(4):
+        assert machine.run("run", f"message {n} " + "long " * 3000, "--session", f"s{n}").code == 0
+    assert machine.run("cron", "add", "0 9 * * 1-5", "Say good morning").code == 0
+    assert machine.run("vault", "set", "api/key", stdin="sekrit").code == 0
+    return machine.home
+
+
+VAULT = {"HOOKLINE_VAULT_KEY": "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVowMTIzNDU="}
+
+
+@pytest.fixture
+def moving(lived_in: Path, tmp_path: Path, postgres_url: str) -> Machine:
+    (tmp_path / "work").mkdir()
+    shutil.copytree(lived_in, tmp_path / "home")
+    machine = Machine(tmp_path / "home", tmp_path / "work", dict(VAULT))
+    machine.env["HOOKLINE_MODEL"] = machine.script({"text": "hello", "repeat": True})
+    return machine
+
+
+def rows(path: Path) -> dict[str, list[tuple[Any, ...]]]:
+    """Every row of every table of a SQLite file, sorted."""
+    with closing(sqlite3.connect(path)) as db:
+        names = [
+            name
+            for name, kind in db.execute("SELECT name, type FROM pragma_table_list")
+            if kind in ("table", "virtual")
+            and not name.startswith(("sqlite_", *NOT_COPIED))
+            and not name.endswith("_vocabulary")
+        ]
+        return {name: sorted(db.execute(f'SELECT * FROM "{name}"'), key=repr) for name in names}
+
+
+def test_a_lived_in_home_moves_to_postgresql_and_back_and_every_row_is_the_same(
+    moving: Machine, postgres_url: str, tmp_path: Path
+) -> None:
+    there = moving.run("store", "copy", "sqlite", postgres_url, "--json")
+    assert there.code == 0, there.err
+    back = tmp_path / "elsewhere" / "hookline.db"
+    back.parent.mkdir()
+    here = moving.run("store", "copy", postgres_url, back, "--json")
+    assert here.code == 0, here.err
+    assert here.json["tables"] == there.json["tables"]
+    before, after = rows(moving.home / "hookline.db"), rows(back)
+    for full in ("messages", "memory_facts", "memory_index", "skills_versions", "scheduler_jobs",
+                 "audit_rows", "vault_secrets", "usage", "migrations"):  # fmt: skip
+        assert before.get(full), full
+    assert after.keys() == before.keys()
+    for name in before:
+        if name == "migrations":  # SQLite has steps of its own, which came when the copy did
+            before[name], after[name] = ([row[:4] for row in of[name]] for of in (before, after))
+        assert after[name] == before[name], name
+    assert "already" in moving.run("store", "copy", postgres_url, "sqlite").out
+
+
+def test_what_was_moved_is_worked_with(moving: Machine, postgres_url: str) -> None:
+    assert moving.run("store", "copy", "sqlite", postgres_url).code == 0
+    (moving.home / "hookline.db").rename(moving.home / "hookline.db.old")
+    env = {"HOOKLINE_STORE": postgres_url}
+    found = moving.run("sessions", "search", "zebra", "--json", env=env)
+    assert found.code == 0, found.err
+    assert moving.run("run", "and now?", "--session", "one", env=env).out == "hello\n"
+    facts = moving.run("memory", "list", env=env)
+    assert "Uses Debian 12" in facts.out
+    assert "api/key" in moving.run("vault", "list", env=env).out
+    assert not (moving.home / "hookline.db").exists()
+    older = moving.run("store", "copy", moving.home / "hookline.db.old", postgres_url)
+    assert older.code == 1
+    assert "holds other data" in older.err
+    assert is_sentence(older.err)
+
+
+@pytest.mark.parametrize("nth", [1, 9])
+def test_a_copy_that_was_killed_goes_on_and_nobody_works_on_half_of_it(
+    moving: Machine, postgres_url: str, nth: int
+) -> None:
+    killed = moving.run(
+        "store", "copy", "sqlite", postgres_url, env={"HOOKLINE_CRASH_AT": f"mid-copy:{nth}"}
+    )
+    assert killed.code == -signal.SIGKILL
+    half = moving.run("run", "hello", env={"HOOKLINE_STORE": postgres_url})
+    assert half.code == 1
+    assert "half of a copy" in half.err
+    assert moving.run("run", "more", "--session", "s3").code == 0  # the source goes on meanwhile
+    other = moving.run("store", "copy", moving.home.parent / "home", postgres_url)
+    assert other.code == 0, other.err  # the same file by another name
+    equal = moving.run("store", "copy", "sqlite", postgres_url)
+    assert "already" in equal.out
+    assert moving.run("run", "hello", env={"HOOKLINE_STORE": postgres_url}).code == 0
+
+
+def test_nothing_is_copied_while_another_process_works_there(
+    moving: Machine, postgres_url: str
+) -> None:
+    ready = {"name": "write_file", "arguments": {"path": "ready", "content": "x"}}
+    slow = moving.script({"tools": [ready]}, {"text": "late", "delay": 60}, name="slow.yaml")
+    for source, target in (("sqlite", postgres_url), (postgres_url, "sqlite")):
+        env = {"HOOKLINE_MODEL": slow, "HOOKLINE_STORE": source}
+        process = moving.start("run", "wait", env=env)
+        try:
+            moving.wait_for("ready")
+            (moving.workspace / "ready").unlink()
+            for places in ((source, target), (target, source)):
+                refused = moving.run("store", "copy", *places)
+                assert refused.code == 1
+                assert "is in use by" in refused.err
+                assert is_sentence(refused.err)
+        finally:
+            process.kill()
+            process.communicate()
+        assert moving.run("store", "copy", "sqlite", postgres_url).code == 0 or source != "sqlite"
+
+
+def test_migrate_store_makes_every_table_and_says_so(machine: Machine, postgres_url: str) -> None:
+    for store in ("sqlite", postgres_url):
+        env = {"HOOKLINE_STORE": store}
+        first = machine.run("migrate-store", "--json", env=env)
+        assert first.code == 0, first.err
+        steps = first.json["steps"]
+        assert min(steps[name] for name in ("core", "storage", "memory", "skills", "vault")) > 0
+        again = machine.run("migrate-store", env=env)
+        assert "nothing was to be done" in again.out, again
+        assert os.sep in first.json["store"]
