@@ -51,9 +51,9 @@ class Goals(Plugin[GoalsConfig]):
         host.signals.connect("denied", self._denied)
 
     @hookimpl
-    def teardown(self, host: Host) -> None:
+    async def teardown(self, host: Host) -> None:
         """Release the lock: the next process goes on."""
-        self.service.end()
+        await self.service.end()
 
     # Commands
 
@@ -90,6 +90,7 @@ class Goals(Plugin[GoalsConfig]):
                 f"{self.config.dollars:g} dollars; set plugins.goals.dollars to null, or teach the "
                 f"price (hookline prices)."
             )
+        await self.service.process.join()
         goal = self._new(ctx, kind, text)
         most = 1 if kind == "goal" else self.config.background
         if not await self.records.add(goal, self.host.now(), most):
@@ -173,6 +174,7 @@ class Goals(Plugin[GoalsConfig]):
         )
 
     async def _resume(self, ctx: Context, goal: Goal) -> str:
+        await self.service.process.join()
         process, session = self.service.process.id, ctx.session.id or goal.session_id
         session = session if goal.kind == "goal" else goal.session_id
         if not await self.records.resume(goal, process, session):

@@ -16,7 +16,16 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from hookline_hookspecs import Context, Conversations, HooklineError, Host, Inbound, Message, Turn
+from hookline_hookspecs import (
+    Context,
+    Conversations,
+    HooklineError,
+    Host,
+    Inbound,
+    Message,
+    Store,
+    Turn,
+)
 from hookline_processlock import ProcessLock
 
 from . import wording
@@ -42,7 +51,7 @@ class Service:
 
     def __init__(self, host: Host, config: GoalsConfig, records: Records) -> None:
         self._host, self._config, self._records = host, config, records
-        self.process = ProcessLock(host.storage)
+        self.process = ProcessLock(host.storage, host.services.get(Store))
         self._network = self._stopping = False
         self._chat_session: str | None = None
         self._woken = asyncio.Event()
@@ -76,9 +85,9 @@ class Service:
         """Begin nothing more. Turns under way are resumed by the next process."""
         self._network, self._stopping = False, True
 
-    def end(self) -> None:
+    async def end(self) -> None:
         """Release the process's lock: the next one goes on."""
-        self.process.release()
+        await self.process.leave()
 
     # Looking
 
@@ -259,9 +268,9 @@ class Service:
 
     async def start(self, goal: Goal, ctx: Context | None) -> None:
         """Work on a goal in the background; return when its session is stored."""
+        await self.process.join()
         if goal.id in self._runs:
             return
-        self.process.hold()
         run = self._host.spawn(self._work_on(goal, ctx), f"goal {goal.id}")
         self._runs[goal.id] = run
         run.add_done_callback(lambda _: self._runs.pop(goal.id, None))
@@ -284,8 +293,9 @@ class Service:
             run.cancel()
 
     async def _take_up(self, goal: Goal) -> None:
-        if goal.id in self._runs or self.process.is_alive(goal.process):
+        if goal.id in self._runs or await self.process.lives(goal.process):
             return
+        await self.process.join()
         if not await self._records.take(goal, self.process.id):
             return
         said = await self._said(goal)

@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Container
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hookline_hookspecs import Storage
+from hookline_hookspecs import Storage, Store, StoreError
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -22,8 +23,13 @@ __all__ = ["ProcessLock"]
 class ProcessLock:
     """This process's lock file in a plugin's folder. ``id`` names the process to the others."""
 
-    def __init__(self, storage: Storage) -> None:
+    def __init__(self, storage: Storage, store: Store | None = None) -> None:
+        """``store``: the one that the work is in, where other machines may share it. Then
+        :meth:`join`, :meth:`lives` and :meth:`leave` take the place of :meth:`hold`,
+        :meth:`is_alive` and :meth:`release`, which know of this machine alone."""
         self._storage = storage
+        self._shared = store if getattr(store, "is_shared", False) else None
+        self._joined: AsyncExitStack | None = None
         self._lock: BaseFileLock | None = None
         self.id = f"{os.getpid()}-{secrets.token_hex(4)}"
 
@@ -52,6 +58,30 @@ class ProcessLock:
         if process == self.id:
             return False
         return self._path(process).exists() and not _is_held(self._path(process))
+
+    async def join(self) -> None:
+        """Acquire the lock, once, and where machines share the store have them know."""
+        self.hold()
+        if self._shared is not None and self._joined is None:
+            self._joined = AsyncExitStack()
+            await self._joined.enter_async_context(self._shared.own(f"process:{self.id}", 0.0))
+
+    async def lives(self, process: str) -> bool:
+        """Whether ``process`` holds its lock, on whatever machine."""
+        if self._shared is None or process == self.id or self.is_alive(process):
+            return self.is_alive(process)
+        try:
+            async with self._shared.own(f"process:{process}", 0.0):
+                return False
+        except StoreError:
+            return True
+
+    async def leave(self) -> None:
+        """Release the lock everywhere."""
+        self.release()
+        if self._joined is not None:
+            joined, self._joined = self._joined, None
+            await joined.aclose()
 
     def clean(self, keep: Container[str] = ()) -> None:
         """Delete the lock files of dead processes, except those in ``keep``."""

@@ -66,9 +66,9 @@ class Scheduler(Plugin[SchedulerConfig]):
         return JobImporter(self.host, self.config, jobs, self.desk.terminal)
 
     @hookimpl
-    def teardown(self, host: Host) -> None:
+    async def teardown(self, host: Host) -> None:
         """Release the lock: the next process takes over what is under way."""
-        self.service.end()
+        await self.service.end()
 
     @hookimpl
     def register_cli(self, register: RegisterCli) -> None:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from hookline_hookspecs import Context, HooklineError, Host, Inbound, Inspection, Origin
+from hookline_hookspecs import Context, HooklineError, Host, Inbound, Inspection, Origin, Store
 from hookline_processlock import ProcessLock
 
 from . import wording
@@ -40,7 +40,7 @@ class Service:
         self._config = config
         self._jobs = jobs
         self._workspace = workspace
-        self._process = ProcessLock(host.storage)
+        self._process = ProcessLock(host.storage, host.services.get(Store))
         self._network = self._terminal = self._stopping = False
         self._chat_session: str | None = None
         self._woken = asyncio.Event()
@@ -93,9 +93,9 @@ class Service:
         if tasks:
             await asyncio.wait(tasks, timeout=self._config.drain)
 
-    def end(self) -> None:
+    async def end(self) -> None:
         """Stop, and release the process's lock."""
-        self._process.release()
+        await self._process.leave()
 
     # Looking
 
@@ -156,7 +156,8 @@ class Service:
 
     async def settle_the_dead(self) -> None:
         """Make a dead process's claimed runs due again, and report those it had started."""
-        left = [r for r in await self._jobs.open_runs() if not self._process.is_alive(r.process)]
+        runs = await self._jobs.open_runs()
+        left = [run for run in runs if not await self._process.lives(run.process)]
         for run in left:
             if run.state == "claimed":
                 await self._jobs.release(run)
@@ -174,6 +175,7 @@ class Service:
     # Working
 
     async def _start(self, job: Job, now: float) -> None:
+        await self._process.join()
         run = await self._jobs.claim(job, self._process.id, now)
         if run is None:
             return
@@ -208,7 +210,7 @@ class Service:
     async def run_here(self, job_id: str) -> Ending | None:
         """Run a job of the terminal at once and return its end, which is not reported elsewhere;
         None if another process has it, or it is gone."""
-        self._process.hold()
+        await self._process.join()
         job = replace(await self._jobs.get(job_id), asked=True)
         run = await self._jobs.claim(job, self._process.id, self._host.now())
         ending = await self.work(run, None) if run is not None else None
