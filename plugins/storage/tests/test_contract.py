@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hookline.testing import PluginContract
-from hookline_storage import StorageCommands
+from hookline_storage import StoragePlugin
 
 
 class TestStorageContract(PluginContract):
-    plugin = StorageCommands
+    plugin = StoragePlugin

@@ -45,6 +45,8 @@ class PostgresStore:
     """The store at a URL of PostgreSQL 14 or newer; implements the protocol ``Store``."""
 
     dialect = "postgres"
+    is_shared = True
+    """Processes on other machines may use it, which have files of their own."""
 
     def __init__(self, url: str, home: Path) -> None:
         """``url`` as libpq takes it, ``postgresql://USER:PASSWORD@HOST:PORT/DATABASE``, and

@@ -1,20 +1,33 @@
 """What a plugin keeps: ``host.storage``, made by core through the group ``hookline.services``.
 
-The plugin ``storage`` adds ``hookline migrate-store`` and ``hookline store copy``. Nothing heavy is
-imported here.
+The plugin ``storage`` adds ``hookline migrate-store`` and ``hookline store copy``, and where
+machines share the store keeps their notes, portraits and skills alike (:mod:`.mirror`). Nothing
+heavy is imported here.
 """
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hookline_hookspecs import NoConfig, Plugin, hookimpl
+from hookline_hookspecs import (
+    Context,
+    HooklineError,
+    Host,
+    Inbound,
+    NoConfig,
+    Plugin,
+    Store,
+    ToolResult,
+    Turn,
+    hookimpl,
+)
 from hookline_hookspecs.hooks.boot import RegisterCli
 
 if TYPE_CHECKING:
-    from hookline_hookspecs import Store
-
+    from .mirror import Mirror
     from .storage import PluginStorage
 
 
@@ -25,8 +38,14 @@ def make_storage(store: Store, plugin: str, package: str | None, home: Path) -> 
     return PluginStorage(store, plugin, package, home)
 
 
-class StorageCommands(Plugin[NoConfig]):
-    """Adds the commands that are about the whole store."""
+LOOK_SECONDS = 5.0
+"""How often a process looks for files that were edited by hand, where machines share the store."""
+
+
+class StoragePlugin(Plugin[NoConfig]):
+    """The commands about the whole store, and the files that homes share."""
+
+    _mirror: Mirror | None = None
 
     @hookimpl
     def register_cli(self, register: RegisterCli) -> None:
@@ -34,3 +53,54 @@ class StorageCommands(Plugin[NoConfig]):
         from .moving.commands import Commands
 
         Commands(self.host).register(register)
+
+    @hookimpl
+    async def setup(self, host: Host) -> None:
+        """Where machines share the store, bring this home's files up to date, and follow."""
+        store = host.services.get(Store)
+        if store is None or not getattr(store, "is_shared", False):
+            return
+        from .mirror import shared_files
+
+        self._mirror = await shared_files(host, store)
+        await self._sync()
+        host.spawn(self._follow(), "files")
+
+    @hookimpl
+    async def on_message(self, ctx: Context, inbound: Inbound) -> None:
+        """See what other homes have written, before a turn reads it."""
+        await self._sync()
+
+    @hookimpl
+    async def post_tool(self, ctx: Context, result: ToolResult) -> None:
+        """Show other homes what a tool has written."""
+        if self._mirror is not None and not ctx.tool.read_only:
+            await self._sync()
+
+    @hookimpl
+    async def end_of_turn(self, ctx: Context, turn: Turn) -> None:
+        """Show other homes what was written meanwhile."""
+        await self._sync()
+
+    @hookimpl
+    async def teardown(self, host: Host) -> None:
+        """Show other homes what was written last."""
+        await self._sync()
+
+    async def _sync(self) -> None:
+        if self._mirror is not None:
+            try:
+                await self._mirror.sync()
+            except HooklineError as error:
+                self.log.warning("files cannot be shared now: %s", error)
+
+    async def _follow(self) -> None:
+        """Look when another home has told of a change, and from time to time."""
+        from .mirror import TOPIC
+
+        async with self.host.services[Store].listen(TOPIC) as told:
+            while True:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(LOOK_SECONDS):
+                        await anext(told)
+                await self._sync()

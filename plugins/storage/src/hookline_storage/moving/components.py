@@ -51,7 +51,7 @@ def package_of(plugin: str) -> str:
 
 def derived(components: Iterable[str]) -> set[str]:
     """Tables that are made anew from others, so that they need not be copied."""
-    found: set[str] = set()
+    found = {"files"}  # they stand in the home, and go into the table from there
     for package in _packages(components):
         listed = files(package) / "migrations" / DERIVED
         if listed.is_file():

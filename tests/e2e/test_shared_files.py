@@ -1,0 +1,156 @@
+"""Two homes on one store see each other's notes and skills, and edits by hand stay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .machine import Machine
+
+SKILL = "---\nname: make-tea\ndescription: Make tea the way they like it.\n---\n\n1. Boil water.\n"
+Call = tuple[str, dict[str, Any]]
+
+
+@pytest.fixture
+def node(tmp_path: Path, postgres_url: str) -> Callable[[str], Machine]:
+    """A machine with a home of its own, on the store of all."""
+
+    def make(name: str) -> Machine:
+        (tmp_path / name / "work").mkdir(parents=True)
+        machine = Machine(tmp_path / name / "home", tmp_path / name / "work")
+        machine.env["HOOKLINE_STORE"] = postgres_url
+        machine.env["HOOKLINE_MODEL"] = machine.script({"text": "hello", "repeat": True})
+        return machine
+
+    return make
+
+
+def calls(machine: Machine, tool: str, **arguments: Any) -> None:
+    """Let the model call a tool."""
+    step = {"text": "", "tools": [{"name": tool, "arguments": arguments}]}
+    model = machine.script(step, {"text": "done", "repeat": True}, name="call.yaml")
+    done = machine.run("run", "go", env={"HOOKLINE_MODEL": model})
+    assert done.code == 0, done.err
+
+
+def note(machine: Machine) -> Path:
+    return machine.home / "memories" / "MEMORY.md"
+
+
+def looked(machine: Machine) -> Machine:
+    """It has done something, and so has seen what there is."""
+    assert machine.run("run", "hi").code == 0
+    return machine
+
+
+def test_notes_and_skills_reach_the_other_home_and_so_does_their_end(
+    node: Callable[[str], Machine],
+) -> None:
+    here, there = node("here"), node("there")
+    calls(here, "memory", action="add", content="Prefers Grüße")
+    calls(here, "skill_manage", action="create", name="make-tea", content=SKILL)
+    looked(there)
+    assert note(there).read_bytes() == note(here).read_bytes()
+    assert "Prefers Grüße" in note(there).read_text()
+    skill = Path("skills") / "make-tea" / "SKILL.md"
+    assert (there.home / skill).read_bytes() == (here.home / skill).read_bytes()
+    assert "make-tea" in there.run("skills", "list").out
+    assert (there.home / skill).stat().st_mode & 0o777 == 0o600
+    calls(there, "memory", action="add", content="Drinks Oolong")
+    assert there.run("skills", "archive", "make-tea").code == 0
+    looked(here)
+    assert "Drinks Oolong" in note(here).read_text()
+    assert "Prefers Grüße" in note(here).read_text()
+    assert not (here.home / skill).exists()
+
+
+def test_an_edit_by_hand_is_kept_and_reaches_the_others(node: Callable[[str], Machine]) -> None:
+    here, there = node("here"), node("there")
+    calls(here, "memory", action="add", content="Prefers tea")
+    looked(there)
+    note(there).write_text("Prefers coffee\n")
+    looked(there)
+    assert note(there).read_text() == "Prefers coffee\n"
+    looked(here)
+    assert note(here).read_text() == "Prefers coffee\n"
+    note(here).unlink()
+    looked(here)
+    looked(there)
+    assert not note(there).exists()
+
+
+def test_of_two_edits_at_once_one_counts_and_the_other_is_kept(
+    node: Callable[[str], Machine],
+) -> None:
+    here, there = node("here"), node("there")
+    calls(here, "memory", action="add", content="Prefers tea")
+    looked(there)
+    note(here).write_text("Prefers coffee\n")
+    note(there).write_text("Prefers cocoa\n")
+    looked(here)
+    looked(there)
+    looked(here)
+    assert note(here).read_text() == note(there).read_text() == "Prefers cocoa\n"
+    kept = list((there.home / "plugins" / "storage" / "conflicts").iterdir())
+    assert [file.read_text() for file in kept] == ["Prefers coffee\n"]
+
+
+def test_a_home_that_comes_to_others_takes_what_they_have_and_loses_nothing(
+    node: Callable[[str], Machine],
+) -> None:
+    here, there = node("here"), node("there")
+    calls(here, "memory", action="add", content="Prefers tea")
+    note(there).parent.mkdir(parents=True)
+    note(there).write_text("An older note\n")
+    skill = there.home / "skills" / "own" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text(SKILL.replace("make-tea", "own"))
+    looked(there)
+    assert "Prefers tea" in note(there).read_text()
+    kept = list((there.home / "plugins" / "storage" / "conflicts").iterdir())
+    assert [file.read_text() for file in kept] == ["An older note\n"]
+    looked(here)
+    assert (here.home / "skills" / "own" / "SKILL.md").read_bytes() == skill.read_bytes()
+
+
+def test_what_leads_elsewhere_or_is_no_text_is_left_alone(
+    node: Callable[[str], Machine], tmp_path: Path
+) -> None:
+    here, there = node("here"), node("there")
+    secret = tmp_path / "secret"
+    secret.write_text("secret")
+    folder = here.home / "skills" / "odd"
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text(SKILL.replace("make-tea", "odd"))
+    (folder / "picture.bin").write_bytes(b"\xff\xfe\x00")
+    (folder / "link").symlink_to(secret)
+    (folder / ".hidden").write_text("hidden")
+    looked(here)
+    looked(there)
+    assert [file.name for file in (there.home / "skills" / "odd").iterdir()] == ["SKILL.md"]
+
+
+def test_on_sqlite_nothing_is_shared(machine: Machine) -> None:
+    machine.env["HOOKLINE_MODEL"] = machine.script({"text": "hello", "repeat": True})
+    calls(machine, "memory", action="add", content="Prefers tea")
+    assert not (machine.home / "plugins" / "storage").exists()
+
+
+def test_what_another_process_of_the_home_has_brought_is_no_edit(
+    node: Callable[[str], Machine],
+) -> None:
+    here, there = node("here"), node("there")
+    known = there.home / "plugins" / "storage" / "shared-files.json"
+    calls(here, "memory", action="add", content="First")
+    looked(there)
+    before = known.read_bytes()
+    calls(here, "memory", action="add", content="Second")
+    looked(there)
+    known.write_bytes(before)  # as another process there wrote it that had not seen the second
+    calls(here, "memory", action="add", content="Third")
+    looked(there)
+    assert "Third" in note(there).read_text()
+    assert not (there.home / "plugins" / "storage" / "conflicts").exists()
