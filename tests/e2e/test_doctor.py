@@ -136,8 +136,8 @@ FAULTS = (
     ),
     Fault(
         "a store that is not installed",
-        config("store: postgresql://localhost/x\n"),
-        ("postgresql", "hookline-postgresql"),
+        config("store: nimbus://localhost/x\n"),
+        ("nimbus", "hookline-nimbus"),
     ),
     Fault("a newer database", newer_database, ("newer",)),
     Fault("a file that is no database", no_database, ("hookline.db",)),

@@ -17,9 +17,8 @@ from pathlib import Path
 
 import yaml
 
-from meta.packaging_check import needed
 from meta.place import CheckFailed, Place, expect
-from meta.tree import ROOT, dists, normal
+from meta.tree import ROOT, dists, needed, normal
 
 NAME = "my-weather"
 MODULE = "hookline_my_weather"
