@@ -525,6 +525,22 @@ def test_without_reviews_nothing_is_learnt_and_the_story_says_so(newcomer: Newco
     assert len(shown.kept) == 1
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(not has_a_mind(), reason=f"needs the plugins {', '.join(MIND)}")
+def test_what_one_learnt_makes_another_s_first_release_quicker(newcomer: Newcomer) -> None:
+    shown = newcomer.demo("team")
+    assert shown.code == 0, shown.text + shown.errors
+    rows = re.findall(r"^ +(tool calls|errors)((?: +\d+)+)$", shown.text, re.MULTILINE)
+    assert [(name, numbers.split()) for name, numbers in rows] == [
+        ("tool calls", ["12", "9", "6", "6", "12"]),
+        ("errors", ["2", "1", "0", "0", "2"]),
+    ]
+    shown.in_order(
+        "Proposed ship-a-release", "+1. Build the bundle", "signed by Ben", "Ben, session"
+    )
+    assert shown.kept == []
+
+
 def test_a_recorded_story_takes_no_model(newcomer: Newcomer) -> None:
     shown = newcomer.demo("fix", "--model", "openai/gpt-5")
     assert shown.code == 2

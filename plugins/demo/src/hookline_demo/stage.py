@@ -35,12 +35,14 @@ class Stage:
     def set_up(cls, story: str, model: str | None = None, *, may_open: bool = False) -> Stage:
         """Make a private temporary folder and copy the story's data into it.
 
-        A story without a project plays in that of ``fix``.
+        A story without a project plays in another's: ``team`` in that of ``learning``, the
+        others in that of ``fix``.
         """
         data = files(__package__) / "stories" / story
         project = data / "project"
         if not project.is_dir():
-            project = files(__package__) / "stories" / "fix" / "project"
+            other = "learning" if story == "team" else "fix"
+            project = files(__package__) / "stories" / other / "project"
         folder = Path(tempfile.mkdtemp(prefix="hookline-demo-")).resolve()
         sample = dict(_texts(project))
         stage = cls(folder, sample, model, may_open)

@@ -18,6 +18,7 @@ STORIES = {
     "fix": "a failing test is found and fixed",
     "crash": "a turn is killed in a command and finished by the next start",
     "learning": "three releases, each quicker for what was learnt from the one before",
+    "team": "what one agent learns and a reviewer approves, another agent knows",
     "web": "the page in a browser, with conversations to look at, until Ctrl+C",
     "database": "a slow query's missing index is found, and a hostile statement refused",
     "cluster": "two gateways, two workers, a database; one of each is killed, and it goes on",

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
-from ...live import shortened
-from ...process import Ended, Line, ask, run
-from ...record import Record
+from ...process import ask
 from ...screen import Screen
 from ...stage import Stage
-from ...turn import TRUTH, missing_tools, tell_failure
+from ...turn import TRUTH, tell_failure
+from ..releases import Told, next_release, session, table
 
 PLUGINS = ("memory", "user-model", "skills")
 OFF = {f"HOOKLINE_PLUGINS__{name.upper().replace('-', '_')}": "false" for name in PLUGINS}
@@ -28,15 +26,6 @@ WITH, WITHOUT = ((12, 2), (9, 1), (6, 0)), ((12, 2), (12, 2), (12, 2))
 SKILL, PITFALL = "ship-a-release", "migrate.py"
 
 
-@dataclass(frozen=True)
-class Told:
-    """One session: how many calls it took, how many failed, and how it ended."""
-
-    calls: int
-    errors: int
-    wrong: tuple[str, ...] = ()
-
-
 def tell(stage: Stage, screen: Screen) -> bool:
     """Play both rows of sessions, check and show what they came to. True if it all happened."""
     screen.say(TRUTH if stage.model is None else REAL.format(model=stage.model), "bold")
@@ -48,8 +37,8 @@ def tell(stage: Stage, screen: Screen) -> bool:
         not_learnt = _three(bare, screen, OFF)
     finally:
         bare.remove()
-    _table(screen, "with memory, user-model and skills", learnt)
-    _table(screen, "without them", not_learnt)
+    table(screen, "with memory, user-model and skills", learnt)
+    table(screen, "without them", not_learnt)
     wrong = [sentence for told in (*learnt, *not_learnt) for sentence in told.wrong]
     if stage.model is None:
         wrong += _untrue(stage, learnt, not_learnt)
@@ -64,80 +53,17 @@ REAL = "The model is {model}; tools, hooks, memory and storage are real as well.
 def _three(stage: Stage, screen: Screen, variables: Mapping[str, str]) -> list[Told]:
     told = []
     for number, (app, version, needs) in enumerate(RELEASES, 1):
-        _next_release(stage.project, app, version, needs)
+        next_release(stage.project, app, version, needs)
         prompt = f"Ship the {app}, version {version}, to staging."
         if number == 1:
             prompt += WISH
         screen.say(f"session {number}", "bold")
         screen.say(f"  you    {prompt}")
-        told.append(_session(stage, screen, f"release-{number}", prompt, variables))
+        told.append(session(stage, screen, f"release-{number}", prompt, variables))
         if not variables:
             _show_learnt(stage, screen, number)
         screen.say()
     return told
-
-
-def _next_release(project: Path, app: str, version: str, needs: tuple[str, ...]) -> None:
-    """What is next, and a clean table: nothing is built, no page is down."""
-    listed = ", ".join(f'"{need}"' for need in needs)
-    text = f'app = "{app}"\nversion = "{version}"\nneeds = [{listed}]\n'
-    (project / "release.toml").write_text(text, "utf-8")
-    for mark in (project / ".state").glob("*"):
-        mark.unlink()
-
-
-def _session(
-    stage: Stage, screen: Screen, session: str, prompt: str, variables: Mapping[str, str]
-) -> Told:
-    """Run one turn in a session of its own, its reviews included."""
-    record = Record()
-
-    def each(line: Line) -> None:
-        record.add(line)
-        if line.get("type") == "tool_result":
-            _show_call(screen, record, line)
-
-    model = stage.model or f"scripted/{stage.words}"
-    options = ["--json", "--session", session, "--no-input", "--model", model]
-    ended = run(stage, ["run", prompt, *options], each, variables)
-    if record.reply:
-        screen.say(f"  model  {' '.join(shortened(record.reply))}", "good")
-    errors = sum(_failed(line) for line in record.results)
-    return Told(len(record.calls), errors, tuple(_went_wrong(stage, session, record, ended)))
-
-
-def _show_call(screen: Screen, record: Record, result: Line) -> None:
-    call = next(line for line in record.calls if line.get("id") == result.get("id"))
-    given = call.get("arguments")
-    words = (
-        [str(value).split("\n")[0] for value in given.values()] if isinstance(given, dict) else []
-    )
-    shown = " ".join([str(call.get("name")), *words])[:90]
-    failed = _failed(result)
-    why = f"   {_first_line(result)}" if failed else ""
-    screen.say(f"  {'x' if failed else '>'} {shown}{why}", "bad" if failed else "dim")
-
-
-def _first_line(result: Line) -> str:
-    return str(result.get("text", "")).strip().split("\n")[0][:80]
-
-
-def _failed(result: Line) -> bool:
-    """Whether a call failed; a command has when its exit code is not 0."""
-    last = str(result.get("text", "")).strip().rpartition("\n")[2]
-    exit_code = last.removeprefix("[exit code ") if last.startswith("[exit code ") else "0]"
-    return not result.get("ok", True) or exit_code != "0]"
-
-
-def _went_wrong(stage: Stage, session: str, record: Record, ended: Ended) -> list[str]:
-    found = missing_tools(stage, record)
-    if ended.timed_out:
-        found.append(f"{session} took too long and was stopped")
-    elif not record.reply:
-        found.append(f"{session} has no reply: {' '.join(record.errors) or 'no reason was told'}")
-    elif ended.code != 0:
-        found.append(f"{session} ended with exit code {ended.code}")
-    return found
 
 
 def _show_learnt(stage: Stage, screen: Screen, number: int) -> None:
@@ -168,17 +94,6 @@ def _skill(stage: Stage) -> str:
 
 def _text(path: Path) -> str:
     return path.read_text("utf-8") if path.is_file() else ""
-
-
-def _table(screen: Screen, heading: str, told: list[Told]) -> None:
-    screen.say(heading, "bold")
-    screen.say(f"  {'':<12}" + "".join(f"  session {n}" for n in range(1, len(told) + 1)))
-    for name, values in (
-        ("tool calls", [one.calls for one in told]),
-        ("errors", [one.errors for one in told]),
-    ):
-        screen.say(f"  {name:<12}" + "".join(f"{value:>11}" for value in values))
-    screen.say()
 
 
 def _untrue(stage: Stage, learnt: list[Told], not_learnt: list[Told]) -> list[str]:
