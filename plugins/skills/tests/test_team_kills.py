@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -106,3 +107,24 @@ def test_a_rollback_that_is_killed_is_done_once(homes: tuple[Home, Home]) -> Non
     assert ben.run("rollback", "ship-it").returncode == 0
     assert ann.log() == [(1, "approved"), (2, "approved"), (3, "approved")]
     assert "One." in json.loads(ann.run("show", "ship-it", "--json").stdout)["text"]
+
+
+def test_several_homes_propose_at_once(homes: tuple[Home, Home], tmp_path: Path) -> None:
+    """Eight processes, two for each skill: nothing is lost, no number is given twice."""
+    ben = homes[1]
+    makers = []
+    for number in range(8):
+        home = Home(tmp_path, f"m{number}")
+        home.configure(f"git+file://{tmp_path}/team.git", ben.signer.key)
+        name = f"task-{'abcd'[number // 2] * 3}"
+        folder = home.path / "skills" / name
+        folder.mkdir(parents=True)
+        text = skill_text(name, description=f"Does {name}.", body=f"By {number}.")
+        (folder / "SKILL.md").write_text(text, "utf-8")
+        makers.append((home, name))
+    with ThreadPoolExecutor(8) as pool:
+        done = list(pool.map(lambda made: made[0].run("propose", made[1]), makers))
+    assert [one.returncode for one in done] == [0] * 8, [one.stderr for one in done]
+    rows = json.loads(ben.run("review", "--json").stdout)
+    found = sorted((row["name"], row["version"]) for row in rows)
+    assert found == [(f"task-{c * 3}", n) for c in "abcd" for n in (1, 2)]

@@ -239,7 +239,7 @@ def _actions(row: Mapping[str, Any]) -> list[Action]:
     pinned = "unpin" if row["pinned"] else "pin"
     sure = f"Archive {name}? It is kept, and Restore brings it back."
     pin = Action(pinned.capitalize(), _path(name, pinned))
-    if row["origin"] == "plugin":
+    if row["origin"] in ("plugin", "team"):
         return [pin]
     return [pin, Action("Archive", _path(name, "archive"), confirm=sure)]
 

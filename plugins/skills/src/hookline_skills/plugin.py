@@ -209,7 +209,7 @@ class Skills(Plugin[SkillsConfig]):
         from .team.shared import need
 
         team = need(self.parts.team)
-        await team.refresh()
+        await team.refresh(now=True)
         if told := team.complaints():
             fix = "`hookline skills log NAME` tells who proposed, approved or revoked what."
             return CheckResult(False, f"the team's skills: {'; '.join(told)}", fix)

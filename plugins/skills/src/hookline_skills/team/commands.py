@@ -211,8 +211,9 @@ def _show(change: Change) -> None:
     """A proposal as a person reads it."""
     version, proposal = change.version, change.version.proposal
     key = f"{proposal.key[:12]}…"
-    _print(f"{version.name} version {version.number}, by {proposal.author} ({key}), ")
-    _print(f"  {_time(proposal.at / 1e6)}, made from version {proposal.parent or 'none'}")
+    _print(f"{version.name} version {version.number}, by {proposal.author} ({key})")
+    made_from = f"version {proposal.parent}" if proposal.parent else "nothing of the team's"
+    _print(f"  {_time(proposal.at / 1e6)}, made from {made_from}")
     if change.merged:
         _print(f"  joined with the team's version {change.head}")
     for kind, source in proposal.origins:

@@ -32,6 +32,8 @@ FRESH = 3.0
 """Seconds for which a look at a repository holds; the table is looked at each time."""
 PATIENCE = 8.0
 """Seconds that a message waits for the store; then what is known holds."""
+AWAY = 60.0
+"""Seconds until a message waits again for a store that did not answer."""
 TEAM = "team:"
 """Begins the source of an origin that is a member of the team."""
 
@@ -131,7 +133,8 @@ class Team:
         A store that cannot be reached in time changes nothing; :attr:`trouble` says so then.
         """
         fresh = FRESH if self._where.startswith(GIT) else 0.0
-        if not now and self._tip is not None and time.monotonic() - self._looked < fresh:
+        since = time.monotonic() - self._looked
+        if not now and self._looked and since < (AWAY if self.trouble else fresh):
             return
         async with self._mutex:
             try:
