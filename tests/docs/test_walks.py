@@ -7,7 +7,13 @@ import pytest
 from docs.newcomer import Newcomer
 from docs.pages import blocks
 
-WALKS = ("authors/first-plugin.md", "authors/publishing.md", "switching-plugins.md", "team.md")
+WALKS = (
+    "authors/first-plugin.md",
+    "authors/publishing.md",
+    "audit.md",
+    "switching-plugins.md",
+    "team.md",
+)
 
 
 @pytest.mark.slow

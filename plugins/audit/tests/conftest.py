@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -50,11 +49,6 @@ class Home:
         self.path = path
         self.make = make
 
-    @property
-    def db(self) -> Path:
-        """The database."""
-        return self.path / "hookline.db"
-
     def cli(self, arguments: str) -> Any:
         """Run a command as another process would, after the others have ended."""
         with closing(Harness(AuditPlugin, home=self.path)) as other:
@@ -71,9 +65,19 @@ class Home:
         return done.exit_code, json.loads(done.stdout)
 
     def sql(self, statement: str, *params: Any) -> Sequence[Any]:
-        """Run a statement on the file, past Hookline."""
-        with closing(sqlite3.connect(self.db)) as connection, connection:
-            return connection.execute(statement, params).fetchall()
+        """Run a statement in the database, past the audit."""
+        named = {f"p{number}": value for number, value in enumerate(params)}
+        for name in named:
+            statement = statement.replace("?", f":{name}", 1)
+        with closing(Harness(home=self.path)) as other:
+
+            async def run() -> Any:
+                store = (await other.aopen()).engine.store
+                if statement.startswith("SELECT"):
+                    return await store.read(lambda db: db.fetch(statement, named))
+                return await store.write(lambda db: db.execute(statement, named))
+
+            return other.run(run())
 
 
 @pytest.fixture

@@ -5,6 +5,12 @@ from __future__ import annotations
 from .conftest import Home
 
 
+def the_row(seq: int) -> str:
+    """The condition of the row with a place in the chain."""
+    where = f"SELECT 1 FROM audit_seals s WHERE s.seq = {seq}"
+    return f"EXISTS ({where} AND s.node = audit_rows.node AND s.n = audit_rows.n)"
+
+
 def test_what_nobody_touched_is_whole(worked: Home) -> None:
     code, found = worked.verify()
     assert (code, found["ok"], found["rows"]) == (0, True, len(worked.rows()))
@@ -12,7 +18,7 @@ def test_what_nobody_touched_is_whole(worked: Home) -> None:
 
 
 def test_a_changed_row_is_named(worked: Home) -> None:
-    worked.sql("UPDATE audit_rows SET verdict = 'denied' WHERE seq = 4")
+    worked.sql(f"UPDATE audit_rows SET verdict = 'denied' WHERE {the_row(4)}")
     code, found = worked.verify()
     assert (code, found["what"], found["seq"]) == (1, "changed", 4)
     said = worked.cli("audit verify")
@@ -21,14 +27,14 @@ def test_a_changed_row_is_named(worked: Home) -> None:
 
 
 def test_a_deleted_row_is_named(worked: Home) -> None:
-    worked.sql("DELETE FROM audit_rows WHERE seq = 3")
+    worked.sql(f"DELETE FROM audit_rows WHERE {the_row(3)}")
     code, found = worked.verify()
     assert (code, found["what"], found["seq"]) == (1, "deleted", 3)
 
 
 def test_rows_in_another_order_are_named(worked: Home) -> None:
     for before, after in ((2, -1), (3, 2), (-1, 3)):
-        worked.sql("UPDATE audit_rows SET seq = ? WHERE seq = ?", after, before)
+        worked.sql("UPDATE audit_seals SET seq = ? WHERE seq = ?", after, before)
     code, found = worked.verify()
     assert (code, found["what"], found["seq"]) == (1, "moved", 2)
 
@@ -37,7 +43,7 @@ def test_an_inserted_row_is_named(worked: Home) -> None:
     worked.sql(
         "INSERT INTO audit_rows (node, n, at, channel, session, turn, kind, verdict, kid, body) "
         "SELECT node, 99, at, channel, session, turn, kind, 'approved', kid, body "
-        "FROM audit_rows WHERE seq = 2"
+        f"FROM audit_rows WHERE {the_row(2)}"
     )
     code, found = worked.verify()
     assert (code, found["what"]) == (1, "inserted")
@@ -45,6 +51,8 @@ def test_an_inserted_row_is_named(worked: Home) -> None:
 
 def test_an_end_that_was_cut_off_is_found_by_the_checkpoint(worked: Home) -> None:
     last = len(worked.rows())
-    worked.sql("DELETE FROM audit_rows WHERE seq > ?", last - 2)
+    for seq in (last - 1, last):
+        worked.sql(f"DELETE FROM audit_rows WHERE {the_row(seq)}")
+        worked.sql("DELETE FROM audit_seals WHERE seq = ?", seq)
     code, found = worked.verify()
     assert (code, found["what"], found["seq"]) == (1, "truncated", last - 1)

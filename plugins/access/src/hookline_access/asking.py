@@ -42,6 +42,7 @@ class Open:
 
     code: str
     choices: Sequence[str]
+    session: str = ""
     answer: asyncio.Future[str] = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )
@@ -64,11 +65,11 @@ class Desk:
         """The command that a choice is put behind, by chat and the platform's id of a message."""
 
     @contextmanager
-    def opened(self, choices: Sequence[str]) -> Iterator[Open]:
-        """A new question with these choices that is open while the block runs."""
+    def opened(self, choices: Sequence[str], session: str = "") -> Iterator[Open]:
+        """A new question of a session with these choices, open while the block runs."""
         while (code := new_code(QUESTION)) in self._open:
             pass
-        made = self._open[code] = Open(code, choices)
+        made = self._open[code] = Open(code, choices, session)
         try:
             yield made
         finally:

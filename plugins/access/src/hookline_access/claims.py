@@ -6,6 +6,7 @@ import hmac
 from collections import OrderedDict
 from dataclasses import dataclass
 
+from hookline_auditkit import note
 from hookline_hookspecs import Host, Inbound, Transaction
 
 from .codes import CLAIM, digest, new_code, typed
@@ -61,6 +62,7 @@ class Claims:
         is_right = await self._people.transact(
             lambda tx: self._take(tx, inbound, digest(code), now)
         )
+        note(self._host, "access", str(person), "admin" if is_right else "denied", actor="claim")
         if not is_right:
             tries = self._tries.setdefault(person, Tries(now + 60 * self._config.claim_minutes))
             tries.wrong += 1

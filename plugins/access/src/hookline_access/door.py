@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hookline_auditkit import note
 from hookline_hookspecs import Host, Inbound, Transaction
 
 from .codes import PAIRING, new_code
@@ -121,6 +122,8 @@ class Door:
         after a crash gives the same answer.
         """
         now = self._host.now()
+        if (asked := await self.request(code)) is not None:
+            note(self._host, "access", str(asked.person), str(role), actor=by)
 
         def work(tx: Transaction) -> Request | None:
             rows = tx.fetch("request_by", code=code, now=now)
@@ -142,6 +145,7 @@ class Door:
     async def let_in(self, person: Person, by: str, role: Role = Role.MEMBER) -> bool:
         """Let in a person by name, asked or not; False for one that is blocked."""
         now = self._host.now()
+        note(self._host, "access", str(person), str(role), actor=by)
 
         def work(tx: Transaction) -> bool:
             key = {"channel": person.channel, "user_id": person.user_id}

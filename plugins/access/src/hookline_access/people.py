@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeAlias, TypeVar
 
+from hookline_auditkit import note
 from hookline_hookspecs import Host, Inbound, Transaction
 from hookline_warmkit import RowCache
 
@@ -178,6 +179,7 @@ class People:
     async def put(self, person: Person, role: Role, by: str) -> None:
         """Give a person a role, and forget what they asked for."""
         now = self._host.now()
+        note(self._host, "access", str(person), str(role), actor=by)
 
         def work(tx: Transaction) -> None:
             put(tx, person, role, by, now)
@@ -190,6 +192,7 @@ class People:
         """Forget a person, and what they asked for; False if there was nothing."""
         now = self._host.now()
         key = {"channel": person.channel, "user_id": person.user_id}
+        note(self._host, "access", str(person), "revoked", actor=by)
 
         def work(tx: Transaction) -> bool:
             found = tx.execute("drop_person", **key) + tx.execute("drop_request", **key)

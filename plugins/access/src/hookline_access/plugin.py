@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import hookline_webkit as webkit
+from hookline_auditkit import approved
 from hookline_hookspecs import (
     Access,
     Check,
@@ -315,7 +316,7 @@ class AccessControl(Plugin[AccessConfig]):
         name = question.call.name if question.call is not None else "it"
         here = (ctx.session.channel, ctx.session.chat_id)
         shows: list[asyncio.Task[bool]] = []
-        with self._desk.opened(question.choices) as waiting:
+        with self._desk.opened(question.choices, ctx.session.id) as waiting:
             text = question_text(question, waiting.code, asker, here[1])
             try:
                 async with asyncio.timeout(self.config.timeout), self._desk.told_elsewhere(waiting):
@@ -357,6 +358,7 @@ class AccessControl(Plugin[AccessConfig]):
         choice = meant(words, waiting.choices)
         if choice is None:
             return f"Write /answer {waiting.code} and {named(waiting.choices)}."
+        approved(self.host, waiting.session, str(Person.of(ctx.turn.inbound)))
         if not waiting.settle(choice):
             return "Somebody was faster: it has been answered."
         self.log.warning("%s answered %s: %s", Person.of(ctx.turn.inbound), waiting.code, choice)

@@ -8,9 +8,8 @@ and the last ``post_tool`` (the result is stored).
 
 from __future__ import annotations
 
-import getpass
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
@@ -20,21 +19,24 @@ from hookline_hookspecs import (
     Denial,
     Host,
     Inbound,
+    Job,
     Lesson,
     ModelRequest,
     ModelResponse,
     Plugin,
     ProviderError,
     Question,
+    Route,
     ToolCall,
     ToolResult,
     Turn,
+    command,
     hookimpl,
 )
 from hookline_prices import Prices
 
 from .config import AuditConfig
-from .recorder import Recorder, Row, digest
+from .recorder import Recorder, Row, digest, person_here
 
 if TYPE_CHECKING:
     from hookline_hookspecs.hooks.boot import RegisterCli
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 
     from .service import Service
 
+DAY = 86400.0
 KNOWN = 4096
 """Sessions whose person is remembered, for their sub-agents."""
 _working: ContextVar[Context | None] = ContextVar("hookline_audit_working", default=None)
@@ -75,6 +78,29 @@ class AuditPlugin(Plugin[AuditConfig]):
         await self._service.close()
 
     @hookimpl
+    def register_jobs(self, register: Callable[[Job], None]) -> None:
+        """Remove what is older than ``keep_days``."""
+        register(Job("prune", self._prune, DAY, at_start=True))
+
+    async def _prune(self) -> None:
+        if removed := await self._service.prune():
+            self.log.info("%d rows of the audit were older than keep_days", removed)
+
+    @hookimpl
+    def register_routes(self, register: Callable[[Route], None]) -> None:
+        """Register the page of the audit."""
+        from .pages import AuditPage
+
+        AuditPage(self.host, lambda: self._service).register(register)
+
+    @command("/audit", theme="People and schedule")
+    async def audit_command(self, ctx: Context, args: str) -> str:
+        """Show who did what, for those who may: /audit [words to find]."""
+        from .chat import answer
+
+        return await answer(self.host, self._service, ctx, args)
+
+    @hookimpl
     def register_cli(self, register: RegisterCli) -> None:
         """Register ``hookline audit``."""
         from .cli import Cli
@@ -100,9 +126,17 @@ class AuditPlugin(Plugin[AuditConfig]):
     ) -> None:
         """Add a row; see the protocol."""
         row = self._row(ctx or _working.get(), kind, object, verdict, detail)
-        row.actor, row.approver = actor or row.actor or _person_here(), approver
+        row.actor, row.approver = actor or row.actor or person_here(), approver
         self._recorder.add_from_anywhere(row)
         self._service.sealer_wanted()
+
+    async def session_deleted(self, session_id: str, channel: str, chat_id: str, by: str) -> None:
+        """Note that a session is gone, and destroy the key of a chat without one."""
+        verdict, detail = "deleted", {"session": session_id}
+        self.note("access", "a session", verdict, detail=detail, actor=by)
+        where = {"channel": channel, "chat_id": chat_id}
+        if not (await self.host.storage.fetch("sessions_of", **where))[0]["number"]:
+            await self._service.erase(f"{channel}:{chat_id}", by)
 
     def approved(self, session_id: str, approver: str) -> None:
         """Note who answers the open approval of a session."""
@@ -276,11 +310,3 @@ class AuditPlugin(Plugin[AuditConfig]):
         else:
             verdict = "denied" if result.text.startswith("Denied: ") else "failed"
         self._put(self._row(ctx, "tool", call.name, verdict, told))
-
-
-def _person_here() -> str:
-    """Who uses the command line."""
-    try:
-        return f"os:{getpass.getuser()}"
-    except (OSError, KeyError):
-        return "os:unknown"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import getpass
 import hashlib
 import itertools
 import json
@@ -10,7 +11,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -124,9 +125,7 @@ class Recorder:
             if fresh:
                 self._keys.forget()
             for row in rows:
-                columns = row.columns(self.node)
-                columns["kid"], key = self._keys.of_chat(tx, row.chat, made)
-                tx.execute("add_row", **columns, body=sealed_body(key, columns, row.personal()))
+                self._write(tx, row, made)
 
         submit: Any = self._host.storage.submit  # type: ignore[attr-defined]
         try:
@@ -156,11 +155,45 @@ class Recorder:
         self._waiting = [*rows, *self._waiting][:MOST]
         self._loop.call_later(RETRY_SECONDS, self.hand_over)
 
+    async def write_with(self, row: Row, work: Callable[[Transaction], None]) -> None:
+        """Write a row and run ``work`` in one transaction. Raises ``StoreError``."""
+        self.add(row)
+        self._waiting.remove(row)
+        made: dict[str, str] = {}
+
+        def both(tx: Transaction) -> None:
+            made.clear()
+            self._keys.forget()
+            work(tx)
+            self._write(tx, row, made)
+
+        await self._host.storage.transact(both)
+        self.written += 1
+        self._keys.forget()
+
+    def _write(self, tx: Transaction, row: Row, made: dict[str, str]) -> None:
+        columns = row.columns(self.node)
+        columns["kid"], key = self._keys.of_chat(tx, row.chat, made)
+        tx.execute("add_row", **columns, body=sealed_body(key, columns, row.personal()))
+
     async def flush(self) -> None:
         """Wait until all rows are committed, or could not be written once."""
         self.hand_over()
         pending: set[Awaitable[None]] = {*self._under_way}
         await asyncio.gather(*pending, return_exceptions=True)
+
+
+def person_here() -> str:
+    """Who uses the command line; of whoever came through ``sudo``, who that was."""
+    try:
+        came = os.environ.get("SUDO_UID", "")
+        if came.isascii() and came.isdigit():
+            import pwd
+
+            return f"os:{pwd.getpwuid(int(came)).pw_name}"
+        return f"os:{getpass.getuser()}"
+    except (OSError, KeyError, ImportError):
+        return "os:unknown"
 
 
 def _clean(text: str) -> str:

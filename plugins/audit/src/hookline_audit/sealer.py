@@ -22,16 +22,20 @@ SECONDS = 5.0
 LEASE_SECONDS = 15.0
 """After which another node seals in place of one that has died."""
 CHECKPOINT_SECONDS = 60.0
+LATE = 60_000_000
+"""Microseconds by which a row may come later than one that was sealed already; one that comes later
+still is sealed by whoever looks at all (:meth:`Sealer.seal` with ``every``)."""
 BATCH = 500
 """Rows of a transaction, so that others get their turn."""
 
 
-def head_of(tx: Transaction) -> tuple[int, str]:
-    """Return the number and hash of the chain's last row, or of what it begins after."""
+def head_of(tx: Transaction) -> tuple[int, str, int]:
+    """Return the number and hash of the chain's last row, or of what it begins after, and when
+    the row was written (microseconds, 0 if nobody knows)."""
     for row in tx.fetch("head"):
-        return int(row["seq"]), str(row["sha"])
+        return int(row["seq"]), str(row["sha"]), int(row["at"] or 0)
     anchor = state_of(tx, "anchor")
-    return (int(anchor["seq"]), str(anchor["sha"])) if anchor else (0, START)
+    return (int(anchor["seq"]), str(anchor["sha"]), 0) if anchor else (0, START, 0)
 
 
 def state_of(tx: Transaction, name: str) -> dict[str, Any]:
@@ -71,7 +75,7 @@ class Sealer:
         now = self._host.now()
         lease = {"node": self._node, "now": now, "until": now + LEASE_SECONDS}
         if not await self._host.storage.execute("take_lease", **lease):
-            return bool(await self._host.storage.fetch("unsealed", limit=1))
+            return True
         sealed = await self.seal()
         checked = await self.checkpoint(now=now)
         if sealed or not checked:
@@ -79,11 +83,14 @@ class Sealer:
         await self._host.storage.execute("give_lease", node=self._node)
         return False
 
-    async def seal(self) -> int:
-        """Seal everything that was written before this call; return the number of rows."""
+    async def seal(self, *, every: bool = False) -> int:
+        """Seal everything that was written before this call; return the number of rows.
+
+        ``every``: look at all rows, also at those that were written long before the last one.
+        """
         total = 0
         while True:
-            sealed = await self._host.storage.transact(_seal)
+            sealed = await self._host.storage.transact(lambda tx: _seal(tx, every=every))
             total += sealed
             if sealed < BATCH:
                 return total
@@ -95,10 +102,10 @@ class Sealer:
             False if it has grown, and is to be signed later.
         """
 
-        def look(tx: Transaction) -> tuple[tuple[int, str], Mapping[str, Any]]:
+        def look(tx: Transaction) -> tuple[tuple[int, str, int], Mapping[str, Any]]:
             return head_of(tx), state_of(tx, "checkpoint")
 
-        (seq, sha), last = await self._host.storage.transact(look)
+        (seq, sha, _), last = await self._host.storage.transact(look)
         if seq <= last.get("seq", 0):
             return True
         if now is not None and now < last.get("at", 0) / 1e6 + CHECKPOINT_SECONDS:
@@ -112,12 +119,10 @@ class Sealer:
         return True
 
 
-def _seal(tx: Transaction) -> int:
+def _seal(tx: Transaction, *, every: bool) -> int:
     """Seal the oldest rows that are not; return how many."""
-    rows = tx.fetch("unsealed", limit=BATCH)
-    if not rows:
-        return 0
-    seq, sha = head_of(tx)
+    seq, sha, at = head_of(tx)
+    rows = tx.fetch("unsealed", since=0 if every else at - LATE, limit=BATCH)
     for row in rows:
         seq += 1
         sha = chained(sha, {**row, "seq": seq})

@@ -65,7 +65,9 @@ async def verify(reader: Reader, checkpoints: Checkpoints, storage: Any) -> Find
             found.fail("anchor", 0, "the anchor, where pruning let the chain begin, is not signed")
     await reader.load()
     await _walk(reader, found, signed, seq, sha, before)
-    for entry in [reader.entry(row) for row in await storage.fetch("unsealed", limit=100_000)]:
+    for entry in [
+        reader.entry(row) for row in await storage.fetch("unsealed", since=0, limit=100_000)
+    ]:
         _count(found, entry, found.last + 1, before)
         if entry.state == "foreign":
             found.fail(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NoReturn
 
+from hookline_auditkit import session_deleted
 from hookline_hookspecs import Host, origins_from_json
 from hookline_origins.kept import named, strangers
 
@@ -118,11 +119,13 @@ async def _holding(host: Host, words: list[str], limit: int) -> list[Mapping[str
 
 async def delete(host: Host, given: Given) -> None:
     """Delete a session, all that was said in it, and its traces."""
-    session_id = (await _stored(host, given))["id"]
+    row = await _stored(host, given)
+    session_id = row["id"]
     if not given.yes:
         confirm(f"Delete session {session_id}?")
     await inspection(host).delete_session(session_id)
     await forget_session(host, session_id)
+    await session_deleted(host, session_id, row["channel"], row["chat"])
     out(f"Session {session_id} is gone.")
 
 
@@ -137,9 +140,9 @@ ACTIONS: Mapping[str, Callable[[Host, Given], Awaitable[None]]] = {
 
 
 async def _stored(host: Host, given: Given) -> dict[str, Any]:
-    """The ``id`` and ``title`` of the session that is meant."""
+    """The ``id title channel chat`` of the session that is meant."""
     row = await the_session(host, given.session())
-    return {"id": row["id"], "title": row["title"]}
+    return {name: row[name] for name in ("id", "title", "channel", "chat")}
 
 
 async def the_session(host: Host, named: str) -> Mapping[str, Any]:

@@ -16,7 +16,7 @@ from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 from hookline_hookspecs import Context, Host
 
-__all__ = ["KINDS", "Audit", "Kind", "note"]
+__all__ = ["KINDS", "Audit", "Kind", "approved", "note", "session_deleted"]
 
 Kind: TypeAlias = Literal[
     "message",
@@ -67,6 +67,10 @@ class Audit(Protocol):
             approver: who allowed it, as ``CHANNEL:USER``.
         """
 
+    async def session_deleted(self, session_id: str, channel: str, chat_id: str, by: str) -> None:
+        """Note that a session is gone, by ``by`` (empty: the person at the command line). Of a chat
+        that has none any more, what is personal in its rows cannot be read from then on."""
+
     def approved(self, session_id: str, approver: str) -> None:
         """Say who answers the open approval of a session, as ``CHANNEL:USER``, for its row."""
 
@@ -85,3 +89,17 @@ def note(
     """Add a row if the plugin ``audit`` is on; see :meth:`Audit.note`."""
     if (audit := host.services.get(Audit)) is not None:
         audit.note(kind, object, verdict, detail=detail, ctx=ctx, actor=actor, approver=approver)
+
+
+async def session_deleted(
+    host: Host, session_id: str, channel: str, chat_id: str, by: str = ""
+) -> None:
+    """Tell the audit that a session was deleted; see :meth:`Audit.session_deleted`."""
+    if (audit := host.services.get(Audit)) is not None:
+        await audit.session_deleted(session_id, channel, chat_id, by)
+
+
+def approved(host: Host, session_id: str, approver: str) -> None:
+    """Tell the audit who answers a session's open approval; see :meth:`Audit.approved`."""
+    if (audit := host.services.get(Audit)) is not None:
+        audit.approved(session_id, approver)

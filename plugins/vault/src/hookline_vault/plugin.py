@@ -34,8 +34,13 @@ class VaultPlugin(Plugin[VaultConfig]):
             from .secrets import Secrets
 
             keys = Keys(Place(self.host.home, self.host.env, self.config))
-            self._secrets = Secrets(self.host.storage, keys, self.host.now)
+            self._secrets = Secrets(self.host.storage, keys, self.host.now, self._tell)
         return self._secrets
+
+    def _tell(self, name: str, verdict: str) -> None:
+        from hookline_auditkit import note
+
+        note(self.host, "vault", name, verdict)
 
     @hookimpl
     def register_cli(self, register: RegisterCli) -> None:

@@ -48,17 +48,26 @@ class Secrets:
         storage: the plugin's storage.
         keys: where keys are.
         now: returns Unix time.
+        tell: called with a name and what is about to be done with it.
     """
 
-    def __init__(self, storage: Storage, keys: Keys, now: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        storage: Storage,
+        keys: Keys,
+        now: Callable[[], float],
+        tell: Callable[[str, str], None] = lambda _name, _verdict: None,
+    ) -> None:
         self._storage = storage
         self.keys = keys
         self._now = now
+        self._tell = tell
         self.used = ProcessFilter()
         """Holds every value that was given, and replaces it in the logs of this process."""
 
     async def use(self, name: str) -> Secret:
         """Return a secret. Raises ``Refused``."""
+        self._tell(name, "used")
         return Secret(name, (await self.content(name)).value)
 
     async def content(self, name: str) -> Content:
@@ -99,11 +108,13 @@ class Secrets:
     async def keep(self, name: str, content: Content) -> int:
         """Keep a content in place of what was there; return its version. Raises ``Refused``."""
         _check(name, content.value)
+        self._tell(name, "set")
         return await self._write(name, lambda _row: content)
 
     async def rotate(self, name: str, value: str) -> int:
         """Give a secret that is there a new value, with its hosts. Raises ``Refused``."""
         _check(name, value)
+        self._tell(name, "rotated")
 
         def renewed(row: Any) -> Content:
             if row is None:
@@ -119,6 +130,7 @@ class Secrets:
         A vault that is empty then is under no key any more, so that one whose key is lost can be
         filled anew.
         """
+        self._tell(name, "removed")
 
         def work(transaction: Transaction) -> bool:
             removed = transaction.execute("remove_secret", name=name)
@@ -135,6 +147,7 @@ class Secrets:
         readable: the new key is kept before the first secret is under it, and the old one goes
         after the last. Raises ``Refused``.
         """
+        self._tell("the key of the vault", "rekeyed")
         reference = await self._reference()
         source = to or await asyncio.to_thread(self._present, reference)
         new = await asyncio.to_thread(source.prepare)

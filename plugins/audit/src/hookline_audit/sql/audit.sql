@@ -14,15 +14,11 @@ SELECT kid, wrapped FROM audit_keys;
 -- name: add_key!
 INSERT INTO audit_keys (kid, chat, wrapped) VALUES (:kid, :chat, :wrapped);
 
--- name: blank_key!
-UPDATE audit_keys SET wrapped = :blank, chat = :kid WHERE kid = :kid;
-
 -- name: drop_key!
 DELETE FROM audit_keys WHERE kid = :kid;
 
 -- name: drop_unused_keys!
-DELETE FROM audit_keys
-WHERE kid <> :kept AND NOT EXISTS (SELECT 1 FROM audit_rows r WHERE r.kid = audit_keys.kid);
+DELETE FROM audit_keys WHERE NOT EXISTS (SELECT 1 FROM audit_rows r WHERE r.kid = audit_keys.kid);
 
 -- name: state
 SELECT value, until FROM audit_state WHERE name = :name;
@@ -42,41 +38,59 @@ WHERE name = 'lease' AND (value = :node OR until <= :now);
 UPDATE audit_state SET until = 0 WHERE name = 'lease' AND value = :node;
 
 -- name: head
-SELECT seq, sha FROM audit_rows WHERE seq IS NOT NULL ORDER BY seq DESC LIMIT 1;
+SELECT s.seq, s.sha, r.at FROM audit_seals s
+LEFT JOIN audit_rows r ON r.node = s.node AND r.n = s.n ORDER BY s.seq DESC LIMIT 1;
 
 -- name: unsealed
-SELECT node, n, at, channel, session, turn, kind, verdict, kid, body FROM audit_rows
-WHERE seq IS NULL ORDER BY at, node, n LIMIT :limit;
+SELECT r.node, r.n, r.at, r.channel, r.session, r.turn, r.kind, r.verdict, r.kid, r.body
+FROM audit_rows r
+WHERE r.at >= :since
+  AND NOT EXISTS (SELECT 1 FROM audit_seals s WHERE s.node = r.node AND s.n = r.n)
+ORDER BY r.at, r.node, r.n LIMIT :limit;
 
 -- name: seal!
-UPDATE audit_rows SET seq = :seq, sha = :sha WHERE node = :node AND n = :n AND seq IS NULL;
+INSERT INTO audit_seals (seq, node, n, sha) VALUES (:seq, :node, :n, :sha);
 
 -- name: sealed_rows
-SELECT node, n, at, channel, session, turn, kind, verdict, kid, body, seq, sha FROM audit_rows
-WHERE seq > :after ORDER BY seq LIMIT :limit;
+SELECT r.node, r.n, r.at, r.channel, r.session, r.turn, r.kind, r.verdict, r.kid, r.body, s.seq, s.sha
+FROM audit_seals s JOIN audit_rows r ON r.node = s.node AND r.n = s.n
+WHERE s.seq > :after ORDER BY s.seq LIMIT :limit;
 
 -- name: rows_since
-SELECT node, n, at, channel, session, turn, kind, verdict, kid, body, seq, sha FROM audit_rows
-WHERE seq > :after AND at >= :since AND at < :until ORDER BY seq LIMIT :limit;
+SELECT r.node, r.n, r.at, r.channel, r.session, r.turn, r.kind, r.verdict, r.kid, r.body, s.seq, s.sha
+FROM audit_seals s JOIN audit_rows r ON r.node = s.node AND r.n = s.n
+WHERE s.seq > :after AND r.at >= :since AND r.at < :until ORDER BY s.seq LIMIT :limit;
 
 -- name: newest_rows
-SELECT node, n, at, channel, session, turn, kind, verdict, kid, body, seq, sha FROM audit_rows
-WHERE seq < :before AND (:kind = '' OR kind = :kind) ORDER BY seq DESC LIMIT :limit;
+SELECT r.node, r.n, r.at, r.channel, r.session, r.turn, r.kind, r.verdict, r.kid, r.body, s.seq, s.sha
+FROM audit_seals s JOIN audit_rows r ON r.node = s.node AND r.n = s.n
+WHERE s.seq < :before AND (:kind = '' OR r.kind = :kind) ORDER BY s.seq DESC LIMIT :limit;
 
--- name: row_at
-SELECT seq, sha FROM audit_rows WHERE seq = :seq;
-
+-- The last row of those at the beginning that are all older than a moment.
 -- name: oldest_kept
-SELECT seq, sha FROM audit_rows WHERE seq < (
-    SELECT COALESCE(MIN(seq), (SELECT COALESCE(MAX(seq), 0) + 1 FROM audit_rows))
-    FROM audit_rows WHERE seq IS NOT NULL AND at >= :before
-) ORDER BY seq DESC LIMIT 1;
+SELECT s.seq, s.sha FROM audit_seals s WHERE s.seq < COALESCE(
+    (SELECT MIN(k.seq) FROM audit_seals k JOIN audit_rows r ON r.node = k.node AND r.n = k.n
+     WHERE r.at >= :before),
+    (SELECT MAX(m.seq) + 1 FROM audit_seals m)
+) ORDER BY s.seq DESC LIMIT 1;
 
 -- name: last_numbers
-SELECT node, MAX(n) AS n FROM audit_rows WHERE seq <= :seq GROUP BY node;
+SELECT node, MAX(n) AS n FROM audit_seals WHERE seq <= :seq GROUP BY node;
 
 -- name: later_nodes
-SELECT DISTINCT node FROM audit_rows WHERE seq IS NULL OR seq > :seq;
+SELECT DISTINCT r.node FROM audit_rows r
+LEFT JOIN audit_seals s ON s.node = r.node AND s.n = r.n
+WHERE s.seq IS NULL OR s.seq > :seq;
 
--- name: prune!
-DELETE FROM audit_rows WHERE seq <= :seq;
+-- name: prune_rows!
+DELETE FROM audit_rows WHERE EXISTS (
+    SELECT 1 FROM audit_seals s
+    WHERE s.node = audit_rows.node AND s.n = audit_rows.n AND s.seq <= :seq
+);
+
+-- name: prune_seals!
+DELETE FROM audit_seals WHERE seq <= :seq;
+
+-- Core's table.
+-- name: sessions_of
+SELECT COUNT(*) AS number FROM sessions WHERE channel = :channel AND chat_id = :chat_id;

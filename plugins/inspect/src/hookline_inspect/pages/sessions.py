@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from hookline_auditkit import session_deleted
 from hookline_hookspecs import Host
 from hookline_prices import Prices
 from hookline_webkit import (
@@ -218,6 +219,8 @@ class SessionPages:
             told = "A turn is under way in this session."
             raise Problem(409, "busy", told, "Stop it first, then delete the session.") from None
         await forget_session(self._host, row["id"])
+        by = identity(request).person
+        await session_deleted(self._host, row["id"], row["channel"], row["chat"], by)
         return Redirect("/sessions", f"“{called(row) or row['id']}” is deleted.")
 
     async def _session(self, who: Identity, id_: str) -> Mapping[str, Any]:

@@ -16,7 +16,7 @@ ORDER BY s.updated DESC, s.created DESC LIMIT :limit;
 
 -- The one of that id first, then those whose ids begin with it.
 -- name: sessions_called
-SELECT s.id, s.title, s.updated,
+SELECT s.id, s.title, s.channel, s.chat_id AS chat, s.updated,
        (SELECT m.text FROM messages m WHERE m.session_id = s.id AND m.role = 'user' AND m.text <> ''
         ORDER BY m.seq LIMIT 1) AS first_words
 FROM sessions s WHERE substr(s.id, 1, :chars) = :prefix

@@ -1,0 +1,106 @@
+"""``/audit``: who did what, and whether it was changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from hookline_auditkit import KINDS
+from hookline_hookspecs import Host, Page, Route
+from hookline_webkit import (
+    Action,
+    Actions,
+    Badge,
+    Field,
+    Form,
+    Link,
+    Part,
+    Problem,
+    Row,
+    SiteRoute,
+    Table,
+    Text,
+    View,
+    When,
+    address,
+    query,
+)
+from hookline_webkit.requests import RequestLike
+from hookline_webkit.views import Tone
+
+from .reading import Entry, shown_detail
+from .search import Wanted, rows
+from .service import Service
+
+AT_ONCE = 100
+TONES: dict[str, Tone] = {"denied": "bad", "failed": "warning", "approved": "good"}
+FIELDS = ("kind", "person", "find")
+
+
+class AuditPage:
+    """The page, for the operator and for auditors."""
+
+    def __init__(self, host: Host, service: Callable[[], Service]) -> None:
+        self._host = host
+        self._service = service
+
+    def register(self, register: Callable[[Route], None]) -> None:
+        """Register the page and the check."""
+        register(SiteRoute("GET", "/audit", self.show, page=Page("Audit", order=45)))
+        register(SiteRoute("GET", "/audit/verify", self.verify))
+
+    async def show(self, request: RequestLike) -> View:
+        """``GET /audit[?kind=K][&person=P][&find=WORDS]``: the newest rows."""
+        given = {name: query(request).get(name, "").strip() for name in FIELDS}
+        if given["kind"] and given["kind"] not in KINDS:
+            raise Problem(400, "bad_kind", f"There is no kind {given['kind'][:40]!r}.")
+        reader = await self._service().reader()
+        wanted = Wanted(**given)
+        if wanted.is_all:
+            found = await reader.newest(AT_ONCE, given["kind"])
+        else:
+            found = [entry async for entry in rows(reader, wanted)][-AT_ONCE:][::-1]
+        fields = [
+            Field("kind", "Kind", "choice", given["kind"], ("", *KINDS)),
+            Field("person", "Person", value=given["person"], help="Such as telegram:222."),
+            Field("find", "Words", value=given["find"], help="Of the SQL or of a name."),
+        ]
+        parts: list[Part] = [
+            Actions([Action("Check every row", "/audit/verify", get=True)]),
+            Form("/audit", fields, "Find", get=True),
+            _table(found),
+        ]
+        told = "Who did what. No word of a chat is kept; SQL is kept literally."
+        return View("Audit", parts, told)
+
+    async def verify(self, request: RequestLike) -> View:
+        """``GET /audit/verify``: whether every row is as it was written."""
+        found = await self._service().verify()
+        if found.ok:
+            told = f"All {found.rows:,} rows are as they were written."
+            text = Text(f"{told} {found.checkpoints:,} checkpoints fit.", "good")
+        else:
+            text = Text(f"Broken: {found.broken}.", "bad")
+        return View("Check of the audit", [text], "", (Link("Audit", "/audit"),))
+
+
+def _table(found: Sequence[Entry]) -> Table:
+    columns = ["When", "Who", "Kind", "What", "Verdict", "Approved by", "More"]
+    made = []
+    for entry in found:
+        told = entry.as_dict()
+        verdict = Badge(told["verdict"] or "-", TONES.get(told["verdict"], "neutral"))
+        who = told["actor"] or "-"
+        made.append(
+            Row(
+                [
+                    When(entry.stored["at"] / 1e6),
+                    Link(who, address("audit", person=who)) if told["actor"] else who,
+                    told["kind"],
+                    told["object"] if entry.state == "ok" else f"({entry.state})",
+                    verdict,
+                    told["approver"],
+                    shown_detail(told["detail"]),
+                ]
+            )
+        )
+    return Table(columns, made, "", "No row is like this.")
