@@ -8,14 +8,12 @@ from contextlib import closing
 from typing import Any
 
 import pytest
-from google.protobuf import json_format
 from hookline.testing import Harness, calls
 from hookline_audit import AuditPlugin
 from hookline_audit.export import FORMATS, lines
 from hookline_audit.reading import Entry
 from hypothesis import given
 from hypothesis import strategies as st
-from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 
 from .conftest import Home, Works
 
@@ -70,7 +68,9 @@ def test_jsonl_has_every_row_and_otlp_and_syslog_the_same(asked: Home) -> None:
     exported = asked.cli("audit export --format jsonl").stdout.splitlines()
     assert [json.loads(line) for line in exported] == rows
     (line,) = asked.cli("audit export --format otlp").stdout.splitlines()
-    request = json_format.Parse(line, ExportLogsServiceRequest())
+    wire = pytest.importorskip("opentelemetry.proto.collector.logs.v1.logs_service_pb2")
+    json_format = pytest.importorskip("google.protobuf.json_format")
+    request = json_format.Parse(line, wire.ExportLogsServiceRequest())
     records = request.resource_logs[0].scope_logs[0].log_records
     named = [
         {one.key.removeprefix("hookline.audit."): one.value for one in record.attributes}

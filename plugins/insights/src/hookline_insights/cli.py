@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from .groups import BY, BadBy, read_by
 from .report import BadDays, read_days
 from .reporter import Reporter
 
@@ -27,6 +28,7 @@ class Cli:
     async def insights(
         self,
         days: Annotated[str, typer.Option(help="How many days, today included.")] = "7",
+        by: Annotated[str, typer.Option(help=f"For each {', '.join(BY)}.")] = "",
         json: Annotated[bool, typer.Option("--json", help="JSON.")] = False,
     ) -> None:
         """What was used over the last days: tokens, cost, tools, skills."""
@@ -35,10 +37,28 @@ class Cli:
         except BadDays as error:
             sys.stderr.write(f"hookline: --days: {error}\n")
             raise SystemExit(USAGE) from None
+        if by:
+            await self._grouped(by, wanted, json=json)
+            return
         found = await self._reporter.report(wanted, None)
         shown = jsonlib.dumps(asdict(found)) if json else _folded(self._reporter.text(found))
-        encoding = sys.stdout.encoding or "utf-8"
-        sys.stdout.write(shown.encode(encoding, "replace").decode(encoding) + "\n")
+        _say(shown)
+
+    async def _grouped(self, by: str, days: int, *, json: bool) -> None:
+        try:
+            found = await self._reporter.groups(read_by(by), days, None)
+        except BadBy as error:
+            sys.stderr.write(f"hookline: --by: {error}\n")
+            raise SystemExit(USAGE) from None
+        if json:
+            _say(jsonlib.dumps([one.as_dict() for one in found]))
+        else:
+            _say(_folded(self._reporter.groups_text(by, days, found)))
+
+
+def _say(shown: str) -> None:
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(shown.encode(encoding, "replace").decode(encoding) + "\n")
 
 
 def columns() -> int | None:

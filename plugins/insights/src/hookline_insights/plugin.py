@@ -23,6 +23,7 @@ from hookline_prices import NAME, BadPrices, Prices, packaged, read_list
 from hookline_webkit import Permissions
 
 from .config import InsightsConfig
+from .groups import BadBy, read_by
 from .report import DAYS, BadDays, read_days
 from .reporter import Reporter
 
@@ -90,11 +91,16 @@ class Insights(Plugin[InsightsConfig]):
 
     @command("/insights", theme="Sessions")
     async def insights_command(self, ctx: Context, args: str) -> str:
-        """Show what was used over the last days: /insights 30."""
+        """Show what was used over the last days: /insights 30 [by person|chat|database|skill]."""
         try:
             chat = await self._visible(ctx)
+            words, by, what = args.partition("by")
+            if by:
+                wanted, days = read_by(what.strip()), read_days(words)
+                found = await self._reporter.groups(wanted, days, chat)
+                return self._reporter.groups_text(wanted, days, found)
             return self._reporter.text(await self._reporter.report(read_days(args), chat))
-        except BadDays as error:
+        except (BadDays, BadBy) as error:
             return f"{error}."
 
     async def _visible(self, ctx: Context) -> tuple[str, str] | None:

@@ -64,6 +64,12 @@ def read_days(text: str | int | None) -> int:
     return days
 
 
+def first_moment(days: int, now: float) -> float:
+    """Return midnight of the first of ``days`` days, the last being that of ``now``."""
+    first = datetime.fromtimestamp(now).date() - timedelta(days=days - 1)
+    return datetime.combine(first, time.min).timestamp()
+
+
 def _bad(words: str) -> str:
     return f"{words[:40]!r} is no number of days; write a whole number from 1 to {MOST_DAYS}"
 
@@ -73,8 +79,8 @@ async def report(
 ) -> Report:
     """Return the usage of the last ``days`` days up to ``now``, today included, from midnight
     on."""
-    first = datetime.fromtimestamp(now).date() - timedelta(days=days - 1)
-    since = datetime.combine(first, time.min).timestamp()
+    since = first_moment(days, now)
+    first = datetime.fromtimestamp(since).date()
     channel, chat_id = chat or (None, None)
     where = {"since": since, "channel": channel, "chat_id": chat_id}
     models = _models(await storage.fetch("models", **where), prices)

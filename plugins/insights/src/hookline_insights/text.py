@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from hookline_prices import FREE
 
+from .groups import Group
 from .report import Report
 
 Money: TypeAlias = Callable[[float | None], str]
@@ -42,6 +43,24 @@ def text(report: Report, money: Money) -> str:
         _section("Sessions by channel", _channels(report.channels)),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def groups_text(by: str, days: int, groups: Sequence[Group], money: Money) -> str:
+    """Return what each person, chat, database or skill used, a line each."""
+    if not groups:
+        return f"{_count(days, 'day')} by {by}: nothing was asked of a model."
+    rows = []
+    for one in groups:
+        cost = "cost unknown" if one.money is None else money(one.money)
+        words = (
+            f"{cost}; {_count(len(one.turns), 'turn')}, {one.input:,} in "
+            f"({one.fresh:,} fresh), {one.output:,} out"
+        )
+        if one.calls:
+            failed = f", {one.failed} failed" if one.failed else ""
+            words += f"; {_count(one.calls, 'call')}{failed}"
+        rows.append((one.name, one.input + one.output, words))
+    return _section(f"{_count(days, 'day')} by {by}", rows)
 
 
 def bar(value: float, most: float, width: int = WIDTH) -> str:

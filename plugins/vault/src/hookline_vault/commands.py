@@ -44,12 +44,25 @@ class Commands:
         register("vault rotate", self.rotate, help="Give a secret a new value; its hosts stay.")
         register("vault rekey", self.rekey, help="Put all secrets under a new key.")
 
-    async def set_(self, name: Name) -> None:
+    async def set_(
+        self,
+        name: Name,
+        host: Annotated[
+            str | None, typer.Option(metavar="H", help="Send it to this host, over HTTPS alone.")
+        ] = None,
+        header: Annotated[
+            str | None,
+            typer.Option(metavar="TEMPLATE", help="In this header: 'Authorization: Bearer {}'."),
+        ] = None,
+    ) -> None:
         """Keep a value under a name. It is read from standard input, and asked on a terminal."""
-        from .envelope import Content
+        from .hosts import content_for
 
-        version = await self._secrets.keep(name, Content(_value(name)))
+        content_for("value", host, header)  # before anybody types a secret
+        version = await self._secrets.keep(name, content_for(_value(name), host, header))
         _say(f"{name} is in the vault (version {version}). In config.yaml: vault:{name}")
+        if host is not None:
+            _say(f"Requests of tools to https://{host} carry it; no other host gets it.")
 
     async def list_(
         self, json: Annotated[bool, typer.Option("--json", help="JSON.")] = False

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hookline_hookspecs import Host, Plugin, hookimpl
+from hookline_hookspecs import Context, Host, Plugin, ToolResult, Turn, hookimpl
 
 from .config import VaultConfig
 
 if TYPE_CHECKING:
     from hookline_hookspecs.hooks.boot import RegisterCli
 
+    from .hosts import HostHeaders
     from .secrets import Secrets
 
 
@@ -18,6 +20,7 @@ class VaultPlugin(Plugin[VaultConfig]):
     """Keeps credentials, and gives them to plugins that name them."""
 
     _secrets: Secrets | None = None
+    _headers: HostHeaders | None = None
 
     @hookimpl
     def setup(self, host: Host) -> None:
@@ -41,6 +44,27 @@ class VaultPlugin(Plugin[VaultConfig]):
         from hookline_auditkit import note
 
         note(self.host, "vault", name, verdict)
+
+    @hookimpl
+    async def start_of_turn(self, ctx: Context, turn: Turn) -> None:
+        """Have ``host.http`` send what goes to hosts; it is not made before anything does."""
+        if self._headers is None:
+            from .hosts import HostHeaders
+
+            self._headers = HostHeaders(self.host, self.secrets)
+        if await self._headers.any():
+            self.host.http.credentials = self._headers.headers  # type: ignore[attr-defined]
+
+    @hookimpl(trylast=True)
+    def post_tool(self, ctx: Context, result: ToolResult) -> ToolResult | None:
+        """Replace values that were used in a result, before anybody keeps it."""
+        from hookline_secretfilter import redacted
+
+        text = redacted(result.text)
+        notes = tuple(redacted(note) for note in result.notes)
+        if text == result.text and notes == tuple(result.notes):
+            return None
+        return replace(result, text=text, notes=notes, data=None)
 
     @hookimpl
     def register_cli(self, register: RegisterCli) -> None:

@@ -70,6 +70,11 @@ class Secrets:
         self._tell(name, "used")
         return Secret(name, (await self.content(name)).value)
 
+    async def sent(self, name: str) -> Content:
+        """Return a secret that is sent to a host. Raises ``Refused``."""
+        self._tell(name, "sent")
+        return await self.content(name)
+
     async def content(self, name: str) -> Content:
         """Return a secret with its hosts and header. Raises ``Refused``."""
         rows = await self._storage.fetch("secret", name=name)
@@ -236,7 +241,7 @@ class Secrets:
 
     def _open(self, row: Any) -> Content:
         content = self._unseal(self.keys.find(reference_of(row)), row)
-        self.used.hide([content.value])
+        self.used.hide([content.value, *others_of(content)])
         return content
 
     @staticmethod
@@ -245,6 +250,14 @@ class Secrets:
             return unseal(key, row)
         except BadSeal:
             raise Refused(BROKEN.format(name=row["name"])) from None
+
+
+def others_of(content: Content) -> list[str]:
+    """Forms of a value in which a header carries it."""
+    if not content.header:
+        return []
+    whole = content.header.partition(":")[2].strip().replace("{}", content.value)
+    return [whole] if whole != content.value else []
 
 
 def _check(name: str, value: str) -> None:

@@ -181,6 +181,9 @@ class GuardedHttp:
         self._resolve = resolve
         self._ssl_context = ssl_context
         self._transport: Transport | None = None
+        self.credentials: Callable[[str, int], Awaitable[Mapping[str, str]]] | None = None
+        """Gives the headers that go to a host and a port over HTTPS beside those of the call, which
+        win. Asked for every hop, and never carried to the next."""
 
     def judge(self, url: str) -> str | None:
         """Why `url` would be refused as far as its text tells, or None. Looks nothing up."""
@@ -254,15 +257,20 @@ class GuardedHttp:
         for _ in range(self._max_redirects + 1):
             if before is not None:
                 await before(hop.target.url)
-            response = await transport.send(
-                hop.method, hop.target, hop.headers, hop.content, max_bytes
-            )
+            headers = await self._with_credentials(hop)
+            response = await transport.send(hop.method, hop.target, headers, hop.content, max_bytes)
             location = response.headers.get("location")
             if response.status_code not in _REDIRECTS or not location:
                 return response
             await response.aclose()
             hop = _next_hop(hop, response.status_code, location)
         raise HttpFailed(f"{first[:200]} redirects more than {self._max_redirects} times.")
+
+    async def _with_credentials(self, hop: _Hop) -> dict[str, str]:
+        if self.credentials is None or hop.target.scheme != "https":
+            return hop.headers
+        added = await self.credentials(hop.target.host, hop.target.port)
+        return {**_checked(added), **hop.headers} if added else hop.headers
 
     def _open(self) -> Transport:
         if self._transport is None:
@@ -274,7 +282,16 @@ class GuardedHttp:
 
 def _headers(given: Mapping[str, str]) -> dict[str, str]:
     """The request's header, names in lower case, with Hookline's defaults."""
-    fields = {"user-agent": f"Hookline/{version('hookline-guards')}", "accept": "*/*"}
+    return {
+        "user-agent": f"Hookline/{version('hookline-guards')}",
+        "accept": "*/*",
+        **_checked(given),
+    }
+
+
+def _checked(given: Mapping[str, str]) -> dict[str, str]:
+    """Headers that can be sent, names in lower case. Raises HttpRefused for one that cannot."""
+    fields = {}
     for name, value in given.items():
         if _FRAMING.fullmatch(name.lower()):
             raise HttpRefused(f"The header {name!r} is set by the client itself; leave it out.")
