@@ -50,8 +50,14 @@ class Division(Protocol):
     """How the processes that share a store divide the work of network channels; offered by a plugin
     in ``setup``. Without it each process works on what its own channels receive.
 
-    Its methods are called in the event loop and return at once.
+    Its methods are called in the event loop; those that are not async return at once.
     """
+
+    node: str
+    """The name of this process among those that take part; empty if it does not."""
+
+    def lives(self, node: str) -> bool:
+        """Return False if the process of this name is gone; True if that is not known yet."""
 
     def sends(self, channel: str) -> bool:
         """Return whether this process sends the channel's replies."""
@@ -93,6 +99,9 @@ class GatewayWork(Protocol):
     Offered with ``host.services.add(GatewayWork, …)`` and called by the gateway; errors are logged
     and stop nothing. If any such work ``needs_no_channel``, the gateway also runs without
     channels.
+
+    Work with an attribute ``runs_turns`` that is true is done by workers, and not by a gateway that
+    runs no turns, where there is a :class:`Division`.
     """
 
     needs_no_channel: bool

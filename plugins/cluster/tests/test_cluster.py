@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 
 from .conftest import Cluster
 
@@ -34,6 +35,15 @@ def test_workers_answer_each_message_once_and_in_the_order_of_its_chat(cluster: 
     for chat in chats:
         answered = [one["in_reply_to"] for one in cluster.replies.posts if one["chat"] == chat]
         assert answered == [f"{chat}-{number}" for number in range(4)]
+
+
+def test_a_worker_that_is_told_to_end_as_soon_as_it_is_ready_does(cluster: Cluster) -> None:
+    for _ in range(2):
+        worker = cluster.start("worker", "worker")
+        told = time.monotonic()
+        assert worker.end(signal.SIGTERM) == 0
+        assert time.monotonic() - told < 20
+        assert worker.said == ["ready\n"]
 
 
 def test_stop_and_steer_reach_the_turn_in_the_worker_that_runs_it(cluster: Cluster) -> None:

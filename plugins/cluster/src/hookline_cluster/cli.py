@@ -50,10 +50,11 @@ class Commands:
         ended = asyncio.Event()
         _listen(ended, config.drain + CLOSING)
         await member.join("worker", turns or config.turns)
+        await member.work()
         _tell("ready")
         await ended.wait()
         until = time.monotonic() + config.drain
-        await member.end(config.drain)
+        await asyncio.gather(member.end(config.drain), member.rest())
         await services[GatewayHost].finish(max(0.0, until - time.monotonic()))
         # Said outright, because returning would wait for background work once more.
         raise SystemExit(0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from pydantic import BaseModel, Field
 
 
@@ -10,6 +12,10 @@ class ClusterConfig(BaseModel):
 
     turns: int = Field(
         default=100, ge=1, le=10_000, description="Chats that a worker works on at once."
+    )
+    files: Path | None = Field(
+        default=None,
+        description="A folder that all machines share, for what people send and chats' files.",
     )
     drain: float = Field(
         default=24.0,

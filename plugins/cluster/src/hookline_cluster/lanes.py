@@ -11,10 +11,12 @@ import json
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from pathlib import Path
 
-from hookline_hookspecs import GatewayHost, Host, StoreError
+from hookline_hookspecs import GatewayHost, HooklineError, Host, StoreError
 from hookline_hookspecs.drivers import Store
 
+from .files import share_work
 from .queue import Queue
 
 log = logging.getLogger("hookline.plugin.cluster")
@@ -35,9 +37,13 @@ class Lanes:
     Args:
         host: the plugin's host.
         is_open: whether a chat has a message that nobody has.
+        files: the folder that machines share, for the chats' own.
     """
 
-    def __init__(self, host: Host, is_open: Callable[[str, str], Awaitable[bool]]) -> None:
+    def __init__(
+        self, host: Host, is_open: Callable[[str, str], Awaitable[bool]], files: Path | None = None
+    ) -> None:
+        self._home, self._files = host.home, files
         self._store, self._core = host.services[Store], host.services[GatewayHost]
         self._is_open = is_open
         self._at_hand: dict[str, asyncio.Event] = {}
@@ -87,6 +93,11 @@ class Lanes:
 
     async def _work(self, key: str, woken: asyncio.Event) -> None:
         channel, chat_id = json.loads(key)
+        if self._files is not None:
+            try:
+                share_work(self._home, self._files, channel, chat_id)
+            except HooklineError as error:
+                log.warning("files of this chat stay on this machine: %s", error)
         tasks: set[asyncio.Future[object]] = set()
         pause = PAUSE
         while True:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
-from hookline_hookspecs import Context, Fenced, HooklineError, Host, Reply, StoreError
+from hookline_hookspecs import Context, Fenced, GatewayWork, HooklineError, Host, Reply, StoreError
 from hookline_hookspecs.drivers import Store
 
 from .config import ClusterConfig
@@ -38,13 +38,18 @@ class Member:
         self.config, self.host = config, host
         self._store = host.services[Store]
         self.channels = Channels(host)
-        self._lanes = Lanes(host, self._is_unclaimed)
+        self._lanes = Lanes(host, self._is_unclaimed, config.files)
         self._queue = self._lanes.queue = Queue(conninfo, self._lanes.drain)
         self._nodes = Nodes(host.storage, lambda: self._lanes.count)
         self._arrived: set[str] = set()
         self._telling: asyncio.Task[Any] | None = None
         self._working: asyncio.Task[Any] | None = None
-        self.status = self._nodes.status
+        self.status, self.lives = self._nodes.status, self._nodes.lives
+
+    @property
+    def node(self) -> str:
+        """This process's name, once it takes part."""
+        return self._nodes.id if self._nodes.kind else ""
 
     def is_network(self, channel: str) -> bool:
         """True for the name of a channel on which others than the operator write."""
@@ -71,9 +76,30 @@ class Member:
                 await hearing.wait()
             self._working = self.host.spawn(self._queue.work(turns), "work")
 
+    async def work(self) -> None:
+        """Begin what plugins do in a process that runs turns; errors are logged."""
+        names = [one.name for one in self.host.channels() if one.network]
+        for work in self._works():
+            try:
+                await work.gateway_up(names)
+            except Exception:
+                self.host.log.exception("%s did not begin", type(work).__name__)
+
+    async def rest(self) -> None:
+        """End what :meth:`work` has begun."""
+        for work in self._works():
+            try:
+                await work.gateway_stopping()
+            except Exception:
+                self.host.log.exception("%s did not stop well", type(work).__name__)
+
+    def _works(self) -> list[GatewayWork]:
+        works = self.host.services.all(GatewayWork)
+        return [work for work in works if getattr(work, "runs_turns", False)]
+
     async def end(self, seconds: float) -> None:
         """Begin with nothing new, and wait at most ``seconds`` for what is under way."""
-        self._lanes.is_ending = True
+        self._lanes.is_ending = self._queue.is_ending = True
         if self._working is not None:
             self._working.cancel()
             await asyncio.wait({self._working}, timeout=seconds)

@@ -11,6 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 from hookline_hookspecs import Storage
+from hookline_hookspecs.host import Row
 
 BEAT_SECONDS = 5.0
 GONE_SECONDS = 15.0
@@ -31,10 +32,21 @@ class Nodes:
     id: str = field(default_factory=lambda: uuid4().hex[:12])
     place: str = field(default_factory=lambda: f"process {os.getpid()} on {socket.gethostname()}")
 
+    _living: set[str] = field(default_factory=set)
+    _looked: float = 0.0
+    _asked: dict[str, float] = field(default_factory=dict)
+
     async def beat(self) -> None:
         """Tell that this process lives. Raises ``Fenced`` if others have taken it for dead."""
         row = {"id": self.id, "kind": self.kind, "place": self.place}
-        await self.storage.execute("beat", **row, beat=time.time(), turns=self.turns())
+        await self.storage.execute("beat", **row, turns=self.turns())
+        self._living = {found["id"] for found in await self._rows()}
+        self._looked = time.monotonic()
+
+    def lives(self, node: str) -> bool:
+        """Whether a process was heard of lately; True until it was looked for."""
+        first_asked = self._asked.setdefault(node, time.monotonic())
+        return node in self._living or self._looked < first_asked
 
     async def leave(self) -> None:
         """Be there no longer."""
@@ -42,11 +54,14 @@ class Nodes:
 
     async def tidy(self) -> None:
         """Forget processes that have been gone for long."""
-        await self.storage.execute("forget", before=time.time() - FORGOTTEN_SECONDS)
+        await self.storage.execute("forget", seconds=FORGOTTEN_SECONDS)
 
     async def status(self) -> dict[str, Any]:
         """``{nodes: [{id, kind, place, beat, turns}], waiting, open}``: messages that wait, and
         turns that have not ended."""
-        rows = await self.storage.fetch("nodes", since=time.time() - GONE_SECONDS)
+        rows = await self._rows()
         counts: Mapping[str, Any] = (await self.storage.fetch("counts"))[0]
         return {"nodes": [dict(row) for row in rows], **counts}
+
+    async def _rows(self) -> list[Row]:
+        return await self.storage.fetch("nodes", seconds=GONE_SECONDS)

@@ -9,6 +9,7 @@ from hookline_hookspecs import Division, GatewayWork, HooklineError, Host, Plugi
 from hookline_hookspecs.drivers import Store
 
 from .config import ClusterConfig
+from .files import share_media
 
 if TYPE_CHECKING:
     from hookline_hookspecs.hooks.boot import RegisterCli
@@ -35,6 +36,8 @@ class ClusterPlugin(Plugin[ClusterConfig]):
             raise HooklineError(NO_STORE)
         from .member import Member
 
+        if self.config.files is not None:
+            share_media(host.home, self.config.files)
         self._member = Member(self.config, host, str(conninfo))
         host.services.provide(Division, self)
         host.services.add(GatewayWork, self)
@@ -53,6 +56,15 @@ class ClusterPlugin(Plugin[ClusterConfig]):
         return self._member
 
     # The service Division
+
+    @property
+    def node(self) -> str:
+        """This process's name, once it takes part."""
+        return self.member.node
+
+    def lives(self, node: str) -> bool:
+        """Whether a process was heard of lately; True until it was looked for."""
+        return self.member.lives(node)
 
     def sends(self, channel: str) -> bool:
         """Whether this process sends the channel's replies."""

@@ -46,6 +46,8 @@ class Queue:
         self._app: App | None = None
         self._opening = asyncio.Lock()
         self._drain = drain
+        self.is_ending = False
+        """:meth:`work` returns when it is cancelled, whatever it is at."""
 
     async def defer(self, key: str) -> None:
         """Have some worker look at ``key``. Raises ``StoreError``."""
@@ -60,7 +62,7 @@ class Queue:
 
     async def work(self, turns: int) -> None:
         """Work on keys, so many at once, until cancelled; then those at hand are finished."""
-        while True:
+        while not self.is_ending:
             try:
                 app = await self._opened()
                 await app.run_worker_async(
@@ -71,6 +73,8 @@ class Queue:
                     fetch_job_polling_interval=2.0,
                 )
             except (StoreError, exceptions.ConnectorException, psycopg.Error) as error:
+                if self.is_ending:
+                    return
                 log.warning("The queue cannot be reached, which is tried again: %s", error)
             await asyncio.sleep(AGAIN_SECONDS)
 
@@ -97,6 +101,7 @@ class Queue:
         async with self._opening:
             if self._app is None:
                 try:
+                    _log_with_ours()
                     await _prepare(self._conninfo)
                     connector = PsycopgConnector(
                         conninfo=self._conninfo, min_size=1, max_size=CONNECTIONS
@@ -111,6 +116,13 @@ class Queue:
 
     async def _run(self, key: str) -> None:
         await self._drain(key)
+
+
+def _log_with_ours() -> None:
+    """Let the libraries log where Hookline does, and not to the screen."""
+    for name in ("procrastinate", "psycopg"):
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = logging.getLogger("hookline").handlers, False
 
 
 async def _prepare(conninfo: str) -> None:

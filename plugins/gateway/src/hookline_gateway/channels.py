@@ -45,8 +45,9 @@ class Fleet:
         self._watching: list[asyncio.Task[None]] = []
         self._works: list[GatewayWork] = []
 
-    async def start(self, channels: Sequence[Channel]) -> None:
-        """Start every channel and tell that it is up, unless it has told so itself.
+    async def start(self, channels: Sequence[Channel], *, turns: bool = True) -> None:
+        """Start every channel and tell that it is up, unless it has told so itself. Without
+        ``turns``, leave out work that runs some.
 
         Raises :class:`CannotStart`.
         """
@@ -56,6 +57,8 @@ class Fleet:
         else:
             await self._start_owned(channels, division)
         for work in self._host.services.all(GatewayWork):
+            if not turns and getattr(work, "runs_turns", False):
+                continue
             self._works.append(work)
             try:
                 await work.gateway_up([channel.name for channel in channels])

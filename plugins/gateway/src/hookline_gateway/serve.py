@@ -111,7 +111,7 @@ async def _up(
         await division.serve(turns)
     # First: what comes in while the channels start stands behind what was acknowledged before.
     await host.services[GatewayHost].recover()
-    await fleet.start(channels)
+    await fleet.start(channels, turns=turns)
     state.become(states.READY)
     names = ", ".join(channel.name for channel in channels)
     notifier.send(READY, f"STATUS=Up: {names}")

@@ -65,6 +65,8 @@ class Service:
 
     # The process's life
 
+    runs_turns = True
+
     async def gateway_up(self, channels: Sequence[str]) -> None:
         """The network channels are up in this process."""
         self._network, self._stopping = True, False

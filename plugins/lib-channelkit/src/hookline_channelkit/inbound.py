@@ -38,8 +38,13 @@ class Media:
     """
 
     def __init__(self, host: Host, channel: str, limit: int = 20_000_000) -> None:
-        self.folder: Path = host.home / "media" / quote(channel, safe="")
+        self._media, self._name = host.home / "media", quote(channel, safe="")
         self.limit = limit
+
+    @property
+    def folder(self) -> Path:
+        """The folder, resolved: machines with homes in different places may share it."""
+        return self._media.resolve() / self._name
 
     async def attachment(self, data: bytes | AsyncIterable[bytes], name: str) -> Attachment:
         """Save a file; its type is judged by content. ``name`` is the sender's. Raises

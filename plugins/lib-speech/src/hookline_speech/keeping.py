@@ -16,8 +16,8 @@ _NAME = re.compile(r"[0-9a-f]{32}\.[a-z0-9]{1,5}")
 
 
 def media_folder(home: Path) -> Path:
-    """The folder of a home; it is made by :func:`keep`."""
-    return home / "media"
+    """The folder of a home, resolved, for machines may share it; it is made by :func:`keep`."""
+    return (home / "media").resolve()
 
 
 def keep(folder: Path, data: bytes, suffix: str) -> Path:

@@ -64,6 +64,8 @@ class Service:
         """Whether a run is under way in this process, or about to begin."""
         return bool(self._working)
 
+    runs_turns = True
+
     async def gateway_up(self, channels: Sequence[str]) -> None:
         """The network channels are up in this process: look for due jobs."""
         self._network, self._stopping = True, False

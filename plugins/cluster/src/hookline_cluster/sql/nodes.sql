@@ -1,15 +1,18 @@
 -- name: beat!
-INSERT INTO cluster_nodes (id, kind, place, beat, turns) VALUES (:id, :kind, :place, :beat, :turns)
+INSERT INTO cluster_nodes (id, kind, place, beat, turns)
+VALUES (:id, :kind, :place, extract(epoch FROM clock_timestamp())::double precision, :turns)
 ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, beat = excluded.beat, turns = excluded.turns;
 
 -- name: leave!
 DELETE FROM cluster_nodes WHERE id = :id;
 
 -- name: forget!
-DELETE FROM cluster_nodes WHERE beat < :before;
+DELETE FROM cluster_nodes
+WHERE beat < extract(epoch FROM clock_timestamp())::double precision - :seconds;
 
 -- name: nodes
-SELECT id, kind, place, beat, turns FROM cluster_nodes WHERE beat >= :since ORDER BY kind, id;
+SELECT id, kind, place, beat, turns FROM cluster_nodes
+WHERE beat >= extract(epoch FROM clock_timestamp())::double precision - :seconds ORDER BY kind, id;
 
 -- name: counts
 SELECT (SELECT COUNT(*) FROM inbox WHERE state NOT IN ('done', 'taken')

@@ -46,7 +46,8 @@ class OwnFiles:
     def give(self, path: Path) -> None:
         """Let a file below ``media`` be read: it came with a message of this chat."""
         real = os.path.realpath(path)
-        if is_in(real, os.path.join(self._home, "media")) and os.path.isfile(real):  # noqa: PTH113,PTH118
+        media = os.path.realpath(os.path.join(self._home, "media"))  # noqa: PTH118 - may be shared
+        if is_in(real, media) and os.path.isfile(real):  # noqa: PTH113
             self._given.add(real)
 
     def is_given(self, real: str) -> bool:
