@@ -56,6 +56,9 @@ class Division(Protocol):
     node: str
     """The name of this process among those that take part; empty if it does not."""
 
+    works: bool
+    """False for a gateway that leaves turns to others."""
+
     def lives(self, node: str) -> bool:
         """Return False if the process of this name is gone; True if that is not known yet."""
 

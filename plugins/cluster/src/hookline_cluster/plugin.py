@@ -23,6 +23,7 @@ class ClusterPlugin(Plugin[ClusterConfig]):
     """Divides the work of network channels among gateways and workers."""
 
     needs_no_channel = False
+    works = True
     _member: Member | None = None
 
     @hookimpl
@@ -80,6 +81,7 @@ class ClusterPlugin(Plugin[ClusterConfig]):
 
     async def serve(self, turns: bool) -> None:
         """Take part as a gateway, and as a worker too with ``turns``."""
+        self.works = turns
         await self.member.join("gateway", self.config.turns if turns else 0)
 
     async def hold(self, channel: str) -> None:

@@ -10,6 +10,7 @@ import asyncio
 
 from hookline_hookspecs import (
     Context,
+    Division,
     HooklineError,
     Host,
     Job,
@@ -56,7 +57,9 @@ class Jobs(Plugin[JobsConfig]):
     async def _look_on(self) -> None:
         while True:
             await asyncio.sleep(self.config.look_every)
-            await self.run_due()
+            division = self.host.services.get(Division)
+            if division is None or division.works:  # jobs may ask a model
+                await self.run_due()
 
     async def run_due(self) -> None:
         """Run every job that is due, concurrently. A failure does not affect the others."""
