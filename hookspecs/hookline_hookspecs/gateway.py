@@ -53,14 +53,8 @@ class Division(Protocol):
     Its methods are called in the event loop; those that are not async return at once.
     """
 
-    node: str
-    """The name of this process among those that take part; empty if it does not."""
-
     works: bool
     """False for a gateway that leaves turns to others."""
-
-    def lives(self, node: str) -> bool:
-        """Return False if the process of this name is gone; True if that is not known yet."""
 
     def sends(self, channel: str) -> bool:
         """Return whether this process sends the channel's replies."""

@@ -44,12 +44,7 @@ class Member:
         self._arrived: set[str] = set()
         self._telling: asyncio.Task[Any] | None = None
         self._working: asyncio.Task[Any] | None = None
-        self.status, self.lives = self._nodes.status, self._nodes.lives
-
-    @property
-    def node(self) -> str:
-        """This process's name, once it takes part."""
-        return self._nodes.id if self._nodes.kind else ""
+        self.status = self._nodes.status
 
     def is_network(self, channel: str) -> bool:
         """True for the name of a channel on which others than the operator write."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,21 +31,10 @@ class Nodes:
     id: str = field(default_factory=lambda: uuid4().hex[:12])
     place: str = field(default_factory=lambda: f"process {os.getpid()} on {socket.gethostname()}")
 
-    _living: set[str] = field(default_factory=set)
-    _looked: float = 0.0
-    _asked: dict[str, float] = field(default_factory=dict)
-
     async def beat(self) -> None:
         """Tell that this process lives. Raises ``Fenced`` if others have taken it for dead."""
         row = {"id": self.id, "kind": self.kind, "place": self.place}
         await self.storage.execute("beat", **row, turns=self.turns())
-        self._living = {found["id"] for found in await self._rows()}
-        self._looked = time.monotonic()
-
-    def lives(self, node: str) -> bool:
-        """Whether a process was heard of lately; True until it was looked for."""
-        first_asked = self._asked.setdefault(node, time.monotonic())
-        return node in self._living or self._looked < first_asked
 
     async def leave(self) -> None:
         """Be there no longer."""

@@ -58,15 +58,6 @@ class ClusterPlugin(Plugin[ClusterConfig]):
 
     # The service Division
 
-    @property
-    def node(self) -> str:
-        """This process's name, once it takes part."""
-        return self.member.node
-
-    def lives(self, node: str) -> bool:
-        """Whether a process was heard of lately; True until it was looked for."""
-        return self.member.lives(node)
-
     def sends(self, channel: str) -> bool:
         """Whether this process sends the channel's replies."""
         return not self.member.is_elsewhere(channel)
