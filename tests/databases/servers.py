@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import secrets
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import psycopg
+from fakes import mariadb
 from psycopg.conninfo import conninfo_to_dict
 
 SICK = Path(__file__).parent / "sick"
@@ -90,3 +92,71 @@ def _waiting(watcher: psycopg.Connection[Any]) -> int:
         "WHERE wait_event_type = 'Lock' AND datname = current_database()"
     ).fetchone()
     return int(row[0]) if row else 0
+
+
+class MariaClinic:
+    """A MariaDB database with ailments; ``url`` is for a login that only reads."""
+
+    def __init__(self, server: mariadb.Server) -> None:
+        self._server = server
+        self.url = server.url("sick", "doctor")
+        with server.connect() as admin:
+            cursor = admin.cursor()
+            cursor.execute("CREATE DATABASE sick")
+            cursor.execute("CREATE USER doctor@localhost")
+            for right in (
+                "SELECT ON sick.*",
+                "SELECT ON performance_schema.*",
+                "SELECT ON mysql.innodb_table_stats",
+                "PROCESS ON *.*",
+            ):
+                cursor.execute(f"GRANT {right} TO doctor@localhost")
+        with self.connect() as owner:
+            cursor = owner.cursor()
+            text = (SICK / "mariadb.sql").read_text("utf-8").removesuffix(";\n")
+            for statement in text.split(";\n"):
+                cursor.execute(statement)
+
+    def connect(self) -> Any:
+        """A connection of the superuser."""
+        return self._server.connect("sick")
+
+    @contextmanager
+    def chain(self) -> Iterator[list[int]]:
+        """Three transactions, the second waits for the first and the third for the second; their
+        connections' numbers."""
+        changes = "UPDATE people SET name = 'changed' WHERE id = {}".format
+        with ExitStack() as stack:
+            root, middle, last, watcher = (self.connect() for _ in range(4))
+            for one in (watcher, middle, last):
+                stack.callback(one.close)
+            numbers = [one.thread_id() for one in (root, middle, last)]
+            for one, number in ((root, 1), (middle, 2)):
+                one.begin()
+                one.cursor().execute(changes(number))
+            for count, one in enumerate((middle, last), 1):
+                thread = threading.Thread(target=_refused, args=(one, changes(count)))
+                thread.start()
+                stack.callback(thread.join, PATIENCE)
+                self._until_waiting(watcher, count)
+            stack.callback(root.close)
+            for number in numbers[1:]:
+                stack.callback(watcher.cursor().execute, f"KILL {number}")
+            yield numbers
+
+    def _until_waiting(self, watcher: Any, count: int) -> None:
+        until, found = time.monotonic() + PATIENCE, 0
+        while found < count:
+            assert time.monotonic() < until, "nobody waits for the lock"
+            time.sleep(0.2)  # the list is made anew when nobody has asked for a tenth of a second
+            cursor = watcher.cursor()
+            cursor.execute(
+                "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'"
+            )
+            ((found,),) = cursor.fetchall()
+
+
+def _refused(connection: Any, sql: str) -> None:
+    """Run what waits until somebody ends it."""
+    with suppress(Exception):
+        connection.cursor().execute(sql)
