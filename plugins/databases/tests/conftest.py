@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import re
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes import mariadb
 from hookline.testing import Harness, calls
 from hookline_databases import Databases
 from hookline_hookspecs import ToolResult
@@ -85,6 +86,16 @@ def shop(tmp_path: Path) -> Path:
     folder = tmp_path / "data"
     folder.mkdir()
     return made_sqlite(folder / "shop.db")
+
+
+@pytest.fixture(scope="session")
+def maria_server() -> Iterator[mariadb.Server]:
+    """The MariaDB server of this process's tests."""
+    try:
+        with mariadb.server() as server:
+            yield server
+    except mariadb.NoMariaDB as error:
+        pytest.skip(str(error))
 
 
 def fingerprint(folder: Path) -> dict[str, str]:

@@ -77,20 +77,20 @@ class MariaShop:
     """A database of its own on a MariaDB server, with logins for it."""
 
     reader, owner = "reader", "owner"
-    name = "shop"
 
-    def __init__(self, server: Server) -> None:
-        self.server = server
+    def __init__(self, server: Server, name: str = "shop") -> None:
+        self.server, self.name = server, name
         self.root = server.connect()
         self._run(f"CREATE DATABASE {self.name} CHARACTER SET utf8mb4", f"USE {self.name}")
         self._run("SET SESSION group_concat_max_len = 10000000")
         self._run(*(line for line in SHOP.splitlines() if line))
         self._run(*HERE.joinpath("shop_mysql.sql").read_text("utf-8").split("\n\n"))
         self._run(
-            "CREATE USER reader@localhost", "CREATE USER owner@localhost",
-            "GRANT SELECT, SHOW VIEW, EXECUTE ON shop.* TO reader@localhost",
+            "CREATE USER IF NOT EXISTS reader@localhost",
+            "CREATE USER IF NOT EXISTS owner@localhost",
+            f"GRANT SELECT, SHOW VIEW, EXECUTE ON {name}.* TO reader@localhost",
             "GRANT PROCESS ON *.* TO reader@localhost",
-            "GRANT ALL PRIVILEGES ON shop.* TO owner@localhost",
+            f"GRANT ALL PRIVILEGES ON {name}.* TO owner@localhost",
         )  # fmt: skip
 
     def _run(self, *lines: str) -> None:
@@ -125,5 +125,6 @@ class MariaShop:
         return found
 
     def close(self) -> None:
-        """Close the connection; the server ends with its fixture."""
+        """Drop it."""
+        self._run(f"DROP DATABASE {self.name}")
         self.root.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from fakes import mariadb
+from fakes.mariadb import Server
 
 from .conftest import Desk, statements
 from .servers import MariaShop
@@ -17,14 +17,10 @@ PART = 23
 
 
 @pytest.fixture(scope="module")
-def store() -> Iterator[MariaShop]:
-    try:
-        with mariadb.server() as server:
-            shop = MariaShop(server)
-            yield shop
-            shop.close()
-    except mariadb.NoMariaDB as error:
-        pytest.skip(str(error))
+def store(maria_server: Server) -> Iterator[MariaShop]:
+    shop = MariaShop(maria_server)
+    yield shop
+    shop.close()
 
 
 def test_a_part_of_the_suites(desk: MakeDesk, store: MariaShop) -> None:

@@ -8,12 +8,15 @@ import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urlsplit
 
 import typer
 from hookline_hookspecs import CommandError, HooklineError
 from hookline_hookspecs.hooks.boot import RegisterCli
+from hookline_vaultkit import Vault
 
-from .config import place_of, wrong_name
+from .config import Place, place_of, wrong_name
+from .engines.base import query
 
 if TYPE_CHECKING:
     from .parts import Parts
@@ -35,6 +38,7 @@ class Commands:
         register("db list", self.list_, help="The databases that the agent may ask.")
         register("db add", self.add, help="Let the agent ask a database.")
         register("db test", self.test, help="Connect to a database, and say what is wrong.")
+        register("db grants", self.grants, help="Print the SQL that makes a safe login.")
         register("db remove", self.remove, help="Forget a database.")
 
     async def list_(self, json: Json = False) -> None:
@@ -73,7 +77,7 @@ class Commands:
                 raise typer.Exit(FAILED)
             raise CommandError(f"{name}: {row['error']}", FAILED)
 
-    def add(
+    async def add(
         self,
         name: Annotated[str, typer.Argument(help="A name of your choice.")],
         url_stdin: Annotated[
@@ -95,10 +99,40 @@ class Commands:
             place = place_of(url, name)
         except HooklineError as error:
             raise CommandError(str(error), USAGE) from None
-        values = {"url": url, "mode": mode}
+        values = {"url": await self._kept(name, url, place), "mode": mode}
         self._config("set", f"plugins.databases.connections.{name}", jsonlib.dumps(values))
         _say(f"{name} ({place.engine}, {mode}) is in config.yaml: {place.shown}")
+        if not place.is_file:
+            _say(f"Its login should be one of these:\n\n{_grants(place, mode)}")
         _say(f"Next: hookline db test {name}")
+
+    def grants(self, name: Name) -> None:
+        """Print the SQL that makes a login for a database which can do no more than it needs."""
+        connections = self._plugin.config.connections
+        if name not in connections:
+            known = ", ".join(connections) or "none"
+            raise CommandError(f"there is no database {name[:40]}; there are: {known}", USAGE)
+        place = self._plugin.place(name)
+        if place.is_file:
+            raise CommandError(f"{name} is a file: who may read it decides", USAGE)
+        _say(_grants(place, connections[name].mode))
+
+    async def _kept(self, name: str, url: str, place: Place) -> str:
+        """What config.yaml says of the URL: one with a password is kept in the vault."""
+        if place.is_file or not urlsplit(url).password:
+            return url
+        if (vault := self._plugin.host.services.get(Vault)) is None:
+            raise CommandError(
+                "a URL with a password is kept in the vault, which is off; "
+                "`hookline plugins enable vault` switches it on. Nothing was changed",
+                FAILED,
+            )
+        try:
+            await vault.put(f"db/{name}", url)
+        except HooklineError as error:
+            raise CommandError(f"{error} Nothing was changed", FAILED) from None
+        _say(f"The URL is in the vault as db/{name}.")
+        return f"vault:db/{name}"
 
     def _asked(self, url_stdin: bool) -> str:
         if url_stdin:
@@ -133,6 +167,13 @@ class Commands:
         )
         if done.returncode:
             raise CommandError(done.stderr.strip().removeprefix("hookline: "), FAILED)
+
+
+def _grants(place: Place, mode: str) -> str:
+    """SQL for whoever keeps the database; names that are no plain words are for them to quote."""
+    database = place.shown.rpartition("/")[2] or "DATABASE"
+    text = query(place.engine, f"grants_{mode.replace('-', '_')}")
+    return text.replace("{database}", database).strip()
 
 
 def _say(text: str) -> None:

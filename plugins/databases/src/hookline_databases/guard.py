@@ -65,9 +65,9 @@ def judge(engine: str, sql: str) -> Statement:
         ToolError: it is no statement at all.
     """
     tokens = split(engine, sql)
-    functions = _functions(tokens)
+    functions = functions_in(tokens)
     _check_words(engine, tokens)
-    _check_functions(engine, functions)
+    check_functions(engine, functions)
     parsed = _check(engine, tokens)
     names = dict.fromkeys(t.value for t in tokens if t.kind in ("word", "name"))
     starter = _starter(tokens)
@@ -156,7 +156,7 @@ def _check_pragma(rules: Rules, tokens: Sequence[Token]) -> None:
     raise Refused(f"PRAGMA {name[:40]} in this form may change something; these only tell: {known}")
 
 
-def _functions(tokens: Sequence[Token]) -> tuple[str, ...]:
+def functions_in(tokens: Sequence[Token]) -> tuple[str, ...]:
     """The names that stand before a parenthesis."""
     found = {}
     for token, after in pairwise(tokens):
@@ -177,7 +177,8 @@ def _check_words(engine: str, tokens: Iterable[Token]) -> None:
         before = token.raw
 
 
-def _check_functions(engine: str, functions: Iterable[str]) -> None:
+def check_functions(engine: str, functions: Iterable[str]) -> None:
+    """Raise ``Refused`` for a function that acts, waits, or reads what is not in the tables."""
     rule = _rules(engine).functions
     for name in functions:
         if rule.fullmatch(name.upper()):

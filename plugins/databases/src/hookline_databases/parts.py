@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 from hookline_hookspecs import Host
 
-from .config import DatabasesConfig, Place
+from .config import ConnectionConfig, DatabasesConfig, Place
 from .engines.base import Engine, Limits, Stop
 
 T = TypeVar("T")
@@ -19,6 +19,9 @@ class Parts(Protocol):
     config: DatabasesConfig
     host: Host
     limits: Limits
+
+    def connection(self, name: str) -> ConnectionConfig:
+        """Return a configured connection. Raises ``ToolError`` with those that there are."""
 
     def place(self, name: str) -> Place:
         """Return where a connection leads, without its password."""

@@ -17,6 +17,8 @@ from hookline_hookspecs import (
     ArtifactKeeper,
     Ask,
     Context,
+    Deny,
+    Effect,
     HooklineError,
     Host,
     Plugin,
@@ -33,8 +35,16 @@ from hookline_skillfolders import SkillFolder
 from .config import ConnectionConfig, DatabasesConfig, Place, place_of
 from .engines import engine_for
 from .engines.base import Engine, Limits, Rows, Stop
+from .writing import Writing
 
 T = TypeVar("T")
+
+
+def _writes(_ctx: Context, call: ToolCall) -> list[Effect]:
+    """What ``db_write`` does: it sends something to a database, for good."""
+    return [Effect("send", f"database {call.arguments.get('db', '')}")]
+
+
 WORKERS = 8
 """Statements that run at the same time."""
 GRACE = 5.0
@@ -50,6 +60,7 @@ class Databases(Plugin[DatabasesConfig]):
         super().__init__(config, host)
         self._threads: ThreadPoolExecutor | None = None
         self._costly: set[tuple[str, str, str]] = set()
+        self.writing = Writing(self)
         self.limits = Limits(
             config.timeout_seconds,
             config.lock_seconds,
@@ -162,6 +173,16 @@ class Databases(Plugin[DatabasesConfig]):
         text = "\n".join(" ".join(map(str, row)) for row in rows.rows)
         return ToolOutput(await self._passed(ctx, db, text))
 
+    @tool(origin="outside", effects=_writes)
+    async def db_write(self, ctx: Context, db: str, sql: str) -> ToolOutput:
+        """Change a database by one SQL statement. It is tried first and rolled back, and a person
+        sees what it would change.
+
+        Args:
+            db: a name from db_list whose mode is write
+        """
+        return await self.writing.write(ctx, db, sql)
+
     async def _answered(self, ctx: Context, db: str, sql: str, *, explain: bool) -> Rows:
         from .guard import judge
 
@@ -187,15 +208,18 @@ class Databases(Plugin[DatabasesConfig]):
         return rows
 
     @hookimpl
-    async def pre_tool(self, ctx: Context, call: ToolCall) -> Ask | None:
-        """Ask about a query that costs the database much.
+    async def pre_tool(self, ctx: Context, call: ToolCall) -> Ask | Deny | None:
+        """Ask about every write, and about a query that costs the database much.
 
-        What it finds is only the question: the query itself is not run above that cost unless it
-        was asked about.
+        What it finds is only the question: a tool itself does no more than was asked about.
         """
-        if ctx.tool is None or ctx.tool.plugin != self.host.plugin or call.name != "db_query":
+        if ctx.tool is None or ctx.tool.plugin != self.host.plugin:
             return None
         db, sql = (str(call.arguments.get(name, "")) for name in ("db", "sql"))
+        if call.name == "db_write":
+            return await self.writing.question(ctx, db, sql)
+        if call.name != "db_query":
+            return None
         key = (ctx.session.id, db, sql)
         self._costly.discard(key)
         cost = await self._cost(db, sql)

@@ -6,7 +6,7 @@ import functools
 import math
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -96,6 +96,25 @@ def in_background(work: Callable[[], object]) -> Callable[[], None]:
     return lambda: threading.Thread(target=work, daemon=True).start()
 
 
+class Writer(Protocol):
+    """A transaction that writes."""
+
+    undoes_structure: bool
+    """Whether a rollback takes back what changed tables and the like."""
+
+    def undoes(self, table: str) -> bool:
+        """Whether a rollback takes back what changed the rows of this table."""
+
+    def rows(self, sql: str, limits: Limits) -> Rows:
+        """Run a query of the plugin's own making."""
+
+    def run(self, sql: str) -> int:
+        """Run a statement that was judged; return the number of rows changed, -1 if not known."""
+
+    def commit(self) -> None:
+        """Make it last."""
+
+
 class Engine(Protocol):
     """One database. Its methods block; each opens a connection of its own and closes it.
 
@@ -114,6 +133,9 @@ class Engine(Protocol):
 
     def explain(self, statement: Statement, limits: Limits, stop: Stop) -> Rows:
         """Return the plan of a query, which is not run."""
+
+    def writing(self, limits: Limits, stop: Stop) -> AbstractContextManager[Writer]:
+        """A transaction that writes; rolled back at the end of the block unless it is committed."""
 
     def tables(self, limits: Limits, stop: Stop) -> list[Table]:
         """Return every table and view that the login may read."""

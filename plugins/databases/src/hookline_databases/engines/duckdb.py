@@ -80,11 +80,20 @@ class DuckDb:
             return fetched(names, _rows(connection), limits)
 
     @contextmanager
-    def _connected(self, limits: Limits, stop: Stop) -> Iterator[duckdb.DuckDBPyConnection]:
+    def writing(self, limits: Limits, stop: Stop) -> Iterator[DuckDbWriter]:
+        """A transaction that writes; see ``Engine``."""
+        with self._connected(limits, stop, writes=True) as connection:
+            connection.execute("BEGIN")
+            yield DuckDbWriter(connection)
+
+    @contextmanager
+    def _connected(
+        self, limits: Limits, stop: Stop, *, writes: bool = False
+    ) -> Iterator[duckdb.DuckDBPyConnection]:
         late = threading.Event()
         connection = None
         with _explained(limits, stop, late, self._file.name):
-            connection = self._open(limits)
+            connection = self._open(limits, writes)
 
             def ended() -> None:
                 late.set()
@@ -100,17 +109,49 @@ class DuckDb:
                 clock.cancel()
                 connection.close()
 
-    def _open(self, limits: Limits) -> duckdb.DuckDBPyConnection:
+    def _open(self, limits: Limits, writes: bool) -> duckdb.DuckDBPyConnection:
         """Connect; another program, or this one's own writing, may hold the file for a moment."""
         until = time.monotonic() + limits.lock_seconds
         while True:
             try:
-                return duckdb.connect(str(self._file), read_only=True, config=dict(SETTINGS))
+                return duckdb.connect(str(self._file), read_only=not writes, config=dict(SETTINGS))
             except (duckdb.IOException, duckdb.ConnectionException) as error:
                 busy = "lock" in str(error) or "different configuration" in str(error)
                 if not busy or time.monotonic() > until:
                     raise
                 time.sleep(0.05)
+
+
+class DuckDbWriter:
+    """A transaction of DuckDB; closing the connection rolls it back."""
+
+    undoes_structure = True
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+
+    def undoes(self, table: str) -> bool:
+        """Return True: all tables have transactions."""
+        return True
+
+    def rows(self, sql: str, limits: Limits) -> Rows:
+        """Run a query; see ``Writer``."""
+        self._connection.execute(sql)
+        names = [column[0] for column in self._connection.description or ()]
+        return fetched(names, _rows(self._connection), limits)
+
+    def run(self, sql: str) -> int:
+        """Run a statement; DuckDB counts the rows, or returns them."""
+        if len(duckdb.extract_statements(sql)) != 1:
+            raise Refused("DuckDB's own parser does not call this one statement")
+        found = self._connection.execute(sql)
+        columns = [column[0] for column in found.description or ()]
+        rows = found.fetchall()
+        return int(rows[0][0]) if columns == ["Count"] and rows else len(rows)
+
+    def commit(self) -> None:
+        """Make it last."""
+        self._connection.execute("COMMIT")
 
 
 def _rows(connection: duckdb.DuckDBPyConnection) -> Iterator[Any]:

@@ -82,11 +82,47 @@ class MySql:
         return f"{kind} {version.partition('-')[0]}, database {database or '(none)'} as {user}"
 
     @contextmanager
+    def writing(self, limits: Limits, stop: Stop) -> Iterator[MySqlWriter]:
+        """A transaction that writes; see ``Engine``."""
+        with connected(self._url, limits, stop) as connection:
+            rows_of(connection, "START TRANSACTION")
+            yield MySqlWriter(connection)
+
+    @contextmanager
     def _reading(self, limits: Limits, stop: Stop) -> Iterator[pymysql.Connection[Any]]:
         """A session whose every statement is a transaction that only reads."""
         with connected(self._url, limits, stop) as connection:
             rows_of(connection, "SET SESSION TRANSACTION READ ONLY")
             yield connection
+
+
+class MySqlWriter:
+    """A transaction of MariaDB or MySQL; closing the connection rolls it back."""
+
+    undoes_structure = False
+
+    def __init__(self, connection: pymysql.Connection[Any]) -> None:
+        self._connection = connection
+
+    def undoes(self, table: str) -> bool:
+        """Whether the table's engine has transactions, and no trigger reaches another table."""
+        return bool(rows_of(self._connection, query("mysql", "undoes"), {"table": table}))
+
+    def rows(self, sql: str, limits: Limits) -> Rows:
+        """Run a query; its rows are few."""
+        with self._connection.cursor() as cursor:
+            cursor.execute(sql)
+            names = [column[0] for column in cursor.description or ()]
+            return fetched(names, cursor.fetchall(), limits)
+
+    def run(self, sql: str) -> int:
+        """Run a statement; an UPDATE counts the rows that it finds."""
+        with self._connection.cursor() as cursor:
+            return int(cursor.execute(sql))
+
+    def commit(self) -> None:
+        """Make it last."""
+        self._connection.commit()
 
 
 @contextmanager

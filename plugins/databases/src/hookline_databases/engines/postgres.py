@@ -73,6 +73,16 @@ class Postgres:
         return f"PostgreSQL {version.partition(' ')[0]}, database {database} as {user}"
 
     @contextmanager
+    def writing(self, limits: Limits, stop: Stop) -> Iterator[PostgresWriter]:
+        """A transaction that writes; see ``Engine``."""
+        late = threading.Event()
+        with explained(limits, stop, late), connected(self._url, limits, stop, late) as connection:
+            connection.execute("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ WRITE")
+            settle(connection, limits)
+            check_login(connection)
+            yield PostgresWriter(connection)
+
+    @contextmanager
     def _reading(self, limits: Limits, stop: Stop) -> Iterator[Connection]:
         """A connection in a transaction that reads, and has read, so that it stays so."""
         late = threading.Event()
@@ -83,6 +93,33 @@ class Postgres:
             check_login(connection)
             yield connection
             connection.execute("ROLLBACK")
+
+
+class PostgresWriter:
+    """A transaction of PostgreSQL; closing the connection rolls it back."""
+
+    undoes_structure = True
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def undoes(self, table: str) -> bool:
+        """Return True: all tables have transactions."""
+        return True
+
+    def rows(self, sql: str, limits: Limits) -> Rows:
+        """Run a query; see ``Writer``."""
+        return _run(self._connection, sql, limits)
+
+    def run(self, sql: str) -> int:
+        """Run a statement, and look at what is looked at when a transaction ends."""
+        count = self._connection.execute(sql.encode(), prepare=True).rowcount
+        self._connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        return count
+
+    def commit(self) -> None:
+        """Make it last."""
+        self._connection.execute("COMMIT")
 
 
 def settle(connection: Connection, limits: Limits) -> None:

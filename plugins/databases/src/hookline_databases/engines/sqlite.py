@@ -91,6 +91,13 @@ class Sqlite:
         rows = self._read("SELECT count(*) FROM sqlite_master", limits, stop).rows
         return f"SQLite {sqlite3.sqlite_version}, {rows[0][0]} objects"
 
+    @contextmanager
+    def writing(self, limits: Limits, stop: Stop) -> Iterator[SqliteWriter]:
+        """A transaction that writes; see ``Engine``."""
+        with self._connected(limits, stop, writes=True) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            yield SqliteWriter(connection)
+
     # Reading
 
     def _read(self, sql: str, limits: Limits, stop: Stop) -> Rows:
@@ -111,19 +118,21 @@ class Sqlite:
 
     @contextmanager
     def _connected(
-        self, limits: Limits, stop: Stop, *, careful: bool = False
+        self, limits: Limits, stop: Stop, *, careful: bool = False, writes: bool = False
     ) -> Iterator[sqlite3.Connection]:
         deadline = time.monotonic() + limits.seconds
         connection = None
         with self._explained(limits, stop, lambda: time.monotonic() > deadline):
             try:
-                connection = self._open(limits, alone=not careful and self._is_at_rest())
+                alone = not writes and not careful and self._is_at_rest()
+                connection = self._open(limits, alone=alone, mode="rw" if writes else "ro")
                 connection.text_factory = _decoded
                 for bound, most in BOUNDS.items():
                     connection.setlimit(bound, most)
-                for pragma in ("query_only=ON", "trusted_schema=OFF", "mmap_size=0"):
+                held = "foreign_keys=ON" if writes else "query_only=ON"
+                for pragma in (held, "trusted_schema=OFF", "mmap_size=0"):
                     connection.execute(f"PRAGMA {pragma}")
-                connection.set_authorizer(_authorized)
+                connection.set_authorizer(_authorized_write if writes else _authorized)
                 connection.set_progress_handler(
                     lambda: stop.stopped or time.monotonic() > deadline, STEPS
                 )
@@ -133,12 +142,12 @@ class Sqlite:
                 if connection is not None:
                     connection.close()
 
-    def _open(self, limits: Limits, *, alone: bool) -> sqlite3.Connection:
+    def _open(self, limits: Limits, *, alone: bool, mode: str) -> sqlite3.Connection:
         if not self._file.is_file():
             raise ToolError(f"there is no file {self._file}; nothing was created")
         # Without a -wal file, a database in WAL mode is in nobody's hands. Opened as one that does
         # not change, no -wal and -shm appear beside it, and its folder may be read-only.
-        uri = f"file:{quote(str(self._file))}?mode=ro" + ("&immutable=1" if alone else "")
+        uri = f"file:{quote(str(self._file))}?mode={mode}" + ("&immutable=1" if alone else "")
         return sqlite3.connect(
             uri,
             uri=True,
@@ -189,6 +198,33 @@ class Sqlite:
             raise ToolError(f"this process may not read {self._file}") from None
 
 
+class SqliteWriter:
+    """A transaction of SQLite; closing the connection rolls it back."""
+
+    undoes_structure = True
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def undoes(self, table: str) -> bool:
+        """Return True: all tables have transactions."""
+        return True
+
+    def rows(self, sql: str, limits: Limits) -> Rows:
+        """Run a query; see ``Writer``."""
+        cursor = self._connection.execute(sql)
+        return fetched([column[0] for column in cursor.description or ()], cursor, limits)
+
+    def run(self, sql: str) -> int:
+        """Run a statement; what its triggers change is not counted."""
+        self._connection.execute(sql).fetchall()
+        return int(self._connection.execute("SELECT changes()").fetchone()[0])
+
+    def commit(self) -> None:
+        """Make it last."""
+        self._connection.execute("COMMIT")
+
+
 def _decoded(text: bytes) -> str:
     return text.decode("utf-8", "replace")
 
@@ -208,6 +244,17 @@ def _authorized(
         asked = name in rules.pragmas_named or (name in rules.pragmas_bare and second is None)
         return sqlite3.SQLITE_OK if asked else sqlite3.SQLITE_DENY
     return sqlite3.SQLITE_DENY
+
+
+def _authorized_write(
+    action: int, first: str | None, second: str | None, database: str | None, trigger: str | None
+) -> int:
+    """Allow what changes this file alone."""
+    if action in (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH, sqlite3.SQLITE_PRAGMA):
+        return sqlite3.SQLITE_DENY
+    if action == sqlite3.SQLITE_FUNCTION:
+        return _authorized(action, first, second, database, trigger)
+    return sqlite3.SQLITE_OK
 
 
 def _is_declared(action: int, table: str | None) -> bool:

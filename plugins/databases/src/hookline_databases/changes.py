@@ -1,0 +1,112 @@
+"""Judges a statement that changes something, and finds the rows that it is about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hookline_hookspecs import Refused
+
+from .guard import DIALECTS, check_functions, functions_in, parse, rules_of
+from .lexer import joined, split
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+ALLOWED = (
+    "INSERT, UPDATE, DELETE and MERGE, and CREATE, ALTER, DROP and TRUNCATE of tables, indexes and "
+    "views"
+)
+_KINDS = frozenset({"TABLE", "INDEX", "VIEW", "COLUMN"})
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A statement that changes rows, or with ``structure`` tables and the like.
+
+    ``sql`` is what is sent. ``table`` is what it changes, as it is written, and ``name`` its bare
+    name. ``before`` is a query for the rows as they are now; empty where no single query tells.
+    """
+
+    sql: str
+    verb: str
+    table: str
+    name: str
+    structure: bool
+    before: str = ""
+
+
+def judge_change(engine: str, sql: str) -> Change:
+    """Return the only statement in ``sql``.
+
+    Raises:
+        Refused: it is not one statement of those that may be put before a person.
+        ToolError: it is no statement at all.
+    """
+    from sqlglot import exp
+
+    tokens = split(engine, sql)
+    text = joined(tokens)
+    check_functions(engine, functions_in(tokens))
+    for token in tokens:
+        if token.upper in rules_of(engine).words - {"INTO"}:
+            raise Refused(f"{token.upper} writes a file, which db_write does not do")
+    roots = parse(engine, text)
+    root: Any = roots[0] if roots is not None and len(roots) == 1 else None
+    rows = isinstance(root, (exp.Insert, exp.Update, exp.Delete, exp.Merge))
+    if not rows and not _is_structure(root):
+        raise Refused(
+            f"{tokens[0].raw[:20]} in this form is not for db_write, which runs one statement: "
+            f"{ALLOWED}. A query goes through db_query"
+        )
+    _check_parts(root)
+    table = next(iter(root.find_all(exp.Table)), None) if not rows else _target(root)
+    written = table.sql(dialect=DIALECTS[engine]) if table is not None else "?"
+    name = table.name if table is not None else ""
+    before = _before(engine, root)
+    return Change(text, root.key.upper().replace("TABLE", ""), written, name, not rows, before)
+
+
+def _is_structure(root: Any) -> bool:
+    from sqlglot import exp
+
+    if isinstance(root, exp.TruncateTable):
+        return True
+    if not isinstance(root, (exp.Create, exp.Alter, exp.Drop)):
+        return False
+    return str(root.args.get("kind") or "").upper() in _KINDS
+
+
+def _check_parts(root: exp.Expression) -> None:
+    from sqlglot import exp
+
+    others = (exp.DML, exp.Command, exp.Into, exp.Lock, exp.Set, exp.Transaction, exp.Commit)
+    for node in root.walk():
+        if node is root or (isinstance(root, exp.Merge) and node.find_ancestor(exp.When)):
+            continue
+        if isinstance(node, others) and not isinstance(node, exp.Query):
+            raise Refused(f"{node.key.upper()} inside of another statement; write one at a time")
+
+
+def _target(root: exp.Expression) -> Any:
+    """The table that is changed."""
+    from sqlglot import exp
+
+    this = root.this
+    return this if isinstance(this, exp.Table) else this.find(exp.Table) if this else None
+
+
+def _before(engine: str, root: Any) -> str:
+    """A query for the rows that an UPDATE or DELETE of one table is about."""
+    from sqlglot import exp
+
+    if not isinstance(root, (exp.Update, exp.Delete)) or not isinstance(root.this, exp.Table):
+        return ""
+    several = ("from_", "from", "using", "tables", "with_", "with", "joins")
+    if any(root.args.get(name) for name in several) or root.this.args.get("joins"):
+        return ""
+    found = exp.select("*").from_(root.this.copy())
+    for name in ("where", "order", "limit"):
+        if (part := root.args.get(name)) is not None:
+            found.set(name, part.copy())
+    return found.sql(dialect=DIALECTS[engine])

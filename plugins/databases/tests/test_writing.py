@@ -1,0 +1,174 @@
+"""``db_write``: tried and rolled back, put before a person, and run only as it was approved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from fakes.mariadb import Server
+from hookline_artifacts import Artifacts
+from hookline_hookspecs import Context, NoConfig, Plugin, Question, hookimpl
+
+from .conftest import SHOP, Desk, made_sqlite
+from .servers import MariaShop, postgres_shop
+
+MakeDesk = Callable[..., Desk]
+UPDATE = "UPDATE orders SET status = 'lost' WHERE customer_id = 1"
+LOST = "SELECT count(*) AS n FROM orders WHERE status = 'lost'"
+REFUSED = [
+    "GRANT ALL ON orders TO PUBLIC",
+    "DROP DATABASE shop",
+    "CREATE FUNCTION evil() RETURNS int RETURN 1",
+    "CREATE TRIGGER evil AFTER INSERT ON orders FOR EACH ROW DELETE FROM orders",
+    "COPY orders TO '/tmp/hookline-evil'",
+    "ATTACH DATABASE '/tmp/hookline-evil' AS evil",
+    "VACUUM",
+    "SET ROLE NONE",
+    "BEGIN",
+    "COMMIT",
+    "PRAGMA writable_schema = ON",
+    "CALL wiped()",
+    "SELECT 1",
+    "SELECT * INTO evil FROM orders",
+    "DELETE FROM orders; DELETE FROM customers",
+    "DELETE FROM orders; COMMIT",
+    "WITH x AS (DELETE FROM customers RETURNING *) DELETE FROM orders",
+    "INSERT INTO orders SELECT * FROM orders INTO OUTFILE '/tmp/hookline-evil'",
+    "UPDATE orders SET note = load_file('/etc/passwd')",
+    "UPDATE orders SET note = pg_read_file('/etc/passwd')",
+    "UPDATE orders SET note = sleep(60)",
+    "DELETE FROM orders /*! WHERE 1 = 0 */",
+    "DO 1",
+    "EXPLAIN ANALYZE DELETE FROM orders",
+    "LOAD DATA INFILE '/etc/passwd' INTO TABLE orders",
+]
+
+
+@pytest.fixture(params=["sqlite", "duckdb", "postgres", "mysql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The shop on each engine, with a login that may write to it."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{made_sqlite(tmp_path / 'shop.db')}"
+    elif request.param == "duckdb":
+        with duckdb.connect(str(tmp_path / "shop.duckdb")) as connection:
+            # DuckDB does not update a row that others refer to
+            connection.execute(SHOP.replace("REFERENCES orders(id)", ""))
+        yield f"duckdb:///{tmp_path / 'shop.duckdb'}"
+    elif request.param == "postgres":
+        with postgres_shop(request.getfixturevalue("postgres_server")) as made:
+            yield made.url(made.owner)
+    else:
+        with closing(MariaShop(request.getfixturevalue("maria_server"), "till")) as shop:
+            yield shop.url(shop.owner)
+
+
+def lost(asked: Desk) -> str:
+    """How many orders have the status that the tests give."""
+    return asked.query(LOST).splitlines()[2]
+
+
+def test_a_write_is_shown_and_then_done_as_it_was_shown(desk: MakeDesk, url: str) -> None:
+    asked = desk(url, Artifacts, mode="write", answers=["Deny", "Once"])
+    assert asked.ask("db_write", db="shop", sql=UPDATE).text.startswith("Denied: ")
+    assert lost(asked) == "| 0 |"
+    result = asked.ask("db_write", db="shop", sql=UPDATE)
+    assert result.text.startswith("UPDATE of orders in shop is done: 2 rows changed.")
+    assert lost(asked) == "| 2 |"
+    question = asked.h.questions[1]
+    assert question.preview.startswith(UPDATE)
+    assert "2 rows of orders in shop" in question.preview
+    assert "call first" in question.preview
+    assert question.choices == ("Once", "Deny")
+    (told,) = result.notes
+    assert "as they were before" in told
+
+
+def test_one_approval_is_for_one_write(desk: MakeDesk, url: str) -> None:
+    asked = desk(url, mode="write", answers=["Once", "Deny"])
+    insert = "INSERT INTO customers VALUES (9, 'Zoe', 'Rome', 'IT', '2025-01-01')"
+    assert "1 row changed" in asked.ask("db_write", db="shop", sql=insert).text
+    delete = "DELETE FROM customers WHERE id = 9"
+    assert asked.ask("db_write", db="shop", sql=delete).text.startswith("Denied: ")
+    assert len(asked.h.questions) == 2
+
+
+def test_nobody_there_means_no(desk: MakeDesk, url: str) -> None:
+    asked = desk(url, mode="write")
+    assert asked.ask("db_write", db="shop", sql=UPDATE).text.startswith("Denied: ")
+    assert lost(asked) == "| 0 |"
+
+
+def test_a_reading_connection_does_not_write(desk: MakeDesk, url: str) -> None:
+    asked = desk(url, answers=["Once"])
+    text = asked.ask("db_write", db="shop", sql=UPDATE).text
+    assert text.startswith("Denied: ")
+    assert "mode: write" in text
+    assert not asked.h.questions
+
+
+def test_only_plain_changes_are_put_before_a_person(desk: MakeDesk, url: str) -> None:
+    asked = desk(url, mode="write", answers=["Once"])
+    for sql in REFUSED:
+        text = asked.ask("db_write", db="shop", sql=sql).text
+        assert text.startswith(("Denied: ", "Error: ")), sql
+        assert not asked.h.questions, sql
+    assert "| 5 |" in asked.query("SELECT count(*) FROM orders")
+
+
+class Meddler(Plugin[NoConfig]):
+    """Approves, but not before somebody else has changed the database."""
+
+    meddle: Callable[[], Any] = staticmethod(lambda: None)
+
+    @hookimpl
+    def on_question(self, ctx: Context, question: Question) -> str:
+        """Say yes, too late."""
+        type(self).meddle()
+        return "Once"
+
+
+def test_another_number_of_rows_changes_nothing(desk: MakeDesk, tmp_path: Path) -> None:
+    import sqlite3
+
+    file = made_sqlite(tmp_path / "shop.db")
+
+    def meddle() -> None:
+        with closing(sqlite3.connect(file)) as connection:
+            connection.execute("UPDATE orders SET customer_id = 1 WHERE id = 3")
+            connection.commit()
+
+    Meddler.meddle = staticmethod(meddle)
+    asked = desk(f"sqlite:///{file}", Meddler, mode="write")
+    text = asked.ask("db_write", db="shop", sql=UPDATE).text
+    assert text.startswith("Error: it would now change 3 rows, not the 2 that were approved")
+    assert lost(asked) == "| 0 |"
+    assert "3 rows changed" in asked.ask("db_write", db="shop", sql=UPDATE).text
+
+
+def test_structure_is_tried_where_it_can_be_and_said_where_not(desk: MakeDesk, url: str) -> None:
+    asked = desk(url, mode="write", answers=["Deny", "Once"])
+    sql = "CREATE TABLE parcels (id INTEGER)"
+    asked.ask("db_write", db="shop", sql=sql)
+    question = asked.h.questions[0]
+    assert "changes the structure" in question.text
+    assert ("cannot undo this" in question.text) == url.startswith("mysql")
+    assert asked.query("SELECT count(*) FROM parcels").startswith("Error: ")
+    assert "is done" in asked.ask("db_write", db="shop", sql=sql).text
+    assert "| 0 |" in asked.query("SELECT count(*) FROM parcels")
+
+
+def test_a_table_without_transactions_is_said_to_be_one(
+    desk: MakeDesk, maria_server: Server
+) -> None:
+    with closing(MariaShop(maria_server, "till")) as shop:
+        asked = desk(shop.url(shop.owner), mode="write", answers=["Deny", "Once"])
+        sql = "DELETE FROM events WHERE kind = 'view'"
+        asked.ask("db_write", db="shop", sql=sql)
+        assert "nothing undoes it" in asked.h.questions[0].text
+        assert shop.rows("SELECT COUNT(*) FROM events") == [(2,)]
+        assert "1 row changed" in asked.ask("db_write", db="shop", sql=sql).text
+        assert shop.rows("SELECT COUNT(*) FROM events") == [(1,)]
