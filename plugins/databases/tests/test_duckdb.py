@@ -25,6 +25,12 @@ def store(tmp_path: Path) -> Path:
     return folder / "shop.duckdb"
 
 
+def test_the_schema_is_a_line_a_table(desk: MakeDesk, store: Path) -> None:
+    lines = desk(f"duckdb:///{store}").ask("db_schema", db="shop").text.splitlines()
+    assert any(line.startswith("orders(id INTEGER PK, customer_id INTEGER FK") for line in lines)
+    assert "revenue [view](order_id INTEGER, total DECIMAL(38,2))" in lines
+
+
 @pytest.mark.slow
 def test_no_hostile_statement_changes_anything(desk: MakeDesk, store: Path) -> None:
     asked = desk(f"duckdb:///{store}")

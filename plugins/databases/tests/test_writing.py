@@ -149,6 +149,31 @@ def test_another_number_of_rows_changes_nothing(desk: MakeDesk, tmp_path: Path) 
     assert "3 rows changed" in asked.ask("db_write", db="shop", sql=UPDATE).text
 
 
+def test_the_last_write_is_undone_from_its_rows(desk: MakeDesk, url: str) -> None:
+    asked = desk(url, mode="write", answers=["Once", "Once", "Once"])
+    before = asked.query("SELECT * FROM orders ORDER BY id").rpartition("(")[0]
+    asked.ask("db_write", db="shop", sql=UPDATE)
+    assert asked.h.cli("db undo shop").exit_code == 1
+    assert lost(asked) == "| 2 |"
+    done = asked.h.cli("db undo shop --yes")
+    assert "2 rows of orders are as they were." in done.stdout, done
+    assert asked.query("SELECT * FROM orders ORDER BY id").rpartition("(")[0] == before
+    assert "nothing in shop that can be undone" in asked.h.cli("db undo shop --yes").stderr
+
+    before = asked.query("SELECT * FROM order_items ORDER BY 1, 2").rpartition("(")[0]
+    delete = "DELETE FROM order_items AS i WHERE i.quantity > 5"
+    if url.startswith("mysql"):
+        delete = "DELETE FROM order_items WHERE quantity > 5"
+    assert "2 rows changed" in asked.ask("db_write", db="shop", sql=delete).text
+    assert "2 rows of order_items" in asked.h.cli("db undo shop --yes").stdout
+    assert asked.query("SELECT * FROM order_items ORDER BY 1, 2").rpartition("(")[0] == before
+
+    insert = "INSERT INTO customers VALUES (9, 'Zoe', 'Rome', 'IT', '2025-01-01')"
+    asked.ask("db_write", db="shop", sql=insert)
+    assert "it was a INSERT" not in (text := asked.h.cli("db undo shop --yes").stderr)
+    assert "only an UPDATE or DELETE has a way back" in text
+
+
 def test_structure_is_tried_where_it_can_be_and_said_where_not(desk: MakeDesk, url: str) -> None:
     asked = desk(url, mode="write", answers=["Deny", "Once"])
     sql = "CREATE TABLE parcels (id INTEGER)"

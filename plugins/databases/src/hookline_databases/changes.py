@@ -24,8 +24,9 @@ _KINDS = frozenset({"TABLE", "INDEX", "VIEW", "COLUMN"})
 class Change:
     """A statement that changes rows, or with ``structure`` tables and the like.
 
-    ``sql`` is what is sent. ``table`` is what it changes, as it is written, and ``name`` its bare
-    name. ``before`` is a query for the rows as they are now; empty where no single query tells.
+    ``sql`` is what is sent. ``table`` is what it changes, as it is written, ``target`` the same
+    without an alias, and ``name`` its bare name. ``before`` is a query for the rows as they are
+    now; empty where no single query tells.
     """
 
     sql: str
@@ -34,6 +35,7 @@ class Change:
     name: str
     structure: bool
     before: str = ""
+    target: str = ""
 
 
 def judge_change(engine: str, sql: str) -> Change:
@@ -63,8 +65,14 @@ def judge_change(engine: str, sql: str) -> Change:
     table = next(iter(root.find_all(exp.Table)), None) if not rows else _target(root)
     written = table.sql(dialect=DIALECTS[engine]) if table is not None else "?"
     name = table.name if table is not None else ""
+    bare = table.copy() if table is not None else None
+    if bare is not None:
+        bare.set("alias", None)
+    target = bare.sql(dialect=DIALECTS[engine]) if bare is not None else "?"
     before = _before(engine, root)
-    return Change(text, root.key.upper().replace("TABLE", ""), written, name, not rows, before)
+    return Change(
+        text, root.key.upper().replace("TABLE", ""), written, name, not rows, before, target
+    )
 
 
 def _is_structure(root: Any) -> bool:

@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
 
 import typer
+from hookline_auditkit import note
 from hookline_hookspecs import CommandError, HooklineError
 from hookline_hookspecs.hooks.boot import RegisterCli
 from hookline_vaultkit import Vault
 
 from .config import Place, place_of, wrong_name
-from .engines.base import query
+from .engines.base import Rows, query
+from .results import markdown
+from .undoing import go_back, way_from
+from .writing import UNDO
 
 if TYPE_CHECKING:
     from .parts import Parts
@@ -39,6 +43,7 @@ class Commands:
         register("db add", self.add, help="Let the agent ask a database.")
         register("db test", self.test, help="Connect to a database, and say what is wrong.")
         register("db grants", self.grants, help="Print the SQL that makes a safe login.")
+        register("db undo", self.undo, help="Put back the rows that the last write changed.")
         register("db remove", self.remove, help="Forget a database.")
 
     async def list_(self, json: Json = False) -> None:
@@ -117,6 +122,34 @@ class Commands:
             raise CommandError(f"{name} is a file: who may read it decides", USAGE)
         _say(_grants(place, connections[name].mode))
 
+    async def undo(
+        self, name: Name, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False
+    ) -> None:
+        """Put back the rows that the last approved UPDATE or DELETE changed, as they were."""
+        plugin, key = self._plugin, f"{UNDO}{name}"
+        if (data := await plugin.host.storage.kv.get(key)) is None:
+            told = f"db_write has changed nothing in {name[:40]} that can be undone"
+            raise CommandError(told, FAILED)
+        way = way_from(data)
+        if way.why:
+            raise CommandError(f"the last write to {name} has no way back: {way.why}", FAILED)
+        rows = Rows(way.columns, way.rows)
+        _say(f"{way.sql}\n\nchanged these rows of {way.table}, which become again:\n")
+        _say(markdown(rows, 20) + f"\n({len(way.rows):,} in all)")
+        if not yes:
+            if not sys.stdin.isatty():
+                told = f"nobody is there to ask; `hookline db undo {name} --yes`"
+                raise CommandError(told, FAILED)
+            if not typer.confirm("Put them back? What others changed in them since is lost."):
+                raise CommandError("nothing was changed", FAILED)
+        note(plugin.host, "sql", name, "undone", detail={"sql": way.sql, "rows": len(way.rows)})
+        try:
+            done = await plugin.run(name, lambda e, stop: go_back(e, way, plugin.limits, stop))
+        except HooklineError as error:
+            raise CommandError(f"{name}: {error}", FAILED) from None
+        await plugin.host.storage.kv.delete(key)
+        _say(f"{done:,} row{'' if done == 1 else 's'} of {way.table} are as they were.")
+
     async def _kept(self, name: str, url: str, place: Place) -> str:
         """What config.yaml says of the URL: one with a password is kept in the vault."""
         if place.is_file or not urlsplit(url).password:
@@ -146,12 +179,13 @@ class Commands:
             raise CommandError("no URL was given; nothing was changed", USAGE)
         return url
 
-    def remove(self, name: Name) -> None:
+    async def remove(self, name: Name) -> None:
         """Forget a database; the database itself stays as it is."""
         if name not in self._plugin.config.connections:
             known = ", ".join(self._plugin.config.connections) or "none"
             raise CommandError(f"there is no database {name[:40]}; there are: {known}", USAGE)
         self._config("unset", f"plugins.databases.connections.{name}")
+        await self._plugin.host.storage.kv.delete(f"{UNDO}{name}")
         _say(f"{name} is forgotten.")
 
     def _config(self, verb: str, *words: str) -> None:

@@ -19,8 +19,9 @@ from hookline_hookspecs import (
 )
 
 from .changes import Change, judge_change
-from .engines.base import Engine, Limits, Rows, Stop, Writer
+from .engines.base import Engine, Limits, Rows, Stop, Table, Writer
 from .results import as_csv, markdown
+from .undoing import Way, way_back
 
 if TYPE_CHECKING:
     from .parts import Parts
@@ -29,6 +30,8 @@ MOST_BEFORE = 1_000
 """Rows that are kept as they were."""
 SHOWN = 20
 """Rows that the question shows."""
+UNDO = "undo:"
+"""What the way back of a database's last write is kept under."""
 JUDGE_SECONDS = 4.0
 """For the trial; core ends the hook after five."""
 NOT_UNDONE = {
@@ -106,10 +109,12 @@ class Writing:
         place = plugin.place(db)
         told = {"sql": sql, "tool": "db_write", "approved": approved}
 
-        def work(engine: Engine, stop: Stop) -> tuple[Change, Trial]:
+        limits = plugin.limits
+
+        def work(engine: Engine, stop: Stop) -> tuple[Change, Trial, Way]:
             change = judge_change(place.engine, sql)
-            with engine.writing(plugin.limits, stop) as writer:
-                trial = _run(engine, writer, change, plugin.limits, approved)
+            with engine.writing(limits, stop) as writer:
+                trial = _run(engine, writer, change, limits, approved)
                 if trial.count != approved:
                     raise ToolError(
                         f"it would now change {trial.count:,} rows, not the {approved:,} that were "
@@ -117,14 +122,15 @@ class Writing:
                     )
                 note(plugin.host, "sql", db, "ran", ctx=ctx, detail={**told, "rows": trial.count})
                 writer.commit()
-                return change, trial
+            return change, trial, way_back(change, trial.before, _tables(engine, limits, stop))
 
         try:
-            change, trial = await plugin.run(db, work)
+            change, trial, way = await plugin.run(db, work)
         except HooklineError as error:
             verdict = "denied" if isinstance(error, Refused) else "failed"
             note(plugin.host, "sql", db, verdict, ctx=ctx, detail={**told, "reason": str(error)})
             raise
+        await plugin.host.storage.kv.set(f"{UNDO}{db}", way.to_json())
         return await self._told(ctx, db, change, trial)
 
     async def _told(self, ctx: Context, db: str, change: Change, trial: Trial) -> ToolOutput:
@@ -138,6 +144,14 @@ class Writing:
             id_ = await keeper.keep(ctx, text)
             notes.append(f'the rows as they were before: fetch_artifact(id="{id_}")')
         return ToolOutput(done + ".", notes=tuple(notes))
+
+
+def _tables(engine: Engine, limits: Limits, stop: Stop) -> list[Table]:
+    """The tables, for their keys; none where they cannot be read, since the write is done."""
+    try:
+        return engine.tables(limits, stop)
+    except HooklineError:
+        return []
 
 
 def _trial(engine: Engine, change: Change, limits: Limits, stop: Stop) -> Trial:

@@ -102,6 +102,17 @@ class Writer(Protocol):
     undoes_structure: bool
     """Whether a rollback takes back what changed tables and the like."""
 
+    mark: str
+    """What stands for a value in a statement."""
+    overriding: str
+    """What lets an INSERT give a column that the engine numbers itself its value."""
+
+    def quoted(self, name: str) -> str:
+        """A column's name in quotes."""
+
+    def change(self, sql: str, values: Sequence[Any]) -> int:
+        """Run a statement of the plugin's own making; return the number of rows changed."""
+
     def undoes(self, table: str) -> bool:
         """Whether a rollback takes back what changed the rows of this table."""
 

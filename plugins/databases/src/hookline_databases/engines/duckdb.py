@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -126,9 +126,19 @@ class DuckDbWriter:
     """A transaction of DuckDB; closing the connection rolls it back."""
 
     undoes_structure = True
+    mark, overriding = "?", ""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
+
+    def quoted(self, name: str) -> str:
+        """A column's name in quotes."""
+        return '"{}"'.format(name.replace('"', '""'))
+
+    def change(self, sql: str, values: Sequence[Any]) -> int:
+        """Run a statement of the plugin's own making; see ``Writer``."""
+        row = self._connection.execute(sql, list(values)).fetchone()
+        return int(row[0]) if row else 0
 
     def undoes(self, table: str) -> bool:
         """Return True: all tables have transactions."""

@@ -100,9 +100,19 @@ class MySqlWriter:
     """A transaction of MariaDB or MySQL; closing the connection rolls it back."""
 
     undoes_structure = False
+    mark, overriding = "%s", ""
 
     def __init__(self, connection: pymysql.Connection[Any]) -> None:
         self._connection = connection
+
+    def quoted(self, name: str) -> str:
+        """A column's name in quotes."""
+        return "`{}`".format(name.replace("`", "``").replace("%", "%%"))
+
+    def change(self, sql: str, values: Sequence[Any]) -> int:
+        """Run a statement of the plugin's own making; see ``Writer``."""
+        with self._connection.cursor() as cursor:
+            return int(cursor.execute(sql, list(values)))
 
     def undoes(self, table: str) -> bool:
         """Whether the table's engine has transactions, and no trigger reaches another table."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -99,9 +99,18 @@ class PostgresWriter:
     """A transaction of PostgreSQL; closing the connection rolls it back."""
 
     undoes_structure = True
+    mark, overriding = "%s", "OVERRIDING SYSTEM VALUE "
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+
+    def quoted(self, name: str) -> str:
+        """A column's name in quotes."""
+        return '"{}"'.format(name.replace('"', '""').replace("%", "%%"))
+
+    def change(self, sql: str, values: Sequence[Any]) -> int:
+        """Run a statement of the plugin's own making; see ``Writer``."""
+        return self._connection.execute(sql.encode(), list(values)).rowcount
 
     def undoes(self, table: str) -> bool:
         """Return True: all tables have transactions."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from hookline_hookspecs import Refused, ToolError
@@ -202,9 +203,18 @@ class SqliteWriter:
     """A transaction of SQLite; closing the connection rolls it back."""
 
     undoes_structure = True
+    mark, overriding = "?", ""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+
+    def quoted(self, name: str) -> str:
+        """A column's name in quotes."""
+        return '"{}"'.format(name.replace('"', '""'))
+
+    def change(self, sql: str, values: Sequence[Any]) -> int:
+        """Run a statement of the plugin's own making; see ``Writer``."""
+        return self._connection.execute(sql, list(values)).rowcount
 
     def undoes(self, table: str) -> bool:
         """Return True: all tables have transactions."""

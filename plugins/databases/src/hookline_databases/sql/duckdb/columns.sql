@@ -1,7 +1,9 @@
 -- Every table and view with its columns: table, kind, column, type, note, rows.
 WITH keys AS (
-  SELECT schema_name, table_name, unnest(constraint_column_names) AS column_name, max(constraint_type) AS kind
-  FROM duckdb_constraints() WHERE constraint_type IN ('PRIMARY KEY', 'FOREIGN KEY') GROUP BY ALL
+  SELECT schema_name, table_name, column_name, max(kind) AS kind FROM (
+    SELECT schema_name, table_name, unnest(constraint_column_names) AS column_name, constraint_type AS kind
+    FROM duckdb_constraints() WHERE constraint_type IN ('PRIMARY KEY', 'FOREIGN KEY')
+  ) GROUP BY ALL
 )
 SELECT CASE WHEN c.schema_name = 'main' THEN c.table_name ELSE c.schema_name || '.' || c.table_name END,
   CASE WHEN t.table_name IS NULL THEN 'view' ELSE 'table' END,
