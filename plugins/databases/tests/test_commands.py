@@ -20,6 +20,7 @@ URL = f"postgresql://reader:{PASSWORD}@127.0.0.1:1/shop"
 def test_a_url_with_a_password_goes_into_the_vault(
     harness: Callable[..., Harness], tmp_path: Path
 ) -> None:
+    (tmp_path / "config.yaml").write_text("plugins: {databases: true, vault: true}\n")
     h = harness(Databases, VaultPlugin, home=tmp_path)
     assert h.cli("vault rekey --to file").exit_code == 0
     done = h.cli("db add prod --url-stdin", input=f"{URL}\n")
@@ -35,6 +36,7 @@ def test_a_url_with_a_password_goes_into_the_vault(
 def test_without_a_vault_a_password_is_not_written_anywhere(
     harness: Callable[..., Harness], tmp_path: Path
 ) -> None:
+    (tmp_path / "config.yaml").write_text("plugins: {databases: true, vault: false}\n")
     h = harness(Databases, home=tmp_path)
     done = h.cli("db add prod --url-stdin", input=f"{URL}\n")
     assert done.exit_code == 1

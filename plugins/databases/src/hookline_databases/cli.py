@@ -14,13 +14,12 @@ import typer
 from hookline_auditkit import note
 from hookline_hookspecs import CommandError, HooklineError
 from hookline_hookspecs.hooks.boot import RegisterCli
-from hookline_vaultkit import Vault
 
 from .config import Place, place_of, wrong_name
 from .engines.base import Rows, query
 from .results import markdown
 from .undoing import go_back, way_from
-from .writing import UNDO
+from .writing import undo_key
 
 if TYPE_CHECKING:
     from .parts import Parts
@@ -82,7 +81,7 @@ class Commands:
                 raise typer.Exit(FAILED)
             raise CommandError(f"{name}: {row['error']}", FAILED)
 
-    async def add(
+    def add(
         self,
         name: Annotated[str, typer.Argument(help="A name of your choice.")],
         url_stdin: Annotated[
@@ -104,8 +103,10 @@ class Commands:
             place = place_of(url, name)
         except HooklineError as error:
             raise CommandError(str(error), USAGE) from None
-        values = {"url": await self._kept(name, url, place), "mode": mode}
-        self._config("set", f"plugins.databases.connections.{name}", jsonlib.dumps(values))
+        values = {"url": self._kept(name, url, place), "mode": mode}
+        self._hookline(
+            "config", "set", "--", f"plugins.databases.connections.{name}", jsonlib.dumps(values)
+        )
         _say(f"{name} ({place.engine}, {mode}) is in config.yaml: {place.shown}")
         if not place.is_file:
             _say(f"Its login should be one of these:\n\n{_grants(place, mode)}")
@@ -126,7 +127,9 @@ class Commands:
         self, name: Name, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False
     ) -> None:
         """Put back the rows that the last approved UPDATE or DELETE changed, as they were."""
-        plugin, key = self._plugin, f"{UNDO}{name}"
+        plugin = self._plugin
+        plugin.connection(name)
+        key = undo_key(name, plugin.place(name))
         if (data := await plugin.host.storage.kv.get(key)) is None:
             told = f"db_write has changed nothing in {name[:40]} that can be undone"
             raise CommandError(told, FAILED)
@@ -150,20 +153,18 @@ class Commands:
         await plugin.host.storage.kv.delete(key)
         _say(f"{done:,} row{'' if done == 1 else 's'} of {way.table} are as they were.")
 
-    async def _kept(self, name: str, url: str, place: Place) -> str:
+    def _kept(self, name: str, url: str, place: Place) -> str:
         """What config.yaml says of the URL: one with a password is kept in the vault."""
         if place.is_file or not urlsplit(url).password:
             return url
-        if (vault := self._plugin.host.services.get(Vault)) is None:
-            raise CommandError(
-                "a URL with a password is kept in the vault, which is off; "
-                "`hookline plugins enable vault` switches it on. Nothing was changed",
-                FAILED,
-            )
         try:
-            await vault.put(f"db/{name}", url)
-        except HooklineError as error:
-            raise CommandError(f"{error} Nothing was changed", FAILED) from None
+            self._hookline("vault", "set", "--", f"db/{name}", given=url)
+        except CommandError as error:
+            raise CommandError(
+                f"a URL with a password is kept in the vault, which did not take it: {error}\n"
+                "Nothing was changed. `hookline plugins enable vault` switches a vault on",
+                FAILED,
+            ) from None
         _say(f"The URL is in the vault as db/{name}.")
         return f"vault:db/{name}"
 
@@ -179,21 +180,23 @@ class Commands:
             raise CommandError("no URL was given; nothing was changed", USAGE)
         return url
 
-    async def remove(self, name: Name) -> None:
+    def remove(self, name: Name) -> None:
         """Forget a database; the database itself stays as it is."""
         if name not in self._plugin.config.connections:
             known = ", ".join(self._plugin.config.connections) or "none"
             raise CommandError(f"there is no database {name[:40]}; there are: {known}", USAGE)
-        self._config("unset", f"plugins.databases.connections.{name}")
-        await self._plugin.host.storage.kv.delete(f"{UNDO}{name}")
+        self._hookline("config", "unset", "--", f"plugins.databases.connections.{name}")
         _say(f"{name} is forgotten.")
 
-    def _config(self, verb: str, *words: str) -> None:
-        """Change config.yaml through the command that keeps its comments."""
+    def _hookline(self, *words: str, given: str = "") -> None:
+        """Run another command, such as the one that keeps config.yaml's comments.
+
+        Only a ``def`` command may: what opens a runtime may start no other that administers it.
+        """
         done = subprocess.run(
-            [sys.executable, "-P", "-m", "hookline", "config", verb, "--", *words],
+            [sys.executable, "-P", "-m", "hookline", *words],
             env=os.environ | {"HOOKLINE_HOME": str(self._plugin.host.home)},
-            stdin=subprocess.DEVNULL,
+            input=given,
             capture_output=True,
             text=True,
             errors="replace",

@@ -40,7 +40,7 @@ from .writing import Writing
 T = TypeVar("T")
 
 
-def _writes(_ctx: Context, call: ToolCall) -> list[Effect]:
+def _writes(_plugin: object, _ctx: Context, call: ToolCall) -> list[Effect]:
     """What ``db_write`` does: it sends something to a database, for good."""
     return [Effect("send", f"database {call.arguments.get('db', '')}")]
 

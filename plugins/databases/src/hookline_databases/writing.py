@@ -19,6 +19,7 @@ from hookline_hookspecs import (
 )
 
 from .changes import Change, judge_change
+from .config import Place
 from .engines.base import Engine, Limits, Rows, Stop, Table, Writer
 from .results import as_csv, markdown
 from .undoing import Way, way_back
@@ -30,8 +31,6 @@ MOST_BEFORE = 1_000
 """Rows that are kept as they were."""
 SHOWN = 20
 """Rows that the question shows."""
-UNDO = "undo:"
-"""What the way back of a database's last write is kept under."""
 JUDGE_SECONDS = 4.0
 """For the trial; core ends the hook after five."""
 NOT_UNDONE = {
@@ -130,7 +129,7 @@ class Writing:
             verdict = "denied" if isinstance(error, Refused) else "failed"
             note(plugin.host, "sql", db, verdict, ctx=ctx, detail={**told, "reason": str(error)})
             raise
-        await plugin.host.storage.kv.set(f"{UNDO}{db}", way.to_json())
+        await plugin.host.storage.kv.set(undo_key(db, place), way.to_json())
         return await self._told(ctx, db, change, trial)
 
     async def _told(self, ctx: Context, db: str, change: Change, trial: Trial) -> ToolOutput:
@@ -152,6 +151,11 @@ def _tables(engine: Engine, limits: Limits, stop: Stop) -> list[Table]:
         return engine.tables(limits, stop)
     except HooklineError:
         return []
+
+
+def undo_key(db: str, place: Place) -> str:
+    """What the way back of a database's last write is kept under; of this one, not its name."""
+    return f"undo:{db}@{place.shown}"
 
 
 def _trial(engine: Engine, change: Change, limits: Limits, stop: Stop) -> Trial:
