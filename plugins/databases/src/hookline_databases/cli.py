@@ -112,7 +112,7 @@ class Commands:
             _say(f"Its login should be one of these:\n\n{_grants(place, mode)}")
         _say(f"Next: hookline db test {name}")
 
-    def grants(self, name: Name) -> None:
+    async def grants(self, name: Name) -> None:
         """Print the SQL that makes a login for a database which can do no more than it needs."""
         connections = self._plugin.config.connections
         if name not in connections:
