@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
-from hookline.testing import Harness
+from hookline.testing import Harness, calls
+from hookline_artifacts import Artifacts
 from hookline_audit import AuditPlugin
 from hookline_databases import Databases
+from hookline_modes import SessionModes
+from hookline_provenance import Provenance
 from hookline_vault import VaultPlugin
-
-from .conftest import Desk
 
 PASSWORD = "s3cret-canary"
 URL = f"postgresql://reader:{PASSWORD}@127.0.0.1:1/shop"
@@ -60,23 +62,31 @@ def test_the_grants_are_printed_for_what_the_connection_may(
     assert "there are: a, b" in h.cli("db grants c").stderr
 
 
-def test_the_audit_has_every_statement(desk: Callable[..., Desk], shop: Path) -> None:
-    asked = desk(f"sqlite:///{shop}", AuditPlugin, mode="write", answers=["Once"])
-    asked.query("SELECT 1")
-    asked.query("DELETE FROM orders")
-    asked.query("SELECT nothing")
-    asked.ask("db_write", db="shop", sql="DELETE FROM order_items WHERE order_id = 1")
-    asked.ask("db_write", db="shop", sql="GRANT ALL ON orders TO PUBLIC")
-    shown = asked.h.cli("audit show --kind sql --json").stdout
+def test_the_audit_has_every_statement(harness: Callable[..., Harness], tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "shop.db")
+    connection.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, note TEXT)")
+    connection.execute("INSERT INTO orders VALUES (1, 'call first'), (2, NULL)")
+    connection.commit()
+    connection.close()
+    shop = {"url": f"sqlite:///{tmp_path}/shop.db", "mode": "write"}
+    h = harness(
+        Databases, AuditPlugin, Artifacts, SessionModes, Provenance,
+        config={"databases": {"connections": {"shop": shop}}}, answers=["Once"],
+    )  # fmt: skip
+    told = [
+        ("db_query", "ran", "SELECT 1"),
+        ("db_query", "denied", "DELETE FROM orders"),
+        ("db_query", "failed", "SELECT nothing"),
+        ("db_write", "ran", "DELETE FROM orders WHERE id = 1"),
+        ("db_write", "denied", "GRANT ALL ON orders TO PUBLIC"),
+    ]
+    for number, (tool, _, sql) in enumerate(told):
+        h.model.steps += [calls(tool, db="shop", sql=sql), "done"]
+        result = h.send("do it", session=f"s{number}").tool_calls[-1]
+        if sql.startswith("DELETE") and tool == "db_write":
+            assert "as they were before" in result.notes[0]
+    shown = h.cli("audit show --kind sql --json").stdout
     rows = [json.loads(line) for line in shown.splitlines()]
-    found = [(row["verdict"], row["detail"]["sql"]) for row in rows]
-    assert sorted(found) == sorted(
-        [
-            ("ran", "SELECT 1"),
-            ("denied", "DELETE FROM orders"),
-            ("failed", "SELECT nothing"),
-            ("ran", "DELETE FROM order_items WHERE order_id = 1"),
-            ("denied", "GRANT ALL ON orders TO PUBLIC"),
-        ]
-    )
+    found = [(row["detail"]["tool"], row["verdict"], row["detail"]["sql"]) for row in rows]
+    assert sorted(found) == sorted(told)
     assert {row["object"] for row in rows} == {"shop"}
