@@ -41,16 +41,18 @@ def run(
     arguments: Sequence[str],
     each: Callable[[Line], None],
     variables: Mapping[str, str],
+    stdin: int = subprocess.DEVNULL,
 ) -> Ended:
     """Run ``hookline ARGUMENTS`` in the project; ``each`` gets every JSON object it prints.
 
-    ``variables`` are set for this run on top of the stage's environment.
+    ``variables`` are set for this run on top of the stage's environment; ``stdin`` is a file
+    descriptor that it reads.
 
     It has a session of its own, so that Ctrl-C reaches it once, from here, and it can end its own
     processes; however this function is left, the run has ended.
     """
     timed_out = False
-    options = {"stdout": subprocess.PIPE, "start_new_session": True}
+    options = {"stdin": stdin, "stdout": subprocess.PIPE, "start_new_session": True}
     with (
         stage.log.open("wb") as log,
         started(stage, command(*arguments), variables, stderr=log, **options) as process,
@@ -89,8 +91,7 @@ def started(
                     arguments,
                     cwd=stage.project,
                     env=stage.environment() | dict(variables),
-                    stdin=subprocess.DEVNULL,
-                    **options,
+                    **{"stdin": subprocess.DEVNULL, **options},
                 )
             )
             stack.callback(_end, process)

@@ -20,6 +20,7 @@ class Record:
     results: list[Line] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
+    questions: list[str] = field(default_factory=list)
     result: Line = field(default_factory=dict)
     turns: int = 0
     responses: int = 0
@@ -38,6 +39,8 @@ class Record:
             self.results.append(line)
         elif kind == "error":
             self.errors.append(str(line.get("text", "")))
+        elif kind == "question":
+            self.questions.append(str(line.get("text", "")))
         elif kind == "notice":
             self.notices.append(str(line.get("text", "")))
         elif kind == "result":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
@@ -37,11 +38,13 @@ def perform(
     headings: Sequence[str] = (),
     variables: Mapping[str, str] = MappingProxyType({}),
     options: Sequence[str] = (),
+    stdin: int = subprocess.DEVNULL,
 ) -> tuple[Record, Ended]:
     """Run ``prompt`` and show the run while it happens.
 
     The n-th of the ``headings`` is shown as the run's n-th turn starts; ``variables`` are set in
-    its environment. ``options`` take the place of the usual ones of the command line.
+    its environment. ``options`` take the place of the usual ones of the command line; ``stdin`` is
+    a file descriptor that it reads.
     """
     record, live = Record(), Live(screen)
 
@@ -51,7 +54,7 @@ def perform(
         if line.get("type") == "start" and record.turns <= len(headings):
             screen.say(f"\n{headings[record.turns - 1]}", "bold")
 
-    ended = run(stage, ["run", prompt, *(options or options_of(stage))], each, variables)
+    ended = run(stage, ["run", prompt, *(options or options_of(stage))], each, variables, stdin)
     screen.say()
     return record, ended
 

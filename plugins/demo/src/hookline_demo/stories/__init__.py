@@ -20,7 +20,7 @@ STORIES = {
     "learning": "three releases, each quicker for what was learnt from the one before",
     "team": "what one agent learns and a reviewer approves, another agent knows",
     "web": "the page in a browser, with conversations to look at, until Ctrl+C",
-    "database": "a slow query's missing index is found, and a hostile statement refused",
+    "database": "a skill finds a missing index, and only what is approved is changed",
     "cluster": "two gateways, two workers, a database; one of each is killed, and it goes on",
 }
 """Name of a story (and of its package) to what happens in it."""

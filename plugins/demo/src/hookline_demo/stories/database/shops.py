@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from hashlib import sha256
 from importlib.resources import files
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from ...stage import Stage
 from ..cluster.machines import asked, database
@@ -16,15 +16,22 @@ from ..cluster.machines import asked, database
 ORDERS = "SELECT count(*) FROM orders"
 
 
+class State(NamedTuple):
+    """Two hashes: of all rows and the schema but for test orders, and of the test orders."""
+
+    others: str
+    tests: str
+
+
 class Shop(Protocol):
-    """A database with customers and orders."""
+    """A database with customers and orders, 12 of them test orders."""
 
     engine: str
     session: str
     url: str
 
-    def fingerprint(self) -> str:
-        """Changes with every row and with the schema."""
+    def state(self) -> State:
+        """What is in it."""
 
     def orders(self) -> str:
         """How many orders there are."""
@@ -41,10 +48,13 @@ class SqliteShop:
         with closing(sqlite3.connect(self._file)) as connection:
             connection.executescript((stage.project / "shop.sql").read_text("utf-8"))
 
-    def fingerprint(self) -> str:
+    def state(self) -> State:
         """Of all statements that would make the file again."""
         with closing(sqlite3.connect(self._file)) as connection:
-            return hashlib.sha256("\n".join(connection.iterdump()).encode()).hexdigest()
+            lines = list(connection.iterdump())
+        tests = [line for line in lines if ",'test'," in line]
+        others = [line for line in lines if ",'test'," not in line]
+        return State(*(sha256("\n".join(part).encode()).hexdigest() for part in (others, tests)))
 
     def orders(self) -> str:
         """How many orders there are."""
@@ -64,6 +74,7 @@ class PostgresShop:
         password = secrets.token_hex(8)
         asked(store, f"CREATE ROLE agent LOGIN PASSWORD '{password}'")
         asked(store, "GRANT pg_read_all_data, pg_monitor TO agent")
+        asked(store, "GRANT DELETE ON orders TO agent")
         self.url = store.replace("//hookline@", f"//agent:{password}@")
 
     @classmethod
@@ -73,10 +84,11 @@ class PostgresShop:
         with database(stage) as store:
             yield cls(stage, store)
 
-    def fingerprint(self) -> str:
-        """Of all rows and of the names of tables and indexes."""
+    def state(self) -> State:
+        """As ``fingerprint.sql`` says."""
         query = files(__package__).joinpath("fingerprint.sql").read_text("utf-8")
-        return " ".join(asked(self._store, query))
+        others, _, tests = " ".join(asked(self._store, query)).rpartition("|")
+        return State(others, tests)
 
     def orders(self) -> str:
         """How many orders there are."""

@@ -1,0 +1,37 @@
+"""``db_write`` in a home whose guards are on, as the standard set has them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hookline.testing import Harness, calls
+from hookline_databases import Databases
+from hookline_modes import SessionModes
+from hookline_provenance import Provenance
+
+DELETE = "DELETE FROM orders WHERE id < 3"
+
+
+@pytest.mark.parametrize(("answer", "left"), [("Once", 1), ("Deny", 3)])
+def test_a_write_is_asked_about_once_and_done(
+    harness: Callable[..., Harness], tmp_path: Path, answer: str, left: int
+) -> None:
+    file = tmp_path / "shop.db"
+    with closing(sqlite3.connect(file)) as made:
+        made.executescript("CREATE TABLE orders (id INTEGER PRIMARY KEY);"
+                           "INSERT INTO orders VALUES (1), (2), (3)")  # fmt: skip
+    shop = {"url": f"sqlite:///{file}", "mode": "write"}
+    config = {"databases": {"connections": {"shop": shop}}}
+    h = harness(Provenance, SessionModes, Databases, config=config, answers=[answer])
+    h.model.steps += [calls("db_write", db="shop", sql=DELETE), "Well."]
+    [result] = h.send("Delete the first two orders").tool_calls
+    assert [one.text for one in h.questions] == [
+        "Allow db_write? it changes 2 rows of orders in shop."
+    ]
+    assert result.ok == (answer == "Once"), result.text
+    with closing(sqlite3.connect(file)) as looked:
+        assert looked.execute("SELECT count(*) FROM orders").fetchone() == (left,)
