@@ -133,6 +133,7 @@ def test_what_leads_elsewhere_or_is_no_text_is_left_alone(
     assert [file.name for file in (there.home / "skills" / "odd").iterdir()] == ["SKILL.md"]
 
 
+@pytest.mark.sqlite
 def test_on_sqlite_nothing_is_shared(machine: Machine) -> None:
     machine.env["HOOKLINE_MODEL"] = machine.script({"text": "hello", "repeat": True})
     calls(machine, "memory", action="add", content="Prefers tea")
