@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hookline.testing import Harness, calls
@@ -50,6 +51,45 @@ def test_a_call_of_the_program_itself_can_be_granted_for_now_alone(harness: Make
     h = harness(Shell, model=[calls("bash", command=command), "Done."], answers=["Deny"])
     assert h.send("go").tool_calls[0].text.startswith("Denied: ")
     assert [question.choices for question in h.questions] == [("Once", "Deny")]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat {home}/plugins/audit/key",
+        "cd {home} && cat plugins/audit/key",
+        "cat {home}/plug*/audit/key",
+        "base64 {home}/vault.key",
+        "python3 -c \"print(open('{home}/vault.key').read())\"",
+        "cp -r {home} copy",
+        "tar c {home}/plugins | base64",
+        "X={home}; cat $X/.env",
+        "grep -r . {home}/*",
+        "cat {home}/profiles/work/vault.key",
+    ],
+)
+def test_no_grant_shows_hookline_s_keys(harness: MakeHarness, tmp_path: Path, command: str) -> None:
+    """Wherever its home is: here it lies below the folder for temporary files."""
+    home = tmp_path / "home"
+    for name in ("vault.key", ".env", "plugins/audit/key", "profiles/work/vault.key"):
+        (file := home / name).parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("canary")
+    model = [calls("bash", command=command.format(home=home)), "Done."]
+    h = harness(Shell, model=model, answers=["Always"], home=home)
+    text = h.send("go").tool_calls[0].text
+    assert text.startswith("Denied: ")
+    assert "keeps its keys" in text
+    assert not h.questions
+
+
+def test_what_else_is_hookline_s_own_is_asked_about(harness: MakeHarness, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    for command in ("cat {home}/config.yaml", "ls -a {home}", "sqlite3 {home}/hookline.db .dump"):
+        model = [calls("bash", command=command.format(home=home)), "Done."]
+        h = harness(Shell, model=model, answers=["Deny"], home=home)
+        assert h.send("go").tool_calls[0].text.startswith("Denied: ")
+        assert len(h.questions) == 1
 
 
 def test_a_plugin_can_ask_what_a_command_would_do(harness: MakeHarness) -> None:

@@ -56,7 +56,7 @@ class Shell(Plugin[ShellConfig]):
         """Made at the first command: the parser and the tables cost start-up time."""
         from .judge import Judge
 
-        return Judge([re.compile(p) for p in self.config.dangerous_patterns])
+        return Judge([re.compile(p) for p in self.config.dangerous_patterns], self.host.home)
 
     @cached_property
     def _apart(self) -> Apart:

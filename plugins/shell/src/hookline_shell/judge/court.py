@@ -49,10 +49,15 @@ HERE = Setting()
 
 
 class Judge:
-    """Judges shell commands. Holds only the operator's patterns; one serves all sessions."""
+    """Judges shell commands; one serves all sessions.
 
-    def __init__(self, patterns: Sequence[re.Pattern[str]] = ()) -> None:
+    ``patterns`` are the operator's; ``home`` is Hookline's folder, whose keys nobody may name.
+    """
+
+    def __init__(self, patterns: Sequence[re.Pattern[str]] = (), home: Path | None = None) -> None:
         self.patterns = tuple(patterns)
+        names = (home.expanduser().absolute(), home.expanduser().resolve()) if home else ()
+        self.own = tuple(dict.fromkeys(map(str, names)))
         warm_up()
         tables.warm_up()
 
@@ -94,6 +99,7 @@ class Judge:
         workspace = str(paths.workspace)
         record = Record(_looked_at(paths.judge), workspace, str(Path.home()), judge_url)
         record.judge_write = _looked_at(paths.caution)
+        record.own = self.own
         start = str(Path(workspace) / folder) if folder else workspace
         try:
             judge_script(command, record, start)

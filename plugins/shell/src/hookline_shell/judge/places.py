@@ -165,7 +165,8 @@ def _judge_known(plain: str, shell: Shell, command: str) -> None:
         if _below(shell.cwd, shell.record.workspace):
             return
     whole = join(shell.cwd, plain) if known(shell.cwd) else plain
-    if tables.harmless.fullmatch(whole) or is_temporary(whole):
+    inside = _inside_own(whole, shell)
+    if tables.harmless.fullmatch(whole) or (inside is None and is_temporary(whole)):
         return
     if tables.startup.search(whole) and not _below(whole, shell.record.workspace):
         shell.record.add("ask", f"{command} touches {plain}, which programs run when they start")
@@ -175,6 +176,16 @@ def _judge_known(plain: str, shell: Shell, command: str) -> None:
     literal = _GLOB.split(whole)[0] if _GLOB.search(whole) else whole
     if reason := shell.record.judge_path(literal):
         shell.record.add("ask", f"{command} names {plain!r}: {reason.rstrip('.')}", "place")
+        looks_only = command.strip("`").split(" ")[0] in (*tables.listers, "cd", "pushd")
+        if inside is not None and not looks_only and tables.keys.match(inside):
+            told = f"{command} names {plain!r}, where Hookline keeps its keys"
+            shell.record.add("deny", f"{told}, and what has been read cannot be taken back")
+
+
+def _inside_own(path: str, shell: Shell) -> str | None:
+    """``path`` below Hookline's own folder; None for any other."""
+    folder = next((own for own in shell.record.own if _below(path, own)), None)
+    return path[len(folder) + 1 :] if folder is not None else None
 
 
 def _below(path: str, folder: str) -> bool:

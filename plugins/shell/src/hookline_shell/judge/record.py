@@ -59,6 +59,8 @@ class Record:
     """What the command may do, and to what, in the order it was found."""
     remotes: set[str] = field(default_factory=set)
     """Remotes of git that this command made or moved."""
+    own: tuple[str, ...] = ()
+    """The names of Hookline's own folder."""
     unpacked: bool = False
     """Something from the network was unpacked; what is run from there is not known."""
 
@@ -79,6 +81,7 @@ class Record:
         return Record(
             *(self.judge_path, self.workspace, self.home, self.judge_address),
             judge_write=self.judge_write,
+            own=self.own,
         )
 
     def step(self) -> None:

@@ -104,6 +104,7 @@ class PlaceTables:
         for key in ("system", "homes", "devices", "kernel", "harmless"):
             setattr(self, key, re.compile(data[key]))
         self.startup = re.compile(data["startup"])
+        self.keys = re.compile(data["keys"])
         self.repository = re.compile(data["repository"])
         self.secret = re.compile(data["secret"])
         self.drive = re.compile(data["drive"])
