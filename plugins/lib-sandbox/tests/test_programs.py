@@ -20,6 +20,15 @@ def test_folders_of_path_and_of_version_managers_are_shown(tmp_path: Path) -> No
     assert not [place for place in found if place.is_relative_to(tmp_path / "work")]
 
 
+def test_a_virtual_environment_on_path_is_shown_as_a_whole(tmp_path: Path) -> None:
+    """Without its settings beside ``bin`` its Python does not start."""
+    (tmp_path / "venv" / "bin").mkdir(parents=True)
+    (tmp_path / "venv" / "pyvenv.cfg").touch()
+    environment = {"PATH": f"{tmp_path}/venv/bin"}
+    found = programs(environment, tmp_path / "work", tmp_path / "home")
+    assert tmp_path / "venv" in found
+
+
 def test_what_holds_home_or_the_workspace_is_not_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -40,10 +40,15 @@ def _is_folder(place: Path) -> bool:
     return os.path.isdir(place)  # noqa: PTH112 - False where it may not be looked at
 
 
+def _is_environment(place: Path) -> bool:
+    return os.path.isfile(place / "pyvenv.cfg")  # noqa: PTH113 - likewise
+
+
 def _wanted(path: str, named: tuple[str, ...]) -> Iterator[Path]:
     """Real paths of what might be shown."""
     entries = [Path(entry) for entry in path.split(os.pathsep)]
-    around = [entry.parent for entry in entries if entry.name == "shims"]
+    # A manager's shims run what lies beside them, and Python needs all of its environment.
+    around = [one.parent for one in entries if one.name == "shims" or _is_environment(one.parent)]
     tools = [Path(entry).expanduser() for entry in tables()["tools"]]
     own = [Path(sys.prefix), Path(sys.base_prefix)]
     for folder in (*entries, *around, *map(Path, named), *tools, *own):
