@@ -29,14 +29,21 @@ COMMENT = re.compile(
 )
 """A comment of whole lines, or a type."""
 INDENT = re.compile(r"^[ \t]+", re.MULTILINE)
+EMPTY = re.compile(r"^(?://[^\n]*)?\n", re.MULTILINE)
+"""A line that is blank, or a comment."""
+LOOSE = re.compile(r"\s*([{};,>])\s*|(?<=[a-z]:)\s+(?=[^{}]*[;}])|(?<=[\s(,])0(?=\.\d)")
+"""White space of a style sheet that means nothing."""
 
 
 def sent(name: str, body: bytes) -> bytes:
-    """Return what is sent of a file: our own modules and style sheets without comments
-    and indentation."""
+    """Return what is sent of a file: our own modules and style sheets without comments,
+    indentation and blank lines."""
     if name.startswith("vendor/") or not name.endswith((".js", ".css")):
         return body
-    return INDENT.sub("", COMMENT.sub("", body.decode("utf-8"))).encode()
+    text = EMPTY.sub("", INDENT.sub("", COMMENT.sub("", body.decode("utf-8"))))
+    if name.endswith(".css"):
+        text = LOOSE.sub(r"\1", text).replace(";}", "}")
+    return text.encode()
 
 
 @dataclass(frozen=True, slots=True)
