@@ -11,7 +11,7 @@ from hookline_access import AccessControl
 from hookline_access.pages import browser
 from hookline_hookspecs import Plugin, hookimpl
 from hookline_hookspecs.plugin import NoConfig
-from hookline_webkit import Device, LoginLink, Problem, Redirect, Table, View, WebServer
+from hookline_webkit import Change, Device, LoginLink, Problem, Redirect, Table, View, WebServer
 from hookline_webkit.testing import OPERATOR, PERSON, Site
 
 from .conftest import MakeTown, Town, code_in
@@ -32,8 +32,12 @@ class Listener(Plugin[NoConfig]):
     async def devices(self, person: str | None = None) -> list[Device]:
         return self.logged_in
 
-    async def changes(self, limit: int = 100) -> list[Any]:
-        return []
+    async def changes(self, limit: int = 100) -> list[Change]:
+        said = "POST /api/sessions/0a1b/messages"
+        return [
+            Change(2.0, "web:owner", "device-1", what, 200)
+            for what in (*[said] * 20, "POST /plugins/shell/off")
+        ][:limit]
 
     async def link(self, person: str, role: str, by: str = "terminal") -> LoginLink:
         from hookline_hookspecs import HooklineError
@@ -149,6 +153,12 @@ def test_a_browser_is_logged_out(at: Make) -> None:
     assert site.post(action.path, dict(action.fields)) == Redirect("/people", "Logged out.")
     assert site.post("/people/log-out", {"device": "gone"}).tone == "warning"
     assert listener(town.h).out == ["device-2", "gone"]
+
+
+def test_what_was_decided_is_listed_and_not_what_was_said(at: Make) -> None:
+    _, site = at(admins=["fake:boss"])
+    rows = table(site.get("/people"), "Decided lately").rows
+    assert [row.cells[2] for row in rows] == ["POST /plugins/shell/off"]
 
 
 def test_the_page_is_the_operators_and_looking_writes_nothing(at: Make) -> None:

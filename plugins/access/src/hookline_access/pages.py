@@ -5,6 +5,7 @@ Imported when a web server asks for routes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -46,6 +47,8 @@ from .wording import on_one_line
 
 CHANNEL = "web"
 AT_ONCE = 50
+SAID = re.compile(r"POST /api/sessions/[^/]+/messages")
+"""What somebody said on the page, which decides nothing."""
 TONES: Mapping[str, Tone] = {"admin": "good", "blocked": "bad"}
 ROLES: Sequence[SiteRole] = ("person", "operator", "auditor")
 FAILED = 400
@@ -183,7 +186,8 @@ class PeoplePages:
         if server is not None:
             rows += [
                 {"at": one.at, "person": one.person, "what": _change(one)}
-                for one in await server.changes(limit)
+                for one in await server.changes(limit * 10)
+                if not SAID.fullmatch(one.what)
             ]
         return sorted(rows, key=lambda row: -row["at"])[:limit]
 

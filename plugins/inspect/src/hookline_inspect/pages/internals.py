@@ -136,7 +136,10 @@ class InternalPages:
             for spec in HOOKS.values()
         ]
         columns = ["Hook", "Kind", "Deadline", "Implemented by, in this order"]
-        told = "Who may change a turn, and where. The first is asked first."
+        told = (
+            "Who may change a turn, and where. The first is asked first. Tools and commands that "
+            "are methods of a plugin need no hook."
+        )
         return View("Hooks", [Table(columns, rows)], told)
 
     # Traces

@@ -315,8 +315,8 @@ function Empty() {
   return html`<div class="welcome">
     <h2>What shall we do?</h2>
     <p class="quiet">
-      The answer stays even if this page is closed. Press <kbd>?</kbd> for the keyboard,
-      ${" type "}<kbd>/</kbd> for commands, or drop a file on the box below.
+      The answer stays even if this page is closed. Type <kbd>/</kbd> for commands.
+      <span class="mouse">Press <kbd>?</kbd> for the keyboard, or drop a file on the box below.</span>
     </p>
     <div class="actions">
       ${words.map(
