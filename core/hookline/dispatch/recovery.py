@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from hookline_hookspecs.errors import StoreError
 from hookline_hookspecs.events import Deny, Inbound, Reply
 
 from ..engine import Engine
@@ -60,15 +61,19 @@ class Recovery:
 
     async def _finish_work(self, channel: str | None, chat_id: str) -> list[asyncio.Task[Any]]:
         journal, start, tasks = self.engine.journal, self.engine.background.start, list[asyncio.Task[Any]]()
-        for session_id in await journal.unfinished_sessions(channel, chat_id):
-            row = await journal.session(session_id)
-            state = self.sessions.loaded(session_id)
-            idle = state is None or state.active is None
-            if idle and row and row["kind"] == "chat" and row["channel"] != TERMINAL:
-                tasks.append(start(self._finish_session(session_id)))
-        for row in await journal.open_inbox(channel, chat_id):
-            if row["inbound"].channel != TERMINAL and await self._claim(row["id"], row["owner"]):
-                tasks.append(start(self.dispatcher.answer_stored(row["inbound"], row["id"])))
+        try:
+            for session_id in await journal.unfinished_sessions(channel, chat_id):
+                row = await journal.session(session_id)
+                state = self.sessions.loaded(session_id)
+                idle = state is None or state.active is None
+                if idle and row and row["kind"] == "chat" and row["channel"] != TERMINAL:
+                    tasks.append(start(self._finish_session(session_id)))
+            for row in await journal.open_inbox(channel, chat_id):
+                if row["inbound"].channel != TERMINAL and await self._claim(row["id"], row["owner"]):
+                    tasks.append(start(self.dispatcher.answer_stored(row["inbound"], row["id"])))
+        except StoreError:
+            if channel is None or not tasks:  # else whoever waits for them looks again
+                raise
         return tasks
 
     async def _claim(self, inbox_id: str, owner: str | None) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from hookline_hookspecs import GatewayHost, HooklineError, Host, StoreError
+from hookline_hookspecs import Fenced, GatewayHost, HooklineError, Host, StoreError
 from hookline_hookspecs.drivers import Store
 
 from .files import share_work
@@ -22,8 +22,8 @@ from .queue import Queue
 log = logging.getLogger("hookline.plugin.cluster")
 ARRIVED = "cluster:arrived"
 """The topic of chats with something new."""
-PAUSE, LONGEST_PAUSE = 2.0, 120.0
-"""Seconds after which work that failed is tried again; the pause doubles."""
+PAUSE, LONGEST_PAUSE = 1.0, 15.0
+"""Seconds after which work that failed is tried again; the pause doubles until something works."""
 
 
 def key_of(channel: str, chat_id: str) -> str:
@@ -65,8 +65,11 @@ class Lanes:
     async def drain(self, key: str) -> None:
         """Do what there is to do in a chat, unless another process is at it, which is told then.
 
+        A chat stays at hand while the database fails: what this process has claimed of it nobody
+        else may do, and what came later has to wait for that.
+
         Raises:
-            StoreError: the database fails; the sweep finds what is left.
+            StoreError: the database fails before or after that; the sweep finds what is left.
         """
         if key in self._at_hand:
             return self.look(key)
@@ -102,18 +105,33 @@ class Lanes:
         pause = PAUSE
         while True:
             woken.clear()
+            failed = False
             if not (self.is_ending and not tasks):
-                begun = await self._core.recover(channel, chat_id)
-                tasks |= {asyncio.ensure_future(task) for task in begun}
-            if not tasks:
+                try:
+                    begun = await self._core.recover(channel, chat_id)
+                    tasks |= {asyncio.ensure_future(task) for task in begun}
+                except Fenced:
+                    raise
+                except StoreError as error:
+                    log.warning("what there is to do in %s cannot be looked for: %s", key, error)
+                    failed = True
+            if not tasks and (self.is_ending or not failed):
                 return
-            waking = asyncio.ensure_future(woken.wait())
-            try:
-                await asyncio.wait({waking, *tasks}, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                waking.cancel()
-            ended = {task for task in tasks if task.done()}
+            ended = await _some(tasks, woken) if tasks else set()
             tasks -= ended
-            if any(not task.cancelled() and task.exception() is not None for task in ended):
+            failed |= any(not task.cancelled() and task.exception() is not None for task in ended)
+            if failed:
                 await asyncio.sleep(pause)
-                pause = min(2 * pause, LONGEST_PAUSE)
+            pause = min(2 * pause, LONGEST_PAUSE) if failed else PAUSE
+
+
+async def _some(
+    tasks: set[asyncio.Future[object]], woken: asyncio.Event
+) -> set[asyncio.Future[object]]:
+    """Wait until some tasks have ended, which are returned, or there is something new."""
+    waking = asyncio.ensure_future(woken.wait())
+    try:
+        await asyncio.wait({waking, *tasks}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        waking.cancel()
+    return {task for task in tasks if task.done()}
