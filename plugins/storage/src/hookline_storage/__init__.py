@@ -38,6 +38,9 @@ def make_storage(store: Store, plugin: str, package: str | None, home: Path) -> 
     return PluginStorage(store, plugin, package, home)
 
 
+MESSAGE_SECONDS = 2.0
+"""How long a message waits for what other homes have written; its hook is a guard, which must not
+refuse the message because the store is slow."""
 LOOK_SECONDS = 5.0
 """How often a process looks for files that were edited by hand, where machines share the store."""
 
@@ -69,7 +72,12 @@ class StoragePlugin(Plugin[NoConfig]):
     @hookimpl
     async def on_message(self, ctx: Context, inbound: Inbound) -> None:
         """See what other homes have written, before a turn reads it."""
-        await self._sync()
+        if self._mirror is not None:
+            try:
+                async with asyncio.timeout(MESSAGE_SECONDS):
+                    await self._sync()
+            except TimeoutError:
+                self.log.warning("the store is slow: a turn may read files as they were before")
 
     @hookimpl
     async def post_tool(self, ctx: Context, result: ToolResult) -> None:
