@@ -260,9 +260,10 @@ class Journal:
 
         def work(db: Connection) -> tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]:
             touched = db.batch([(self.sql[name], params) for name, params in statements])
-            row = next(iter(db.fetch(self.sql["ended_session"], {**session, "seq": last})), None)
-            if last is not None and not (row and row["is_whole"]):
+            (found,) = db.fetch(self.sql["ended_session"], {**session, "seq": last})
+            if last is not None and not found["is_whole"]:
                 raise StoreError(f"the last message of turn {turn['id']} was not stored")
+            row = found if found["id"] is not None else None
             if not (direct and reply and touched[-1]):
                 return row, None
             return row, {**stored, "created": stored["now"], "due": 0.0, "attempts": 0, "state": "claimed"}

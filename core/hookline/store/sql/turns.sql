@@ -60,7 +60,7 @@ WHERE m.session_id = :session_id AND m.seq >= :first ORDER BY m.seq;
 -- The session's row after a turn; is_whole says whether its message number seq is stored.
 -- name: ended_session
 SELECT s.*, EXISTS (SELECT 1 FROM messages WHERE session_id = :id AND seq = :seq) AS is_whole
-FROM sessions s WHERE s.id = :id;
+FROM (SELECT 1) AS one LEFT JOIN sessions s ON s.id = :id;
 
 -- name: delete_turn_messages!
 DELETE FROM messages WHERE session_id = :session_id AND turn_id = :turn_id;

@@ -95,8 +95,9 @@ def _users(text: str) -> Mapping[str, str] | None:
 
 
 def _read(home: Path) -> str:
+    file = home / "config.yaml"
     try:
-        return (home / "config.yaml").read_text("utf-8", "replace")
+        return file.read_text("utf-8", "replace") if file.is_file() else ""  # a pipe would wait
     except OSError:
         return ""
 

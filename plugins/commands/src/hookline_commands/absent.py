@@ -10,6 +10,7 @@ from hookline_hookspecs.inspection import Inspection
 PLUGINS = {
     "access": ("answer", "pair"),
     "approvals": ("approve", "deny", "grants"),
+    "audit": ("audit",),
     "budget": ("budget",),
     "checkpoints": ("rewind", "rollback"),
     "compaction": ("compact", "compress"),

@@ -126,11 +126,12 @@ class SqliteStore:
     dialect = "sqlite"
 
     def __init__(self, url: str, home: Path, connect: Connect = sqlite3.connect) -> None:
-        """``url`` is what config says (``sqlite``), or ``sqlite://`` and the path of another file,
-        whose locks lie in ``home``; ``connect`` makes connections."""
+        """``url`` is what config says (``sqlite``), or ``sqlite://`` and the path of another file;
+        ``connect`` makes connections. The locks lie beside the file."""
         self._path = Path(url.partition("://")[2] or home / "hookline.db")
         self._name = str(self._path)
-        self._locks = home / "locks"
+        # Whoever reaches the file by another name has the same locks.
+        self._locks = self._path.resolve().parent / "locks"
         self._connect = connect
         self._migrator = Migrator(home, version("hookline-sqlite"))
         self._waiting: list[_Job[Any]] = []  # each stays in it until it has been committed
