@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hookline_hookspecs import Refused
+from hookline_hookspecs import Refused, ToolError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -155,6 +155,14 @@ class Engine(Protocol):
         """Connect, and return what answers, such as ``SQLite 3.40.1``."""
 
 
+GIANT = 64_000_000
+"""Bytes of the largest row that is looked at."""
+TOO_LARGE = (
+    "a row of the result is too large; leave out its large columns, or take a part of them with "
+    "left() or substring()"
+)
+
+
 def fetched(columns: Sequence[str], source: Iterable[Sequence[Any]], limits: Limits) -> Rows:
     """Take rows from ``source`` up to the limits."""
     taken: list[tuple[Any, ...]] = []
@@ -162,7 +170,9 @@ def fetched(columns: Sequence[str], source: Iterable[Sequence[Any]], limits: Lim
     for row in source:
         if len(taken) >= limits.rows:
             return Rows(tuple(columns), tuple(taken), f"more than {limits.rows:,} rows")
-        size += sum(_size(value) for value in row)
+        if (more := sum(_size(value) for value in row)) > GIANT:
+            raise ToolError(TOO_LARGE)
+        size += more
         taken.append(tuple(_kept(value, limits.size) for value in row))
         if size > limits.size:
             return Rows(tuple(columns), tuple(taken), f"more than {limits.size:,} bytes")

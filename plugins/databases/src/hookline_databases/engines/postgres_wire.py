@@ -15,11 +15,9 @@ from psycopg.adapt import AdaptersMap
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.types.string import TextLoader
 
-from .base import Limits, Stop, in_background
+from .base import GIANT, TOO_LARGE, Limits, Stop, in_background
 
 T = TypeVar("T")
-MOST = 64_000_000
-"""Bytes by which this process may grow while one row comes in; libpq takes a row of up to 1 GB."""
 CONNECTING = 5
 """Seconds for connecting."""
 _PAGE = mmap.PAGESIZE
@@ -40,18 +38,15 @@ Waiting: TypeAlias = Generator[Any, Any, T]
 
 
 def _watched(gen: Waiting[T]) -> Waiting[T]:
-    """What ``gen`` waits for, as long as this process does not grow too much meanwhile."""
+    """What ``gen`` waits for, as long as this process does not grow by a giant row meanwhile."""
     before = _resident()
     try:
         wants = next(gen)
         while True:
             wants = gen.send((yield wants))
-            if _resident() - before > MOST:
+            if _resident() - before > GIANT:  # libpq takes a row of up to 1 GB
                 gen.close()
-                raise ToolError(
-                    "a row of the result is too large; leave out its large columns, or take a part "
-                    "of them with left() or substring()"
-                )
+                raise ToolError(TOO_LARGE)
     except StopIteration as end:
         found: T = end.value
         return found

@@ -177,6 +177,8 @@ def _judge_known(plain: str, shell: Shell, command: str) -> None:
     if reason := shell.record.judge_path(literal):
         shell.record.add("ask", f"{command} names {plain!r}: {reason.rstrip('.')}", "place")
         looks_only = command.strip("`").split(" ")[0] in (*tables.listers, "cd", "pushd")
+        # `hookline --home DIR` is asked about, and then refused by the program itself.
+        looks_only |= not inside and " --home" in command
         if inside is not None and not looks_only and tables.keys.match(inside):
             told = f"{command} names {plain!r}, where Hookline keeps its keys"
             shell.record.add("deny", f"{told}, and what has been read cannot be taken back")
