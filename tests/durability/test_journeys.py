@@ -45,9 +45,12 @@ async def test_a_read_takes_one_journey_and_a_write_two(
         async def journeys(work: Any, *, writes: bool = False) -> int:
             for _ in range(3):  # each connection has been made
                 await (store.write(work, key="a") if writes else store.read(work, key="a"))
-            before = line.count()[0]
-            await (store.write(work, key="a") if writes else store.read(work, key="a"))
-            return line.count()[0] - before
+            counted = []
+            for _ in range(3):  # the process may say meanwhile that it lives
+                before = line.count()[0]
+                await (store.write(work, key="a") if writes else store.read(work, key="a"))
+                counted.append(line.count()[0] - before)
+            return min(counted)
 
         assert await journeys(_ask) == 1
         assert await journeys(_ask, writes=True) == 2

@@ -82,7 +82,7 @@ class StoragePlugin(Plugin[NoConfig]):
     @hookimpl
     async def post_tool(self, ctx: Context, result: ToolResult) -> None:
         """Show other homes what a tool has written."""
-        if self._mirror is not None and not ctx.tool.read_only:
+        if self._mirror is not None and not (ctx.tool is not None and ctx.tool.read_only):
             await self._sync()
 
     @hookimpl
