@@ -160,13 +160,8 @@ def writing() -> list[dict[str, object]]:
     return [{**step, "repeat": True} for step in steps]
 
 
-OPEN = pytest.mark.xfail(
-    reason="open fault: a kill in the first turn of /background may run its first call twice"
-)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["goal", pytest.param("background", marks=OPEN)])
+@pytest.mark.parametrize("kind", ["goal", "background"])
 def test_it_goes_on_after_kills_at_any_time(life: Life, kind: str) -> None:
     """Killed again and again, at moments that the clock chooses."""
     life.configure(writing())
@@ -184,7 +179,7 @@ def test_it_goes_on_after_kills_at_any_time(life: Life, kind: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["goal", pytest.param("background", marks=OPEN)])
+@pytest.mark.parametrize("kind", ["goal", "background"])
 @pytest.mark.parametrize(
     "point",
     [

@@ -98,10 +98,13 @@ class Goals(Plugin[GoalsConfig]):
             if known is None:
                 return await self._full(inbound, kind)
             goal = known  # a process died over this very message
-        if kind == "background":
-            if goal.state == "active":
-                await self.service.start(goal, ctx)
-        elif inbound.channel != TERMINAL or inbound.session_id:
+            if goal.state != "active":
+                return wording.line(goal, self.config)
+            if kind == "background":
+                await self.service.take_up(goal, ctx)
+        elif kind == "background":
+            await self.service.start(goal, ctx)
+        if kind == "goal" and (inbound.channel != TERMINAL or inbound.session_id):
             await self.service.send(goal)
         return wording.accepted(goal, self.config)
 

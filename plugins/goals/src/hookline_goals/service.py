@@ -115,7 +115,7 @@ class Service:
             if not self._serves(goal):
                 continue
             if goal.kind == "background":
-                await self._take_up(goal)
+                await self.take_up(goal)
             elif goal.message_id() not in self._began and goal.id not in self._judging:
                 await self._send_or_settle(goal)
 
@@ -294,13 +294,17 @@ class Service:
         if (run := self._runs.get(goal.id)) is not None:
             run.cancel()
 
-    async def _take_up(self, goal: Goal) -> None:
+    async def take_up(self, goal: Goal, ctx: Context | None = None) -> None:
+        """Go on with what a dead process worked on; ``ctx`` is that of the command, come again."""
         if goal.id in self._runs or await self.process.lives(goal.process):
             return
         await self.process.join()
         if not await self._records.take(goal, self.process.id):
             return
         said = await self._said(goal)
+        if not said and ctx is not None:
+            await self.start(goal, ctx)
+            return
         if not said:
             why = "The process died before it had begun; set it again."
             if await self._records.halt(goal, "paused", why, report=True):
