@@ -141,7 +141,8 @@ async def _bare(site: Site, private: Private) -> set[str]:
         context = await browser.new_context()
         for way in (*PASSIVE, *ACTIVE):
             private.reached.clear()
-            opened = await context.new_page()
+            async with asyncio.timeout(PATIENCE):
+                opened = await context.new_page()
             with suppress(Exception):
                 await opened.goto(f"{site.url}/{way.replace(' ', '-')}", wait_until="commit")
             until = time.monotonic() + (3 if way in UNCERTAIN else PATIENCE / 4)
@@ -149,6 +150,11 @@ async def _bare(site: Site, private: Private) -> set[str]:
                 await asyncio.sleep(0.05)
             if not private.reached:
                 missed.add(way)
-            await opened.close()
-        await browser.close()
+            # Now and then this version of the browser never says that a page is closed.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(5):
+                    await opened.close()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(5):
+                await browser.close()
     return missed
