@@ -46,7 +46,7 @@ class Post:
         self.tried: list[tuple[float, Reply]] = []
         self.sent: list[Reply] = []
         self.arrived = asyncio.Event()
-        self.hangs = False
+        self.hangs, self.hung = False, asyncio.Event()
 
     async def start(self) -> None: ...
 
@@ -57,7 +57,7 @@ class Post:
     async def send(self, reply: Reply) -> str | None:
         self.tried.append((time.monotonic(), reply))
         if self.hangs:
-            await asyncio.Event().wait()
+            await self.hung.wait()
         if self.script and (error := self.script.pop(0)) is not None:
             raise error
         self.sent.append(reply)
@@ -135,6 +135,28 @@ def test_a_reply_that_may_have_arrived_is_marked(harness: Make, tmp_path: Path) 
 
     asyncio.run(asyncio.wait_for(killed(Post()), PATIENCE))
     asyncio.run(asyncio.wait_for(restarted(Post()), PATIENCE))
+
+
+async def test_a_reply_behind_one_of_another_process_goes_out_soon_after_it(
+    harness: Make, tmp_path: Path
+) -> None:
+    """Two processes on one store: neither waits until somebody looks for what was left."""
+    first, second = Post(), Post()
+    first.hangs = True
+    one = harness(mail(first), home=tmp_path / "home", model=["a"])
+    other = harness(mail(second), home=tmp_path / "home", model=["b"])
+    await one.aopen()
+    await other.aopen()
+    await one.plugin(Plugin).host.receive(said("x"))
+    async with asyncio.timeout(PATIENCE):
+        while not first.tried:
+            await asyncio.sleep(0.01)
+    await other.plugin(Plugin).host.receive(said("y", 2))
+    await other.plugin(Plugin).host.services[GatewayHost].finish(2.0)
+    assert (len(other.model.requests), second.sent) == (1, [])
+    first.hung.set()
+    assert await first.until(1) == ["a"]
+    assert await second.until(1) == ["b"]
 
 
 def test_a_plugin_sees_the_environment_and_how_a_provider_is_reached(

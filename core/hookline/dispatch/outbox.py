@@ -96,11 +96,13 @@ class Outbox:
                 others = {id_ for id_ in self.direct.values() if turn is None or id_ != turn.id}
                 rows = [row for row in rows if row["chat_id"] == chat_id and row["turn_id"] not in others]
             for number, row in enumerate(rows):
+                wait: float | None = 1.0  # another process has it in hand: what is behind it waits
                 if await self.engine.node.may_claim(row["owner"]):
-                    if (wait := await self._send(channel, row, again, turn)) is None:
-                        continue
-                    if channel.network:
-                        self._retry_later(channel_name, chat_id, wait)
+                    wait = await self._send(channel, row, again, turn)
+                if wait is None:
+                    continue
+                if channel.network:
+                    self._retry_later(channel_name, chat_id, wait)
                 for later in rows[number:]:
                     self.engine.bus.signals.send("reply_delayed", _reply(later))
                 return
