@@ -142,6 +142,29 @@ async def test_who_listens_hears_other_stores_and_only_its_topic(
             assert await anext(again) == "third"
 
 
+async def test_who_stops_listening_before_it_hears_holds_no_thread(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    async def listen(store: Any, number: int) -> None:
+        async with store.listen(f"topic {number}"):
+            await asyncio.Event().wait()
+
+    async with open_store(tmp_path, postgres_url) as store:
+        for number in range(60):
+            listening = asyncio.create_task(listen(store, number))
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            listening.cancel()
+        async with asyncio.timeout(30):
+            assert await asyncio.to_thread(lambda: "free") == "free"
+        last = [asyncio.create_task(listen(store, number)) for number in range(3)]
+        await asyncio.sleep(0)
+    for task in last:
+        task.cancel()
+    async with asyncio.timeout(30):
+        assert await asyncio.to_thread(lambda: "free") == "free"
+
+
 async def test_words_are_found_without_marks_signs_and_case(store: Any) -> None:
     sql = store.search_statements("found")
     await store.write(lambda db: db.execute(sql["create"]))

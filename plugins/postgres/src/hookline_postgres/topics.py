@@ -77,7 +77,9 @@ class Listener:
 
     def close(self) -> None:
         """End the thread and disconnect."""
-        self._is_closing = True
+        with self._changed:
+            self._is_closing = True
+            self._changed.notify_all()
         if self._thread is not None:
             self._look()
             self._thread.join()
@@ -90,11 +92,19 @@ class Listener:
             self._wake.send(b"\0")
 
     def _await_heard(self, topic: str) -> None:
+        def is_settled() -> bool:
+            # Who was cancelled meanwhile does not listen any more, and nobody will hear the topic.
+            heard, wanted = self._heard.values(), self._topics.names()
+            return topic in heard or topic not in wanted or bool(self._failure) or self._is_closing
+
         with self._changed:
             self._failure = None
-            self._start()
-            self._look()
-            self._changed.wait_for(lambda: topic in self._heard.values() or self._failure)
+            if not self._is_closing:
+                self._start()
+                self._look()
+            self._changed.wait_for(is_settled)
+            if self._is_closing:
+                raise StoreError(f"{self._where.shown} is closed in this process.")
             if topic not in self._heard.values() and self._failure is not None:
                 raise self._failure
 
