@@ -2,26 +2,41 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import tempfile
+import time
+from contextlib import suppress
 from pathlib import Path
 
 _MIB = 1_048_576
 _MOST_ENTRIES = 100_000
+_PREFIX, _LOCK = "hookline-sandbox-", "lock"
+_NEW_SECONDS = 60.0
+"""In which a folder that was just made may not be locked yet."""
 
 
 class PrivateFolders:
-    """Pairs of folders, kept until :meth:`close`. ``limit_mb``: MiB that a pair may hold."""
+    """Pairs of folders, kept until :meth:`close`. ``limit_mb``: MiB that a pair may hold.
+
+    A process that is killed leaves its pairs behind; the next one that makes a pair removes them.
+    It tells them by a lock that each process holds in its own.
+    """
 
     def __init__(self, limit_mb: int) -> None:
         self._limit = limit_mb * _MIB
         self._folders: dict[str, Path] = {}
+        self._locks: list[int] = []
 
     def folder(self, key: str) -> Path:
         """The folder with ``tmp`` and ``home`` of ``key``, made at first use, mode 0700."""
         if key not in self._folders:
-            made = Path(tempfile.mkdtemp(prefix="hookline-sandbox-"))
+            if not self._folders:
+                _remove_left_behind()
+            made = Path(tempfile.mkdtemp(prefix=_PREFIX))
+            self._locks.append(os.open(made / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            fcntl.flock(self._locks[-1], fcntl.LOCK_EX | fcntl.LOCK_NB)
             for name in ("tmp", "home"):
                 (made / name).mkdir()
             self._folders[key] = made
@@ -45,6 +60,29 @@ class PrivateFolders:
         for folder in self._folders.values():
             shutil.rmtree(folder, ignore_errors=True)
         self._folders.clear()
+        for lock in self._locks:
+            os.close(lock)
+        self._locks.clear()
+
+
+def _remove_left_behind() -> None:
+    """Remove the pairs of this user's processes that are dead."""
+    with suppress(OSError):  # another process removes it, too; or it cannot be listed
+        for entry in os.scandir(tempfile.gettempdir()):
+            if entry.name.startswith(_PREFIX) and entry.is_dir(follow_symlinks=False):
+                _remove_if_dead(Path(entry.path), entry.stat(follow_symlinks=False))
+
+
+def _remove_if_dead(folder: Path, status: os.stat_result) -> None:
+    if status.st_uid != os.getuid() or time.time() - status.st_mtime < _NEW_SECONDS:
+        return
+    with suppress(OSError):  # it is locked, or has no lock
+        lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(folder, ignore_errors=True)
+        finally:
+            os.close(lock)
 
 
 def _is_over(folder: Path, limit: int) -> bool:
