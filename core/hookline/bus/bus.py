@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
 from types import CoroutineType
@@ -37,7 +38,18 @@ Check: TypeAlias = "Callable[[Implementation, E, E], E] | None"
 Finish: TypeAlias = "Callable[[E], E] | None"
 Observer: TypeAlias = Callable[[Any, Step], None]
 """Called as ``(ctx, step)`` after each step."""
-_STRICTNESS: dict[type, int] = {Deny: 3, Ask: 2, Answer: 1}
+Again: TypeAlias = Callable[[BaseException], Awaitable[bool]]
+"""Called with a guard's failure; True to ask that guard again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuardFailed(Deny):
+    """Stands for the answer of a guard that failed with ``error``."""
+
+    error: BaseException
+
+
+_STRICTNESS: dict[type, int] = {Deny: 3, GuardFailed: 3, Ask: 2, Answer: 1}
 _HOOK_OF = {spec.registers: name for name, spec in HOOKS.items() if spec.registers is not None}
 
 
@@ -126,16 +138,19 @@ class Bus(Registry):
             self.signals.send("denied", denial, ctx)
         return verdict
 
-    async def gate(self, hook: str, ctx: Any, event: E) -> E | Deny:
+    async def gate(self, hook: str, ctx: Any, event: E, again: Again | None = None) -> E | Deny:
         """Pass ``event`` through every implementation, stopping at the first ``Deny``.
 
-        A plugin that an earlier one switches off is not asked any more. Sends the hook's own signal
-        if the event passed, otherwise the signal ``denied``.
+        A plugin that is switched off meanwhile is not asked any more. Of a guard that failed the
+        answer is a :class:`GuardFailed`, unless ``again`` has it asked once more. Sends the hook's
+        own signal if the event passed, otherwise the signal ``denied``.
         """
         for impl in self._enabled(hook, ctx):
-            if impl not in self.table[hook]:
-                continue
-            result = await self._step(impl, ctx, event, type(event), Deny)
+            result = None
+            while impl in self.table[hook]:
+                result = await self._step(impl, ctx, event, type(event), Deny)
+                if again is None or not (isinstance(result, GuardFailed) and await again(result.error)):
+                    break
             if isinstance(result, Deny):
                 self.signals.send("denied", Denial(hook, impl.plugin, event, result.reason), ctx)
                 return result
@@ -207,9 +222,8 @@ class Bus(Registry):
                 return stop.value
         finally:
             watchdog.end(before)
-        slow = None
-        if ctx is not None and not (impl.spec.asks or impl.spec.background):
-            slow = partial(ctx.notify, f"Waiting for plugin {impl.plugin} ({impl.where}).")
+        silent = ctx is None or impl.spec.asks or impl.spec.background
+        slow = None if silent else partial(ctx.notify, f"Waiting for plugin {impl.plugin} ({impl.where}).")
         return await finish(result, waiting_for, watchdog, impl, slow)
 
     async def run(self, plugin: str, where: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
@@ -239,7 +253,7 @@ class Bus(Registry):
         """Return one implementation's result, or the result that its failure counts as.
 
         The result is one of ``kinds`` or None; for a ``collect`` hook it may also be a list, with
-        any items. For a guard that failed it is a ``Deny``.
+        any items. For a guard that failed it is a ``GuardFailed``.
         """
         start = perf_counter() if self.observers else 0.0
         result: Any = None
@@ -255,7 +269,7 @@ class Bus(Registry):
             self._record_failure(impl, ctx, failure)
             if impl.spec.kind in GUARDS:
                 reason = f"the guard {impl.plugin} failed, so the answer is no: {describe(failure)}"
-                result = Deny(reason)
+                result = GuardFailed(reason, error=failure)
             elif impl.spec.kind != "collect":
                 result = None
         elif ctx is not None and ctx.failures:

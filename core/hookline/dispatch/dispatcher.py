@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -13,10 +14,12 @@ from hookline_hookspecs import Origin, StoreError, Submission, TextBlock, crash
 from hookline_hookspecs.events import Deny, Inbound, Question, Session, Stop, Turn
 
 from .. import clock
+from ..bus.bus import GuardFailed
+from ..bus.watchdog import HookTimeout
 from ..engine import Engine
 from ..sessions.context import TERMINAL, PluginContext, TurnContext, idle_context
 from ..sessions.manager import Sessions
-from ..sessions.state import ActiveTurn, SessionState, set_question
+from ..sessions.state import ActiveTurn, Outcome, SessionState, set_question
 from ..store.codec import reply_from_json
 from ..text import clean, new_id
 from ..turn.loop import run_turn
@@ -28,6 +31,10 @@ from .outbox import Outbox
 log = logging.getLogger("hookline.dispatch")
 STORE_PAUSE = 10.0
 """Seconds after which a store that failed is tried again."""
+GATE_PAUSES = (1.0, 2.0, 4.0, 8.0, 10.0)
+"""Seconds after which a guard that failed because of the store is asked again. While the store is
+away none of them is used up."""
+UNCHECKED = "Your message could not be checked, so it was not read. Please send it again later."
 
 
 class Dispatcher:
@@ -95,8 +102,7 @@ class Dispatcher:
         turn = await self._process(inbound, None, mode)
         record, rows = turn.state.record, turn.state.pending.unshown
         unshown = tuple([reply_from_json(row["body"], record, row["id"]).text for row in rows])
-        confirm = partial(self._confirm, turn)
-        return Submission(turn.snapshot(), turn.outcome.question, unshown, confirm)
+        return Submission(turn.snapshot(), turn.outcome.question, unshown, partial(self._confirm, turn))
 
     async def _confirm(self, turn: ActiveTurn) -> None:
         """The caller of :meth:`submit` has shown the reply, and what was unshown before it."""
@@ -134,38 +140,60 @@ class Dispatcher:
         lane = self._lanes.of(inbound)
         async with lane.gate:
             lobby = idle_context(self._engine, inbound.channel, inbound.chat_id)
-            passed = await self._engine.bus.gate("on_message", lobby, inbound)
-            immediate = isinstance(passed, Deny) or self._is_immediate(passed.text)
-            waiting = None if immediate else lane.join_queue()
-        if isinstance(passed, Deny):
-            return await self.close(lobby, inbound, inbox_id, "denied", passed.reason)
+            passed = await self.judge(lobby, inbound, inbox_id)
+            # The no of a guard is told at once, that of one which failed in the message's place.
+            told = not isinstance(passed, GuardFailed) if isinstance(passed, Deny) else self._is_immediate(passed.text)
+            waiting = None if told else lane.join_queue()
         if waiting is None:
-            return await self._run_immediate(lane, lobby, passed, inbox_id)
+            return await self._run_immediate(lane, lobby, inbound, passed, inbox_id)
         key = (inbound.channel, inbound.chat_id, inbound.message_id)
         if inbox_id is not None:
             self._waiting[key] = inbox_id
         await waiting
         try:
             if inbox_id is not None and self._waiting.pop(key, None) is None:
-                return await self.close(lobby, inbound, inbox_id, "denied", "")  # withdrawn
+                passed = Deny("")  # withdrawn
+            if isinstance(passed, Deny):
+                return await self.close(lobby, inbound, inbox_id, "denied", passed.reason)
             return await self._retry_on_store_error(lane, passed, inbox_id, mode)
         finally:
             lane.turn.release()
 
+    async def judge(self, ctx: TurnContext, inbound: Inbound, inbox_id: str | None) -> Inbound | Deny:
+        """What the gate makes of a message, or its refusal.
+
+        A network channel's message stays stored while a guard fails because of the store, or is
+        late: it is asked again after :data:`GATE_PAUSES`, and only then is the answer no.
+        """
+        is_network, pauses = inbound.channel != TERMINAL, [*GATE_PAUSES]
+
+        async def again(error: BaseException) -> bool:
+            if not (is_network and inbox_id and pauses and isinstance(error, (StoreError, HookTimeout))):
+                return False
+            await asyncio.sleep(pauses[0])
+            with suppress(StoreError):
+                await self._engine.journal.session("")
+                del pauses[0]
+            return True
+
+        passed = await self._engine.bus.gate("on_message", ctx, inbound, again)
+        return replace(passed, reason=UNCHECKED) if is_network and isinstance(passed, GuardFailed) else passed
+
     def _is_immediate(self, text: str) -> bool:
-        found = self._commands.find(text)
-        return found is not None and found[1].immediate
+        return bool((found := self._commands.find(text)) and found[1].immediate)
 
     async def _run_immediate(
-        self, lane: Lane, lobby: TurnContext, inbound: Inbound, inbox_id: str | None
+        self, lane: Lane, lobby: TurnContext, inbound: Inbound, passed: Inbound | Deny, inbox_id: str | None
     ) -> ActiveTurn:
-        """Run a command that does not wait for the turn under way."""
+        """Refuse a message, or run a command that does not wait for the turn under way."""
+        if isinstance(passed, Deny):
+            return await self.close(lobby, inbound, inbox_id, "denied", passed.reason)
         state = lane.state
-        if state is None and (session_id := await self._sessions.find(inbound)) is not None:
+        if state is None and (session_id := await self._sessions.find(passed)) is not None:
             state = await self._sessions.peek(session_id)
         ctx = lobby if state is None else TurnContext(self._engine, state, state.active)
-        said = await self._commands.run(ctx, inbound)
-        return await self.close(ctx, inbound, inbox_id, "command", said)
+        said = await self._commands.run(ctx, passed)
+        return await self.close(ctx, passed, inbox_id, "command", said)
 
     async def _retry_on_store_error(self, lane: Lane, inbound: Inbound, inbox_id: str | None, mode: str) -> ActiveTurn:
         """Work on a network channel's message until the store works; the chat's others wait."""
@@ -185,6 +213,7 @@ class Dispatcher:
             finally:
                 lane.entering, lane.given_up = None, False
             again = True
+            self._outbox.direct.pop(inbox_id, None)  # a turn that is resumed leaves its reply in the outbox
             await asyncio.sleep(STORE_PAUSE)
 
     async def _process_in_session(
@@ -196,8 +225,7 @@ class Dispatcher:
             try:
                 await self.recover(state, mode)
                 if again:  # what the store had kept of it was finished by the recovery
-                    rows = await self._engine.journal.open_inbox()
-                    known = inbox_id not in [row["id"] for row in rows]
+                    known = inbox_id not in [row["id"] for row in await self._engine.journal.open_inbox()]
                 if known and (again or inbox_id is None):
                     turn = ActiveTurn.begin(idle_context(self._engine).state, inbound, None, mode)
                     turn.outcome.stop = "denied"
@@ -254,14 +282,11 @@ class Dispatcher:
     ) -> ActiveTurn:
         """Answer a message without a turn: the text of a command, or a refusal."""
         turn = ActiveTurn.begin(ctx.state, inbound, inbox_id, "no")
-        turn.outcome.stop = stop
         here = replace(ctx.state.record, channel=inbound.channel, chat_id=inbound.chat_id)
         asked = said if isinstance(said, Question) else None
         reply = turn.make_reply(here, asked.text if asked else str(said), asked)
-        turn.outcome.reply = reply.text
-        turn.outcome.sent = reply if reply.text else None
-        journal = self._engine.journal
-        await journal.close_inbound(inbox_id, here.id or None, turn.outcome.sent)
+        turn.outcome = Outcome(reply.text, stop=stop, sent=reply if reply.text else None)
+        await self._engine.journal.close_inbound(inbox_id, here.id or None, turn.outcome.sent)
         await turn.flush()
         return turn
 

@@ -152,9 +152,8 @@ class Outbox:
         return None
 
     async def _give_up(self, channel: str, row: Mapping[str, Any], error: Exception) -> None:
-        hours = GIVE_UP_AFTER / 3600
         reason = (
-            f"a reply to {channel}:{row['chat_id']} was given up after {hours:g} h and "
+            f"a reply to {channel}:{row['chat_id']} was given up after {GIVE_UP_AFTER / 3600:g} h and "
             f"{row['attempts'] + 1} attempts: {describe(error)}"
         )
         log.error("channel %s: %s", channel, reason)

@@ -63,8 +63,7 @@ class Recovery:
         journal, start, tasks = self.engine.journal, self.engine.background.start, list[asyncio.Task[Any]]()
         try:
             for session_id in await journal.unfinished_sessions(channel, chat_id):
-                row = await journal.session(session_id)
-                state = self.sessions.loaded(session_id)
+                row, state = await journal.session(session_id), self.sessions.loaded(session_id)
                 idle = state is None or state.active is None
                 if idle and row and row["kind"] == "chat" and row["channel"] != TERMINAL:
                     tasks.append(start(self._finish_session(session_id)))
@@ -79,9 +78,8 @@ class Recovery:
     async def _claim(self, inbox_id: str, owner: str | None) -> bool:
         """Claim a message that no living process works on."""
         in_hand = self.dispatcher.in_hand
-        if inbox_id in in_hand or not await self.engine.node.may_claim(owner):
-            return False
-        if inbox_id in in_hand:  # received or claimed by another task meanwhile
+        # Looked at twice: it may be received or claimed by another task meanwhile.
+        if inbox_id in in_hand or not await self.engine.node.may_claim(owner) or inbox_id in in_hand:
             return False
         in_hand.add(inbox_id)
         claimed = 0
@@ -118,9 +116,8 @@ class Recovery:
                 self.dispatcher.after_reply(turn)
         for row in await journal.open_inbox():
             inbound = row["inbound"]
-            if inbound.session_id not in (record.id, stem(record.id)):
-                continue
-            if await self._claim(row["id"], row["owner"]):
+            is_ours = inbound.session_id in (record.id, stem(record.id))
+            if is_ours and await self._claim(row["id"], row["owner"]):
                 await self._answer_left_over(state, inbound, row["id"], mode)
         if record.channel == TERMINAL:
             state.pending.unshown = await self._claim_unshown(record.id)
@@ -130,7 +127,7 @@ class Recovery:
     async def _answer_left_over(self, state: SessionState, inbound: Inbound, inbox_id: str, mode: str) -> None:
         lobby = idle_context(self.engine, inbound.channel, inbound.chat_id)
         try:
-            passed = await self.engine.bus.gate("on_message", lobby, inbound)
+            passed = await self.dispatcher.judge(lobby, inbound, inbox_id)
             if isinstance(passed, Deny):
                 await self.dispatcher.close(lobby, inbound, inbox_id, "denied", passed.reason)
             else:

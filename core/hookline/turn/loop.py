@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from hookline_hookspecs import Block, ContextBlock, Delta
-from hookline_hookspecs.errors import NetworkError, Overloaded, ProviderError
+from hookline_hookspecs.errors import NetworkError, Overloaded, ProviderError, StoreError
 from hookline_hookspecs.events import Failure, ModelRequest, ModelResponse, Question, ToolResult
 from hookline_hookspecs.messages import Message, TextBlock, ToolCall, ToolResultBlock
 from hookline_hookspecs.origins import merge_origins
@@ -97,8 +98,8 @@ async def _work(ctx: TurnContext, begin: Callable[[], Awaitable[None]]) -> bool:
 
 async def _failed(ctx: TurnContext, error: BaseException) -> None:
     outcome = ctx.active_turn.outcome
-    if not isinstance(error, Exception):
-        raise error
+    if not isinstance(error, Exception) or _to_resume(ctx.active_turn, error):
+        raise _to_resume(ctx.active_turn, error) or error
     if isinstance(error, ProviderError):
         failure = Failure(error.kind, words(error), error)
     else:
@@ -106,10 +107,18 @@ async def _failed(ctx: TurnContext, error: BaseException) -> None:
             log.error("turn %s failed", ctx.active_turn.id, exc_info=error)
         text = describe(error) if ctx.engine.strict else words(error) or describe(error)
         failure = Failure("internal", text, error)
-    outcome.error = failure
+    outcome.error, outcome.stop = failure, "budget" if failure.kind == "budget" else "error"
     outcome.reply = _after_partial(getattr(error, "partial", ""), failure.text)
-    outcome.stop = "budget" if failure.kind == "budget" else "error"
     await ctx.engine.bus.observe("on_error", ctx, failure)
+
+
+def _to_resume(turn: ActiveTurn, error: BaseException | None) -> StoreError | None:
+    """The store's error, if it has failed a turn whose message is stored: that is left open, and resumed.
+
+    Where it has failed a plugin around the call, a turn that is resumed already is answered.
+    """
+    cause = error.__cause__ if isinstance(error, AroundFault) and not turn.resumed else error
+    return cause if turn.inbox_id is not None and isinstance(cause, StoreError) else None
 
 
 def _after_partial(shown: str, text: str) -> str:
@@ -160,8 +169,7 @@ async def _ask(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
             return response
         if response.stop == "refusal":
             return replace(response, blocks=(TextBlock("The model refused to answer."),))
-        session = ctx.state.record.id
-        turn.track_write(ctx.engine.journal.record_usage(session, turn.id, "turn", response))
+        turn.track_write(ctx.engine.journal.record_usage(ctx.state.record.id, turn.id, "turn", response))
     raise EmptyAnswer(f"{request.model} returned an empty answer twice; try again, or choose another model")
 
 
@@ -214,16 +222,15 @@ async def answer_calls(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
     try:
         await run_calls(ctx, [call for call in calls if call.id not in turn.finished])
     finally:
-        # A stopped turn has exactly one result for each call too; a turn that the next process
-        # resumes leaves its calls open.
-        if not ctx.engine.closing:
+        # A stopped turn has exactly one result for each call too; a turn that is resumed, by the
+        # next process or once the store works, leaves its calls open.
+        if not (ctx.engine.closing or _to_resume(turn, sys.exception())):
             _append_results(ctx, calls)
 
 
 def _append(ctx: TurnContext, message: Message) -> None:
     turn, entry = ctx.active_turn, ctx.active_turn.append(message)
-    write = ctx.engine.journal.append_message(ctx.state.record.id, turn.id, entry.seq, message)
-    turn.track_write(write)
+    turn.track_write(ctx.engine.journal.append_message(ctx.state.record.id, turn.id, entry.seq, message))
 
 
 def _append_results(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:

@@ -89,12 +89,10 @@ async def _place_context(ctx: TurnContext, given: ModelRequest, request: ModelRe
     turn = ctx.active
     if request.context is given.context or turn is None or request.purpose != "turn":
         return request
-    entry = turn.user_entry
-    text = envelope(request.context)
+    entry, text = turn.user_entry, envelope(request.context)
     changed = replace(entry.message, context=text)
     messages = tuple(changed if one is entry.message else one for one in request.messages)
-    entry.message = changed
-    turn.blocks = request.context
+    entry.message, turn.blocks = changed, request.context
     await ctx.engine.journal.set_sidecar(ctx.state.record.id, entry.seq, text)
     return replace(request, messages=messages)
 

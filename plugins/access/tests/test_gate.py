@@ -107,21 +107,36 @@ def test_a_sub_agent_needs_no_entry(harness: Callable[..., Harness]) -> None:
     assert h.send("go").text == "done"
 
 
-def test_a_store_that_fails_lets_nobody_in(
-    town: MakeTown, run: Run, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("failures", "told"), [(2, "hi"), (99, "could not be checked")])
+def test_a_store_that_fails_lets_nobody_in_until_it_answers(
+    harness: Callable[..., Harness],
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    failures: int,
+    told: str,
 ) -> None:
-    one = town(model=["hi"], allow=["fake:ann"])
+    monkeypatch.setattr("hookline.dispatch.dispatcher.GATE_PAUSES", (0.01,) * 3)
+    settings = {"allow": ["fake:ann"]}
+    one = Town(harness(AccessControl, config=settings, model=["hi"], strict=False))
 
-    async def story(town: Town) -> object:
-        async def broken(*_: object, **__: object) -> object:
-            raise StoreError("the disk is gone")
-
+    async def story(town: Town) -> str | None:
         await town.h.aopen()
-        monkeypatch.setattr(town.host.storage, "fetch", broken)
-        return await town.judge("ann", "hello")
+        fetch, left = town.host.storage.fetch, failures
 
-    denied = run(one, story)
-    assert denied.reason == ""
+        async def broken(*arguments: object, **options: object) -> object:
+            nonlocal left
+            if left:
+                left -= 1
+                raise StoreError("the disk is gone")
+            return await fetch(*arguments, **options)
+
+        monkeypatch.setattr(town.host.storage, "fetch", broken)
+        return await town.say("ann", "hello")
+
+    answer = run(one, story)
+    assert answer is not None
+    assert told in answer
+    assert "disk" not in answer
 
 
 def test_settings_that_are_wrong_let_nobody_in(town: MakeTown, run: Run) -> None:

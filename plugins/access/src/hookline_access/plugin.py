@@ -23,6 +23,7 @@ from hookline_hookspecs import (
     Plugin,
     Question,
     Route,
+    StoreError,
     ToolCall,
     Turn,
     command,
@@ -151,6 +152,8 @@ class AccessControl(Plugin[AccessConfig]):
             return Deny("")
         try:
             return await self._judged(inbound, person)
+        except StoreError:  # a guard that fails is asked again once the store answers
+            raise
         except HooklineError as error:
             self.log.error("nobody can be let in: %s", error)
             return Deny("")
