@@ -232,8 +232,7 @@ class Bus(Registry):
         result = self.watchdog.call(work, function, *args, **kwargs)
         if result is None or not hasattr(result, "__await__"):
             return result
-        coroutine = result if type(result) is CoroutineType else _awaited(result)
-        return await drive(coroutine, self.watchdog, work)
+        return await drive(result if type(result) is CoroutineType else _awaited(result), self.watchdog, work)
 
     def notify_observers(self, ctx: Any, step: Step) -> None:
         """Call every observer with a step; if one fails, the step is not affected."""

@@ -105,8 +105,7 @@ async def _failed(ctx: TurnContext, error: BaseException) -> None:
     else:
         if not isinstance(error, AroundFault):
             log.error("turn %s failed", ctx.active_turn.id, exc_info=error)
-        text = describe(error) if ctx.engine.strict else words(error) or describe(error)
-        failure = Failure("internal", text, error)
+        failure = Failure("internal", (not ctx.engine.strict and words(error)) or describe(error), error)
     outcome.error, outcome.stop = failure, "budget" if failure.kind == "budget" else "error"
     outcome.reply = _after_partial(getattr(error, "partial", ""), failure.text)
     await ctx.engine.bus.observe("on_error", ctx, failure)
@@ -161,9 +160,8 @@ async def _ask(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
     """One response with content; an empty one is asked for once more."""
     turn = ctx.active_turn
     for _attempt in range(2):
-        response = await _streamed(ctx, request)
         used = {call.id for entry in turn.entries for call in entry.message.tool_calls}
-        response = storable(response, used)
+        response = storable(await _streamed(ctx, request), used)
         turn.usage = turn.usage + response.usage
         if response.text.strip() or response.message.tool_calls or response.stop == "pause":
             return response

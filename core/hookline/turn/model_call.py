@@ -25,8 +25,7 @@ async def call_model(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
         AroundFault: a plugin around the call failed by itself.
     """
     bus = ctx.engine.bus
-    keeper = StableKeeper(ctx, request)
-    given = request
+    keeper, given = StableKeeper(ctx, request), request
     request = await bus.pipeline("pre_model", ctx, request, keeper.check)
     await keeper.freeze(request)
     request = await _place_context(ctx, given, request)
