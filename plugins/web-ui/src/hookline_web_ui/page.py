@@ -146,7 +146,7 @@ class Pages:
         found = await self.host.storage.fetch("turn", id=turn) if turn != reply.id else []
         own = turn if found else None
         if own is None:
-            if not reply.session.id and not reply.choices:
+            if not reply.session.id and not reply.in_reply_to and not reply.choices:
                 notice = {"plugin": "core", "text": reply.text}
                 self.live.tell(session, here, "notice", fields=notice)
                 return reply.id

@@ -10,6 +10,7 @@ import pytest
 from .conftest import COMMAND, Window
 
 New = Callable[..., Window]
+PLACE = "document.querySelector('article[data-role=assistant]').getBoundingClientRect().top"
 
 
 def test_what_is_answered_is_there_after_a_reload(window: New) -> None:
@@ -28,6 +29,37 @@ def test_what_is_answered_is_there_after_a_reload(window: New) -> None:
     one.page.get_by_role("navigation", name="Main").get_by_role("link", name="Chat").click()
     one.box.wait_for()
     assert one.page.get_by_role("link", name="hello").count() == 1  # the list of recent chats
+
+
+@pytest.mark.parametrize("command", ["/help", "/resume"])
+def test_a_command_in_a_new_chat_is_answered_once(window: New, command: str) -> None:
+    one = window().open()
+    one.box.fill(command)
+    one.page.keyboard.press("Escape")  # what is proposed
+    one.button("Send").click()
+    card = one.log.get_by_role("region", name="Command")
+    card.locator(".md").wait_for()
+    one.page.wait_for_timeout(1000)  # what would come a second time has come by then
+    assert card.count() == 1
+    assert card.inner_text().startswith(command)
+    assert one.log.locator(".note").count() == 0
+    assert one.page.get_by_text("Next:").count() == 0
+    shown = one.log.inner_text()
+    one.page.reload()
+    card.locator(".md").wait_for()
+    assert one.log.inner_text() == shown
+
+
+def test_the_end_of_a_turn_moves_nothing(window: New) -> None:
+    one = window().open()
+    one.say("long please")
+    answer = one.log.locator('article[data-role="assistant"]').first
+    one.until("() => document.querySelector('.live .md p')")
+    top = one.page.evaluate(PLACE)
+    one.button("Stop").click()
+    one.settled()
+    assert one.page.evaluate(PLACE) == top
+    assert answer.is_visible()
 
 
 def test_a_new_chat_has_its_name_while_its_first_turn_is_under_way(window: New) -> None:

@@ -153,6 +153,16 @@ test("a command and its answer are one thing", () => {
   );
 });
 
+test("a command whose answer comes first is not said to wait", () => {
+  const chat = new Chat("s");
+  chat.load({ ...snapshot(0), turn: null, queue: [{ message_id: "k", text: "/resume" }] });
+  chat.apply({ type: "result", ts: 2, turn: null, message_id: "k", text: "Which?", id: "r" });
+  chat.apply({ type: "user", ts: 1, turn: null, message_id: "k", text: "/resume", command: true });
+  assert.deepEqual(chat.queue, []);
+  const { command, text } = chat.items.at(-1);
+  assert.deepEqual({ command, text }, { command: "/resume", text: "Which?" });
+});
+
 test("a snapshot of an answer under way goes on with what is drawn", () => {
   const chat = new Chat("s");
   play(chat, 0, 5);

@@ -281,8 +281,8 @@ export class Chat {
   /** @param {any} event */
   on_answered(event) {
     if (this.question?.id !== event.question) return;
-    const label = this.question.choices?.find((/** @type {any} */ c) => c.id === event.choice)?.label;
-    const what = label ?? event.choice;
+    const chosen = this.question.choices?.find((/** @type {any} */ c) => c.id === event.choice);
+    const what = chosen?.label ?? event.choice;
     const who = event.by ? `${event.by} answered: ${what}` : "The question was closed";
     this.note(event.ts, event.by ? who : `${who}${what ? `: ${what}` : ""}.`, "quiet");
     this.question = null;
@@ -327,7 +327,6 @@ export class Chat {
       );
       const files = after.findLast((one) => one.live && one.files?.length)?.files;
       this.items = [...before, ...stored, ...rest];
-      for (const item of stored) for (const block of item.blocks ?? []) this.own(block, item);
       const last = stored.findLast((item) => item.role === "assistant");
       if (files && last && !last.files?.length) last.files = files;
     }
@@ -420,18 +419,15 @@ export class Chat {
     }
   }
 
-  /** @param {any} block @param {Item} item */
-  own(block, item) {
-    if (block.type === "tool_call") this.owners.set(block.id, item);
-  }
-
   /** @param {any} aside */
   placeAside(aside) {
     const key = `a${aside.message_id ?? aside.id}`;
     const known = this.items.find((item) => item.key === key);
     const { command, text, stop, at } = aside;
+    this.queue = this.queue.filter((one) => one.message_id !== aside.message_id);
     if (known) {
       known.text = text ?? known.text;
+      known.command ??= command;
       known.rev += 1;
       return;
     }
@@ -461,10 +457,8 @@ export class Chat {
 const base = (kind, key, at) => ({ kind, key, at, rev: 0 });
 
 /** @param {string} id @returns {Tool} */
-const fresh = (id) => ({
-  ...{ id, name: "", arguments: null, ok: null },
-  ...{ text: "", seconds: null, diff: null },
-});
+const fresh = (id) =>
+  ({ id, name: "", arguments: null, ok: null, text: "", seconds: null, diff: null });
 
 /** @param {Item} item @param {string} text */
 function setText(item, text) {

@@ -315,7 +315,7 @@ function Empty() {
   return html`<div class="welcome">
     <h2>What shall we do?</h2>
     <p class="quiet">
-      The answer stays even if this page is closed. Type <kbd>/</kbd> for commands.
+      The answer stays even if this page is closed. Type <kbd>/</kbd> for commands.${" "}
       <span class="mouse">Press <kbd>?</kbd> for the keyboard, or drop a file on the box below.</span>
     </p>
     <div class="actions">

@@ -303,7 +303,7 @@ function written(args) {
 /** @param {{item: Item}} props */
 const Aside = ({ item }) =>
   html`<section class="aside" aria-label="Command">
-    <p class="mono small">${item.command}</p>
+    ${item.command && html`<p class="mono small">${item.command}</p>`}
     ${item.text == null
       ? html`<p class="quiet small">…</p>`
       : html`<div class="md">${markdown(item.text, true)}</div>`}
