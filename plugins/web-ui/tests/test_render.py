@@ -201,6 +201,12 @@ def test_a_chart_of_any_figures(kind: Any, figures: list[float]) -> None:
     assert "The figures" in page
 
 
+def test_the_names_below_a_chart_are_whole() -> None:
+    page = shown(Chart("C", ["files", "session-search"], {"x": [1, 2]}, "bar"))
+    for text in ("files", "session-", "search"):
+        assert f'text-anchor="middle">{text}</text>' in page
+
+
 def test_a_difference_is_shown_line_by_line() -> None:
     before = "\n".join(map(str, range(30)))
     page = shown(Diff(before, before.replace("15", "x")))

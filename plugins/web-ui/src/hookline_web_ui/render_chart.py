@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import ceil, floor, log10
+from textwrap import wrap
 
 from hookline_webkit import Chart
 from markupsafe import Markup
@@ -14,6 +15,8 @@ LEFT, RIGHT, TOP, BOTTOM = 52, 8, 10, 26
 COLOURS = 6
 LABEL_WIDTH = 64
 """Pixels that a label below the axis needs."""
+LABEL_CHARS = 10
+"""Characters of a line of it; a longer one has a second line."""
 
 
 def chart(value: Chart) -> Markup:
@@ -92,12 +95,19 @@ def _axes(value: Chart, ticks: Sequence[float], width: int) -> Markup:
     step = _step(len(value.labels), width)
     every = max(1, ceil(LABEL_WIDTH / step))
     below = Markup('<text x="{:.1f}" y="{}" text-anchor="middle">{}</text>')
+    named = [_lines_of(label) for label in value.labels]
+    high = HEIGHT - 8 if all(len(lines) < 2 for lines in named) else HEIGHT - 14
     parts += [
-        below.format(LEFT + step * (n + 0.5), HEIGHT - 8, label[:12])
-        for n, label in enumerate(value.labels)
+        below.format(LEFT + step * (n + 0.5), high + 11 * row, text)
+        for n, lines in enumerate(named)
         if n % every == 0
+        for row, text in enumerate(lines)
     ]
     return Markup("").join(parts)
+
+
+def _lines_of(label: str) -> list[str]:
+    return wrap(label, LABEL_CHARS, max_lines=2, placeholder="…")
 
 
 def _rect(
