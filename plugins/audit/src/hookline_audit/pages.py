@@ -84,7 +84,7 @@ class AuditPage:
 
 
 def _table(found: Sequence[Entry]) -> Table:
-    columns = ["When", "Who", "Kind", "What", "Verdict", "Approved by", "More"]
+    columns = ["When", "Who", "Kind", "What", "Verdict", "Approved by"]
     made = []
     for entry in found:
         told = entry.as_dict()
@@ -99,8 +99,8 @@ def _table(found: Sequence[Entry]) -> Table:
                     told["object"] if entry.state == "ok" else f"({entry.state})",
                     verdict,
                     told["approver"],
-                    shown_detail(told["detail"]),
-                ]
+                ],
+                detail=shown_detail(told["detail"], "\n"),
             )
         )
     return Table(columns, made, "", "No row is like this.")

@@ -110,12 +110,12 @@ class Reader:
         return [self.entry(row) for row in rows]
 
 
-def shown_detail(detail: Mapping[str, Any]) -> str:
-    """Return a row's detail in a line."""
+def shown_detail(detail: Mapping[str, Any], between: str = " ") -> str:
+    """Return a row's detail, in a line unless its parts are joined by something else."""
     parts = []
     for name, value in detail.items():
         if isinstance(value, Mapping) and set(value) == {"sha256", "length"}:
             parts.append(f"{name}={value['length']}B:{str(value['sha256'])[:12]}")
         else:
             parts.append(f"{name}={value if isinstance(value, str) else json.dumps(value)}")
-    return " ".join(parts)
+    return between.join(parts)
