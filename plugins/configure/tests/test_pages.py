@@ -103,6 +103,7 @@ def test_plugins_are_listed_with_state_and_cost(harness: Make) -> None:
     assert found["probe"][1].text == "on"
     assert found["probe"][3] > 0
     assert "memory" in found
+    assert not [name for name in found if "[" in name]  # extras are no part of a plugin's name
     assert "probe" in site.text(site.get("/plugins/probe"))
     only = site.get("/plugins?q=probe")
     assert "Telegram" not in site.text(only)

@@ -126,7 +126,7 @@ def known_plugins() -> set[str]:
         needed = metadata("hookline").get_all("Requires-Dist") or []
     except PackageNotFoundError:
         needed = []
-    dists = (text.split(";")[0].split("=")[0].strip(" <>~!") for text in needed)
+    dists = (text.split(";")[0].split("[")[0].split("=")[0].strip(" <>~!") for text in needed)
     source = clone()
     return {dist.removeprefix(PREFIX) for dist in dists if dist.startswith(PREFIX)} | (
         source.plugins if source else set()
