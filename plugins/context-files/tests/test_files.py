@@ -274,9 +274,11 @@ def test_there_is_an_end_to_many_files(bench):
 
 
 def test_the_doctor_tells_what_cannot_be_used(bench):
-    bench.put("AGENTS.md", "FINE")
     [(_, check)] = bench.harness.checks()
+    assert check.run().detail == "no context files for the terminal"
+    bench.put("AGENTS.md", "FINE")
     assert check.run().ok
+    assert check.run().detail == "1 context file for the terminal, all readable"
     bench.keep("SOUL.md", b"\0")
     found = check.run()
     assert "SOUL.md" in found.detail

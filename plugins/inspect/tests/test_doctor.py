@@ -104,6 +104,7 @@ def test_fix_mends_what_is_safe_and_tells_it(
     assert (code, rows["mended"]["ok"]) == (0, True)
     assert [path.stat().st_mode & 0o777 for path in (home, home / ".env")] == [0o700, 0o600]
     assert (tmp_path / "made").is_dir()
+    assert rows["disk"]["detail"].endswith(" GB free")
     assert not left.exists()
     assert "mended" not in doctor("--offline", "--fix")[1]
 

@@ -142,7 +142,7 @@ def test_while_the_store_is_away_what_is_known_holds(crew: Crew) -> None:
     assert "git ls-remote failed" in crew.cid.doctor()
     assert "git ls-remote failed" in crew.cid.fails("log ship-it")
     crew.bare.with_name("away").rename(crew.bare)
-    assert "1 skill(s) of the team" in crew.cid.doctor()
+    assert "1 skill of the team" in crew.cid.doctor()
 
 
 def test_an_impostor_cannot_propose_in_another_s_name(crew: Crew) -> None:

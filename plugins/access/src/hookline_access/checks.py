@@ -15,9 +15,10 @@ async def admin_check(host: Host, people: People) -> CheckResult:
         return CheckResult(True, "no network channel is on")
     if await people.has_admin():
         return CheckResult(True, "there is an admin")
+    are = "is" if len(network) == 1 else "are"
     return CheckResult(
         False,
-        f"{', '.join(network)} is on and nobody is admin, so nobody can approve anything",
+        f"{' and '.join(network)} {are} on and nobody is admin, so nobody can approve anything",
         "send the claim code that hookline gateway prints (or hookline pairing claim), or set "
         "access.admins",
         hint=True,

@@ -92,7 +92,8 @@ class ContextFiles(Plugin[ContextFilesConfig]):
             fix = "Mend or remove what is named; a link's target may need paths.allowed_roots."
             return CheckResult(False, " ".join(found.complaints), fix)
         count = len(found.files) + (found.soul is not None)
-        return CheckResult(True, f"{count} context file(s) for the terminal can be read")
+        told = f"{count or 'no'} context file{'' if count == 1 else 's'} for the terminal"
+        return CheckResult(True, f"{told}, all readable" if count else told)
 
     async def _found(self, ctx: Context, session: Session) -> Found:
         """Return a session's files, read in a thread unless all are as they were."""

@@ -110,7 +110,9 @@ def _disk(host: Host) -> CheckResult:
     if free < LOW_DISK:
         detail = f"{free // 1_000_000} MB are free in {host.home}"
         return CheckResult(False, detail, "make room, or move it: HOOKLINE_HOME")
-    return CheckResult(True, f"{free // 1_000_000} MB free")
+    return CheckResult(
+        True, f"{free / 1e9:,.0f} GB free" if free >= 1e10 else f"{free / 1e9:.1f} GB free"
+    )
 
 
 FILES = {"secrets file": _env_file, "home": _home, "disk": _disk}

@@ -29,4 +29,7 @@ def notes_check(places: Places, limit: int) -> CheckResult:
             "Shorten it by hand, or raise plugins.memory.notes_max_chars.",
             hint=True,
         )
-    return CheckResult(True, f"{counted(count, 'file')} of notes, all readable.")
+    told = (
+        f"{counted(count, 'file')} of notes, all readable." if count else "There are no notes yet."
+    )
+    return CheckResult(True, told)

@@ -134,7 +134,7 @@ class MemoryPages:
                     [
                         row["text"],
                         Badge(row["category"]),
-                        f"{round(100 * row['confidence'])} %",
+                        f"{round(100 * row['confidence'])}\N{NO-BREAK SPACE}%",
                         row["chat"],
                         _from(row),
                         _when(row["at"]),

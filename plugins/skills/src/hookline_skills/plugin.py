@@ -213,7 +213,7 @@ class Skills(Plugin[SkillsConfig]):
         if told := team.complaints():
             fix = "`hookline skills log NAME` tells who proposed, approved or revoked what."
             return CheckResult(False, f"the team's skills: {'; '.join(told)}", fix)
-        return CheckResult(True, f"{len(team.folders())} skill(s) of the team")
+        return CheckResult(True, f"{_counted(len(team.folders()))} of the team")
 
     def _check(self) -> CheckResult:
         from . import lock
@@ -231,9 +231,13 @@ class Skills(Plugin[SkillsConfig]):
             fix = "`hookline skills show NAME` tells what; install again with --replace."
             text = f"installed skills whose files were changed: {', '.join(changed)}"
             return CheckResult(True, text, fix, hint=True)
-        return CheckResult(True, f"{len(skills)} skill(s)")
+        return CheckResult(True, _counted(len(skills)))
 
 
 @cache
 def _review() -> str:
     return (Path(__file__).parent / "review.md").read_text("utf-8").strip()
+
+
+def _counted(skills: int) -> str:
+    return f"{skills or 'no'} skill{'' if skills == 1 else 's'}"
