@@ -201,6 +201,11 @@ def test_commands_are_answered_beside_the_history(play: Any) -> None:
         assert found["messages"] == []
         aside = found["asides"][0]
         assert aside["command"] == "/help"
+        async with owner.events(session) as events:
+            await owner.say(session, "/status")
+            told = await anext(event async for event in events if event["type"] == "result")
+            assert told["command"] == "/status"
+            assert told["message_id"]
         assert "/model" in aside["text"]
         await owner.say(session, "hello")
         found = await owner.settled(session)

@@ -150,7 +150,7 @@ class Pages:
                 notice = {"plugin": "core", "text": reply.text}
                 self.live.tell(session, here, "notice", fields=notice)
                 return reply.id
-            self._tell_aside(reply, session, here)
+            await self._tell_aside(reply, session, here)
         if reply.attachments:
             files = await self.files.of_reply(reply, session, own or reply.id)
             told = {"files": files, "reply": reply.id}
@@ -166,10 +166,11 @@ class Pages:
         """``/resume`` has gone back to a session; its answer names it."""
         self._resumed = [*self._resumed[-9:], session]
 
-    def _tell_aside(self, reply: Reply, session: str, here: Chat) -> None:
+    async def _tell_aside(self, reply: Reply, session: str, here: Chat) -> None:
         usage: dict[str, Any] = dict.fromkeys(USAGE, 0)
         told = {
             "id": reply.id,
+            "command": await self.reader.asked(reply),
             "text": reply.text,
             "usage": usage | {"cost": None},
             "tool_calls": 0,

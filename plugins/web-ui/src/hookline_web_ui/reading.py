@@ -255,6 +255,12 @@ class Reader:
         title: str | None = rows[0]["title"] if rows else None
         return title
 
+    async def asked(self, reply: Reply) -> str | None:
+        """Return what a reply answers, such as a command; None if it answers nothing."""
+        asked = reply.in_reply_to or ""
+        rows = await self._storage.fetch("inbound", message_id=asked) if asked else []
+        return str(json.loads(rows[0]["body"]).get("text", "")) if rows else None
+
     async def told_in(self, reply: Reply) -> str:
         """Return the session in which a reply is told that names none: the one that it answers a
         message of, or else the conversation that the person was in last; empty if there is none."""
