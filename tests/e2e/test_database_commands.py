@@ -80,6 +80,7 @@ def test_the_audit_has_every_statement(harness: Callable[..., Harness], tmp_path
         ("db_write", "ran", "DELETE FROM orders WHERE id = 1"),
         ("db_write", "denied", "GRANT ALL ON orders TO PUBLIC"),
     ]
+    begun = ("db_write", "begun", "DELETE FROM orders WHERE id = 1")
     for number, (tool, _, sql) in enumerate(told):
         h.model.steps += [calls(tool, db="shop", sql=sql), "done"]
         result = h.send("do it", session=f"s{number}").tool_calls[-1]
@@ -88,5 +89,54 @@ def test_the_audit_has_every_statement(harness: Callable[..., Harness], tmp_path
     shown = h.cli("audit show --kind sql --json").stdout
     rows = [json.loads(line) for line in shown.splitlines()]
     found = [(row["detail"]["tool"], row["verdict"], row["detail"]["sql"]) for row in rows]
-    assert sorted(found) == sorted(told)
+    assert sorted(found) == sorted([*told, begun])
     assert {row["object"] for row in rows} == {"shop"}
+
+
+def test_looking_at_the_tables_stands_in_the_audit(
+    harness: Callable[..., Harness], tmp_path: Path
+) -> None:
+    with sqlite3.connect(tmp_path / "shop.db") as connection:
+        connection.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, note TEXT)")
+    connection.close()
+    shop, gone = ({"url": f"sqlite:///{tmp_path}/{name}.db"} for name in ("shop", "gone"))
+    connections = {"shop": shop, "gone": gone}
+    h = harness(Databases, AuditPlugin, config={"databases": {"connections": connections}})
+    for db in connections:
+        h.model.steps += [calls("db_schema", db=db, like="ord"), "done"]
+        h.send("look", session=db)
+    shown = h.cli("audit show --kind sql --json").stdout
+    rows = {row["object"]: row for row in map(json.loads, shown.splitlines())}
+    assert (rows["shop"]["verdict"], rows["gone"]["verdict"]) == ("ran", "failed")
+    assert rows["shop"]["detail"] == {"tool": "db_schema", "like": "ord", "rows": 1}
+    assert "gone.db" in rows["gone"]["detail"]["reason"]
+
+
+def test_a_password_that_is_not_quoted_is_shown_to_nobody(
+    harness: Callable[..., Harness], tmp_path: Path
+) -> None:
+    """What a URL holds behind the first ``/``, ``?`` or ``#`` of a password is no database."""
+    (tmp_path / "config.yaml").write_text("plugins: {databases: true, vault: true}\n")
+    h = harness(Databases, VaultPlugin, home=tmp_path)
+    h.cli("vault rekey --to file")
+    for sign in "/?#":
+        for head in ("12", "s3c@12", "s3c"):
+            url = f"postgresql://me:{head}{sign}{PASSWORD}@127.0.0.1:1/shop"
+            done = h.cli("db add prod --url-stdin", input=f"{url}\n")
+            assert done.exit_code == 2, url
+            assert "%2F" in done.stderr
+            assert PASSWORD not in done.stdout + done.stderr
+    assert PASSWORD not in (tmp_path / "config.yaml").read_text()
+
+
+def test_a_password_among_the_options_of_a_url_goes_into_the_vault(
+    harness: Callable[..., Harness], tmp_path: Path
+) -> None:
+    (tmp_path / "config.yaml").write_text("plugins: {databases: true, vault: true}\n")
+    h = harness(Databases, VaultPlugin, home=tmp_path)
+    h.cli("vault rekey --to file")
+    url = f"postgresql://127.0.0.1:1/shop?user=me&password={PASSWORD}"
+    assert h.cli("db add prod --url-stdin", input=f"{url}\n").exit_code == 0
+    text = (tmp_path / "config.yaml").read_text()
+    assert "vault:db/prod" in text
+    assert PASSWORD not in text

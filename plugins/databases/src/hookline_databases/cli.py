@@ -8,18 +8,17 @@ import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
-from urllib.parse import urlsplit
 
 import typer
 from hookline_auditkit import note
 from hookline_hookspecs import CommandError, HooklineError
 from hookline_hookspecs.hooks.boot import RegisterCli
 
-from .config import Place, place_of, wrong_name
+from .config import Place, has_password, place_of, wrong_name
 from .engines.base import Rows, query
 from .results import markdown
+from .underway import undo_key
 from .undoing import go_back, way_from
-from .writing import undo_key
 
 if TYPE_CHECKING:
     from .parts import Parts
@@ -129,6 +128,13 @@ class Commands:
         """Put back the rows that the last approved UPDATE or DELETE changed, as they were."""
         plugin = self._plugin
         plugin.connection(name)
+        await plugin.writing.underway.settle(name)
+        if plugin.writing.underway.settled.pop(name, "") == "not done":
+            raise CommandError(
+                f"the last write to {name} was not done, since its process died, so there is "
+                "nothing to undo; the same command again is about the one before it",
+                FAILED,
+            )
         key = undo_key(name, plugin.place(name))
         if (data := await plugin.host.storage.kv.get(key)) is None:
             told = f"db_write has changed nothing in {name[:40]} that can be undone"
@@ -155,7 +161,7 @@ class Commands:
 
     def _kept(self, name: str, url: str, place: Place) -> str:
         """What config.yaml says of the URL: one with a password is kept in the vault."""
-        if place.is_file or not urlsplit(url).password:
+        if place.is_file or not has_password(url):
             return url
         try:
             self._hookline("vault", "set", "--", f"db/{name}", given=url)

@@ -103,10 +103,21 @@ def place_of(url: str, name: str) -> Place:
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "localhost", parts.port
+        if "@" in parts.path + parts.query or parts.fragment:
+            raise ValueError("a part of the password is taken for something else")
     except ValueError:
-        raise HooklineError(f"the url of database {name} cannot be read; write {FORMS}") from None
+        raise HooklineError(
+            f"the url of database {name} cannot be read; write {FORMS}, in a password %2F for /, "
+            "%3F for ?, %23 for # and %40 for @"
+        ) from None
     database = unquote(parts.path.lstrip("/"))
     return Place(engine, "", f"{host}{f':{port}' if port else ''}/{database}")
+
+
+def has_password(url: str) -> bool:
+    """Whether a URL holds a password, before its host or among its options."""
+    parts = urlsplit(url)
+    return bool(parts.password) or "password" in parts.query.lower()
 
 
 def file_of(place: Place, workspace: Path) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import fnmatch
 import math
 import time
@@ -70,10 +71,14 @@ class Databases(Plugin[DatabasesConfig]):
         )
 
     @hookimpl
-    def setup(self, host: Host) -> None:
-        """Bring the skills along."""
+    async def setup(self, host: Host) -> None:
+        """Bring the skills along, and find out what became of writes that a kill ended."""
         folder = Path(__file__).with_name("skills")
         host.services.add(SkillFolder, SkillFolder(folder, host.plugin))
+        for name, one in self.config.connections.items():
+            if one.mode == "write":
+                with contextlib.suppress(HooklineError):  # a place that is none is told where asked
+                    await self.writing.underway.settle(name)
 
     @hookimpl
     def teardown(self, host: Host) -> None:
@@ -148,11 +153,18 @@ class Databases(Plugin[DatabasesConfig]):
         """
         from .results import schema
 
-        tables = await self.run(db, lambda engine, stop: engine.tables(self.limits, stop))
+        told: dict[str, Any] = {"tool": "db_schema", "like": like or ""}
+        try:
+            tables = await self.run(db, lambda engine, stop: engine.tables(self.limits, stop))
+        except HooklineError as error:
+            verdict = "denied" if isinstance(error, Refused) else "failed"
+            note(self.host, "sql", db, verdict, ctx=ctx, detail={**told, "reason": str(error)})
+            raise
         if like:
             pattern = like.replace("%", "*").lower()
             pattern = pattern if "*" in pattern else f"*{pattern}*"
             tables = [one for one in tables if fnmatch.fnmatchcase(one.name.lower(), pattern)]
+        note(self.host, "sql", db, "ran", ctx=ctx, detail={**told, "rows": len(tables)})
         return await self._passed(ctx, db, schema(tables, like or ""))
 
     @tool(read_only=True, origin="outside")

@@ -30,7 +30,7 @@ class Way:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON; bytes are base64."""
-        return asdict(self) | {"rows": [[_packed(value) for value in row] for row in self.rows]}
+        return asdict(self) | {"rows": [*map(packed, self.rows)]}
 
 
 def way_from(data: dict[str, Any]) -> Way:
@@ -38,6 +38,11 @@ def way_from(data: dict[str, Any]) -> Way:
     rows = tuple(tuple(_unpacked(value) for value in row) for row in data["rows"])
     lists = {"columns": tuple(data["columns"]), "key": tuple(data["key"]), "rows": rows}
     return Way(**{**data, **lists})
+
+
+def packed(row: Sequence[Any]) -> list[Any]:
+    """Return a row as JSON; bytes are base64."""
+    return [_packed(value) for value in row]
 
 
 def _packed(value: Any) -> Any:
@@ -62,6 +67,8 @@ def way_back(change: Change, before: Rows | None, tables: Sequence[Table]) -> Wa
         why = "its rows were not kept, since it took several tables"
     elif before.more:
         why = f"its rows were not kept whole: {before.more}"
+    elif not tables:
+        why = "the key of its rows could not be read before it was run"
     elif not key:
         why = f"{change.target} has no primary key, by which its rows are found again"
     elif not set(key) <= set(before.columns) or len(set(before.columns)) < len(before.columns):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import threading
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hookline_auditkit import note
 from hookline_hookspecs import (
@@ -17,11 +19,12 @@ from hookline_hookspecs import (
     ToolError,
     ToolOutput,
 )
+from hookline_hookspecs.crash import point
 
 from .changes import Change, judge_change
-from .config import Place
 from .engines.base import Engine, Limits, Rows, Stop, Table, Writer
 from .results import as_csv, markdown
+from .underway import Underway, receipt_of, undo_key
 from .undoing import Way, way_back
 
 if TYPE_CHECKING:
@@ -36,6 +39,31 @@ JUDGE_SECONDS = 4.0
 NOT_UNDONE = {
     "mysql": "MariaDB and MySQL cannot undo this, nor try it first: it is in force at once."
 }
+
+UNSURE = "Whether it was done is looked up before the next write; look at the rows"
+
+
+class _Marks:
+    """How far a write has come, as its thread and the loop both see it: ``key`` once it is written
+    down."""
+
+    def __init__(self) -> None:
+        self.key = ""
+        self._lock = threading.Lock()
+        self._committing = self._dropped = False
+
+    def commit(self) -> None:
+        """Say that it is made to last now. Raises ``ToolError`` if nobody waits for it any more."""
+        with self._lock:
+            if self._dropped:
+                raise ToolError("it was stopped, so nothing was changed")
+            self._committing = True
+
+    def drop(self) -> bool:
+        """Give it up; return whether it is certain that it does not last."""
+        with self._lock:
+            self._dropped = True
+            return not self._committing
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +81,7 @@ class Writing:
     def __init__(self, plugin: Parts) -> None:
         self._plugin = plugin
         self._approved: dict[tuple[str, str, str], int] = {}
+        self.underway = Underway(plugin)
 
     async def question(self, ctx: Context, db: str, sql: str) -> Ask | Deny | None:
         """Try a write, and ask. None for a call that fails by itself."""
@@ -64,6 +93,7 @@ class Writing:
             self._check_mode(db)
             if ctx.approval == "no":
                 raise Refused("a write needs a person's approval, and nobody is here")
+            await self.underway.settle(db)
             async with asyncio.timeout(JUDGE_SECONDS):
                 change, trial = await self._tried(db, sql)
         except TimeoutError:
@@ -105,32 +135,57 @@ class Writing:
         approved = self._approved.pop((ctx.session.id, db, sql), None)
         if approved is None:
             raise Refused("nobody approved this statement")
-        place = plugin.place(db)
         told = {"sql": sql, "tool": "db_write", "approved": approved}
+        marks = _Marks()
+        try:
+            change, trial, way = await self._done(ctx, db, told, marks)
+        except (HooklineError, asyncio.CancelledError) as error:
+            sure, verdict = marks.drop(), "denied" if isinstance(error, Refused) else "failed"
+            reason = str(error) or "it was stopped"
+            if not sure:
+                verdict, reason = "unknown", f"{reason}. {UNSURE}"
+            note(plugin.host, "sql", db, verdict, ctx=ctx, detail={**told, "reason": reason})
+            if marks.key:
+                await self.underway.end(marks.key, known=sure)
+            if sure or isinstance(error, asyncio.CancelledError):
+                raise
+            raise ToolError(reason) from None
+        note(plugin.host, "sql", db, "ran", ctx=ctx, detail={**told, "rows": trial.count})
+        await plugin.host.storage.kv.set(undo_key(db, plugin.place(db)), way.to_json())
+        await self.underway.end(marks.key)
+        return await self._told(ctx, db, change, trial)
 
-        limits = plugin.limits
+    async def _done(
+        self, ctx: Context, db: str, told: dict[str, Any], marks: _Marks
+    ) -> tuple[Change, Trial, Way]:
+        """Run it and make it last; ``marks`` says meanwhile how far it has come."""
+        plugin, place = self._plugin, self._plugin.place(db)
+        limits, loop = plugin.limits, asyncio.get_running_loop()
 
         def work(engine: Engine, stop: Stop) -> tuple[Change, Trial, Way]:
-            change = judge_change(place.engine, sql)
+            change = judge_change(place.engine, told["sql"])
+            tables = _tables(engine, limits, stop) if change.before else []
             with engine.writing(limits, stop) as writer:
-                trial = _run(engine, writer, change, limits, approved)
-                if trial.count != approved:
+                before = _before(writer, change, limits)
+                way = way_back(change, before, tables)
+                begun = self.underway.begin(
+                    ctx, db, told, way, before=change.before, receipt=receipt_of(writer)
+                )
+                marks.key = asyncio.run_coroutine_threadsafe(begun, loop).result(limits.seconds)
+                point("db-begun")
+                trial = _run(engine, writer, change, before, told["approved"])
+                if trial.count != told["approved"]:
                     raise ToolError(
-                        f"it would now change {trial.count:,} rows, not the {approved:,} that were "
-                        "approved, so nothing was changed. Call db_write again to ask about that"
+                        f"it would now change {trial.count:,} rows, not the {told['approved']:,} "
+                        "that were approved, so nothing was changed. Call db_write again to ask "
+                        "about that"
                     )
-                note(plugin.host, "sql", db, "ran", ctx=ctx, detail={**told, "rows": trial.count})
+                marks.commit()
                 writer.commit()
-            return change, trial, way_back(change, trial.before, _tables(engine, limits, stop))
+                point("db-committed")
+            return change, trial, way
 
-        try:
-            change, trial, way = await plugin.run(db, work)
-        except HooklineError as error:
-            verdict = "denied" if isinstance(error, Refused) else "failed"
-            note(plugin.host, "sql", db, verdict, ctx=ctx, detail={**told, "reason": str(error)})
-            raise
-        await plugin.host.storage.kv.set(undo_key(db, place), way.to_json())
-        return await self._told(ctx, db, change, trial)
+        return await plugin.run(db, work)
 
     async def _told(self, ctx: Context, db: str, change: Change, trial: Trial) -> ToolOutput:
         done = f"{change.verb} of {change.table} in {db} is done"
@@ -146,32 +201,31 @@ class Writing:
 
 
 def _tables(engine: Engine, limits: Limits, stop: Stop) -> list[Table]:
-    """The tables, for their keys; none where they cannot be read, since the write is done."""
-    try:
-        return engine.tables(limits, stop)
-    except HooklineError:
-        return []
-
-
-def undo_key(db: str, place: Place) -> str:
-    """What the way back of a database's last write is kept under; of this one, not its name."""
-    return f"undo:{db}@{place.shown}"
+    """The tables, for their keys; none where they cannot be read twice, which stops no write."""
+    for _ in range(2):
+        with contextlib.suppress(HooklineError):
+            return engine.tables(limits, stop)
+    return []
 
 
 def _trial(engine: Engine, change: Change, limits: Limits, stop: Stop) -> Trial:
     """Run a statement and roll it back. What a server could not roll back is not run."""
     with engine.writing(limits, stop) as writer:
-        return _run(engine, writer, change, limits, None)
+        return _run(engine, writer, change, _before(writer, change, limits), None)
+
+
+def _before(writer: Writer, change: Change, limits: Limits) -> Rows | None:
+    """The rows that a statement is about, as they are now; None where no query tells."""
+    if not change.before:
+        return None
+    kept = replace(limits, rows=MOST_BEFORE, size=max(limits.size, 4_000_000))
+    return writer.rows(change.before, kept)
 
 
 def _run(
-    engine: Engine, writer: Writer, change: Change, limits: Limits, approved: int | None
+    engine: Engine, writer: Writer, change: Change, before: Rows | None, approved: int | None
 ) -> Trial:
     """Run a statement in the writer's transaction; with ``approved`` also what cannot be undone."""
-    before = None
-    if change.before:
-        kept = replace(limits, rows=MOST_BEFORE, size=max(limits.size, 4_000_000))
-        before = writer.rows(change.before, kept)
     if change.structure and not writer.undoes_structure:
         if approved is not None:
             writer.run(change.sql)

@@ -106,6 +106,11 @@ class Writer(Protocol):
     """What stands for a value in a statement."""
     overriding: str
     """What lets an INSERT give a column that the engine numbers itself its value."""
+    receipt: str
+    """The query whose only value the engine can be asked about later; empty if there is none."""
+    happened: str
+    """The query for what became of a receipt, ``{}``: ``committed``, ``aborted``, ``in progress``
+    or NULL if that is forgotten."""
 
     def quoted(self, name: str) -> str:
         """A column's name in quotes."""

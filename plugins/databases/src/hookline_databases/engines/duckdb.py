@@ -127,6 +127,7 @@ class DuckDbWriter:
 
     undoes_structure = True
     mark, overriding = "?", ""
+    receipt, happened = "", ""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection

@@ -101,6 +101,7 @@ class MySqlWriter:
 
     undoes_structure = False
     mark, overriding = "%s", ""
+    receipt, happened = "", ""
 
     def __init__(self, connection: pymysql.Connection[Any]) -> None:
         self._connection = connection

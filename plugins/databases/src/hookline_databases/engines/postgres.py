@@ -100,6 +100,7 @@ class PostgresWriter:
 
     undoes_structure = True
     mark, overriding = "%s", "OVERRIDING SYSTEM VALUE "
+    receipt, happened = "SELECT txid_current()", "SELECT txid_status({})"
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

@@ -204,6 +204,7 @@ class SqliteWriter:
 
     undoes_structure = True
     mark, overriding = "?", ""
+    receipt, happened = "", ""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
