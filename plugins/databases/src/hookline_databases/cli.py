@@ -22,6 +22,7 @@ from .undoing import go_back, way_from
 
 if TYPE_CHECKING:
     from .parts import Parts
+    from .underway import Underway
 
 FAILED, USAGE = 1, 2
 """Exit codes (CONTRACT, Command line)."""
@@ -32,8 +33,9 @@ Json = Annotated[bool, typer.Option("--json", help="JSON.")]
 class Commands:
     """One method for each command."""
 
-    def __init__(self, plugin: Parts) -> None:
+    def __init__(self, plugin: Parts, underway: Underway) -> None:
         self._plugin = plugin
+        self._underway = underway
 
     def register(self, register: RegisterCli) -> None:
         """Register the group's commands."""
@@ -128,8 +130,8 @@ class Commands:
         """Put back the rows that the last approved UPDATE or DELETE changed, as they were."""
         plugin = self._plugin
         plugin.connection(name)
-        await plugin.writing.underway.settle(name)
-        if plugin.writing.underway.settled.pop(name, "") == "not done":
+        await self._underway.settle(name)
+        if self._underway.settled.pop(name, "") == "not done":
             raise CommandError(
                 f"the last write to {name} was not done, since its process died, so there is "
                 "nothing to undo; the same command again is about the one before it",

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from hookline_hookspecs import Host
 
 from .config import ConnectionConfig, DatabasesConfig, Place
 from .engines.base import Engine, Limits, Stop
-
-if TYPE_CHECKING:
-    from .writing import Writing
 
 T = TypeVar("T")
 
@@ -22,7 +19,6 @@ class Parts(Protocol):
     config: DatabasesConfig
     host: Host
     limits: Limits
-    writing: Writing
 
     def connection(self, name: str) -> ConnectionConfig:
         """Return a configured connection. Raises ``ToolError`` with those that there are."""

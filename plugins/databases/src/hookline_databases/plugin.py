@@ -295,7 +295,7 @@ class Databases(Plugin[DatabasesConfig]):
         """Register ``hookline db …``."""
         from .cli import Commands
 
-        Commands(self).register(register)
+        Commands(self, self.writing.underway).register(register)
 
 
 def _forgotten(future: asyncio.Future[Any]) -> None:

@@ -14,21 +14,24 @@ CELL = 200
 """Characters of a cell that the model reads."""
 SCHEMA_CHARS = 8_000
 """Characters of a schema: 2,000 tokens, four characters each."""
+SCREEN_LINES, SCREEN_COLUMNS, SCREEN_CELLS = 10, 74, 10
+"""What a terminal of 80 × 24 has for rows beside a statement of some lines and the answers: lines,
+characters of a line, and values of a row."""
 _BYTES = 32
 _COLUMNS = 40
 
 
-def cell(value: Any) -> str:
-    """A value in one line."""
+def cell(value: Any, most: int = CELL) -> str:
+    """A value in one line of ``most`` characters, and how many are left out."""
     if value is None:
         return "NULL"
     if isinstance(value, bytes):
         more = f"… ({len(value):,} bytes)" if len(value) > _BYTES else ""
         return f"x'{value[:_BYTES].hex()}'{more}"
     text = value if isinstance(value, str) else str(value)
-    if len(text) > CELL:
-        left = len(text) - CELL + 1
-        text = f"{text[: CELL - 1]}… ({left:,} characters left out)"
+    if len(text) > most:
+        left = len(text) - most + 1
+        text = text[: most - 1] + (f"… ({left:,} characters left out)" if most == CELL else "…")
     return _plain(text)
 
 
@@ -50,6 +53,33 @@ def markdown(rows: Rows, most: int) -> str:
     lines = [_line(map(cell, rows.columns)), _line("---" for _ in rows.columns)]
     lines += [_line(map(cell, row)) for row in rows.rows[:most]]
     return "\n".join(lines)
+
+
+def glimpse(rows: Rows) -> tuple[str, int]:
+    """The first rows as a table that a screen of 24 lines has room for below a question, and how
+    many they are. Cells are the shorter, and columns left out for ``…``, the more there are."""
+    shown: list[str] = []
+    for most in (CELL, 40, 12):
+        head = [_short(rows.columns, most), _line("---" for _ in rows.columns[:SCREEN_CELLS])]
+        shown, room = [], SCREEN_LINES - sum(map(_height, head))
+        for row in rows.rows:
+            line = _short(row, most)
+            room -= _height(line)
+            if room < 0:
+                break
+            shown.append(line)
+        if shown:
+            break
+    return "\n".join([*head, *shown]), len(shown)
+
+
+def _short(row: Sequence[Any], most: int) -> str:
+    more = ["…"] if len(row) > SCREEN_CELLS else []
+    return _line([*(cell(value, most) for value in row[:SCREEN_CELLS]), *more])
+
+
+def _height(line: str) -> int:
+    return -(-len(line) // SCREEN_COLUMNS)
 
 
 def _line(cells: Iterable[str]) -> str:

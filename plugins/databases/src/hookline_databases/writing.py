@@ -23,7 +23,7 @@ from hookline_hookspecs.crash import point
 
 from .changes import Change, judge_change
 from .engines.base import Engine, Limits, Rows, Stop, Table, Writer
-from .results import as_csv, markdown
+from .results import as_csv, glimpse
 from .underway import Underway, receipt_of, undo_key
 from .undoing import Way, way_back
 
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 MOST_BEFORE = 1_000
 """Rows that are kept as they were."""
-SHOWN = 20
-"""Rows that the question shows."""
 JUDGE_SECONDS = 4.0
 """For the trial; core ends the hook after five."""
 NOT_UNDONE = {
@@ -255,10 +253,10 @@ def _preview(db: str, change: Change, trial: Trial) -> str:
     """The statement literally, where it runs, how much it changes, and what is there now."""
     parts = [change.sql, f"in {db}: {_asked(db, change, trial)}"]
     if trial.before is not None and trial.before.rows:
-        shown = min(SHOWN, len(trial.before.rows))
+        table, shown = glimpse(trial.before)
         total = trial.count if trial.before.more else len(trial.before.rows)
         head = f"As it is now ({shown} of {_rows(total)}):"
-        parts.append(f"{head}\n{markdown(trial.before, SHOWN)}")
+        parts.append(f"{head}\n{table}")
     elif trial.count > 0 and change.verb != "INSERT":
         parts.append("What is there now is not shown, since the statement takes several tables.")
     return "\n\n".join(parts)
