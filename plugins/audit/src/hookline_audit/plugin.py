@@ -130,6 +130,10 @@ class AuditPlugin(Plugin[AuditConfig]):
         self._recorder.add_from_anywhere(row)
         self._service.sealer_wanted()
 
+    async def config_changed(self, actor: str, what: str) -> None:
+        """See ``Audit``."""
+        await self._service.note_config(actor, what)
+
     async def session_deleted(self, session_id: str, channel: str, chat_id: str, by: str) -> None:
         """Note that a session is gone, and destroy the key of a chat without one."""
         verdict, detail = "deleted", {"session": session_id}

@@ -56,10 +56,10 @@ class Service:
                 "one it was begun with, or bring back the file plugins/audit/key of that home"
             )
         made = cls(host, config, keys)
-        await made._note_config()
+        await made.note_config()
         return made
 
-    async def _note_config(self) -> None:
+    async def note_config(self, actor: str = "", what: str = "") -> None:
         """Add a row if config.yaml is another than when a process last looked."""
         try:
             text = (self.host.home / "config.yaml").read_text("utf-8", "replace")
@@ -70,7 +70,8 @@ class Service:
         if found and json.loads(found[0]["value"]) == told:
             return
         verdict = "changed" if found else "loaded"
-        row = Row("config", "config.yaml", verdict, detail={"text": told}, actor=person_here())
+        detail = {"text": told, "what": what} if what else {"text": told}
+        row = Row("config", "config.yaml", verdict, detail=detail, actor=actor or person_here())
         value = json.dumps(told)
 
         def work(tx: Transaction) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from hookline_auditkit import config_changed
 from hookline_hookspecs import (
     HOOKS,
     CommandError,
@@ -294,6 +295,7 @@ class PluginPages:
             warnings = self._file.save(now, edit.after)
         except (CommandError, HooklineError) as error:
             return Redirect(address("plugins", name), _words(error), "bad")
+        await config_changed(self._host, edit.person, f"plugins.{name}")
         told = " ".join([f"{name} is changed. {RESTART}", *warnings])
         return Redirect(address("plugins", name), told)
 
@@ -326,29 +328,31 @@ class PluginPages:
         except HooklineError as error:
             return Redirect(here, _words(error), "bad")
         for other in others:
-            done = self._written(other, "true", "")
+            done = await self._written(request, other, "true", "")
             if done.tone == "bad":
                 return Redirect(here, done.message, "bad")
         named = f"{' and '.join([*others, name])} {'are' if others else 'is'}"
-        return self._written(name, "true", f"{named} on in config.yaml. {RESTART}")
+        told = f"{named} on in config.yaml. {RESTART}"
+        return await self._written(request, name, "true", told)
 
     async def disable(self, request: RequestLike) -> Redirect:
         """``POST /plugins/NAME/disable``: at once, and in config.yaml"""
         name = part(request, "name")
         if await self._survey.one(name) is None:
             raise Problem(404, "not_found", "There is no such plugin.", "Look for it in Plugins.")
-        done = self._written(name, "false", f"{name} is off now.")
+        done = await self._written(request, name, "false", f"{name} is off now.")
         if done.tone == "good":
             await self._core.switch_off(name)
             if told := told_of_need(self._core, name):
                 return replace(done, message=f"{done.message} {told}.", tone="warning")
         return done
 
-    def _written(self, name: str, value: str, told: str) -> Redirect:
+    async def _written(self, request: RequestLike, name: str, value: str, told: str) -> Redirect:
         try:
             warnings = self._file.set(f"plugins.{name}", value)
         except (CommandError, HooklineError) as error:
             return Redirect(address("plugins", name), _words(error), "bad")
+        await config_changed(self._host, identity(request).person, f"plugins.{name}")
         return Redirect(address("plugins", name), " ".join([told, *warnings]))
 
 

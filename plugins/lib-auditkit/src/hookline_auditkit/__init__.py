@@ -16,7 +16,7 @@ from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 from hookline_hookspecs import Context, Host
 
-__all__ = ["KINDS", "Audit", "Kind", "approved", "note", "session_deleted"]
+__all__ = ["KINDS", "Audit", "Kind", "approved", "config_changed", "note", "session_deleted"]
 
 Kind: TypeAlias = Literal[
     "message",
@@ -71,6 +71,10 @@ class Audit(Protocol):
         """Note that a session is gone, by ``by`` (empty: the person at the command line). Of a chat
         that has none any more, what is personal in its rows cannot be read from then on."""
 
+    async def config_changed(self, actor: str, what: str) -> None:
+        """Note that config.yaml is another now, by ``actor`` as ``CHANNEL:USER`` (empty: the person
+        at the command line), at the key ``what``. Does nothing if it is as it was."""
+
     def approved(self, session_id: str, approver: str) -> None:
         """Say who answers the open approval of a session, as ``CHANNEL:USER``, for its row."""
 
@@ -97,6 +101,12 @@ async def session_deleted(
     """Tell the audit that a session was deleted; see :meth:`Audit.session_deleted`."""
     if (audit := host.services.get(Audit)) is not None:
         await audit.session_deleted(session_id, channel, chat_id, by)
+
+
+async def config_changed(host: Host, actor: str = "", what: str = "") -> None:
+    """Tell the audit that config.yaml was written; see :meth:`Audit.config_changed`."""
+    if (audit := host.services.get(Audit)) is not None:
+        await audit.config_changed(actor, what)
 
 
 def approved(host: Host, session_id: str, approver: str) -> None:

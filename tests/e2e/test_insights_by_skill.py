@@ -1,0 +1,51 @@
+"""``hookline insights --by skill``: what turns that worked with a skill used."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hookline.testing import Harness
+from hookline_hookspecs import ModelResponse, TextBlock, ToolCall, Usage
+from hookline_insights import Insights
+from hookline_skills import Skills
+
+SKILL = "---\nname: {0}\ndescription: Do {0}.\n---\n\nDo it.\n"
+
+
+def used(number: int, *said: Any) -> ModelResponse:
+    """An answer that has used so many tokens."""
+    blocks = said or (TextBlock("ok"),)
+    return ModelResponse(blocks, "tools" if said else "end", Usage(input=number, output=1))
+
+
+def viewed(number: int, *names: str) -> ModelResponse:
+    """An answer that looks at skills."""
+    calls = (ToolCall(f"{number}-{one}", "skill_view", {"name": one}) for one in names)
+    return used(number, *calls)
+
+
+def test_tokens_are_told_by_skill(harness: Callable[..., Harness], tmp_path: Path) -> None:
+    """A turn counts for each skill that it worked with, once, and for no other."""
+    for name in ("make-tea", "bake-bread", "mow-lawn"):
+        folder = tmp_path / "home" / "skills" / name
+        folder.mkdir(parents=True)
+        (folder / "SKILL.md").write_text(SKILL.format(name), "utf-8")
+    steps = [
+        *(viewed(1000, "make-tea"), viewed(200, "make-tea"), used(30)),
+        *(viewed(4000, "make-tea", "bake-bread"), used(4)),
+        used(50000),
+    ]
+    h = harness(Insights, Skills, home=tmp_path / "home", model=steps)
+    for session in ("first", "second", "third"):
+        h.send("Please go on.", session=session)
+    rows = json.loads(h.cli("insights --by skill --json").stdout)
+    assert {row["name"]: (row["input"], row["turns"]) for row in rows} == {
+        "make-tea": (5234, 2),
+        "bake-bread": (4004, 1),
+    }
+    told = h.cli("insights --by skill").stdout
+    assert "make-tea" in told
+    assert "mow-lawn" not in told
