@@ -270,7 +270,7 @@ async def test_a_reply_that_another_process_sends_is_left_to_it(two: Any) -> Non
     await first.channel.say("one")
     await until(lambda: first.channel.fail < 1000)
     await recover(second)
-    await second.runtime.finish_background(PATIENCE)
+    await second.runtime.finish_background(2.5)
     assert second.channel.sent == []
     await first.aclose()
     await recover(second)
