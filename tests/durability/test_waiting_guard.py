@@ -99,7 +99,7 @@ async def test_a_guard_that_could_not_answer_is_asked_again(harness: Make, kind:
     assert doorman.asked == ["one", "two", "two", "two", "three"]
 
 
-@pytest.mark.parametrize(("kind", "times"), [("the store", 4), ("a deadline", 4), ("a mistake", 1)])
+@pytest.mark.parametrize(("kind", "times"), [("the store", 4), ("a deadline", 3), ("a mistake", 1)])
 async def test_a_guard_that_goes_on_failing_refuses_in_the_messages_place(
     harness: Make, kind: str, times: int
 ) -> None:

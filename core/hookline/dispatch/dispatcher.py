@@ -163,7 +163,8 @@ class Dispatcher:
         """What the gate makes of a message, or its refusal.
 
         A network channel's message stays stored while a guard fails because of the store, or is
-        late: it is asked again after :data:`GATE_PAUSES`, and only then is the answer no.
+        late: it is asked again after :data:`GATE_PAUSES`, after every other one if it was late, and
+        only then is the answer no.
         """
         is_network, pauses = inbound.channel != TERMINAL, [*GATE_PAUSES]
 
@@ -173,7 +174,7 @@ class Dispatcher:
             await asyncio.sleep(pauses[0])
             with suppress(StoreError):
                 await self._engine.journal.session("")
-                del pauses[0]
+                del pauses[: 1 + isinstance(error, HookTimeout)]
             return True
 
         passed = await self._engine.bus.gate("on_message", ctx, inbound, again)
