@@ -11,6 +11,7 @@ WALKS = (
     "authors/first-plugin.md",
     "authors/publishing.md",
     "audit.md",
+    "databases.md",
     "switching-plugins.md",
     "team.md",
 )
