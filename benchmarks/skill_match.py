@@ -24,8 +24,8 @@ from typing import Any
 
 import yaml
 from hookline_skills.config import SkillsConfig
-from hookline_skills.injecting import NEAR_BEST
 from hookline_skills.library import Library
+from hookline_skills.matching import least
 
 DATA = Path(__file__).parents[1] / "plugins" / "skills" / "tests" / "data"
 SIZES = (50, 200, 1_000)
@@ -122,8 +122,8 @@ def quality(root: Path) -> str:
     pairs = requests()
     for wanted, text in pairs:
         found = library.match(text, settings.matches)
-        least = max(settings.threshold, found[0][1] * NEAR_BEST) if found else 0.0
-        names = [skill.name for skill, score in found if score >= least]
+        enough = least([score for _, score in found], settings.threshold)
+        names = [skill.name for skill, score in found if score >= enough]
         if wanted:
             hits += wanted in names
             shown += len(names)

@@ -19,7 +19,10 @@ from .playing import ENGINES, FOLDER, NAMES
 HERE = Path(__file__).parent
 OTHERS = HERE.parent.parent / "plugins" / "skills" / "tests" / "data" / "skills.yaml"
 QUESTIONS: dict[str, list[str]] = yaml.safe_load((HERE / "questions.yaml").read_text("utf-8"))
+FRESH: dict[str, dict[str, list[str]]] = yaml.safe_load((HERE / "fresh.yaml").read_text("utf-8"))
 RIGHT = 0.95
+FLOOR = {"first": 28, "later": 18}
+"""How many of the fresh wordings bring the right skill at least."""
 
 
 @pytest.fixture
@@ -58,6 +61,13 @@ def test_a_question_brings_the_right_skill(home: Harness) -> None:
     assert 1 - len(missed) / len(asked) >= RIGHT, "\n".join(map(str, missed))
     for text in QUESTIONS["none"]:
         assert not set(brought(home, text)) & set(NAMES), text
+
+
+@pytest.mark.parametrize("part", FLOOR)
+def test_words_that_nobody_fitted_bring_it_often_enough(home: Harness, part: str) -> None:
+    asked = [(name, text) for name in NAMES for text in FRESH[part][name]]
+    missed = [(name, text) for name, text in asked if name not in brought(home, text)]
+    assert len(asked) - len(missed) >= FLOOR[part], "\n".join(map(str, missed))
 
 
 def brought(home: Harness, text: str) -> list[str]:

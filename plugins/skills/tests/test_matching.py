@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 from hookline_skills.config import SkillsConfig
-from hookline_skills.injecting import NEAR_BEST
-from hookline_skills.matching import Matcher
+from hookline_skills.matching import Matcher, least
 from hookline_skills.words import words
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -44,8 +43,16 @@ def requests() -> list[tuple[str, str]]:
 def shown(matcher: Matcher, text: str) -> list[str]:
     """What would be injected."""
     found = matcher.query(text, SkillsConfig().matches)
-    least = max(SkillsConfig().threshold, found[0].score * NEAR_BEST) if found else 0
-    return [match.name for match in found if match.score >= least]
+    enough = least([match.score for match in found], SkillsConfig().threshold)
+    return [match.name for match in found if match.score >= enough]
+
+
+@pytest.mark.parametrize(
+    ("scores", "fit"),
+    [([], 0), ([0.3, 0.2, 0.1], 2), ([0.12, 0.05], 1), ([0.12, 0.1], 0), ([0.1], 0), ([0.12], 1)],
+)
+def test_what_stands_out_fits_below_the_threshold(scores: list[float], fit: int) -> None:
+    assert sum(score >= least(scores, 0.18) for score in scores) == fit
 
 
 def test_the_set_is_large_enough() -> None:

@@ -22,12 +22,11 @@ from hookline_hookspecs import (
 
 from .config import SkillsConfig
 from .library import Library, Skill
+from .matching import least
 from .records import How, Records
 from .viewing import KIND, Viewer
 
 TAG, ITEM = "skills", "skill"
-NEAR_BEST = 0.5
-"""The share of the best score that every other match must reach."""
 TOKEN = 4
 """Characters of a token, as core estimates it."""
 _INJECTED = re.compile(rf'<{ITEM} name="([^"]*)">')
@@ -92,9 +91,9 @@ class Injector:
         """The skills that fit a text by their words, and by their meaning where a plugin can
         tell."""
         most = self._config.matches
-        found = await asyncio.to_thread(self._library.match, text, most)
-        least = max(self._config.threshold, found[0][1] * NEAR_BEST) if found else 0.0
-        fitting = {skill.name: skill for skill, score in found if score >= least}
+        found = await asyncio.to_thread(self._library.match, text, max(most, 2))
+        enough = least([score for _, score in found], self._config.threshold)
+        fitting = {skill.name: skill for skill, score in found[:most] if score >= enough}
         likeness = self._host.services.get(Likeness)
         if likeness is None:
             return list(fitting.values())
@@ -102,7 +101,7 @@ class Injector:
         alike = [name for name, one in near.items() if one >= 1]
         if any(name not in fitting for name in alike):
             fitting = await asyncio.to_thread(self._library.skills) | fitting
-        names = fuse([s.name for s, score in found if score >= least], alike)
+        names = fuse([s.name for s, score in found[:most] if score >= enough], alike)
         return [fitting[name] for name in names if name in fitting][:most]
 
     async def _asked(self, ctx: Context) -> list[str]:

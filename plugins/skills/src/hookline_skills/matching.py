@@ -9,7 +9,7 @@ with the mean, and a term's rarity is judged as if :data:`PRIOR` other documents
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from .words import stem_of, words
@@ -37,6 +37,11 @@ QUERY_TERMS = 48
 """Terms of a text that are looked up, the rarest ones."""
 FOCUS = 6
 """Terms that a short request has; of a longer one, a skill need not fit every word."""
+
+NEAR_BEST = 0.5
+"""The share of the best score that every other match must reach."""
+ALONE, CLEAR = 0.65, 0.75
+"""A best match fits from this share of the threshold, if no other has that share of its score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +125,20 @@ class Matcher:
             if impact > found.get(name, 0.0):
                 found[name] = impact
         return found
+
+
+def least(scores: Sequence[float], threshold: float) -> float:
+    """Return the score from which matches fit, of ``scores``, best first.
+
+    Words that no skill has lower every score. Where one skill stands out, they say nothing against
+    it.
+    """
+    if not scores:
+        return threshold
+    best, others = scores[0], scores[1:]
+    if best < threshold and best >= threshold * ALONE and max(others, default=0.0) <= best * CLEAR:
+        return best
+    return max(threshold, best * NEAR_BEST)
 
 
 def weigh(fields: Mapping[str, str]) -> dict[str, float]:
