@@ -138,11 +138,13 @@ class Member:
 class Crew:
     """Ann, who proposes; Ben, who reviews; Cid, who uses."""
 
-    def __init__(self, folder: Path, make: Callable[..., Harness], store: str = "") -> None:
+    def __init__(
+        self, folder: Path, make: Callable[..., Harness], store: str = "", address: str = ""
+    ) -> None:
         self.folder, self.git = folder, not store
         self.bare = folder / "team.git"
         subprocess.run(["git", "init", "-q", "--bare", str(self.bare)], check=True)
-        team = "postgres" if store else f"git+file://{self.bare}"
+        team = "postgres" if store else address or f"git+file://{self.bare}"
         core = {"store": store} if store else {}
 
         def member(name: str) -> Member:

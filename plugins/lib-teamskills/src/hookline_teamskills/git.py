@@ -1,8 +1,8 @@
 """git as a program that stores objects and moves them, and nothing else of git.
 
 No setting of the person, of the system or of a folder reaches it: no hooks, filters, credential
-helpers, and no variable named ``GIT_…``. It may use ssh, with the person's own keys and known
-hosts, and never asks.
+helpers, and of the variables named ``GIT_…`` only the one that names certificates. It may use ssh,
+with the person's own keys and known hosts, and never asks.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .store import Unreachable
 
 SECONDS = 60.0
 _INHERITED = ("PATH", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SSH_AUTH_SOCK")
-_CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "HTTPS_PROXY", "https_proxy")
+_CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO", "HTTPS_PROXY", "https_proxy")
 _SSH = "ssh -oBatchMode=yes -oStrictHostKeyChecking=yes -oConnectTimeout=10"
 _CONFIG = """\
 [core]
