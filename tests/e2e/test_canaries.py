@@ -308,6 +308,7 @@ def test_a_secret_in_use_stands_nowhere_in_clear(
     assert '"TRACKER_KEY": "[secret]"' in texts[0]
     assert "TRACKER_KEY" not in texts[1]
     assert "PATH=" in texts[2]
+    assert "the guard" not in texts[3]  # it looks at what the command may name, and has to bear it
     assert "x-key: [secret]" in texts[4]
     assert [b"canary" in one for one in listener.got] == [True]
     assert "| 1 |" in texts[5]

@@ -76,8 +76,8 @@ def _looked_at(
     inside = os.path.realpath(media) + os.sep
     for path in paths:
         for file in _files(os.path.realpath(path), left_out):
-            real = os.path.realpath(file) if os.path.islink(file) else file  # noqa: PTH114
-            try:
+            try:  # a link in /proc may be nobody's to read, and what it leads to neither
+                real = os.path.realpath(file) if os.path.islink(file) else file  # noqa: PTH114
                 changed.append(os.stat(real).st_ctime)  # noqa: PTH116
             except OSError:
                 continue
