@@ -57,9 +57,9 @@ class Underway:
         about it.
         """
         plugin = self._plugin
-        await self._process.join()
         key = f"{begun_key(db, plugin.place(db))}{secrets.token_hex(8)}"
-        self._open.add(key)
+        self._open.add(key)  # before the lock, which the end of another write might give up
+        await self._process.join()
         note(plugin.host, "sql", db, "begun", ctx=ctx, detail=told)
         data = {"process": self._process.id, "told": told, "before": before, "receipt": receipt}
         await plugin.host.storage.kv.set(key, {**data, "way": way.to_json()})
