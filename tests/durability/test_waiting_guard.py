@@ -6,7 +6,7 @@ No message is worked on before its gate has said yes, and none is answered with 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from hookline_hookspecs import (
     ModelResponse,
     NoConfig,
     Plugin,
+    PluginFailure,
     StoreError,
     ToolCall,
     hookimpl,
@@ -35,6 +36,20 @@ REFUSED = "Your message could not be checked, so it was not read. Please send it
 def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hookline.dispatch.dispatcher.STORE_PAUSE", 0.02)
     monkeypatch.setattr("hookline.dispatch.dispatcher.GATE_PAUSES", (0.01, 0.02, 0.03))
+
+
+@pytest.fixture
+async def harness(harness: Make) -> AsyncIterator[Make]:
+    """Closes what a test opens in the test's own event loop."""
+    made: list[Harness] = []
+
+    def make(*plugins: Any, **options: Any) -> Harness:
+        made.append(harness(*plugins, **options))
+        return made[-1]
+
+    yield make
+    for one in made:
+        await one.aclose()
 
 
 async def fails(kind: str) -> None:
@@ -148,6 +163,44 @@ async def test_while_the_store_is_away_no_message_is_refused(
     await h.channel.replies(2)
     assert away == 0
     assert answers(h.channel) == [("m1", "<one>"), ("m2", "<two>")]
+
+
+async def test_while_postgresql_keeps_a_guard_waiting_no_message_is_refused(
+    harness: Make, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # More than the lock lasts for: the database answers others meanwhile, which uses them up.
+    monkeypatch.setattr("hookline.dispatch.dispatcher.GATE_PAUSES", (0.01,) * 99)
+    psycopg = pytest.importorskip("psycopg")
+    server, schema = (
+        postgres_url[: postgres_url.index("schema=") - 1],
+        postgres_url.rpartition("=")[2],
+    )
+    h = harness(
+        Reader,
+        model=Echo(),
+        strict=False,
+        core={"store": postgres_url},
+        deadlines={"on_message": 0.2},
+    )
+    heard: list[PluginFailure] = []
+    (await h.aopen()).bus.signals.connect(
+        "plugin_failed", lambda event, ctx=None: heard.append(event)
+    )
+    await h.channel.say("zero")
+    await h.channel.replies(1)
+    with psycopg.connect(server) as other:
+        other.execute(f"LOCK TABLE {schema}.kv IN ACCESS EXCLUSIVE MODE".encode())
+        await h.channel.say("one")
+        await h.channel.say("two")
+        while not heard:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(1.0)
+        assert len(h.channel.sent) == 1
+    await h.channel.replies(3)
+    told = answers(h.channel)
+    await h.aclose()  # before its schema is dropped
+    assert told == [("m1", "<zero>"), ("m2", "<one>"), ("m3", "<two>")]
+    assert {failure.reason for failure in heard} == {"no answer within 0.2 s"}
 
 
 async def test_a_process_that_ends_meanwhile_leaves_the_message_to_the_next(
