@@ -168,7 +168,7 @@ class Pages:
 
     async def _tell_aside(self, reply: Reply, session: str, here: Chat) -> None:
         usage: dict[str, Any] = dict.fromkeys(USAGE, 0)
-        told = {
+        told: dict[str, Any] = {
             "id": reply.id,
             "command": await self.reader.asked(reply),
             "text": reply.text,
