@@ -194,6 +194,13 @@ def test_everything_with_the_keyboard_alone(window: New) -> None:
     keys.press("Tab")
     keys.press("Enter")
     one.until("() => document.querySelector('.aside')?.innerText.includes('/status')")
+    keys.type("remove it")
+    keys.press("Enter")
+    one.page.get_by_role("group", name="Approval").wait_for()
+    keys.press("Shift+Tab")
+    assert one.page.evaluate("document.activeElement.textContent.trim()") == "Deny"
+    keys.press("Enter")
+    one.until("() => document.activeElement === document.querySelector('.composer textarea')")
 
 
 def test_two_tabs_show_the_same_by_one_stream(window: New) -> None:

@@ -1,5 +1,5 @@
 /** An open question, between the log and the composer, so that its buttons are always in view. @module */
-import { html, useEffect, useLayoutEffect, useRef, useState } from "../vendor/preact.js";
+import { html, useEffect, useLayoutEffect, useState } from "../vendor/preact.js";
 import { pieces } from "./util.js";
 
 /** Parts of a command that people should look at twice. They are only marked, never judged. */
@@ -73,8 +73,13 @@ const write = () =>
  */
 export function QuestionDock({ question, answer, problem }) {
   const [busy, setBusy] = useState("");
-  const heading = useRef(/** @type {any} */ (null));
-  useLayoutEffect(() => setBusy(""), [question.id]);
+  useLayoutEffect(() => {
+    setBusy("");
+    return () => {
+      // The button that was pressed goes: what is pressed next is not the next question's.
+      if (document.activeElement?.closest(".dock") && !matchMedia("(pointer: coarse)").matches) write();
+    };
+  }, [question.id]);
   const approval = question.kind === "approval";
   const may = question.may_answer !== false;
   const press = async (/** @type {string} */ choice) => {
@@ -90,7 +95,7 @@ export function QuestionDock({ question, answer, problem }) {
     data-question=${question.id}
   >
     <div class="dock-head">
-      <h2 ref=${heading}>${approval ? "May it do this?" : "A question"}</h2>
+      <h2>${approval ? "May it do this?" : "A question"}</h2>
       ${question.expires && html`<${Countdown} expires=${question.expires} />`}
     </div>
     <div class="dock-body" tabindex="0">
