@@ -163,6 +163,15 @@ test("a command whose answer comes first is not said to wait", () => {
   assert.deepEqual({ command, text }, { command: "/resume", text: "Which?" });
 });
 
+test("a command that is answered is not said to be on its way", () => {
+  const chat = new Chat("s");
+  chat.send("k", "/resume", []);
+  chat.load(snapshot(0)); // taken while the command is worked on: it waits no more
+  chat.apply({ type: "result", ts: 2, turn: null, message_id: "k", text: "Which?", id: "r" });
+  assert.deepEqual(chat.items.map((item) => item.kind), ["aside"]);
+  assert.equal(chat.sending.size, 0);
+});
+
 test("a snapshot of an answer under way goes on with what is drawn", () => {
   const chat = new Chat("s");
   play(chat, 0, 5);

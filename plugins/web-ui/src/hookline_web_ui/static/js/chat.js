@@ -173,13 +173,8 @@ export class Chat {
 
   /** @param {any} event */
   on_user(event) {
-    if (event.command) {
-      const aside = { ...event, command: event.text, text: null, at: event.ts };
-      this.sending.delete(event.message_id);
-      this.items = this.items.filter((item) => item.id !== event.message_id || item.kind === "aside");
-      this.placeAside(aside);
-      return;
-    }
+    const { ts: at, text: command } = event;
+    if (event.command) return this.placeAside({ ...event, at, command, text: null });
     const key = `u${event.message_id}`;
     let item = this.items.find((one) => one.key === key);
     this.sending.delete(event.message_id);
@@ -421,17 +416,21 @@ export class Chat {
 
   /** @param {any} aside */
   placeAside(aside) {
-    const key = `a${aside.message_id ?? aside.id}`;
+    const { command, text, stop, at, message_id: sent } = aside;
+    const key = `a${sent ?? aside.id}`;
     const known = this.items.find((item) => item.key === key);
-    const { command, text, stop, at } = aside;
-    this.queue = this.queue.filter((one) => one.message_id !== aside.message_id);
+    if (sent) {
+      this.sending.delete(sent);
+      this.items = this.items.filter((item) => item.id !== sent || item.kind === "aside");
+      this.queue = this.queue.filter((one) => one.message_id !== sent);
+    }
     if (known) {
       known.text = text ?? known.text;
       known.command ??= command;
       known.rev += 1;
       return;
     }
-    const item = Object.assign(base("aside", key, at), { command, text, stop, id: aside.message_id });
+    const item = Object.assign(base("aside", key, at), { command, text, stop, id: sent });
     const next = this.items.findIndex((one) => one.at > at && one.state !== "sending");
     this.items.splice(next < 0 ? this.items.length : next, 0, item);
   }
