@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from hookline.testing import Harness
-from hookline_hookspecs import HooklineError, Plugin
+from hookline.testing import Harness, calls
+from hookline_hookspecs import HooklineError, Plugin, tool
 from hookline_vault import VaultPlugin
 from pydantic import BaseModel, SecretStr
 
@@ -43,6 +44,29 @@ def test_a_plugins_setting_holds_what_its_reference_stands_for(
     config = opened.plugin(Keyed).config
     assert config.token.get_secret_value() == CANARY
     assert config.headers == {"X-Key": CANARY}
+
+
+class Dialler(Plugin[KeyedConfig]):
+    """Has a driver whose error repeats the password of a URL."""
+
+    @tool
+    def dial(self, text: str) -> str:
+        """Dial."""
+        return f"password authentication failed: {text}"
+
+
+def test_the_password_of_a_url_is_hidden_without_its_url(
+    home: Path, harness: Callable[..., Harness]
+) -> None:
+    with closing(harness(VaultPlugin, home=home)) as made:
+        made.cli("vault set db/shop", input="postgresql://me:s3cret%2Fof-me@db.example/shop")
+    settings = {"token": "vault:db/shop"}
+    (home / "config.yaml").write_text(json.dumps({"plugins": {"dialler": settings}}))
+    h = harness(VaultPlugin, Dialler, home=home, config={"dialler": settings})
+    for said in ("s3cret/of-me", "s3cret%2Fof-me"):
+        h.model.steps += [calls("dial", text=said), "done"]
+        result = h.send("dial", session=f"s{len(said)}").tool_calls[-1]
+        assert result.text == "password authentication failed: [secret]"
 
 
 def test_a_reference_to_nothing_keeps_only_its_own_plugin_off(

@@ -5,8 +5,17 @@ A plugin whose key is a ``SecretStr`` in its settings needs nothing of this: whe
 secret at run time, or keep one; :class:`Secret` is what it gives.
 """
 
-from .references import References, name_in, names_in, valid_name
+from .references import References, name_in, names_in, passwords_in, valid_name
 from .secret import DOTS, Secret
 from .service import Vault
 
-__all__ = ["DOTS", "References", "Secret", "Vault", "name_in", "names_in", "valid_name"]
+__all__ = [
+    "DOTS",
+    "References",
+    "Secret",
+    "Vault",
+    "name_in",
+    "names_in",
+    "passwords_in",
+    "valid_name",
+]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from hookline_secretfilter import ProcessFilter
 
@@ -38,6 +39,15 @@ def names_in(value: object) -> Iterator[str]:
         yield name
 
 
+def passwords_in(value: str) -> list[str]:
+    """The password in a value that is a URL, as it is written and as it is meant; else nothing."""
+    try:
+        found = urlsplit(value).password if "://" in value else None
+    except ValueError:
+        found = None
+    return [found, unquote(found)] if found else []
+
+
 class References:
     """The values of a config's references.
 
@@ -52,7 +62,9 @@ class References:
 
     def fill(self, values: Mapping[str, str], faults: Mapping[str, str]) -> None:
         """Let names stand for ``values``; ``faults`` are sentences about those that have none."""
-        self._filter.hide(list(values.values()))
+        self._filter.hide(
+            [one for value in values.values() for one in (value, *passwords_in(value))]
+        )
         self._values, self._faults = dict(values), dict(faults)
 
     def fault(self, value: object) -> str | None:

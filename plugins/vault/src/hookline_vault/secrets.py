@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from hookline_hookspecs import Refused, Storage, Transaction
 from hookline_secretfilter import ProcessFilter
-from hookline_vaultkit import Secret, valid_name
+from hookline_vaultkit import Secret, passwords_in, valid_name
 
 from .envelope import BadSeal, Content, Key, reference_of, rewrap, seal, unseal
 from .keys import Keys, KeySource
@@ -241,7 +241,7 @@ class Secrets:
 
     def _open(self, row: Any) -> Content:
         content = self._unseal(self.keys.find(reference_of(row)), row)
-        self.used.hide([content.value, *others_of(content)])
+        self.used.hide([content.value, *passwords_in(content.value), *others_of(content)])
         return content
 
     @staticmethod
