@@ -88,6 +88,37 @@ def test_a_restore_keeps_the_homes_own_secrets_and_can_be_undone(home: Home) -> 
     restore.close()
 
 
+def test_profiles_stay_with_the_home(home: Home, homes: Homes) -> None:
+    """Each is a home of its own: a restore neither takes it away nor makes it what it was."""
+    work = home.folder / "profiles/work"
+    work.mkdir(parents=True)
+    (work / "SOUL.md").write_text("at work\n")
+    home.run("create")
+    file = home.newest()
+    home.close()
+    (work / "SOUL.md").write_text("still at work\n")
+    (home.folder / "active-profile").write_text("work\n")
+    restore = homes("elsewhere")
+
+    def there() -> tuple[str, str]:
+        return (work / "SOUL.md").read_text(), (home.folder / "active-profile").read_text()
+
+    with FileLock(work / "gateway.lock"):
+        told = restore.run("restore", str(file), "--to", str(home.folder), code=1)
+    assert f"a gateway works in {work}; stop it first" in told
+
+    told = restore.run("restore", str(file), "--to", str(home.folder))
+    assert there() == ("still at work\n", "work\n")
+    assert f"restore --undo --to {home.folder}`" in told  # of that home, not of the one in use
+    restore.run("restore", "--undo", "--to", str(home.folder))
+    assert there() == ("still at work\n", "work\n")
+
+    (before,) = home.folder.parent.glob("home.before-*")  # as if killed before they were moved
+    (home.folder / "profiles").rename(before / "profiles")
+    restore.run("restore", str(file), "--to", str(home.folder))
+    assert there() == ("still at work\n", "work\n")
+
+
 def test_a_gateway_at_work_is_not_replaced(home: Home, homes: Homes) -> None:
     home.run("create")
     file = home.newest()

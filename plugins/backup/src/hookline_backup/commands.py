@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import getpass
 import json as jsonlib
+import shlex
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -82,8 +83,7 @@ class Commands:
         _say(f"{path}: {len(manifest.files)} files, {_size(path)}")
         if missing:
             _say(
-                f"Without {_listed(missing)}, which hold secrets; --encrypt or --secrets keeps "
-                "them, too."
+                f"Secrets are left out: {_listed(missing)}. --encrypt or --secrets keeps them, too."
             )
         if manifest.left_out:
             _say(f"Links and special files are left out: {_listed(manifest.left_out)}")
@@ -183,17 +183,23 @@ class Commands:
             else:
                 passphrase = _passphrase_of(file, self._host.env)
                 done = restore(file, passphrase, home, self._host.now(), resend=resend)
-                _tell(done, home)
+                _tell(done, home, _address_of(home))
         except BackupError as error:
             _fail(error)
 
 
-def _tell(done: Restored, home: Path) -> None:
+def _address_of(home: Path) -> str:
+    """What makes a command mean ``home``: nothing if it is the one that is meant without."""
+    usual = Path("~/.hookline").expanduser().absolute()
+    return "" if home == usual else f" --to {shlex.quote(str(home))}"
+
+
+def _tell(done: Restored, home: Path, there: str) -> None:
     _say(f"{home} is what it was at {done.manifest.made}.")
     if done.before is not None:
         _say(
-            f"The home that was there is {done.before}; `hookline backup restore --undo` swaps "
-            "them."
+            f"The home that was there is {done.before}; `hookline backup restore --undo{there}` "
+            "swaps them."
         )
     if DUMP in done.manifest.files:
         _say(
@@ -205,7 +211,7 @@ def _tell(done: Restored, home: Path) -> None:
     if str(done.held):
         _say(
             f"Held, because they may have been sent or run since: {done.held}. "
-            "`hookline backup restore --resend` lets them go on."
+            f"`hookline backup restore --resend{there}` lets them go on."
         )
 
 

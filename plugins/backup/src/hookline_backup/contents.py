@@ -14,8 +14,8 @@ DATABASE = "hookline.db"
 """The database's file in the home; in a backup it is a snapshot, never a copy of the file."""
 DUMP = "postgres.dump"
 """The dump of a database that is not in the home, as ``pg_restore`` reads it."""
-NOT_OURS = frozenset({"backups", "locks", "logs", "profiles"})
-"""Folders of the home that no backup holds; each profile has backups of its own."""
+NOT_OURS = frozenset({"backups", "locks", "logs", "profiles", "active-profile"})
+"""What of the home no backup holds; each profile has backups of its own."""
 OF_PROCESSES = (".lock", ".holder", ".sock", ".pid")
 """Endings of files that mean something only to the processes that run now."""
 

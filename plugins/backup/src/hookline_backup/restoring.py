@@ -16,7 +16,7 @@ import shutil
 import sqlite3
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,6 +30,8 @@ from .verifying import unpack
 
 NEW = ".restoring"
 """In a folder that is not a home yet: its marker, and the beginning of what follows its name."""
+ACTIVE = "active-profile"
+"""Which of the home's profiles is in use, as ``profiles`` writes it."""
 _AT_CWD, _EXCHANGE = -100, 2
 
 
@@ -58,7 +60,7 @@ def restore(
         BackupError: the backup is not whole, or the home is in use or cannot be moved.
     """
     home = home.absolute()
-    with alone(home):
+    with alone(home), _profiles_at_rest(home):
         tidy(home)
         new = _new_folder(home)
         try:
@@ -80,7 +82,7 @@ def undo(home: Path) -> Path:
     Raises :class:`BackupError` if there is none, or the home is in use.
     """
     home = home.absolute()
-    with alone(home):
+    with alone(home), _profiles_at_rest(home):
         tidy(home)
         earlier = sorted(home.parent.glob(f"{home.name}.before-*"))
         if not earlier:
@@ -99,6 +101,19 @@ def tidy(home: Path) -> None:
             shutil.rmtree(folder)
         else:
             _set_aside(home, folder)
+    _let_stay(home)
+
+
+@contextmanager
+def _profiles_at_rest(home: Path) -> Iterator[None]:
+    """Hold the locks of the home's profiles, which are moved with it.
+
+    Raises :class:`BackupError` if one of them is in use.
+    """
+    with ExitStack() as locks:
+        for folder in sorted((home / "profiles").glob("[!.]*/")):
+            locks.enter_context(alone(folder))
+        yield
 
 
 @contextmanager
@@ -173,6 +188,7 @@ def _swap(home: Path, new: Path) -> Path | None:
         if not home.exists():
             new.rename(home)
             (home / NEW).unlink(missing_ok=True)
+            _let_stay(home)
             return None
         if _exchange(new, home):
             point("restore-swapped")
@@ -189,7 +205,7 @@ def _swap(home: Path, new: Path) -> Path | None:
     (home / NEW).unlink(missing_ok=True)
     _sync(home.parent)
     point("restore-set-aside")
-    _move_backups(before, home)
+    _let_stay(home)
     return before
 
 
@@ -200,14 +216,19 @@ def _set_aside(home: Path, folder: Path) -> Path:
     return before
 
 
-def _move_backups(before: Path, home: Path) -> None:
-    """The backups stay with the home, whichever it is."""
-    if not (before / "backups").is_dir():
+def _let_stay(home: Path) -> None:
+    """Backups and profiles stay with the home, whichever it is; also those a kill left behind."""
+    if not home.is_dir():
         return
-    (home / "backups").mkdir(mode=0o700, exist_ok=True)
-    for path in (before / "backups").iterdir():
-        if path.name != HELD and not (home / "backups" / path.name).exists():
-            path.rename(home / "backups" / path.name)
+    for before in sorted(home.parent.glob(f"{home.name}.before-*"), reverse=True):
+        for folder in ("backups", "profiles"):
+            if (before / folder).is_dir():
+                (home / folder).mkdir(mode=0o700, exist_ok=True)
+                for path in (before / folder).iterdir():
+                    if path.name != HELD and not (home / folder / path.name).exists():
+                        path.rename(home / folder / path.name)
+        if (before / ACTIVE).is_file() and not (home / ACTIVE).exists():
+            (before / ACTIVE).rename(home / ACTIVE)
 
 
 def _exchange(one: Path, other: Path) -> bool:
