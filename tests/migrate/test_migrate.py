@@ -284,7 +284,7 @@ def test_a_report_fits_a_terminal_and_shows_no_control_characters(desk: Desk) ->
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("plan hermes --from /nonexistent", "cannot be used"),
+        ("plan hermes --from /nonexistent", "there is no /nonexistent; --from DIR says"),
         ("plan hermes --only nothing", "there is no kind 'nothing'"),
         ("plan hermes --chat terminal", "is no chat"),
         ("plan vim", "vim"),

@@ -40,6 +40,8 @@ class Folder:
     def __init__(self, root: Path) -> None:
         try:
             self.root = root.expanduser().resolve(strict=True)
+        except FileNotFoundError:
+            raise Unreadable(f"there is no {root}; --from DIR says where it is") from None
         except (OSError, RuntimeError) as error:
             raise Unreadable(f"{root} cannot be used: {_why(error)}") from None
         if not self.root.is_dir():

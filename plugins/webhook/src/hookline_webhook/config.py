@@ -53,7 +53,7 @@ class WebhookConfig(BaseModel):
             return None
         what = f"has {length} characters" if length else "is missing"
         return (
-            f"webhook.secret {what}; it needs at least {SHORTEST}. Put "
+            f"webhook.secret {what}; it needs at least {SHORTEST} characters. Put "
             "HOOKLINE_WEBHOOK_SECRET=… into .env (`openssl rand -hex 32` makes one) and write "
             'secret: "${HOOKLINE_WEBHOOK_SECRET}"'
         )
