@@ -195,3 +195,16 @@ def test_a_dumb_terminal_gets_plain_lines(terminal: Callable, script: Script) ->
     chat.type("\x04")
     assert chat.end() == 0
     assert b"\x1b" not in chat.raw
+
+
+def test_what_a_session_does_by_itself_is_not_from_another(
+    terminal: Callable, script: Script
+) -> None:
+    """The turns of a goal answer nothing that was said, and are of this conversation."""
+    steps = '  - {when: ".", text: "I did a step.", repeat: true}\n'
+    chat = terminal("chat", "--model", script(steps), HOOKLINE_PLUGINS__GOALS="true")
+    chat.wait_for(PROMPT)
+    chat.type("/goal Tidy up\r")
+    chat.wait_for("/goal resume goes on")
+    assert "I did a step." in chat.text
+    assert "From session" not in chat.text

@@ -123,6 +123,10 @@ class Conversation:
         """Whether the reply answers something that was said here."""
         return reply.in_reply_to in self._own
 
+    def elsewhere(self, reply: Reply) -> bool:
+        """Whether the reply is of another session: answers nothing said here, nor its own work."""
+        return not self.ours(reply) and reply.session.id not in (self.session, self.opened)
+
     def made(self, inbound: Inbound) -> bool:
         """Whether the message was said here, or made of one by ``/queue``."""
         return inbound.channel == CHANNEL and inbound.message_id.partition(":")[0] in self._own

@@ -159,7 +159,7 @@ class Feed:
             self.last_answer = text or self.last_answer
             text, answer = self._live.answer.left_of(text), True
             self._live.end()
-        if not talk.ours(reply):
+        if talk.elsewhere(reply) and (text.strip() or reply.attachments):
             self.write(f"From session {literal(reply.session.id)}:", DIM)
         if talk.failed(reply):
             self.write(_fitted(text), RED)
