@@ -117,3 +117,4 @@ def test_config_and_other_sessions_keep_their_names(house: House) -> None:
 def test_what_cannot_be_used_is_said(house: House, given: dict[str, Any], told: str) -> None:
     (problem,) = lend(house.agent(), "one", given)
     assert told in problem
+    assert "Value error" not in problem

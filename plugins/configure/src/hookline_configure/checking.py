@@ -100,7 +100,7 @@ def wrong_setting(core: Configuration, text: str, key: tuple[str, ...]) -> str |
     except ValidationError as error:
         for fault in error.errors(include_url=False, include_context=False, include_input=False):
             if tuple(map(str, fault["loc"]))[: len(key) - 2] == key[2:]:
-                return f"{'.'.join(key)}: {fault['msg']}."
+                return f"{'.'.join(key)}: {fault['msg'].removeprefix('Value error, ')}."
     except Exception:  # not installed, or it cannot be imported: other commands say so
         return None
     return None

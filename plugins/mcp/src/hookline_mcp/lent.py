@@ -59,7 +59,8 @@ class Lent:
                 self._take(session_id, plain_name(written), entry)
             except ValidationError as error:
                 first = error.errors(include_url=False, include_input=False)[0]
-                problems.append(f"The MCP server {written} is not used: {first['msg']}.")
+                why = first["msg"].removeprefix("Value error, ")
+                problems.append(f"The MCP server {written} is not used: {why}.")
             except ValueError as error:
                 problems.append(f"The MCP server {written} is not used: {error}.")
         if self.servers:

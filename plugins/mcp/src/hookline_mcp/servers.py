@@ -148,7 +148,8 @@ def _of_file(
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             where = ".".join(map(str, first["loc"]))
-            problems.append(f"{path}: {written}: {where + ': ' if where else ''}{first['msg']}")
+            why = first["msg"].removeprefix("Value error, ")
+            problems.append(f"{path}: {written}: {where + ': ' if where else ''}{why}")
             continue
         except (ValueError, RecursionError) as error:
             problems.append(f"{path}: {written}: {error}")
