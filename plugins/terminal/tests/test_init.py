@@ -241,7 +241,12 @@ from pydantic import BaseModel, Field, SecretStr
 class Config(BaseModel):
     server: str = Field("cote", json_schema_extra={"ask": True, "guide": "Build a loft first."})
     nick: str = "hookline"
-    token: SecretStr = Field(SecretStr(""), json_schema_extra={"env": "PIGEON_TOKEN"})
+    token: SecretStr = Field(
+        SecretStr(""),
+        description="The token, from the page Birds of "
+        "https://loft.example/developers/applications; the environment has it otherwise.",
+        json_schema_extra={"env": "PIGEON_TOKEN"},
+    )
 
 class One(Plugin[Config]):
     @hookimpl
@@ -287,6 +292,9 @@ def test_any_installed_channel_is_asked_what_it_needs_and_checked(
     assert init.end() == 0
     assert len(CLAIM.findall(init.text)) == 1
     assert "right-token" not in init.text
+    about = [line for line in init.text.splitlines() if "loft.example" in line]
+    assert about
+    assert max(map(len, about)) < 100  # the terminal would break the address
     shown = json.loads(piped("config", "show", "--json").stdout)
     assert shown["plugins"]["pigeon"] == {"server": "loft", "token": "********"}
     assert "PIGEON_TOKEN=right-token-5678\n" in (home / ".env").read_text("utf-8")

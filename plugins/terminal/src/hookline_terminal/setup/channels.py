@@ -154,7 +154,7 @@ def _settings(plugin: ChannelPlugin, present: Present) -> Answers | None:
         if guide := extra.get("guide"):
             dialogue.explain(str(guide))
         if one.description:
-            dialogue.tell(f"{name}: {one.description}")
+            dialogue.explain(one.description, f"{name}: ")
         if not is_secret(one):
             now = str(section.get(name, "" if one.is_required() else one.default))
             answers.section[name] = dialogue.line(
