@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from .machine import Finished, Machine
+from .machine import PATIENCE, Finished, Machine
 
 COMMON = {"type", "session", "turn", "ts"}
 FIELDS = {
@@ -98,6 +98,19 @@ def test_no_model_and_a_missing_picture_end_in_a_result_too(talking: Machine) ->
     for done in (picture, unset):
         assert done.code == 2
         assert well_formed(done) == ["error", "result"]
+
+
+@pytest.mark.parametrize("options", [["--json"], []])
+def test_a_reader_that_has_gone_is_no_fault_of_anybody(
+    talking: Machine, options: list[str]
+) -> None:
+    process = talking.start("run", "look", *options)
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    with process.stderr as stderr:
+        told = stderr.read()
+    assert (process.wait(PATIENCE), told) == (1, b"")
 
 
 def test_the_error_line_says_what_is_wrong(machine: Machine) -> None:

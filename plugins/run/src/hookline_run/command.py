@@ -5,6 +5,7 @@ Imported when the command line is built, because of Typer.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout
@@ -86,12 +87,17 @@ def _output(host: Host, json: bool, *, asks: bool) -> Output:
 
 def _in_hookline(ctx: typer.Context, request: Request, show: Output, trace: bool) -> int:
     """Start Hookline, run the turn and return the exit code; plugins' prints go to stderr."""
-    from .turn import run_turn
+    from .turn import FAILED, run_turn
 
-    with redirect_stdout(sys.stderr):
-        code: int = ctx.obj(
-            lambda host: run_turn(host, request, show), model=request.model, trace=trace or None
-        )
+    try:
+        with redirect_stdout(sys.stderr):
+            code: int = ctx.obj(
+                lambda host: run_turn(host, request, show), model=request.model, trace=trace or None
+            )
+    except BrokenPipeError:
+        # Who read along has gone (`| head`). Python would complain again when it closes stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
     return code
 
 
