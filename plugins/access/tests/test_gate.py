@@ -73,7 +73,7 @@ def test_in_a_group_the_person_counts(town: MakeTown, run: Run) -> None:
     assert "do not know you" in stranger
 
 
-@pytest.mark.parametrize("user", ["", "\0", "\ud800", "a\0b"])
+@pytest.mark.parametrize("user", ["", "\0", "\ud800", "a\0b", "x" * 1001])
 def test_an_id_that_cannot_be_known_hears_nothing(town: MakeTown, run: Run, user: str) -> None:
     async def story(town: Town) -> object:
         return await town.judge(user, "hello")

@@ -53,6 +53,18 @@ class Role(StrEnum):
         return table().may(self, "approve")
 
 
+LONGEST_ID = 1_000
+"""Bytes of an id; PostgreSQL's indexes take 2,704 for all the columns of a row."""
+
+
+def is_short_enough(id_: str) -> bool:
+    """False for an id that is longer, or no text at all."""
+    try:
+        return len(id_.encode()) <= LONGEST_ID
+    except UnicodeEncodeError:
+        return False
+
+
 @dataclass(frozen=True, slots=True)
 class Person:
     """A person on a channel. Ids are compared literally.
@@ -88,12 +100,9 @@ class Person:
 
     @property
     def can_be_known(self) -> bool:
-        """False for ids that are empty or that no database holds as they are."""
-        try:
-            f"{self.channel}{self.user_id}".encode()
-        except UnicodeEncodeError:
-            return False
-        return bool(self.channel and self.user_id) and "\0" not in self.channel + self.user_id
+        """False for ids that are empty or that no database holds, or finds, as they are."""
+        both = self.channel + self.user_id
+        return bool(self.channel and self.user_id) and "\0" not in both and is_short_enough(both)
 
     def __str__(self) -> str:
         return f"{self.channel}:{self.user_id}"

@@ -39,7 +39,7 @@ from .config import EVERYBODY, AccessConfig
 from .directory import Directory
 from .door import Door, Request
 from .notices import Notices
-from .people import TERMINAL, People, Person, Role
+from .people import LONGEST_ID, TERMINAL, People, Person, Role
 from .permissions import Permitted
 from .roles import table
 from .turns import Turns, command_in
@@ -148,7 +148,7 @@ class AccessControl(Plugin[AccessConfig]):
         if not self._is_network(inbound.channel):
             return None
         person = Person.of(inbound)
-        if not person.can_be_known:
+        if not person.can_be_known or len(inbound.chat_id.encode("utf-8", "replace")) > LONGEST_ID:
             return Deny("")
         try:
             return await self._judged(inbound, person)
