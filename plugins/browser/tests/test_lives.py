@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shutil
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from asyncio.base_subprocess import BaseSubprocessTransport
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -140,3 +142,5 @@ def test_a_browser_that_stops_answering_is_killed_with_its_folder(
     desk.harness.close()
     until(lambda: not list(users(folder)))
     assert not Path(folder).exists()
+    left = [one for one in gc.get_objects() if isinstance(one, BaseSubprocessTransport)]
+    assert [one for one in left if one.get_returncode() is None] == []

@@ -183,15 +183,21 @@ class Engine:
         browser, self._browser = self._browser, None
         driver, self._driver = self._driver, None
         proxy, self._proxy = self._proxy, None
-        for ending in (browser and browser.close, driver and driver.stop):
-            if ending:
-                # What does not end by itself is killed with its folder.
-                with suppress(Exception):
-                    async with asyncio.timeout(CLOSE_SECONDS):
-                        await ending()
+        if browser is not None:
+            with suppress(Exception):
+                async with asyncio.timeout(CLOSE_SECONDS):
+                    await browser.close()
+        stopping = asyncio.ensure_future(driver.stop()) if driver is not None else None
+        if stopping is not None:
+            await asyncio.wait({stopping}, timeout=CLOSE_SECONDS)
         if proxy is not None:
             await proxy.stop()
+            # What has not ended by itself is killed with its folder.
             await asyncio.to_thread(self._run.remove)
+        if stopping is not None:
+            await asyncio.wait({stopping}, timeout=CLOSE_SECONDS)
+            if not stopping.cancel():
+                stopping.exception()
 
 
 @contextmanager
