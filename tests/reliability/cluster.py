@@ -61,6 +61,8 @@ class Faults:
     done: list[tuple[float, float, str]] = field(default_factory=list)
     ended: Counter[int | None] = field(default_factory=Counter)
     """Return codes of processes that had been frozen, once they woke."""
+    frozen: House | None = None
+    """The house of the process that is frozen, or has just woken and may have to be started."""
 
     def add(self, what: str, begin: float) -> None:
         self.done.append((begin, time.monotonic(), what))
@@ -170,7 +172,8 @@ async def _deliver(on: Stage, fleet: Fleet, messages: list[Message]) -> None:
 async def _kill(on: Stage, fleet: Fleet, faults: Faults, much: Cluster) -> None:
     """End a process by SIGKILL, a worker in four cases of five, and start it again."""
     kind = "worker" if on.seed.random() < 0.8 else "gateway"
-    house = on.seed.choice([one for one in fleet.named(kind) if not is_stopped(one)])
+    running = [one for one in fleet.named(kind) if one is not faults.frozen and not is_stopped(one)]
+    house = on.seed.choice(running)
     await asyncio.sleep(on.seed.uniform(0.0, 1.0))
     if kind == "worker" and on.seed.random() < 0.5:
         point = on.seed.choice([one for one in POINTS if one != "after-send"])
@@ -215,6 +218,7 @@ async def _freezes(on: Stage, fleet: Fleet, faults: Faults, much: Cluster) -> No
         house = on.seed.choice(running[1:] if number else fleet.named("worker"))
         process = house.process
         assert process is not None
+        faults.frozen = house
         begin = time.monotonic()
         process.send_signal(signal.SIGSTOP)
         await asyncio.sleep(next(lengths))
@@ -225,6 +229,7 @@ async def _freezes(on: Stage, fleet: Fleet, faults: Faults, much: Cluster) -> No
             faults.ended[code] += 1
             if code is not None:
                 await house.start()
+        faults.frozen = None
 
 
 def is_stopped(house: House) -> bool:
