@@ -21,7 +21,11 @@ class GatewayHost(Protocol):
         channels start, and periodically.
 
         With ``channel``, only of one chat, and without replies; returns the tasks that work on it.
-        Where there is a :class:`Division`, nobody else works on stored messages.
+        Where there is a :class:`Division`, nobody else works on stored messages. A message behind
+        one that another process has is left.
+
+        Raises:
+            StoreError: the store fails, or another process has a message of the chat.
         """
 
     async def finish(self, seconds: float) -> None:

@@ -12,12 +12,14 @@ from typing import Any
 
 import pytest
 from hookline_hookspecs import (
+    Division,
     GatewayHost,
     HooklineError,
     Inbound,
     Plugin,
     Question,
     Reply,
+    StoreError,
     command,
     hookimpl,
 )
@@ -156,6 +158,54 @@ async def test_a_reply_behind_one_of_another_process_goes_out_soon_after_it(
     assert (len(other.model.requests), second.sent) == (1, [])
     first.hung.set()
     assert await first.until(1) == ["a"]
+    assert await second.until(1) == ["b"]
+
+
+async def test_where_work_is_divided_a_later_message_waits_for_one_that_another_process_has(
+    harness: Make, tmp_path: Path
+) -> None:
+    """That process may look dead or alive by chance; the order of the chat does not hang on it."""
+
+    class Divides(Plugin[NoConfig]):
+        works = True
+
+        @hookimpl
+        def setup(self, host: Any) -> None:
+            host.services.provide(Division, self)
+            self.entered, self.go_on = asyncio.Event(), asyncio.Event()
+
+        def sends(self, channel: str) -> bool:
+            return True
+
+        def received(self, channel: str, chat_id: str) -> None: ...
+
+        def replied(self, channel: str, chat_id: str) -> None: ...
+
+        @hookimpl
+        async def on_message(self, ctx: Any, inbound: Inbound) -> None:
+            self.entered.set()
+            await self.go_on.wait()
+
+    first, second = Post(), Post()
+    one = harness(Divides, mail(first), home=tmp_path / "home", model=["a"])
+    other = harness(Divides, mail(second), home=tmp_path / "home", model=["b"])
+    await one.aopen()
+    await other.aopen()
+    other.plugin(Divides).go_on.set()
+    message = said("x")
+    chat = message.channel, message.chat_id
+    await one.plugin(Divides).host.receive(message)
+    await one.plugin(Divides).host.services[GatewayHost].recover(*chat)
+    await one.plugin(Divides).entered.wait()
+    host = other.plugin(Divides).host
+    await host.receive(said("y", 2))
+    with pytest.raises(StoreError, match="another process has an earlier message"):
+        await host.services[GatewayHost].recover(*chat)
+    assert other.model.requests == []
+    one.plugin(Divides).go_on.set()
+    assert await first.until(1) == ["a"]
+    await one.plugin(Divides).host.services[GatewayHost].finish(PATIENCE)
+    await host.services[GatewayHost].recover(*chat)
     assert await second.until(1) == ["b"]
 
 

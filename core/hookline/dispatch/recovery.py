@@ -70,6 +70,8 @@ class Recovery:
             for row in await journal.open_inbox(channel, chat_id):
                 if row["inbound"].channel != TERMINAL and await self._claim(row["id"], row["owner"]):
                     tasks.append(start(self.dispatcher.answer_stored(row["inbound"], row["id"])))
+                elif channel is not None and row["id"] not in self.dispatcher.in_hand:
+                    raise StoreError("another process has an earlier message of the chat.")
         except StoreError:
             if channel is None or not tasks:  # else whoever waits for them looks again
                 raise
