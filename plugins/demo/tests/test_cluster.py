@@ -5,14 +5,20 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
+import struct
 import subprocess
 import sys
+import time
+from http.client import HTTPConnection
 from importlib.util import find_spec
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from fakes import nursery
 from hookline_demo.command import demo
+from hookline_demo.stories.cluster.platform import serving
 
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "VIRTUAL_ENV")
 COMMAND = [sys.executable, "-m", "hookline", "demo", "cluster"]
@@ -79,3 +85,18 @@ def test_an_interruption_ends_every_process(tmp_path: Path) -> None:
         _, errors = running.communicate(timeout=60)
     assert (running.returncode, errors.strip()) == (130, "Interrupted.")
     assert leftovers(tmp_path) == []
+
+
+def test_a_connection_that_a_kill_broke_is_no_news(capsys: pytest.CaptureFixture[str]) -> None:
+    with serving() as platform:
+        url = urlsplit(platform.url)
+        with socket.create_connection((url.hostname, url.port)) as one:
+            # Closing then resets the connection, as the system does for a process that was killed.
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            one.sendall(b"POST /replies HTTP/1.1\r\nContent-Length: 9\r\n\r\n")
+            time.sleep(0.2)
+        other = HTTPConnection(str(url.hostname), url.port)
+        other.request("POST", "/replies", b"{}")
+        assert other.getresponse().status == 401
+        other.close()
+    assert capsys.readouterr().err == ""

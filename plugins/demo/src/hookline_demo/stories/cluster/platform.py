@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import json
 import secrets
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -93,6 +94,11 @@ def serving() -> Iterator[Platform]:
 
     class Server(ThreadingHTTPServer):
         daemon_threads = True
+
+        def handle_error(self, request: object, client_address: object) -> None:
+            """Pass over a connection of a process that was killed."""
+            if not isinstance(sys.exception(), ConnectionError):
+                super().handle_error(request, client_address)  # type: ignore[arg-type]
 
     with Server(("127.0.0.1", 0), Handler) as server:
         platform.url = f"http://127.0.0.1:{server.server_port}/replies"
