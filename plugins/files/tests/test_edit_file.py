@@ -137,7 +137,7 @@ def test_no_match_shows_the_closest_lines(bench):
             new_string="x",
         )
     assert "old_string was not found in a.py: the closest lines are" in str(error.value)
-    assert "   3\tdef total(items):\n   4\t    return sum(items)" in str(error.value)
+    assert "3\tdef total(items):\n4\t    return sum(items)" in str(error.value)
 
 
 def test_no_match_anywhere_near_says_so(bench):
@@ -148,8 +148,8 @@ def test_no_match_anywhere_near_says_so(bench):
 
 def test_line_numbers_that_slipped_in_are_pointed_out(bench):
     bench.put("a.txt", "alpha\nbeta\n")
-    with pytest.raises(ToolError, match=r"leave out the line numbers.*\n   2\tbeta"):
-        edit(bench, "   2\tbeta", "gamma")
+    with pytest.raises(ToolError, match=r"leave out the line numbers.*\n2\tbeta"):
+        edit(bench, "2\tbeta", "gamma")
 
 
 def test_a_miss_in_a_large_file_is_answered_briefly(bench):

@@ -10,7 +10,7 @@ from hookline_hookspecs import Refused, ToolError
 
 def test_lines_are_numbered(bench):
     bench.put("a.txt", "one\ntwo\n")
-    assert bench("read_file", path="a.txt") == "   1\tone\n   2\ttwo"
+    assert bench("read_file", path="a.txt") == "1\tone\n2\ttwo"
 
 
 @pytest.mark.parametrize(
@@ -30,16 +30,14 @@ def test_lines_are_numbered(bench):
 )
 def test_lines_of_every_encoding_and_ending(bench, content, lines):
     bench.put("a.txt", content)
-    expected = "\n".join(f"{n:4}\t{line}" for n, line in enumerate(lines, 1))
+    expected = "\n".join(f"{n}\t{line}" for n, line in enumerate(lines, 1))
     assert bench("read_file", path="a.txt") == expected
 
 
 def test_a_range_is_inclusive_and_may_reach_past_the_end(bench):
     bench.put("a.txt", "".join(f"line {n}\n" for n in range(1, 6)))
-    assert (
-        bench("read_file", path="a.txt", start_line=2, end_line=3) == "   2\tline 2\n   3\tline 3"
-    )
-    assert bench("read_file", path="a.txt", start_line=5, end_line=99) == "   5\tline 5"
+    assert bench("read_file", path="a.txt", start_line=2, end_line=3) == "2\tline 2\n3\tline 3"
+    assert bench("read_file", path="a.txt", start_line=5, end_line=99) == "5\tline 5"
 
 
 @pytest.mark.parametrize(
@@ -81,8 +79,8 @@ def test_the_answer_stays_within_its_characters(make_bench, width):
 def test_a_very_long_line_is_cut_with_a_mark(bench):
     bench.put("a.js", "x" * 2_345 + "\nend\n")
     first, second = bench("read_file", path="a.js").split("\n")
-    assert first == "   1\t" + "x" * 2_000 + "… [line cut after 2000 characters]"
-    assert second == "   2\tend"
+    assert first == "1\t" + "x" * 2_000 + "… [line cut after 2000 characters]"
+    assert second == "2\tend"
 
 
 def test_a_file_larger_than_memory_should_hold_is_read_in_part(bench):
@@ -99,7 +97,7 @@ def test_a_file_larger_than_memory_should_hold_is_read_in_part(bench):
 def test_a_huge_file_without_line_ends_is_read_in_part(bench):
     bench.put("big.json", b"x" * 12_000_000)
     answer = bench("read_file", path="big.json")
-    assert answer.startswith("   1\txxx")
+    assert answer.startswith("1\txxx")
     assert len(answer) < 3_000
 
 
@@ -168,7 +166,7 @@ def test_a_path_that_cannot_exist_is_an_error(bench):
 def test_the_text_passes_the_gate_before_the_model_sees_it(bench):
     bench.put("a.txt", "one\ntwo\n")
     bench.host.gate = lambda text: text.replace("two", "[cut]")
-    assert bench("read_file", path="a.txt") == "   1\tone\n   2\t[cut]"
+    assert bench("read_file", path="a.txt") == "1\tone\n2\t[cut]"
     assert bench.host.passed == [("a.txt", "one\ntwo")]
     bench.put("b.txt", "REFUSE ME")
     with pytest.raises(Refused, match=r"b.txt holds instructions"):

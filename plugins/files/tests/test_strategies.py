@@ -93,7 +93,7 @@ def test_a_strategy_keeps_all_but_the_changed_words(bench, strategy, ending, sto
         ("lock( 1 )", "x", False, r"old_string was not found in a.py: the closest lines are"),
         ("   ", "x", False, r"white space alone"),
         ("self", "x", False, r"occurs 2 times in a.py \(lines 3, 8\)"),
-        ("sum(itemz)", "x", True, r"closest lines are\n   4\t        price  =  sum\(items\)"),
+        ("sum(itemz)", "x", True, r"closest lines are\n4\t        price  =  sum\(items\)"),
         (
             '"open" -- now',
             "x",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from hookline_hookspecs import Paths, ToolError
-from hookline_textmatch import NUMBER_CHARS, cut, lines_of
+from hookline_textmatch import cut, lines_of
 
 from .disk import CHUNK, Stamp, load
 from .storedtext import SNIFFED, BinaryContent, decode, encoding_of
@@ -98,7 +98,7 @@ def _fill(page: Page, lines: Iterable[str], wanted: Wanted) -> None:
         if wanted.end is not None and number > wanted.end:
             return
         shown = cut(line)
-        cost = max(NUMBER_CHARS, len(str(number))) + len(shown) + 2
+        cost = len(str(number)) + len(shown) + 2
         if page.lines and (len(page.lines) >= wanted.max_lines or cost > room):
             page.full = True
             return

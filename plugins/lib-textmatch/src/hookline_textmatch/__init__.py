@@ -5,12 +5,11 @@ no plugin, and needs the standard library alone.
 """
 
 from .errors import Ambiguous, EditError, NoMatch, NothingToDo, Unsafe
-from .numbering import NUMBER_CHARS, cut, numbered
+from .numbering import cut, numbered
 from .replacing import Edit, replace
 from .view import View, lines_of, newline_of
 
 __all__ = [
-    "NUMBER_CHARS",
     "Ambiguous",
     "Edit",
     "EditError",

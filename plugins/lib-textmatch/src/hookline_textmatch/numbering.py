@@ -6,14 +6,11 @@ from collections.abc import Iterable
 
 LINE_CHARS = 2_000
 """Characters of one line that are shown."""
-NUMBER_CHARS = 4
-"""Width to which line numbers are padded."""
 
 
 def numbered(lines: Iterable[str], first: int) -> str:
-    """The lines with their numbers, ``  12<tab>text``."""
-    pairs = enumerate(lines, first)
-    return "\n".join(f"{number:{NUMBER_CHARS}}\t{line}" for number, line in pairs)
+    """The lines with their numbers, ``12<tab>text``; padding would cost a token a line."""
+    return "\n".join(f"{number}\t{line}" for number, line in enumerate(lines, first))
 
 
 def cut(line: str, limit: int = LINE_CHARS) -> str:
