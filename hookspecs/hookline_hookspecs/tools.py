@@ -208,13 +208,13 @@ def _described(doc: str) -> dict[str, str]:
 
 
 def _compact(schema: Any) -> Any:
-    """Return the schema without titles, ``null`` alternatives and null defaults, to save tokens."""
+    """Return the schema without titles, ``null`` alternatives and defaults that say nothing, to save tokens."""
     if isinstance(schema, list):
         return [_compact(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
     kept = {k: v for k, v in schema.items() if not (k == "title" and isinstance(v, str))}
-    if kept.get("default", ...) is None:
+    if not kept.get("default", True):  # false, 0 or empty is what a model expects
         del kept["default"]
     options = [o for o in kept.get("anyOf", ()) if o != {"type": "null"}]
     if "anyOf" in kept and len(options) == 1:

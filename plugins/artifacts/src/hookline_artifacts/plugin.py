@@ -97,13 +97,8 @@ class Artifacts(Plugin[ArtifactsConfig]):
         length: int | None = None,
         pattern: str | None = None,
     ) -> ToolOutput:
-        """Read what was left out of a long result: a part, or the lines that match a pattern.
-
-        Args:
-            offset: characters from the start; default 0
-            length: at most 16000
-            pattern: regular expression
-        """
+        """Read what was left out of a long result: characters from offset, or the lines that match
+        a regular expression."""
         start = offset or 0
         size = min(MOST if length is None else length, MOST)
         if start < 0 or size < 1:

@@ -36,8 +36,7 @@ class Clarify(Plugin):
     async def clarify(
         self, ctx: Context, question: str, choices: list[str] | None = None
     ) -> ToolOutput:
-        """Ask the person what you cannot find out yourself. Ends the turn; their next message is
-        the answer.
+        """Ask the person what you cannot find out yourself. Ends the turn.
 
         Args:
             choices: at most 4; "Other" is added

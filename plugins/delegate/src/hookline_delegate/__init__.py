@@ -62,11 +62,10 @@ class Delegate(Plugin[DelegateConfig]):
     async def delegate(
         self, ctx: Context, task: str, context: str | None = None, tools: list[str] | None = None
     ) -> ToolOutput:
-        """Give a task to a sub-agent with a fresh context; returns its report. Several in one
-        response run in parallel.
+        """Give a task to a sub-agent that knows only task and context; returns its report. Several
+        in one response run in parallel.
 
         Args:
-            context: all it needs to know besides the task
             tools: the only tools it may use
         """
         if not task.strip():

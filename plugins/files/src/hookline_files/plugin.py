@@ -69,8 +69,8 @@ class Files(Plugin[FilesConfig]):
     async def read_file(
         self, ctx: Context, path: str, start_line: int | None = None, end_line: int | None = None
     ) -> str:
-        """Read a text file. Lines come as number, tab, text; lines count from 1 and end_line is
-        included. A long file comes in parts, each says how to go on."""
+        """Read a text file, or its lines start_line to end_line. Lines come as number, tab, text.
+        A long file comes in parts."""
         config = self.config
         wanted = Wanted(start_line, end_line, config.read_max_lines, config.read_max_chars)
         page = await asyncio.to_thread(self._read, ctx, path, wanted)
@@ -86,8 +86,7 @@ class Files(Plugin[FilesConfig]):
 
     @tool(origin="workspace", effects=writes)
     def write_file(self, ctx: Context, path: str, content: str) -> str | ToolOutput:
-        """Create a text file with its folders, or replace a whole one. Use edit_file to change
-        parts."""
+        """Create a text file with its folders, or replace a whole one; edit_file changes parts."""
         with told("write", path):
             real = self._writable(ctx, ctx.paths.resolve(path), path)
             target = Target.at(ctx.paths, real, path, self.config.max_file_bytes)
@@ -106,8 +105,8 @@ class Files(Plugin[FilesConfig]):
     def edit_file(
         self, ctx: Context, path: str, old_string: str, new_string: str, replace_all: bool = False
     ) -> ToolOutput:
-        """Replace old_string by new_string in a text file. old_string is text of the file without
-        line numbers, unique in it unless replace_all."""
+        """Replace old_string by new_string in a text file. old_string has no line numbers and
+        stands there once, unless replace_all."""
         with told("edit", path):
             real = self._writable(ctx, self._file(ctx, path), path)
             target = Target.at(ctx.paths, real, path, self.config.max_file_bytes)
@@ -127,7 +126,7 @@ class Files(Plugin[FilesConfig]):
 
     @tool(read_only=True, origin="workspace", effects=reads)
     def list_dir(self, ctx: Context, path: str = ".") -> str:
-        """List a folder: folders end in /, files have their size in bytes."""
+        """List a folder, with the files' sizes in bytes."""
         with told("list", path):
             real = self._existing(ctx, path)
             if not real.is_dir():
@@ -136,8 +135,8 @@ class Files(Plugin[FilesConfig]):
 
     @tool(read_only=True, origin="workspace", effects=reads)
     def glob(self, ctx: Context, pattern: str, path: str = ".") -> str:
-        """Find files by pattern (* ? [..] {a,b}, ** for any folders) below path, sorted. Hidden
-        ones only if the pattern names a dot."""
+        """Find files below path by pattern (* ? [..] {a,b} **). Hidden ones only if the pattern
+        names a dot."""
         with told("search", path):
             wanted = FilePattern(pattern)
             base, rest = split_base(pattern)
@@ -170,8 +169,8 @@ class Files(Plugin[FilesConfig]):
         glob: str | None = None,
         ignore_case: bool = False,
     ) -> str:
-        """Search files line by line for a regular expression; answers path:line: text. path is a
-        folder or file; glob limits the files, as in *.py or src/**/*.py."""
+        """Search the lines of files for a regular expression. path is a folder or file; glob
+        limits the files, as in src/**/*.py."""
         found = await asyncio.to_thread(self._search, ctx, pattern, path, glob, ignore_case)
         lines: list[str] = []
         for file, rows in found.by_file:

@@ -29,22 +29,21 @@ WANTED: Mapping[str, tuple[str, ...]] = {
 """The texts that each action needs."""
 DESCRIPTION = (
     "Long-term memory. Notes (add, replace, remove): in the prompt of every later session, so few "
-    "and short; when full, merge some. Facts (remember, recall, forget): many, found when they "
-    "fit, known in this chat only."
+    "and short. Facts (remember, recall, forget): found when they fit, in this chat only."
 )
 PARAMETERS: Mapping[str, Any] = {
     "type": "object",
     "properties": {
         "action": {"enum": list(ACTIONS)},
         "content": {"type": "string"},
-        "old_text": {"type": "string", "description": "part of the one note or fact meant"},
+        "old_text": {"type": "string", "description": "part of the entry meant"},
         "query": {"type": "string"},
         "category": {"enum": list(CATEGORIES)},
         "ttl_days": {"type": "number"},
         "operations": {
             "type": "array",
             "items": {"type": "object"},
-            "description": "batch: calls like this one, done together or not at all",
+            "description": "batch: calls like this, all or none",
         },
     },
     "required": ["action"],

@@ -37,8 +37,7 @@ class Osv(Plugin[OsvConfig]):
         """Known vulnerabilities and malware of a package. Check before installing or upgrading.
 
         Args:
-            package: Maven: group:artifact
-            ecosystem: npm, PyPI, crates.io, RubyGems, Maven, NuGet, Packagist, Hex, Pub or Go
+            ecosystem: npm, PyPI, crates.io, Go or another
         """
         from . import client, ecosystems, findings
 

@@ -90,10 +90,8 @@ class SessionSearch(Plugin):
         """Find messages of earlier conversations that hold every word of the query.
 
         Args:
-            scope: all chats only for the operator
             since: day (2026-01-31) or age (7d)
-            limit: at most 20
-            around: messages shown before and after each, at most 5
+            around: messages shown before and after each
         """
         from .search import Wanted
         from .since import moment

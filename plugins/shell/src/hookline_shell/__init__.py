@@ -140,13 +140,10 @@ class Shell(Plugin[ShellConfig]):
         timeout: float | None = None,  # noqa: ASYNC109 - the model's own words
         workdir: str | None = None,
     ) -> ToolOutput:
-        """Run a bash command; stdout and stderr come back together, then the exit code.
-
-        No input, no terminal. A process started with & goes on; its pid is told.
+        """Run a bash command, without input or terminal. A process started with & goes on.
 
         Args:
             timeout: seconds (default 120, at most 600)
-            workdir: default: the workspace
         """
         if timeout is not None and timeout <= 0:
             raise ToolError("timeout is a number of seconds above 0; leave it out for the default")

@@ -111,8 +111,8 @@ class Skills(Plugin[SkillsConfig]):
         second one.
 
         Args:
-            content: of create and edit the whole SKILL.md with front matter name, description
-            file: in references/, scripts/ or assets/; patch: default SKILL.md
+            content: for create and edit the whole SKILL.md, front matter name and description
+            file: in references/, scripts/ or assets/; patch: or SKILL.md
         """
         if ctx.session.kind == "agent":
             raise ToolError("a sub-agent changes no skills; report what should be saved")
