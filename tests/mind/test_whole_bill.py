@@ -27,7 +27,9 @@ WORDS = {
 """Words that only a request of this kind holds."""
 ALL = ["main"] * 3 + ["title"] + ["main"] * 8 + ["review", "portrait"] + ["main"] * 2
 """The requests in order: the first turn calls a tool, the tenth makes a review due."""
-MOST = {"title": 190, "portrait": 540, "review": 700}
+STABLE = 1_950
+"""The most tokens of system prompt and tools, which every request of the standard set repeats."""
+MOST = {"title": 190, "portrait": 510, "review": 620}
 """The most tokens (characters / 4) that such a request adds to what the session has sent; the
 conversation's own words in it, some 50 tokens, included."""
 MODELS = {"anthropic": "anthropic/claude-sonnet-4-5", "openai": "openai/gpt-5"}
@@ -124,6 +126,15 @@ def test_the_session_goes_on_as_if_nothing_had_been_beside_it(sent: list[Any]) -
     turns = [to_the_last_message(one) for one in sent if purpose(one) == "main"]
     for before, after in pairwise(turns):
         assert after.startswith(before)
+
+
+def test_every_request_repeats_few_tokens(sent: list[Any]) -> None:
+    body = sent[0].json
+    system = body.get("system") or body["messages"][0]
+    tools = json.dumps(body["tools"], separators=(",", ":"))
+    assert (len(tools) + len(json.dumps(system))) // 4 <= STABLE
+    assert '"default":false' not in tools
+    assert '"default":5' in tools
 
 
 def test_what_is_asked_beside_a_session_adds_few_tokens(sent: list[Any]) -> None:
