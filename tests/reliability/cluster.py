@@ -110,7 +110,7 @@ async def run(seed: int, much: Cluster) -> Result:
         result.none("rows written by another than the owner", fleet.by_others())
         result.note("rows looked at", fleet.watched())
         _judge_again(result, on, faults)
-        _tell_recovery(result, on.platform, messages, faults)
+        _tell_recovery(result, on, messages, faults)
         result.note("messages still open at the end", len(late))
     result.note("seconds", round(time.monotonic() - begin))
     return result
@@ -258,18 +258,22 @@ def _judge_again(result: Result, on: Stage, faults: Faults) -> None:
     result.none("… without a fault", [id_ for id_, pair in repeated if not faults.between(*pair)])
 
 
-def _tell_recovery(
-    result: Result, platform: Platform, messages: list[Message], faults: Faults
-) -> None:
-    """How long after a fault the last message was answered that was under way then."""
+def _tell_recovery(result: Result, on: Stage, messages: list[Message], faults: Faults) -> None:
+    """How long after a fault the last message was answered whose turn had begun by then.
+
+    What had not begun waits for its place among all that came, with or without the fault.
+    """
+    platform, begun = on.platform, dict[str, float]()
+    for (id_, _), times in on.model.calls.items():
+        begun[id_] = min(times[0], begun.get(id_, times[0]))
     at = {m.id: platform.shown[platform.answers[m.id][0]].at for m in _answered(platform, messages)}
     took: dict[str, list[float]] = defaultdict(list)
     for begin, _, what in faults.done:
-        under_way = [at[m.id] for m in messages if m.id in at and 0 < m.taken < begin < at[m.id]]
+        under_way = [at[id_] for id_, since in begun.items() if since < begin < at.get(id_, 0.0)]
         if under_way:
             took[what].append(max(under_way) - begin)
     for what, times in sorted(took.items()):
-        said = f"after {what}: all that was under way is answered"
+        said = f"after {what}: all turns that were under way have answered"
         result.note(said, f"median {median(times):.1f} s, longest {max(times):.1f} s")
     killed = [t for what, times in took.items() if what.startswith("a worker") for t in times]
     if killed:
