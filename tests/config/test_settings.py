@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from hookline.config import SettingsError, load, validate_settings
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 
 
 class Rule(BaseModel):
@@ -27,11 +27,24 @@ class Memory(BaseModel):
     by_name: dict[str, Rule] = {}
     either: int | bool = 1
 
+    @model_validator(mode="after")
+    def _short(self) -> Memory:
+        if self.fallback.limit > 8:
+            raise ValueError("the limit of fallback is above 8; lower it")
+        return self
+
+    @field_validator("code")
+    @classmethod
+    def _lower(cls, code: str | int) -> str | int:
+        if str(code).isupper():
+            raise ValueError("write it in small letters")
+        return code
+
     @field_validator("name")
     @classmethod
     def _known(cls, name: str) -> str:
         if name == "y":
-            raise ValueError("any name but y")
+            raise ValueError("wanted any name but y")
         return name
 
 
@@ -90,6 +103,11 @@ def test_unknown_keys_warn_even_where_the_model_forbids_them(tmp_path: Path) -> 
         ("    rules:\n    - limit: 3\n", ":4: {0}.rules.0.match: is missing."),
         ("    either: x\n", ':3: {0}.either: found "x", wanted a whole number or true or false.'),
         ("    name: y\n", ':3: {0}.name: found "y", wanted any name but y.'),
+        ("    code: AB\n", ':3: {0}.code: found "AB"; write it in small letters.'),
+        (
+            "    fallback: {match: a, limit: 9}\n",
+            ":2: {0}: the limit of fallback is above 8; lower it.",
+        ),
         ("    token: 123\n", ":3: {0}.token: found ********, wanted text (put it in quotes)."),
     ],
 )

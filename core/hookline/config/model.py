@@ -21,7 +21,7 @@ def _text(pattern: str, wanted: str) -> AfterValidator:
 
     def check(text: str) -> str:
         if not re.fullmatch(pattern, text, re.S):
-            raise ValueError(wanted)
+            raise ValueError(f"wanted {wanted}")
         return text
 
     return AfterValidator(check)
@@ -33,7 +33,7 @@ def _host(text: str) -> str:
         if not _HOST_NAME.fullmatch(host):
             ipaddress.ip_network(host.strip("[]"), strict=False)
     except ValueError:
-        wanted = "a host, *.host, IP address or CIDR, with or without :port, and no scheme"
+        wanted = "wanted a host, *.host, IP address or CIDR, with or without :port, and no scheme"
         raise ValueError(wanted) from None
     return text
 

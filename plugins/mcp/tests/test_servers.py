@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 import uuid
 from pathlib import Path
 from typing import Any
@@ -224,3 +226,67 @@ def test_no_file_stops_a_start(tmp_path_factory: Any, entries: Any) -> None:
     write(folder / ".mcp.json", **entries)
     for server in configured(McpConfig(), {}, folder):
         assert server.config.command or server.config.url
+
+
+@pytest.mark.parametrize(
+    ("entry", "key", "told"),
+    [
+        ({"url": "example.com/mcp"}, "bad", "url 'example.com/mcp' is no address; write https://"),
+        ({"url": "ftp://x/?key=sk-secret"}, "bad", "url is no address; write https://HOST/PATH"),
+        ({"comand": "echo"}, "bad", "unknown key comand; did you mean command? give either"),
+        ({"command": "echo", "timeout": "long"}, "bad.timeout", "write a valid number"),
+        ({"command": 5}, "bad.command", "write text, in quotes"),
+        ("echo", "bad", "it is no mapping; write {command: PROGRAM"),
+    ],
+)
+def test_a_server_that_is_wrong_is_left_out_alone(
+    house: Any, entry: Any, key: str, told: str
+) -> None:
+    house.serve("good", house.tool("hello"))
+    house.config["servers"]["bad"] = entry
+    listed = house.cli("mcp list")
+    assert "good " in listed
+    assert f"config.yaml: plugins.mcp.servers.{key}: {told}" in listed
+    assert "sk-secret" not in listed
+    assert told in house.cli("mcp test bad", code=2)
+    assert house.call("mcp__good__hello", {"text": "hi"}).ok
+
+
+def test_a_wrong_name_leaves_out_that_server_alone(house: Any) -> None:
+    house.serve("good", house.tool("hello"))
+    house.config["servers"]["a__b"] = {"command": "echo"}
+    assert "'a__b' is no name of a server: write up to 32" in house.cli("mcp list")
+    assert house.call("mcp__good__hello").ok
+
+
+@pytest.mark.slow
+def test_config_check_names_the_line_of_a_server_that_is_left_out(house: Any) -> None:
+    file = house.home / "config.yaml"
+    file.write_text(
+        "plugins:\n  mcp:\n    servers:\n      good: {command: echo}\n      bad: {url: nowhere}\n"
+    )
+    program = [sys.executable, "-m", "hookline", "--home", str(house.home)]
+
+    def run(*words: str) -> tuple[int, str]:
+        done = subprocess.run([*program, *words], capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    wrong = "plugins.mcp.servers.bad: url 'nowhere' is no address; write https://HOST/PATH"
+    assert run("config", "check") == (
+        2,
+        f"hookline: {file}:5: {wrong}; only this entry is left out.\n",
+    )
+    assert run("config", "set", "plugins.mcp.servers.other.url", "there")[0] == 2
+    assert run("mcp", "add", "other", "--url", "there") == (
+        2,
+        "hookline: other: url 'there' is no address; write https://HOST/PATH\n",
+    )
+    assert run("mcp", "remove", "bad") == (0, "bad is forgotten.\n")
+    assert "bad" not in file.read_text()
+    assert run("config", "check")[0] == 0
+
+
+def test_a_name_that_is_nearly_right_is_suggested(house: Any) -> None:
+    house.config["servers"]["calendar"] = house.server().config()
+    told = house.cli("mcp tools calender", code=2)
+    assert "there is no server calender; did you mean calendar? There are: calendar" in told

@@ -13,6 +13,8 @@ from pydantic import BaseModel, ValidationError
 from .kinds import installed
 
 UNKNOWN = ": unknown key"
+LEFT_OUT = "is left out."
+"""How a warning ends that is about a part of a plugin's settings that is not used."""
 _TOP_KEY = re.compile(r"[^\s#]")
 _SECTIONS = ("plugins:", "providers:")
 """Sections whose errors keep nothing else from loading."""
@@ -38,9 +40,9 @@ def every_problem(core: Configuration, path: Path) -> tuple[list[str], list[str]
             found, warnings = core.check(rest, plugins=True)
         except (HooklineError, OSError, ValueError):
             return problems, []
-    unknown = [warning for warning in warnings if UNKNOWN in warning]
-    rest_of = [warning for warning in warnings if UNKNOWN not in warning]
-    return list(dict.fromkeys([*problems, *found, *unknown])), rest_of
+    wrong = [one for one in warnings if UNKNOWN in one or one.endswith(LEFT_OUT)]
+    rest_of = [one for one in warnings if one not in wrong]
+    return list(dict.fromkeys([*problems, *found, *wrong])), rest_of
 
 
 def new_problems(core: Configuration, before: str, after: str) -> list[str]:
@@ -96,7 +98,11 @@ def wrong_setting(core: Configuration, text: str, key: tuple[str, ...]) -> str |
         near = difflib.get_close_matches(key[2], known, 1)
         if key[2] not in (*known, "enabled") and near:
             return f"{'.'.join(key)}: unknown key; did you mean plugins.{key[1]}.{near[0]}?"
-        model.model_validate(settings if isinstance(settings, dict) else {})
+        checked = model.model_validate(settings if isinstance(settings, dict) else {})
+        for at, why in getattr(checked, "left_out", {}).items():
+            length = min(len(at), len(key) - 2)
+            if at[:length] == key[2 : 2 + length]:
+                return f"{'.'.join((*key[:2], *at))}: {why}."
     except ValidationError as error:
         for fault in error.errors(include_url=False, include_context=False, include_input=False):
             if tuple(map(str, fault["loc"]))[: len(key) - 2] == key[2:]:

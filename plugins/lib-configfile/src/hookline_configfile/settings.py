@@ -18,6 +18,8 @@ from .problems import Key, Lines, nearest, sentence
 from .secrets import quoted
 
 M = TypeVar("M", bound=BaseModel)
+LEFT_OUT = "is left out."
+"""How a warning ends that is about an entry that is not used."""
 
 _NO_NUMBER = re.compile(r"True|False|\s*[-+]?0[\d_]+(\.\d*)?\s*")
 # Replacements in pydantic's messages, made in this order.
@@ -37,8 +39,9 @@ def check_values(
 ) -> tuple[M, list[str]]:
     """The `values` at `key` as an instance of `model`, and warnings about unknown keys.
 
-    `path` and `lines` are those of the document. Raises SettingsError with a sentence for each
-    error.
+    `path` and `lines` are those of the document. A model that does without an entry that is wrong
+    says so in `left_out`, a mapping of keys (tuples, below `key`) to texts: these are warnings.
+    Raises SettingsError with a sentence for each error.
     """
     told: list[str] = []
     warnings: list[str] = []
@@ -57,6 +60,10 @@ def check_values(
     for at, text in _tolerated(checked, values, key):
         kind = warnings if text.startswith("unknown") else told
         kind.append(sentence(path, lines, at, text))
+    for below, text in getattr(checked, "left_out", {}).items():
+        warnings.append(
+            sentence(path, lines, (*key, *below), f"{text}; only this entry {LEFT_OUT}")
+        )
     if told:
         raise SettingsError(*told, *warnings)
     return checked, warnings
@@ -89,7 +96,12 @@ def _refused(error: ValidationError, values: object, base: Key) -> dict[Key, str
             texts[*key, str(fault["loc"][-1])] = "is missing."
         elif key in texts:
             texts[key] = f"{texts[key][:-1]} or {wanted}."
+        elif fault["type"] == "value_error" and not wanted.startswith("wanted "):
+            # The sentence of a plugin, which may name the value itself.
+            is_named = isinstance(value, dict | list) or str(value) in wanted
+            texts[key] = f"{'' if is_named else f'found {quoted(value, key)}; '}{wanted}."
         else:
+            wanted = wanted.removeprefix("wanted ")
             texts[key] = f"found {quoted(value, key)}, wanted {wanted}."
     return texts
 

@@ -6,6 +6,7 @@ Another plugin may add to the group.
 
 from __future__ import annotations
 
+import difflib
 import json as jsonlib
 import os
 import shutil
@@ -19,10 +20,11 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 from hookline_hookspecs import CommandError, HooklineError
 from hookline_hookspecs.hooks.boot import RegisterCli
+from pydantic import ValidationError
 
 from .approving import readable
 from .catalog import Entry, compared
-from .config import wrong_name
+from .config import ServerConfig, fault, wrong_name
 from .names import full_name
 from .servers import Server
 from .showing import changes, counted, hidden_secrets, on_one_line, what_is_reached
@@ -211,7 +213,7 @@ class Commands:
                 "write `hookline mcp add NAME -- COMMAND…` or `hookline mcp add NAME --url URL`",
                 USAGE,
             )
-        if name in self._plugin.config.servers:
+        if name in self._plugin.config.servers or name in self._left_out():
             raise CommandError(f"config.yaml has a server {name}; remove it first", USAGE)
         values: dict[str, Any] = {"url": url} if url else {"command": _program(command or [""])}
         if command and command[1:]:
@@ -220,6 +222,10 @@ class Commands:
             values["env"] = dict(one.split("=", 1) for one in env if "=" in one)
         if oauth:
             values["auth"] = "oauth"
+        try:
+            ServerConfig.model_validate(values)
+        except ValidationError as error:
+            raise CommandError(f"{name}: {fault(error, values)[1]}", USAGE) from None
         self._config(
             "set", f"plugins.mcp.servers.{name}", jsonlib.dumps(values, ensure_ascii=False)
         )
@@ -230,9 +236,10 @@ class Commands:
         """Forget a server: its entry in config.yaml, its approval and its login."""
         plugin = self._plugin
         server = plugin.servers.servers.get(name)
-        if server is None and name not in plugin.catalog.entries():
+        is_left_out = name in self._left_out()
+        if server is None and not is_left_out and name not in plugin.catalog.entries():
             self._server(name)
-        if name in plugin.config.servers:
+        if name in plugin.config.servers or is_left_out:
             self._config("unset", f"plugins.mcp.servers.{name}")
         plugin.catalog.remove(server.key if server else name)
         token = plugin.host.home / "mcp" / "tokens" / f"{name}.json"
@@ -258,12 +265,21 @@ class Commands:
 
     def _server(self, name: str) -> Server:
         servers = self._plugin.servers.servers
-        if name not in servers:
-            known = ", ".join(servers) or "none yet; `hookline mcp add` names one"
-            raise CommandError(
-                f"there is no server {on_one_line(name, 40)}; there are: {known}", USAGE
-            )
-        return servers[name]
+        if name in servers:
+            return servers[name]
+        if name in (wrong := self._left_out()):
+            raise CommandError(f"server {name} is left out: {wrong[name]}", USAGE)
+        known = ", ".join(servers) or "none yet; `hookline mcp add` names one"
+        near = difflib.get_close_matches(name, servers, 1)
+        told = f"did you mean {near[0]}? There are" if near else "there are"
+        raise CommandError(f"there is no server {on_one_line(name, 40)}; {told}: {known}", USAGE)
+
+    def _left_out(self) -> dict[str, str]:
+        """What is wrong in config.yaml with each server that is left out, by its name."""
+        return {
+            at[1]: f"config.yaml: plugins.mcp.{'.'.join(at)}: {why}"
+            for at, why in self._plugin.config.left_out.items()
+        }
 
 
 def _program(command: list[str]) -> str:

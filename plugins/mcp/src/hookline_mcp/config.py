@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import difflib
 import re
-from typing import Literal
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
 
-from pydantic import BaseModel, Field, SecretStr, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    SecretStr,
+    ValidationError,
+    model_validator,
+)
 
 LONGEST_NAME = 32
 _NAME = re.compile(r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*")
@@ -68,7 +78,9 @@ class ServerConfig(BaseModel):
                 "give either `command` (a program to run) or `url` (an address to reach)"
             )
         if self.url and not re.match(r"https?://[^/\s]", self.url):
-            raise ValueError(f"url {self.url!r} is no address; write https://HOST/PATH")
+            may_be_shown = not re.search(r"[?@]", self.url)  # else there may be a key in it
+            shown = f" {self.url[:80]!r}" if may_be_shown else ""
+            raise ValueError(f"url{shown} is no address; write https://HOST/PATH")
         if self.auth and not self.url:
             raise ValueError("`auth: oauth` is for servers with a `url`; leave it out")
         return self
@@ -89,13 +101,61 @@ class McpConfig(BaseModel):
     idle_seconds: float = Field(600, gt=0)
     """After how long without a call a server's connection is closed."""
 
-    @field_validator("servers")
+    _left_out: dict[tuple[str, ...], str] = PrivateAttr(default_factory=dict)
+
+    @model_validator(mode="wrap")
     @classmethod
-    def _named(cls, servers: dict[str, ServerConfig]) -> dict[str, ServerConfig]:
-        for name in servers:
-            if (wrong := wrong_name(name)) is not None:
-                raise ValueError(wrong)
-        return servers
+    def _without_wrong_servers(
+        cls, data: Any, handler: ModelWrapValidatorHandler[McpConfig]
+    ) -> McpConfig:
+        """Leave out, one by one, the servers that cannot be used; the others are."""
+        servers = data.get("servers") if isinstance(data, Mapping) else None
+        if not isinstance(servers, Mapping):
+            return handler(data)
+        left_out: dict[tuple[str, ...], str] = {}
+        for name, entry in servers.items():
+            if wrong := wrong_name(str(name)):
+                left_out["servers", str(name)] = wrong
+                continue
+            try:
+                ServerConfig.model_validate(entry)
+            except ValidationError as error:
+                at, why = fault(error, entry)
+                left_out["servers", str(name), *at] = why
+        wrong_ones = {at[1] for at in left_out}
+        kept = {name: entry for name, entry in servers.items() if str(name) not in wrong_ones}
+        config = handler({**data, "servers": kept})
+        config._left_out = left_out
+        return config
+
+    @property
+    def left_out(self) -> Mapping[tuple[str, ...], str]:
+        """What is wrong with the servers that are left out, by the key below ``mcp`` that is wrong:
+        ``("servers", NAME)``, or longer."""
+        return self._left_out
+
+
+def fault(error: ValidationError, entry: object) -> tuple[tuple[str, ...], str]:
+    """The key of a server's ``entry`` that is wrong, and what to write there."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    at = tuple(map(str, first["loc"]))
+    if not isinstance(entry, Mapping):
+        return (
+            (),
+            "it is no mapping; write {command: PROGRAM, args: […]} or {url: https://HOST/PATH}",
+        )
+    why = first["msg"].removeprefix("Value error, ").split(", unable to ")[0]
+    why = re.sub("^Input should be ", "write ", why).replace("a valid string", "text, in quotes")
+    misspelt = "" if at else _misspelt(map(str, entry))
+    return at, f"{misspelt}{why}"
+
+
+def _misspelt(keys: Iterable[str]) -> str:
+    known = ServerConfig.model_fields
+    for key in keys:
+        if key not in known and (near := difflib.get_close_matches(key, known, 1)):
+            return f"unknown key {key}; did you mean {near[0]}? "
+    return ""
 
 
 def wrong_name(name: str) -> str | None:

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from .approving import readable
 from .calls import is_here
 from .catalog import Entry, compared
-from .config import ServerConfig, wrong_name
+from .config import ServerConfig, fault, wrong_name
 from .parts import Parts
 from .servers import Server, fingerprint, kept_keys, plain_name
 from .wire import visible
@@ -58,8 +58,8 @@ class Lent:
             try:
                 self._take(session_id, plain_name(written), entry)
             except ValidationError as error:
-                first = error.errors(include_url=False, include_input=False)[0]
-                why = first["msg"].removeprefix("Value error, ")
+                at, why = fault(error, entry)
+                why = ": ".join([*filter(None, [".".join(at)]), why])
                 problems.append(f"The MCP server {written} is not used: {why}.")
             except ValueError as error:
                 problems.append(f"The MCP server {written} is not used: {error}.")

@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from .config import LONGEST_NAME, McpConfig, ServerConfig, wrong_name
+from .config import LONGEST_NAME, McpConfig, ServerConfig, fault, wrong_name
 from .wire import visible
 
 PROJECT_FILE = ".mcp.json"
@@ -86,7 +86,10 @@ def configured(config: McpConfig, env: Mapping[str, str], workspace: Path | None
         name: Server(name, name, server, "config.yaml", fingerprint(server))
         for name, server in config.servers.items()
     }
-    problems: list[str] = []
+    problems = [
+        f"config.yaml: plugins.mcp.{'.'.join(at)}: {why}; only this server is left out"
+        for at, why in config.left_out.items()
+    ]
     places = [(Path(name).expanduser(), False) for name in config.files]
     if workspace is not None:
         places.append((workspace / PROJECT_FILE, True))
@@ -146,10 +149,8 @@ def _of_file(
                 continue
             server = ServerConfig.model_validate(_expanded(kept_keys(entry, is_project), env))
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            where = ".".join(map(str, first["loc"]))
-            why = first["msg"].removeprefix("Value error, ")
-            problems.append(f"{path}: {written}: {where + ': ' if where else ''}{why}")
+            at, why = fault(error, entry)
+            problems.append(": ".join([str(path), written, *filter(None, [".".join(at)]), why]))
             continue
         except (ValueError, RecursionError) as error:
             problems.append(f"{path}: {written}: {error}")
