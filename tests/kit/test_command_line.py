@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable
+from enum import StrEnum
 from typing import Annotated, Any
 
 import pytest
@@ -13,6 +14,13 @@ from hookline_hookspecs import CommandError, Host, NoConfig, Plugin, Refused, ho
 
 Make = Callable[..., Any]
 WAYS = ("alone", "in group", "in group deep")
+
+
+class Colour(StrEnum):
+    """What to paint in."""
+
+    RED = "red"
+    BLUE = "blue"
 
 
 class Notes(Plugin[NoConfig]):
@@ -34,6 +42,7 @@ class Notes(Plugin[NoConfig]):
             group.command(name)(command)
             deep.command(name)(command)
         register("in group", group)
+        register("alone paint", self.paint)
 
     async def keep(self, word: str, times: Annotated[int, typer.Option(min=1)] = 1) -> None:
         """Keep a word."""
@@ -58,6 +67,10 @@ class Notes(Plugin[NoConfig]):
             raise ValueError("a bug")
         return 5
 
+    def paint(self, colour: Colour) -> None:
+        """Paint in one of several colours."""
+        print(colour.value)
+
     def plain(self, what: str) -> None:
         """Do it without a runtime."""
         if what == "store":
@@ -65,6 +78,14 @@ class Notes(Plugin[NoConfig]):
         if what == "bug":
             raise ValueError("a bug")
         print(f"{what} {self.ready} {sys.stdin.read()}".strip())
+
+
+def test_a_value_that_is_not_among_the_choices_is_a_plain_sentence(harness: Make) -> None:
+    h = harness(Notes)
+    assert h.cli("alone paint red").stdout == "red\n"
+    done = h.cli("alone paint green")
+    assert done.exit_code == 2
+    assert "Invalid value for 'colour': 'green' is not one of 'red', 'blue'." in done.stderr
 
 
 @pytest.mark.parametrize("way", WAYS)

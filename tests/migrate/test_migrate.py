@@ -376,3 +376,19 @@ def test_of_a_template_only_what_a_person_wrote_is_moved(
     assert file.exists() is (state == "migrated")
     if state == "migrated":
         assert file.read_text() == added
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("plan foo", "'foo' is no program that can be moved from; there are hermes, openclaw,"),
+        ("apply hermis", "microclaw; did you mean hermes?"),
+        ("plan /home/a/.hermes", "its folder after --from: hermes --from /home/a/.hermes"),
+        ("undo foo", "there are hermes, openclaw, nanobot, microclaw"),
+    ],
+)
+def test_an_unknown_program_is_a_sentence(desk: Desk, words: str, told: str) -> None:
+    done = desk.h.cli(f"migrate {words}")
+    assert done.exit_code == 2
+    assert done.stderr.startswith("hookline: '")
+    assert told in done.stderr

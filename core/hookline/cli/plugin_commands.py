@@ -161,8 +161,8 @@ def invoke(root: Any, words: Sequence[str], explain: Explain = None) -> int:
         raise
     except Exception as error:
         # Typer bundles its own Click, and a plugin may use the other: check for methods, not types.
-        show = getattr(error, "show", None)
-        if callable(show):
+        if callable(show := getattr(error, "show", None)):
+            vars(error)["message"] = str(getattr(error, "message", "")).removeprefix("Value error, ")
             show()
             if explain is not None and (name := _missing(error)):
                 explain({name, " ".join([word for word in words if not word.startswith("-")][:2])})

@@ -6,11 +6,11 @@ whose process may start none.
 
 from __future__ import annotations
 
+import difflib
 import json as jsonlib
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -40,16 +40,7 @@ FAILED, USAGE = 1, 2
 """Exit codes (CONTRACT, Command line)."""
 
 
-class Program(StrEnum):
-    """A program that can be left."""
-
-    hermes = "hermes"
-    openclaw = "openclaw"
-    nanobot = "nanobot"
-    microclaw = "microclaw"
-
-
-Which = Annotated[Program, typer.Argument(metavar="SOURCE", help=", ".join(NAMES))]
+Which = Annotated[str, typer.Argument(metavar="SOURCE", help=", ".join(NAMES))]
 From = Annotated[
     Path | None, typer.Option("--from", metavar="DIR", help="Its home; else where it usually is.")
 ]
@@ -85,7 +76,7 @@ class Commands:
     ) -> None:
         """Show what would become of everything in another agent's home; nothing is changed."""
         found = self._source(source, from_, chat, only, secrets=secrets)
-        journal = Journal(self._host.home, source.value)
+        journal = Journal(self._host.home, source)
         entries = _chosen(found, only)
         rows = list(outside(self._host, _of(entries, True), journal, secrets=secrets, write=False))
         rows += _opened(
@@ -96,7 +87,7 @@ class Commands:
             return
         _say(report(rows, f"{NAMES[found.name]} in {_short(found.folder.root)}"))
         if any(row["state"] == "planned" for row in rows):
-            _say(f"\nNothing was changed. Next: hookline migrate apply {source.value}")
+            _say(f"\nNothing was changed. Next: hookline migrate apply {source}")
 
     def apply(
         self,
@@ -114,7 +105,7 @@ class Commands:
         """Move another agent's home in. What was done is not done again; a killed one goes on."""
         found = self._source(source, from_, chat, only, secrets=secrets)
         home = self._host.home
-        journal = Journal(home, source.value)
+        journal = Journal(home, source)
         with journal.held():
             kept = "" if no_backup or home_is_new(home) else _backup(home)
             entries = _chosen(found, only)
@@ -128,14 +119,15 @@ class Commands:
             _say(jsonlib.dumps(rows, ensure_ascii=False))
         else:
             _say(report(rows, f"{NAMES[found.name]} in {_short(found.folder.root)}"))
-            _next(rows, source.value, kept)
+            _next(rows, source, kept)
         if any(row["state"] == "error" for row in rows):
             raise SystemExit(FAILED)
 
     def undo(self, ctx: typer.Context, source: Which, only: Only = "", json: Json = False) -> None:
         """Remove what an apply has moved in, except what you have changed since."""
+        _check_program(source)
         _check_kind(only)
-        journal = Journal(self._host.home, source.value)
+        journal = Journal(self._host.home, source)
         with journal.held():
             wanted = [row for row in taken(journal) if only in ("", row["kind"])]
             rows = [row for row in unfinished(journal) if only in ("", row["kind"])]
@@ -147,24 +139,41 @@ class Commands:
         if json:
             _say(jsonlib.dumps(rows, ensure_ascii=False))
         elif rows:
-            _say(undone(rows, f"What came from {NAMES[source.value]}"))
+            _say(undone(rows, f"What came from {NAMES[source]}"))
         else:
-            _say(f"Nothing of {NAMES[source.value]} is here.")
+            _say(f"Nothing of {NAMES[source]} is here.")
         if any(row["state"] == "error" for row in rows):
             raise SystemExit(FAILED)
 
     def _source(
-        self, program: Program, given: Path | None, chat: str, only: str, *, secrets: bool
+        self, program: str, given: Path | None, chat: str, only: str, *, secrets: bool
     ) -> Source:
+        _check_program(program)
         _check_kind(only)
         if ":" not in chat.strip(":"):
             raise CommandError(f"{chat!r} is no chat; write CHANNEL:ID, such as {TERMINAL}", USAGE)
-        variable, usual = PLACES[program.value]
+        variable, usual = PLACES[program]
         root = given or Path(os.environ.get(variable) or usual)
         try:
-            return source_of(program.value, root, Options(chat, secrets))
+            return source_of(program, root, Options(chat, secrets))
         except Unreadable as error:
             raise CommandError(str(error), USAGE) from None
+
+
+def _check_program(name: str) -> None:
+    if name in NAMES:
+        return
+    programs = list(NAMES)
+    near = difflib.get_close_matches(Path(name).name.lower(), programs, 1)
+    program = near[0] if near else "PROGRAM"
+    if Path(name).expanduser().is_dir() or "/" in name:
+        told = f"; name the program, and its folder after --from: {program} --from {name}"
+    else:
+        told = f"; did you mean {program}?" if near else ""
+    raise CommandError(
+        f"{name!r} is no program that can be moved from; there are {', '.join(programs)}{told}",
+        USAGE,
+    )
 
 
 def _check_kind(only: str) -> None:
