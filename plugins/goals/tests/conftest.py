@@ -118,7 +118,7 @@ class Home:
         self._typed += 1
         id_ = f"typed-{id(self)}-{self._typed}"
         await self.goals.host.receive(
-            Inbound("terminal", "default", "ann", id_, text, session_id="chatting")
+            Inbound("terminal", "default", "ann", id_, text, session_id="chatting", private=True)
         )
         return await self.shown()
 

@@ -373,3 +373,29 @@ def test_a_process_that_ends_leaves_it_to_the_next(make_home: Make, kind: str) -
     assert "Wait for it\nover" in said[-1]
     assert len(said) == (2 if kind == "goal" else 1)
     assert after.model.steps == []
+
+
+def test_a_command_that_ends_says_what_goes_on_with_its_goal(make_home: Make) -> None:
+    home = make_home(model=[calls("wait")] * 3, plugins=[Work])
+
+    async def life() -> list[str]:
+        said = []
+        for text in ("/background Count the files", "/goal Count the rest"):
+            outcome = await home.harness.asend(text, session="counting")
+            said.append(outcome.text)
+        await home.stop()
+        return said
+
+    behind, chat = home.run(life())
+    there = f"`hookline chat` in {home.goals.service.workspace()} goes on with it"
+    assert f"Nothing works on it after this command: {there} once you write there" in behind
+    assert "`hookline chat --session counting` goes on with it once you write there" in chat
+
+    async def next_life() -> str:
+        outcome = await again.harness.asend("/background", session="another")
+        await again.stop()
+        return outcome.text
+
+    again = make_home(model=["x"], plugins=[Work])
+    assert "is set: Count the files\n  0 of 20 turns" in (told := again.run(next_life()))
+    assert f"Nothing works on it now: {there}" in told

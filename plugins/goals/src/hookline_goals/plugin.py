@@ -104,9 +104,11 @@ class Goals(Plugin[GoalsConfig]):
                 await self.service.take_up(goal, ctx)
         elif kind == "background":
             await self.service.start(goal, ctx)
-        if kind == "goal" and (inbound.channel != TERMINAL or inbound.session_id):
+        # `hookline run` ends after its answer; a chat's messages say that they are private.
+        ends = inbound.channel == TERMINAL and not inbound.private
+        if kind == "goal" and not ends and (inbound.channel != TERMINAL or inbound.session_id):
             await self.service.send(goal)
-        return wording.accepted(goal, self.config)
+        return wording.accepted(goal, self.config, ends=ends)
 
     def _new(self, ctx: Context, kind: str, text: str) -> Goal:
         inbound, session = ctx.turn.inbound, ctx.session
@@ -150,7 +152,12 @@ class Goals(Plugin[GoalsConfig]):
         shown = [one for one in found if one.state not in ("done", "cleared")] or found[:1]
         if not shown:
             return f"There is no goal here.\n{wording.USAGE}"
-        return "\n".join(wording.line(one, self.config) for one in shown)
+        lines = []
+        for one in shown:
+            is_alone = one.kind == "background" and one.state == "active"
+            is_alone = is_alone and not await self.service.process.lives(one.process)
+            lines.append(wording.line(one, self.config, is_alone=is_alone))
+        return "\n".join(lines)
 
     async def _act(self, ctx: Context, act: Callable[..., Awaitable[str]], id_: str) -> str:
         """Find the goal that is meant: the chat's own without an id."""

@@ -10,6 +10,7 @@ from hookline_prices import formatted
 from .config import GoalsConfig
 from .records import Goal
 
+TERMINAL = "terminal"
 QUIET = 100
 """Characters of a goal in a line."""
 STATES = {
@@ -50,11 +51,13 @@ def name(goal: Goal) -> str:
     return f"{kind} {goal.id}"
 
 
-def accepted(goal: Goal, config: GoalsConfig) -> str:
-    """The answer to the command that sets a goal."""
+def accepted(goal: Goal, config: GoalsConfig, *, ends: bool = False) -> str:
+    """The answer to the command that sets a goal; ``ends``: the process ends after it."""
     money = f", {formatted(config.dollars)}" if config.dollars else ""
     where = (
-        "It runs beside this chat and reports when it ends."
+        f"Nothing works on it after this command: {continuing(goal)}."
+        if ends
+        else "It runs beside this chat and reports when it ends."
         if goal.kind == "background"
         else "What you write meanwhile is answered between its turns; /stop pauses it."
     )
@@ -64,8 +67,21 @@ def accepted(goal: Goal, config: GoalsConfig) -> str:
     )
 
 
-def line(goal: Goal, config: GoalsConfig) -> str:
-    """How a goal stands."""
+def continuing(goal: Goal) -> str:
+    """What works on a goal whose process has ended."""
+    if goal.channel != TERMINAL:
+        return "`hookline gateway` goes on with it"
+    if goal.kind == "goal":
+        session = goal.address.get("session_id") or goal.session_id
+        return f"`hookline chat --session {session}` goes on with it once you write there"
+    return (
+        f"`hookline chat` in {goal.workspace} goes on with it once you write there, and reports "
+        "when it ends"
+    )
+
+
+def line(goal: Goal, config: GoalsConfig, *, is_alone: bool = False) -> str:
+    """How a goal stands; ``is_alone``: the process that worked on it has ended."""
     money = f", {formatted(goal.dollars)}" if goal.dollars else ""
     used = (
         f"{goal.turns} of {config.turns} turns, "
@@ -73,7 +89,10 @@ def line(goal: Goal, config: GoalsConfig) -> str:
         f"{goal.seconds / 60:.1f} of {config.minutes:g} minutes"
     )
     why = f"\n  {goal.reason}" if goal.reason else ""
-    return f"{name(goal)} {STATES[goal.state]}: {short(goal.goal)}\n  {used}{why}"
+    if is_alone:
+        why += f"\n  Nothing works on it now: {continuing(goal)}."
+    state = "is set" if is_alone else STATES[goal.state]
+    return f"{name(goal)} {state}: {short(goal.goal)}\n  {used}{why}"
 
 
 def report(goal: Goal) -> str:
