@@ -277,6 +277,9 @@ def test_any_installed_channel_is_asked_what_it_needs_and_checked(
     init = terminal("init")
     answer(init, ("Number [7]", ""), ("or name", ""))
     before = init.wait_for("Number [1]")
+    assert "telegram" in before
+    for program in ("mcp-server", "openai-api"):  # whose channels are for programs
+        assert program not in before
     (number,) = re.findall(r"(\d+)  pigeon", before)
     init.type(f"{number}\r")
     init.wait_for("Build a loft first.")

@@ -16,6 +16,9 @@ from .reading import Reader
 class McpServer(Plugin[McpServerConfig]):
     """Lets editors and other agents read sessions and ask the agent."""
 
+    for_people = False
+    """Its channel is for programs: `hookline init` does not offer it."""
+
     def __init__(self, config: McpServerConfig, host: Host) -> None:
         super().__init__(config, host)
         self.reader = Reader(host, config.chats)

@@ -42,6 +42,8 @@ class OpenAIApi(Plugin[OpenAIApiConfig]):
     """Answers programs that speak OpenAI's API."""
 
     requires: ClassVar[tuple[str, ...]] = ("web-server",)
+    for_people = False
+    """Its channel is for programs: `hookline init` does not offer it."""
 
     def __init__(self, config: OpenAIApiConfig, host: Host) -> None:
         super().__init__(config, host)

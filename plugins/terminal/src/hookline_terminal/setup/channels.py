@@ -4,6 +4,7 @@ A channel is whatever installed plugin registers channels; what it must be told 
 its config model that are secret, have no default, or say ``ask`` in ``json_schema_extra``. There
 may also be ``guide``, what is to be done before an answer is at hand, and for a secret ``env``, the
 variable that holds it, ``generate``, that it may be made up, and ``link``, where it can be had.
+A plugin whose channel is one for programs says ``for_people = False`` and is not offered.
 """
 
 from __future__ import annotations
@@ -85,6 +86,7 @@ def _channel(point: EntryPoint) -> ChannelPlugin | None:
     try:
         found = point.load()
         brings = hasattr(getattr(found, "register_channels", None), "hookline_impl")
+        brings = brings and getattr(found, "for_people", True)
         summary = point.dist.metadata["Summary"] if point.dist is not None else ""
         config = found.config_class
     except Exception:  # `hookline plugins list` says what is wrong with it
