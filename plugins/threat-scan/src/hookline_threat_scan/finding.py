@@ -28,13 +28,20 @@ class Finding:
         """A rule that matched between two places of a text."""
         return cls(rule, text.count("\n", 0, start) + 1, text[start:end])
 
-    def reason(self) -> str:
-        """A sentence for people and models: the rule, the line, the words, what to do."""
+    def reason(self, outside: str = "") -> str:
+        """A sentence for people and models: the rule, the line, the words, what to do.
+
+        ``outside`` names the place of a text that whoever reads it cannot change.
+        """
         rule = load("rules.yaml")[self.rule]
         hidden = f", hidden as {self.disguise}" if self.disguise else ""
+        where = f"(rule {self.rule}, line {self.line}{hidden}: “{escaped(self.words)}”)"
+        if not outside:
+            return f"{rule['what']} {where}. {rule['fix']}"
+        what = rule["what"][0].lower() + rule["what"][1:]
         return (
-            f"{rule['what']} (rule {self.rule}, line {self.line}{hidden}: "
-            f"“{escaped(self.words)}”). {rule['fix']}"
+            f"What {escaped(outside)} says is kept back: {what} {where}. Look for it elsewhere, or "
+            "tell the user."
         )
 
 

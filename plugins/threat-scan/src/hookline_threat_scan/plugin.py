@@ -22,6 +22,10 @@ LONG = 20_000
 """Characters from which on a text is scanned in a thread, so that others need not wait."""
 
 
+OUTSIDE = frozenset({"web", "tool", "mcp"})
+"""Kinds of text that whoever reads it cannot change."""
+
+
 class ThreatScan(Plugin[ThreatScanConfig]):
     """Refuses what would turn the agent against its user, before it is remembered or read."""
 
@@ -43,7 +47,8 @@ class ThreatScan(Plugin[ThreatScanConfig]):
         """The same for a text that a model is about to read."""
         if any(fnmatchcase(excerpt.source, pattern) for pattern in self.config.allow):
             return None
-        return await self._judged(excerpt.text, self._audience(excerpt))
+        outside = excerpt.source if excerpt.kind in OUTSIDE else ""
+        return await self._judged(excerpt.text, self._audience(excerpt), outside)
 
     def _audience(self, excerpt: Excerpt) -> Audience:
         program = _is_source(excerpt.source)
@@ -51,13 +56,13 @@ class ThreatScan(Plugin[ThreatScanConfig]):
             return Audience.PROGRAM if program else Audience.GUIDANCE
         return Audience.CODE if program else Audience.DATA
 
-    async def _judged(self, text: str, audience: Audience) -> Deny | None:
+    async def _judged(self, text: str, audience: Audience, outside: str = "") -> Deny | None:
         scanner = self._scanner or await self._built()
         if len(text) < LONG:
             finding = scanner.scan(text, audience)
         else:
             finding = await asyncio.to_thread(scanner.scan, text, audience)
-        return None if finding is None else Deny(finding.reason())
+        return None if finding is None else Deny(finding.reason(outside))
 
     async def _built(self) -> Scanner:
         """Build the scanner, once and in a thread: reading the vocabulary takes 0.3 s, in which
