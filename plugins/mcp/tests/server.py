@@ -99,6 +99,13 @@ def main() -> None:
             answer = tool.get("answer", "echo")
             if isinstance(answer, dict) and "ask" in answer:
                 answer = json.dumps(ask(answer["ask"]))
+            if isinstance(answer, dict) and "fault" in answer:
+                say({"id": id_, "error": {"code": -32000, "message": answer["fault"]}})
+                continue
+            if isinstance(answer, dict) and "last words" in answer:
+                sys.stderr.write(f"{answer['last words']}\n")
+                sys.stderr.flush()
+                os._exit(3)
             if plan.get("notify"):
                 say({"method": "notifications/tools/list_changed"})
             say({"id": id_, "result": answered(answer, params.get("arguments", {}))})

@@ -45,7 +45,9 @@ def test_a_server_is_named_in_config_yaml_and_forgotten(house: Any) -> None:
         ("add a --url https://x.example -- x", "write `hookline mcp add NAME -- COMMAND…`"),
         ("approve nobody --yes", "there is no server nobody; there are: small"),
         ("approve small", "add --yes"),
-        ("login small", "has no `auth: oauth`"),
+        ("login small", "has no `auth: oauth` in config.yaml, and a program takes no login"),
+        ("add b --env KEY -- x", "--env KEY: write --env NAME=VALUE"),
+        ("add b --env A=1 --url https://x.example", "--env is for a command"),
         ("remove nobody", "there is no server nobody"),
     ],
 )

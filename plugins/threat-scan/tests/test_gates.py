@@ -86,9 +86,9 @@ def test_a_refusal_says_which_rule_where_and_what_to_do(h: Harness) -> None:
 
 
 @pytest.mark.parametrize("kind", ["web", "tool", "mcp"])
-def test_of_a_text_from_outside_it_says_what_is_kept_back(h: Harness, kind: str) -> None:
+def test_of_a_text_from_outside_it_says_whose_it_is(h: Harness, kind: str) -> None:
     answer = read(h, BAD, "https://a.example/", kind)
-    assert "What https://a.example/ says is kept back: it tells the reader to set its" in answer
+    assert "https://a.example/ tells the reader to set its instructions aside (rule " in answer
     assert "Look for it elsewhere, or tell the user." in answer
     assert "Take the sentence out" not in answer
 

@@ -108,6 +108,16 @@ class Calls:
             Refused: it is not approved as it is.
             ToolError: the server cannot be reached, or answers with an error.
         """
+        try:
+            return await self._run(ctx, name, tool, arguments)
+        except Refused:
+            raise
+        except ToolError as error:
+            raise ToolError(await _passed(ctx, name, str(error))) from None
+
+    async def _run(
+        self, ctx: Context, name: str, tool: str, arguments: Mapping[str, Any]
+    ) -> ToolOutput:
         server = self._servers().servers.get(name)
         entry = self.state(ctx, server, tool)
         assert server is not None
@@ -136,6 +146,7 @@ class Calls:
             return replace(await output(ctx, name, tool, result), notes=notes)
         if read_only or unsent:
             raise ToolError(f"MCP server {name} failed: {reason}")
+        reason = await _passed(ctx, name, reason)
         return ToolOutput(
             f"Interrupted: MCP server {name} failed during the call: {reason}. Whether it was "
             "carried out is not known; find out before you call it again.",
@@ -160,6 +171,14 @@ class Calls:
         self.state(ctx, server, tool)
         if tool in entry.gone:
             raise Refused(f"MCP server {server.name} does not offer {tool} any more")
+
+
+async def _passed(ctx: Context, name: str, reason: str) -> str:
+    """Why a call failed, which may be a server's own words, if a model may read it."""
+    try:
+        return await ctx.read(reason, f"mcp {name}", kind="tool")
+    except Refused as refusal:
+        return f"MCP server {name} failed, and why is kept back: {refusal}"
 
 
 def is_here(ctx: Context, server: Server) -> bool:

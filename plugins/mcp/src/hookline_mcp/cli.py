@@ -184,7 +184,10 @@ class Commands:
         """Log in to a server: your browser opens its page, and the token is kept in a file."""
         server = self._server(name)
         if server.config.auth != "oauth":
-            raise CommandError(f"{name} has no `auth: oauth` in {server.source}", USAGE)
+            told = f"{name} has no `auth: oauth` in {server.source}"
+            if server.config.url:
+                raise CommandError(f"{told}; write it there if the server wants a login", USAGE)
+            raise CommandError(f"{told}, and a program takes no login", USAGE)
         from .login import log_in
 
         told = await log_in(server, self._plugin.host, paste=paste, say=_say)
@@ -218,8 +221,12 @@ class Commands:
         values: dict[str, Any] = {"url": url} if url else {"command": _program(command or [""])}
         if command and command[1:]:
             values["args"] = command[1:]
+        if wrong_ones := [one for one in env or () if not one.partition("=")[1] or one[0] == "="]:
+            raise CommandError(f"--env {wrong_ones[0]}: write --env NAME=VALUE", USAGE)
+        if env and url:
+            raise CommandError("--env is for a command; a service takes `headers`", USAGE)
         if env:
-            values["env"] = dict(one.split("=", 1) for one in env if "=" in one)
+            values["env"] = dict(one.split("=", 1) for one in env)
         if oauth:
             values["auth"] = "oauth"
         try:
@@ -229,6 +236,8 @@ class Commands:
         self._config(
             "set", f"plugins.mcp.servers.{name}", jsonlib.dumps(values, ensure_ascii=False)
         )
+        if command and shutil.which(str(values["command"])) is None:
+            _warn(f"there is no program {on_one_line(command[0], 80)} now; install it first")
         first = f"hookline mcp login {name}, then " if oauth else ""
         _say(f"{name} is in config.yaml. Next: {first}hookline mcp approve {name}")
 

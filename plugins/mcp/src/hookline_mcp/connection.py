@@ -32,7 +32,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from .catalog import Listing, listing_of
 from .servers import Server, needs_login
 from .stdio import Errors, stdio
-from .wire import problem
+from .wire import problem, visible
 
 logging.getLogger("mcp").setLevel(logging.CRITICAL)  # what fails is told by the call that fails
 MOST_TOOLS = 2_000
@@ -40,6 +40,9 @@ MOST_TOOLS = 2_000
 MOST_PAGES = 100
 _TICK = 1.0
 _CLOSED = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream)
+CLOSED = "Connection closed"
+TIMED_OUT = "Request '"
+"""How the SDK words its own errors."""
 SESSION_GONE = "Session terminated"
 """What the SDK says where an HTTP server has forgotten the session: nothing was done."""
 
@@ -153,12 +156,12 @@ class Connection:
         try:
             await self._wait(work, gone, caller)
             if not work.done():
-                raise Dead(f"it ended during the call{self._why()}")
+                raise Dead(self._end())
             return work.result()
         except MCPError as error:
             raise self._told(error) from None
         except (*_CLOSED, httpx2.TransportError) as error:
-            raise Dead(f"it ended during the call{self._why()}") from error
+            raise Dead(self._end()) from error
         except (ValueError, RuntimeError) as error:
             raise ToolError(f"MCP server {self.server.name}: {_one_line(error)}") from error
         finally:
@@ -186,9 +189,10 @@ class Connection:
 
     def _told(self, error: MCPError) -> Exception:
         code, text = error.error.code, _one_line(error)
-        if code == CONNECTION_CLOSED:
-            return Dead(f"it ended during the call{self._why()}")
-        if code == REQUEST_TIMEOUT:
+        # Servers use these codes for errors of their own, too.
+        if code == CONNECTION_CLOSED and text == CLOSED:
+            return Dead(self._end())
+        if code == REQUEST_TIMEOUT and text.startswith(TIMED_OUT):
             return Dead(f"it did not answer within {self.server.config.timeout:g} s")
         if SESSION_GONE in text:
             return Dead("it has forgotten the session", sent=False)
@@ -340,12 +344,15 @@ class Connection:
         if refused := self._refused():
             reason = refused.removeprefix(": ")
         elif isinstance(leaf, MCPError) and leaf.error.code == CONNECTION_CLOSED:
-            reason = f"it ended at once{self._why()}{self._way.hint}"
+            reason = self._way.errors.fault or f"it ended at once{self._why()}{self._way.hint}"
         elif isinstance(leaf, ValueError):  # of pydantic, several lines
             reason = f"it does not follow the protocol ({str(leaf).splitlines()[0][:200]})"
         else:
             reason = f"{_one_line(leaf) or type(leaf).__name__}{self._why()}{self._status()}"
         return ToolError(f"MCP server {self.server.name} cannot be reached: {reason}")
+
+    def _end(self) -> str:
+        return self._way.errors.fault or f"it ended during the call{self._why()}"
 
     def _why(self) -> str:
         last = self._way.errors.telling()
@@ -369,7 +376,7 @@ class Connection:
 
 
 def _one_line(error: object) -> str:
-    return " ".join(str(error).split())[:500]
+    return " ".join(visible(str(error)).split())[:500]
 
 
 class _Tapped:

@@ -22,6 +22,8 @@ import anyio
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
+from .wire import visible
+
 LONGEST_LINE = 16_777_216
 """Bytes of one message."""
 LAST_LINES = 20
@@ -41,10 +43,12 @@ class Errors:
 
     def __init__(self) -> None:
         self._lines: deque[str] = deque(maxlen=LAST_LINES)
+        self.fault = ""
+        """Why the server was given up, if it did not end by itself."""
 
     def add(self, line: bytes) -> None:
         """Keep a line."""
-        text = line.decode("utf-8", "replace").strip()
+        text = visible(line.decode("utf-8", "replace")).strip()
         if text:
             self._lines.append(text[:300])
 
@@ -82,7 +86,7 @@ async def stdio(
     received, inbox = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     outbox, to_send = anyio.create_memory_object_stream[SessionMessage](0)
     tasks = [
-        asyncio.create_task(_receive(process, received, ended)),
+        asyncio.create_task(_receive(process, received, ended, errors)),
         asyncio.create_task(_send(process, to_send)),
         asyncio.create_task(_listen(process, errors)),
     ]
@@ -99,7 +103,9 @@ async def stdio(
             stream.close()
 
 
-async def _receive(process: Process, received: Any, ended: Callable[[], None]) -> None:
+async def _receive(
+    process: Process, received: Any, ended: Callable[[], None], errors: Errors
+) -> None:
     assert process.stdout is not None
     surplus = 0
     try:
@@ -110,8 +116,10 @@ async def _receive(process: Process, received: Any, ended: Callable[[], None]) -
                 surplus += 1  # many servers print a greeting
                 continue
             await received.send(SessionMessage(message))
+        if surplus >= SURPLUS:
+            errors.fault = f"it wrote {SURPLUS:,} lines that are no messages, and was ended"
     except ValueError:
-        pass  # a line of more than LONGEST_LINE
+        errors.fault = f"it sent a message of more than {LONGEST_LINE:,} bytes, and was ended"
     except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
         pass
     finally:

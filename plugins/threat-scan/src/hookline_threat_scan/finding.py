@@ -38,11 +38,8 @@ class Finding:
         where = f"(rule {self.rule}, line {self.line}{hidden}: “{escaped(self.words)}”)"
         if not outside:
             return f"{rule['what']} {where}. {rule['fix']}"
-        what = rule["what"][0].lower() + rule["what"][1:]
-        return (
-            f"What {escaped(outside)} says is kept back: {what} {where}. Look for it elsewhere, or "
-            "tell the user."
-        )
+        what = rule["what"].removeprefix("It ")
+        return f"{escaped(outside)} {what} {where}. Look for it elsewhere, or tell the user."
 
 
 def escaped(words: str) -> str:
