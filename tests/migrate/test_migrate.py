@@ -383,7 +383,7 @@ def test_of_a_template_only_what_a_person_wrote_is_moved(
     [
         ("plan foo", "'foo' is no program that can be moved from; there are hermes, openclaw,"),
         ("apply hermis", "microclaw; did you mean hermes?"),
-        ("plan /mnt/a/.hermes", "its folder after --from: hermes --from /mnt/a/.hermes"),
+        ("plan ~/.hermes", "its folder after --from: hermes --from ~/.hermes"),
         ("undo foo", "there are hermes, openclaw, nanobot, microclaw"),
     ],
 )
