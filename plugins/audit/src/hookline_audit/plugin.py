@@ -27,6 +27,7 @@ from hookline_hookspecs import (
     ProviderError,
     Question,
     Route,
+    Session,
     ToolCall,
     ToolResult,
     Turn,
@@ -45,8 +46,12 @@ if TYPE_CHECKING:
     from .service import Service
 
 DAY = 86400.0
+TERMINAL = "terminal"
 KNOWN = 4096
 """Sessions whose person is remembered, for their sub-agents."""
+BEGIN = "/schedule begin "
+"""What the plugin ``scheduler`` writes in a chat as whose job it is, with the id of a run, which is
+the end of its session's."""
 _working: ContextVar[Context | None] = ContextVar("hookline_audit_working", default=None)
 """The turn whose tool is running."""
 
@@ -63,6 +68,7 @@ class AuditPlugin(Plugin[AuditConfig]):
         from .service import Service
 
         self._actors: OrderedDict[str, str] = OrderedDict()
+        self._jobs: OrderedDict[str, str] = OrderedDict()
         self._asked: dict[str, dict[str, Any]] = {}
         self._service = await Service.open(host, self.config)
         self._recorder = self._service.recorder
@@ -164,13 +170,15 @@ class AuditPlugin(Plugin[AuditConfig]):
         return row
 
     def _actor(self, ctx: Context, inbound: Inbound) -> str:
-        """Whose turn it is; a sub-agent works for whom its parent works."""
-        parent = ctx.session.parent_id
-        if parent and parent in self._actors:
-            return self._actors[parent]
-        if inbound.user_id:
-            return f"{inbound.channel}:{inbound.user_id}"
-        return self._actors.get(ctx.session.id, "")
+        """Whose turn it is; empty where that is not known."""
+        return _person(inbound) or self._actors.get(ctx.session.id) or self._beneath(ctx.session)
+
+    def _beneath(self, session: Session) -> str:
+        """Whom a session works for that no person writes in: a sub-agent for whom its parent works,
+        a run of the schedule for whose job it is, whoever else writes in the chat meanwhile."""
+        if session.kind == "schedule":
+            return self._jobs.get(session.id.rpartition("-")[2], "")
+        return self._actors.get(session.parent_id or "", "")
 
     def _put(self, row: Row) -> None:
         self._recorder.add(row)
@@ -182,6 +190,8 @@ class AuditPlugin(Plugin[AuditConfig]):
     def _heard(self, inbound: Inbound, ctx: Context | None = None) -> None:
         """A message was let in: its row waits for the beginning of its turn; a command has none."""
         if inbound.text.startswith("/"):
+            if inbound.text.startswith(BEGIN):
+                _remember(self._jobs, inbound.text.removeprefix(BEGIN), _person(inbound))
             self._put(self._message(ctx, inbound, "command"))
 
     def _message(self, ctx: Context | None, inbound: Inbound, verdict: str) -> Row:
@@ -190,17 +200,16 @@ class AuditPlugin(Plugin[AuditConfig]):
             said["attachments"] = len(inbound.attachments)
         row = self._row(ctx, "message", inbound.message_id, verdict, said)
         row.channel, row.chat = inbound.channel, f"{inbound.channel}:{inbound.chat_id}"
-        row.actor = row.actor or f"{inbound.channel}:{inbound.user_id}"
+        row.actor = row.actor or _person(inbound)
         return row
 
     @hookimpl(trylast=True)
     def pre_prompt(self, ctx: Context, turn: Turn) -> None:
         """A turn begins; core stores that next."""
-        actor = self._actor(ctx, turn.inbound)
-        self._actors[turn.session.id] = actor
-        self._actors.move_to_end(turn.session.id)
-        if len(self._actors) > KNOWN:
-            self._actors.popitem(last=False)
+        actor = _person(turn.inbound) or self._beneath(turn.session)
+        if not actor and turn.session.channel == TERMINAL:
+            actor = person_here()  # a job of the terminal, which whoever runs this process has made
+        _remember(self._actors, turn.session.id, actor)
         self._put(self._message(ctx, turn.inbound, "accepted"))
 
     def _denied(self, denial: Denial, ctx: Context | None = None) -> None:
@@ -314,3 +323,15 @@ class AuditPlugin(Plugin[AuditConfig]):
         else:
             verdict = "denied" if result.text.startswith("Denied: ") else "failed"
         self._put(self._row(ctx, "tool", call.name, verdict, told))
+
+
+def _person(inbound: Inbound) -> str:
+    """Who wrote, as ``CHANNEL:USER``; empty for what no person wrote."""
+    return f"{inbound.channel}:{inbound.user_id}" if inbound.user_id else ""
+
+
+def _remember(known: OrderedDict[str, str], id_: str, person: str) -> None:
+    known[id_] = person
+    known.move_to_end(id_)
+    if len(known) > KNOWN:
+        known.popitem(last=False)
