@@ -150,6 +150,17 @@ def test_the_prompt_page_tells_who_costs_what(site: Site) -> None:
         site.get("/prompt?session=gone")
 
 
+def test_the_way_back_to_a_session_has_words(site: Site, h: Harness) -> None:
+    said = "What do you know about cats & dogs?"
+    for path in ("/trace?session=test", "/prompt?session=test"):
+        assert [link.text for link in site.get(path).crumbs] == ["Sessions", said]
+    assert site.get("/prompt?session=test").subtitle == f"What the session “{said}” sends."
+    site.post("/inspect/rename", {"id": "test", "title": "long " * 30})
+    [_, back] = site.get("/trace?session=test").crumbs
+    assert back.text == ("long " * 30)[:47] + "…"
+    assert back.href == "/sessions/test"
+
+
 def test_a_turn_is_a_timeline(site: Site) -> None:
     view = site.text(site.get("/trace?session=test"))
     assert "call of look" in view

@@ -39,10 +39,13 @@ from hookline_webkit.views import Tone
 from .. import traces
 from ..prompt import described
 from ..service import inspection
+from ..sessions import called, when
 from ..show_trace import HOW
 from .transcript import fenced
 
 SESSIONS = Link("Sessions", "/sessions")
+CRUMB = 48
+"""Characters of a session's title on the way back to it."""
 CALL = ("model", "purpose", "input", "cache_read", "cache_write", "output")
 TONES: Mapping[str, Tone] = {
     "deny": "bad",
@@ -99,8 +102,15 @@ class InternalPages:
         told = "What a new session in the terminal sends with every message."
         if session is None:
             return View("Prompt", parts, told)
-        crumbs = (SESSIONS, Link(session, address("sessions", session)))
-        return View("Prompt", parts, f"What the session {session} sends.", crumbs)
+        crumb = await self._crumb(session)
+        told = f"What the session “{crumb.text}” sends."
+        return View("Prompt", parts, told, (SESSIONS, crumb))
+
+    async def _crumb(self, session: str) -> Link:
+        """The way back to a session: its title or first words, else when it began."""
+        (row,) = await self._host.storage.fetch("page_session", id=session) or [None]
+        text = "Session" if row is None else called(row, CRUMB) or when(row["created"])
+        return Link(text, address("sessions", session))
 
     async def _calls(self, request: RequestLike, session: str) -> Part:
         """The calls of a model: what the cache gave, and who broke the prefix."""
@@ -169,7 +179,7 @@ class InternalPages:
             Timeline([moment(child) for child in tree["children"]], "What happened"),
         ]
         title = f"Turn {numbers[row['turn_id']]}" if row["turn_id"] in numbers else "Turn"
-        return View(title, parts, "", (SESSIONS, Link(session, address("sessions", session))))
+        return View(title, parts, "", (SESSIONS, await self._crumb(session)))
 
 
 def moment(tree: traces.Tree) -> Moment:
