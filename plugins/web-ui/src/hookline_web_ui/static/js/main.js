@@ -186,9 +186,12 @@ async function deliver(item) {
       }
       if (!known) {
         known = true;
+        const first_words = item.blocks[0].text.slice(0, 160);
+        shell.putRecent({ id: chat.id, first_words, updated: item.at });
         shell.setCurrent(chat.id);
         stream.want({ [chat.id]: stream.last || cursor });
         await snapshot();
+        shell.changeRecent(chat.id, { state: chat.session?.state });
       }
       return;
     } catch (error) {

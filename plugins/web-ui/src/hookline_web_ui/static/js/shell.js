@@ -164,6 +164,12 @@ export async function loadRecent() {
 /** @param {any} session */
 export const titleOf = (session) => session?.title || session?.first_words || "New chat";
 
+/** Whose a chat is: another person of this page, or a channel; empty for one's own. @param {any} session */
+function owner({ channel, chat }) {
+  const person = document.querySelector(".side .foot [title]")?.getAttribute("title");
+  return `${channel}:${chat}` === person ? "" : channel === "web" ? chat : channel;
+}
+
 function drawRecent() {
   const list = document.querySelector("[data-recent] ul");
   if (!list) return;
@@ -176,20 +182,12 @@ function drawRecent() {
           element("span", { class: "unseen" }, mark === "asks" ? " waits for an answer" : " is at work"),
         ]
       : [];
-    return element(
-      "li",
-      {},
-      element(
-        "a",
-        {
-          href: `/chat/${encodeURIComponent(one.id)}`,
-          title: `${titleOf(one)}${one.updated ? ` · ${clock(one.updated)}` : ""}`,
-          "aria-current": one.id === current ? "page" : null,
-        },
-        element("span", {}, titleOf(one)),
-        ...dot,
-      ),
-    );
+    const whose = owner(one);
+    const about = [titleOf(one), whose, one.updated && clock(one.updated)].filter(Boolean).join(" · ");
+    const current_ = one.id === current ? "page" : null;
+    const link = { href: `/chat/${encodeURIComponent(one.id)}`, title: about, "aria-current": current_ };
+    const label = whose ? [" ", element("span", { class: "whose" }, whose)] : [];
+    return element("li", {}, element("a", link, element("span", {}, titleOf(one)), ...label, ...dot));
   });
   const hint = element("li", { class: "quiet small hint" }, "Your chats will be listed here.");
   list.replaceChildren(...(rows.length ? rows : [hint]));
