@@ -68,7 +68,9 @@ def test_a_new_chat_has_its_name_while_its_first_turn_is_under_way(window: New) 
     group = one.page.get_by_role("group", name="Approval")
     group.wait_for()
     one.page.get_by_role("heading", name="remove it", exact=True).wait_for()
-    one.page.get_by_role("link", name="remove it waits for an answer").wait_for()
+    here = one.page.get_by_role("link", name="remove it waits for an answer")
+    here.wait_for()
+    assert here.get_attribute("aria-current") == "page"
     group.get_by_role("button", name="Deny", exact=True).click()
     one.settled()
     assert one.page.get_by_role("link", name="remove it").count() == 1
@@ -93,6 +95,20 @@ def test_an_approval_for_another_is_shown_in_whatever_chat_is_open(window: New) 
     assert one.log.get_by_role("article").count() == 0
 
 
+def test_the_list_of_chats_says_whose_each_is(window: New) -> None:
+    one, other = window().open(), window(name="mia").open()
+    for each, said in ((one, "of the owner"), (other, "of another")):
+        each.say(said)
+        each.settled()
+    recent = one.page.get_by_role("region", name="Recent")
+    recent.get_by_role("link", name="of another mia", exact=True).wait_for()
+    assert recent.get_by_role("link", name="of the owner", exact=True).count() == 1
+    one.open("/")
+    recent.get_by_role("link", name="of another mia", exact=True).wait_for()
+    recent = other.page.get_by_role("region", name="Recent")
+    assert recent.get_by_role("link", name="of another", exact=True).count() == 1
+
+
 def test_of_two_browsers_one_answers(window: New) -> None:
     one = window().open()
     one.say("remove it")
@@ -104,7 +120,11 @@ def test_of_two_browsers_one_answers(window: New) -> None:
     for each, group in zip((one, other), groups, strict=True):
         group.wait_for(state="detached")
         each.settled()
-        assert "web:owner answered: Deny" in each.log.inner_text()
+        told = each.log.inner_text()
+        assert "web:owner answered: Deny" in told
+        assert "`" not in told  # what a guard quotes is set in another face
+        places = [told.index(one) for one in ("I remove it.", "answered: Deny", "Here is what")]
+        assert places == sorted(places)
         assert each.log.locator("details.tool.failed").count() == 1
 
 

@@ -181,3 +181,23 @@ test("a snapshot of an answer under way goes on with what is drawn", () => {
   assert.ok(play(chat, 6));
   assert.deepEqual(shown(chat), WHOLE);
 });
+
+test("what was told during a turn stays where it was told", () => {
+  const chat = new Chat("s");
+  const told = (type, ts, more) => ({ type, session: "s", turn: "t", ts, attempt: 1, ...more });
+  const asking = { ...answer, created: 2, blocks: [{ type: "text", text: "May I?" }] };
+  const last = { ...answer, seq: 4, created: 5, part: 1 };
+  const all = [
+    ...events.slice(0, 3),
+    told("part", 2, { part: 0, text: "May I?" }),
+    told("notice", 3, { plugin: "core", text: "An admin is asked." }),
+    told("notice", 4, { plugin: "shell", text: "It was refused." }),
+    told("delta", 5, { part: 1, n: 0, text: TEXT }),
+  ];
+  for (const event of all) chat.apply(event);
+  const seen = () => chat.items.map((item) => item.text ?? item.blocks[0].text);
+  const order = ["hi", "May I?", "An admin is asked.", "shell: It was refused.", TEXT];
+  assert.deepEqual(seen(), order);
+  chat.apply(told("result", 6, { messages: [user, asking, last], stop: "done" }));
+  assert.deepEqual(seen(), order);
+});

@@ -135,9 +135,7 @@ export class Chat {
       if (role === "assistant" && message.part != null) key = `${message.turn}/${message.part}`;
       const item = old.get(key) ?? base("message", key, message.created);
       Object.assign(item, {
-        role,
-        seq: message.seq,
-        turn: message.turn,
+        ...{ role, seq: message.seq, turn: message.turn, at: message.created },
         blocks: message.blocks,
         files: message.files ?? [],
         id: message.message_id,
@@ -285,7 +283,8 @@ export class Chat {
 
   /** @param {any} event */
   on_notice(event) {
-    this.note(event.ts, event.plugin ? `${event.plugin}: ${event.text}` : event.text, "quiet");
+    const by = event.plugin && event.plugin !== "core" ? `${event.plugin}: ` : "";
+    this.note(event.ts, by + event.text, "quiet");
   }
 
   /** @param {any} event */
@@ -321,7 +320,8 @@ export class Chat {
         (one) => !(one.kind === "message" && (mine.has(one) || (one.steer && one.turn == null))),
       );
       const files = after.findLast((one) => one.live && one.files?.length)?.files;
-      this.items = [...before, ...stored, ...rest];
+      const at = (/** @type {Item} */ one) => (this.sending.has(one.id ?? "") ? Infinity : one.at);
+      this.items = [...before, ...[...stored, ...rest].sort((a, b) => at(a) - at(b) || 0)];
       const last = stored.findLast((item) => item.role === "assistant");
       if (files && last && !last.files?.length) last.files = files;
     }

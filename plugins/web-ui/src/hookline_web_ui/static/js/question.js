@@ -1,6 +1,6 @@
 /** An open question, between the log and the composer, so that its buttons are always in view. @module */
 import { html, useEffect, useLayoutEffect, useState } from "../vendor/preact.js";
-import { pieces } from "./util.js";
+import { Quoting, Visible } from "./text.js";
 
 /** Parts of a command that people should look at twice. They are only marked, never judged. */
 const RISKY = new RegExp(
@@ -36,16 +36,8 @@ export function Command({ text, marks = [] }) {
   return html`<code>${parts}${plain(text.slice(end))}</code>`;
 }
 
-/** What a guard quotes stands between backticks; `code` is the command alone. @param {{text: string}} props */
-function Quoting({ text }) {
-  return text.split(/`([^`\n]+)`/).map((one, n) => (n % 2 ? html`<span class="mono">${plain(one)}</span>` : plain(one)));
-}
-
 /** @param {string} text */
-const plain = (text) =>
-  pieces(text).map((one) =>
-    one.hidden ? html`<span class="control" title="A character that is not seen">${one.text}</span>` : one.text,
-  );
+const plain = (text) => html`<${Visible} text=${text} />`;
 
 /** @param {number} seconds */
 function left(seconds) {

@@ -5,9 +5,13 @@ import { difference, pieces, unified } from "./util.js";
 /** A text whose control characters are seen. @param {{text: string}} props */
 export function Visible({ text }) {
   return pieces(text).map((piece) =>
-    piece.hidden ? html`<span class="control">${piece.text}</span>` : piece.text,
+    piece.hidden ? html`<span class="control" title="A character that is not seen">${piece.text}</span>` : piece.text,
   );
 }
+
+/** A text of a guard, which quotes between backticks. @param {{text: string}} props */
+export const Quoting = ({ text }) =>
+  text.split(/`([^`\n]+)`/).map((one, n) => (n % 2 ? html`<span class="mono"><${Visible} text=${one} /></span>` : one));
 
 /** @param {{diff: string|{before: string, after: string, name?: string}}} props */
 export function DiffView({ diff: given }) {

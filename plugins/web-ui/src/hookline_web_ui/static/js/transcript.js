@@ -1,7 +1,7 @@
 /** The log of a chat: messages, tools, answers of commands. @module */
 import { html, useLayoutEffect, useRef } from "../vendor/preact.js";
 import { Growing, copy, markdown } from "./markdown.js";
-import { DiffView, Visible } from "./text.js";
+import { DiffView, Quoting, Visible } from "./text.js";
 import { clock, cut, gist, size } from "./util.js";
 
 /** @typedef {import("./chat.js").Item} Item */
@@ -154,7 +154,7 @@ function itemNode(item, chat, doings, last) {
   let vnode;
   if (item.kind === "aside") vnode = html`<${Aside} key=${item.key} item=${item} />`;
   else if (item.kind === "notice") {
-    vnode = html`<div key=${item.key} class=${`note tone-${item.tone}`}>${item.text}</div>`;
+    vnode = html`<div key=${item.key} class=${`note tone-${item.tone}`}><${Quoting} text=${item.text ?? ""} /></div>`;
   } else if (item.role === "user") {
     vnode = html`<${UserMessage} key=${item.key} ...${{ item, chat, doings, mark }} />`;
   } else {
