@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hookline.testing import calls
-from hookline_audit import AuditPlugin
 from hookline_hookspecs import Deny, Inbound, NetworkError, Plugin, hookimpl, tool
 from hookline_hookspecs.plugin import NoConfig
 
@@ -288,22 +286,3 @@ def test_one_shots_are_gone_when_done_and_stay_when_not(make_home: Make, clock: 
         assert (await home.say("/schedule")).startswith("No jobs.")
 
     home.run(life())
-
-
-def test_the_audit_names_whose_job_it_is(make_home: Make, clock: Any) -> None:
-    home = make_home(plugins=[AuditPlugin], model=["Hello Ben.", "all is well"])
-
-    async def life() -> None:
-        await home.gateway()
-        await home.say("/schedule add every 2h | How is the server?", user="ann")
-        await home.say("I am Ben", user="ben")
-        clock.move(hours=2)
-        assert await home.told() == "all is well"
-
-    home.run(life())
-    done = home.harness.cli("audit show --json")
-    rows = [json.loads(line) for line in done.stdout.splitlines()]
-    ran = [row for row in rows if row["session"].startswith("schedule-")]
-    assert [row["kind"] for row in ran] == ["message", "model"]
-    assert {row["actor"] for row in ran} == {"fake:ann"}
-    assert {row["actor"] for row in rows} == {"fake:ann", "fake:ben"}
