@@ -11,7 +11,16 @@ from typing import Any
 
 import pytest
 from hookline.testing import Harness, calls
-from hookline_hookspecs import Check, CheckResult, Plugin, ToolOutput, hookimpl, tool
+from hookline_hookspecs import (
+    Check,
+    CheckResult,
+    ContextBlock,
+    Plugin,
+    ToolOutput,
+    Turn,
+    hookimpl,
+    tool,
+)
 from hookline_inspect import Inspect
 from hookline_inspect.pages import doctor
 from hookline_webkit import Download, Problem, Redirect, Table, Timeline, View
@@ -45,6 +54,23 @@ def h(harness: MakeHarness) -> Harness:
     h.send("What do you know about cats & dogs?")
     Site(h).say("Mia's secret plan", session="mias")
     return h
+
+
+class Recalls(Plugin):
+    """Knows something."""
+
+    @hookimpl
+    def pre_prompt(self, ctx: Any, turn: Turn) -> ContextBlock:
+        """Give it to the model."""
+        return ContextBlock("recalled-context", "Mia drinks tea.")
+
+
+class Idle(Plugin):
+    """Has a hook, and nothing to say."""
+
+    @hookimpl
+    def pre_prompt(self, ctx: Any, turn: Turn) -> None:
+        """Do nothing."""
 
 
 @pytest.fixture
@@ -235,6 +261,25 @@ def test_a_turn_shows_its_hooks_tools_prompt_and_cost(h: Harness, site: Site) ->
         assert part in text
     calls = next(part for part in shown["Prompt"].parts if isinstance(part, Table))
     assert len(calls.rows) == 2
+    assert "in 2 model calls" in text
+
+
+def test_of_a_turn_what_did_nothing_is_folded_and_what_was_recalled_comes_first(
+    harness: MakeHarness,
+) -> None:
+    h = harness(Inspect, Recalls, Idle, model=["one"], core={"trace": True})
+    h.send("hello")
+    view = turn_of(h, "test", "hello")
+    stats, recalled, timeline, quiet = view.parts[:4]
+    assert stats.items[0].value.endswith(" ms")
+    assert stats.items[4].detail == "in 1 model call"
+    assert recalled.title == "Memory that was recalled"
+    assert "tea" in Site(h).text(View("", [recalled]))
+    named = {one.who for one in timeline.moments}
+    assert "recalls" in named
+    assert "idle" not in named
+    assert "without effect" in quiet.title
+    assert "idle" in {one.who for one in quiet.parts[0].moments}
 
 
 def test_a_turn_that_was_not_recorded_shows_what_core_keeps(

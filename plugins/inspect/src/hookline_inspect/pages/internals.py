@@ -108,8 +108,8 @@ class InternalPages:
 
     async def _crumb(self, session: str) -> Link:
         """The way back to a session: its title or first words, else when it began."""
-        (row,) = await self._host.storage.fetch("page_session", id=session) or [None]
-        text = "Session" if row is None else called(row, CRUMB) or when(row["created"])
+        rows = await self._host.storage.fetch("page_session", id=session)
+        text = called(rows[0], CRUMB) or when(rows[0]["created"]) if rows else "Session"
         return Link(text, address("sessions", session))
 
     async def _calls(self, request: RequestLike, session: str) -> Part:

@@ -51,6 +51,8 @@ _RECALLED = re.compile(
     r"<(recalled-context|skills|attached-context|notices)\b[^>]*>(.*?)</\1>", re.S
 )
 _TAG = re.compile(r"<(\w[\w-]*)(?: name=\"([^\"]*)\")?[^>]*>|</[^>]+>")
+QUIET = 0.1
+"""Milliseconds below which a step that did nothing is folded."""
 TITLES = {
     "recalled-context": "Memory that was recalled",
     "skills": "Skills that were matched",
@@ -78,15 +80,14 @@ class TurnView:
         context = await fetch("turn_context", **params)
         sidecar = context[0]["text"] if context else ""
         sizes = (await fetch("turn_sizes", **params))[0]
-        parts: list[Part] = [
+        parts = [
             self._stats(turn, calls, steps, tree),
-            _happened(turn, calls, steps, tree),
+            *_recalled(sidecar),
+            *_happened(turn, calls, steps, tree),
         ]
         if steps:
             parts.append(Group("Tool calls", [part for step in steps for part in _tool(step)]))
         parts.append(Group("Prompt", await self._prompt(session_id, calls, sizes, sidecar)))
-        if recalled := list(_recalled(sidecar)):
-            parts.append(Group("Context of this turn", recalled))
         return View(f"Turn {turn['number']}", parts)
 
     def _stats(self, turn: Mapping[str, Any], calls: Rows, steps: Rows, tree: Any) -> Part:
@@ -104,11 +105,11 @@ class TurnView:
         tone: Tone = "bad" if turn["stop"] == "error" else "neutral"
         return Stats(
             [
-                Stat("Took", f"{seconds:,.1f} s" if turn["ended"] else "under way"),
+                Stat("Took", _seconds(seconds) if turn["ended"] else "under way"),
                 Stat("Cost", cost_text if calls else "nothing"),
                 Stat("Tokens in", f"{usage.input:,}", share),
                 Stat("Tokens out", f"{usage.output:,}"),
-                Stat("Tool calls", str(len(steps)), f"in {len(calls)} model calls"),
+                Stat("Tool calls", str(len(steps)), f"in {_counted(len(calls), 'model call')}"),
                 Stat("Ended with", turn["stop"] or turn["state"], turn["error"] or "", tone),
             ]
         )
@@ -166,15 +167,36 @@ def _usage(row: Mapping[str, Any]) -> Usage:
     return Usage(**{name: row[name] for name in USAGE})
 
 
-def _happened(turn: Mapping[str, Any], calls: Rows, steps: Rows, tree: Any) -> Part:
-    """The recorded steps; without a recording, the calls that core keeps."""
-    if tree is not None:
-        return Timeline([moment(child) for child in tree["children"]], "What happened")
-    moments = [
-        *(_model_moment(row, turn["started"]) for row in calls),
-        *(_step_moment(row, turn["started"]) for row in steps),
-    ]
-    return Timeline(sorted(moments, key=lambda one: one.start or 0.0), "What happened")
+def _seconds(seconds: float) -> str:
+    return f"{seconds * 1000:,.0f} ms" if seconds < 1 else f"{seconds:,.1f} s"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
+def _happened(
+    turn: Mapping[str, Any], calls: Rows, steps: Rows, tree: Any
+) -> Iterator[Timeline | Group]:
+    """The recorded steps, those folded that took no time and did nothing; without a recording, the
+    calls that core keeps."""
+    if tree is None:
+        moments = [
+            *(_model_moment(row, turn["started"]) for row in calls),
+            *(_step_moment(row, turn["started"]) for row in steps),
+        ]
+        yield Timeline(sorted(moments, key=lambda one: one.start or 0.0), "What happened")
+        return
+    children = tree["children"]
+    yield Timeline([moment(one) for one in children if not _is_quiet(one)], "What happened")
+    if quiet := [moment(one) for one in children if _is_quiet(one)]:
+        told = f"{_counted(len(quiet), 'more step')} without effect, each below {QUIET:g} ms"
+        yield Group(told, [Timeline(quiet, "")], open=False)
+
+
+def _is_quiet(step: traces.Tree) -> bool:
+    found = step["verdict"] or step["reason"] or step["changed"] or step["children"]
+    return step["ms"] is not None and step["ms"] < QUIET and not found
 
 
 def _model_moment(row: Mapping[str, Any], start: float) -> Moment:

@@ -182,6 +182,7 @@ function Moment({ moment, whole }) {
 
 /** @param {{text: string, title?: string}} props */
 export function Folded({ text, title }) {
+  if (!title && text.length < 80 && !text.includes("\n")) return html`<p class="quiet small"><${Visible} text=${text} /></p>`;
   return html`<details>
     <summary>${title ?? cut(text.trim().split("\n")[0], 80)}</summary>
     <pre class="long" tabindex="0"><${Visible} text=${text} /></pre>
