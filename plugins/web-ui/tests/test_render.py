@@ -233,3 +233,15 @@ def test_a_problem_of_nobody_known_shows_no_navigation() -> None:
     assert "Wrong." in text
     assert '<a class="button primary" href="/">Back to the chat</a>' in text
     assert "<nav" not in text
+
+
+def test_a_long_address_in_a_table_may_be_broken_and_words_are_not() -> None:
+    page = shown(Table(["A", "B"], [Row([f"https://a.example/{'x' * 40}", "some words " * 9])]))
+    assert page.count('class="unbroken"') == 1
+    assert '<td role="cell" data-label="A" class="unbroken">https://' in page
+
+
+def test_one_line_about_a_step_is_not_folded() -> None:
+    page = shown(Timeline([Moment("a", "", 0, 1, "one line"), Moment("b", "", 0, 1, "one\ntwo")]))
+    assert '<p class="quiet small">one line</p>' in page
+    assert page.count("<summary>") == 1

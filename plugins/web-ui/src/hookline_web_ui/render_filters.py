@@ -23,6 +23,9 @@ CONTROL = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]"
 )
 
+LONG_WORD = 32
+"""Characters."""
+
 
 def href(address: str) -> str:
     """Return a path of this server, or an ``http``, ``https`` or ``mailto`` URL; else ``#``."""
@@ -144,6 +147,12 @@ def _at(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
+def unbroken(value: object) -> bool:
+    """Whether a text has something without a space that is longer than a column, as addresses
+    have."""
+    return isinstance(value, str) and any(len(word) > LONG_WORD for word in value.split())
+
+
 FILTERS: Mapping[str, Callable[..., Any]] = {
     "kind": lambda value: type(value).__name__.lower(),
     "href": href,
@@ -164,5 +173,6 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "utc": lambda seconds: _at(seconds).strftime("%Y-%m-%d %H:%M UTC"),
     "ident": lambda name: "f-" + re.sub(r"[^\w-]", "-", name),
     "rows": lambda text: min(max(str(text).count("\n") + 2, 3), 24),
+    "unbroken": unbroken,
     "truth": lambda value: value is True or str(value).lower() in ("true", "on", "yes", "1"),
 }
