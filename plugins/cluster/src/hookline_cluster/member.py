@@ -54,6 +54,14 @@ class Member:
         """True for a channel whose replies another process sends."""
         return channel not in self.channels.held and self.is_network(channel)
 
+    def _is_told(self, channel: str) -> bool:
+        """True for a channel of which the other process has to hear, and whose plugin does not tell
+        it more than that by itself."""
+        found = (one for one in self.host.channels() if one.name == channel)
+        return self.is_elsewhere(channel) and not any(
+            getattr(one, "relays", False) for one in found
+        )
+
     async def join(self, kind: str, turns: int) -> None:
         """Take part, working on so many chats at once. Raises ``StoreError``."""
         self._nodes.kind = kind
@@ -66,7 +74,7 @@ class Member:
             hearing = asyncio.Event()
             self.host.spawn(self._hear(hearing), "hear")
             self.host.spawn(hear_shown(self.host, self.is_elsewhere), "hear of questions")
-            Teller(self.host, self.is_elsewhere).listen()
+            Teller(self.host, self._is_told).listen()
             async with asyncio.timeout(HEAR_SECONDS):
                 await hearing.wait()
             self._working = self.host.spawn(self._queue.work(turns), "work")

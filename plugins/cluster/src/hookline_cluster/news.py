@@ -60,7 +60,7 @@ class Teller:
 
     Args:
         host: the plugin's host.
-        is_elsewhere: whether another process shows a channel.
+        is_elsewhere: whether another process shows a channel, and has to be told.
     """
 
     def __init__(self, host: Host, is_elsewhere: Callable[[str], bool]) -> None:

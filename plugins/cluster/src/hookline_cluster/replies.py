@@ -25,20 +25,34 @@ class Channels:
         self._store, self._core = host.services[Store], host.services[GatewayHost]
         self._host, self._spawn = host, host.spawn
         self._owned = AsyncExitStack()
+        self._listeners: dict[str, asyncio.Task[None]] = {}
         self.held: set[str] = set()
 
     async def hold(self, channel: str) -> None:
         """Return once the channel is this process's own, and its replies are sent from here."""
-        while True:
-            try:
-                await self._owned.enter_async_context(self._store.own(f"channel:{channel}", 0.0))
-                break
-            except StoreError as error:
-                log.debug("channel %s: %s", channel, error)
-            await asyncio.sleep(POLL_SECONDS)
+        if listener := self._listener(channel):
+            if listener not in self._listeners:
+                owning = self._own(f"listener:{listener}")
+                self._listeners[listener] = self._spawn(owning, f"listener {listener}")
+            await asyncio.shield(self._listeners[listener])
+        await self._own(f"channel:{channel}")
         self.held.add(channel)
         self._spawn(self._hear(channel), f"replies of {channel}")
         self._spawn(show(self._host, channel), f"news of {channel}")
+
+    def _listener(self, channel: str) -> str:
+        """The listener that a channel shares with others, which belong to the same process."""
+        found = (one for one in self._host.channels() if one.name == channel)
+        return next((str(getattr(one, "listener", "")) for one in found), "")
+
+    async def _own(self, key: str) -> None:
+        while True:
+            try:
+                await self._owned.enter_async_context(self._store.own(key, 0.0))
+                return
+            except StoreError as error:
+                log.debug("%s: %s", key, error)
+            await asyncio.sleep(POLL_SECONDS)
 
     async def release(self) -> None:
         """Let other gateways have them."""

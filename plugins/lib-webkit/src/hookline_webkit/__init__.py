@@ -1,7 +1,8 @@
 """What the web plugins share with each other and with every plugin that brings a page.
 
 :mod:`.views` is what a page shows, :mod:`.requests` who asks for it and how to refuse, and
-:mod:`.services` how the plugins find each other. Nothing here imports a web framework.
+:mod:`.services` how the plugins find each other; :mod:`.relay` takes what a turn shows to the
+process that shows it. Nothing here imports a web framework.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .assets import Assets
+    from .relay import Relay
     from .requests import (
         Identity,
         Paging,
@@ -99,6 +101,7 @@ __all__ = [
     "Permissions",
     "Problem",
     "Redirect",
+    "Relay",
     "Renderer",
     "RequestLike",
     "Row",
@@ -127,7 +130,7 @@ def __getattr__(name: str) -> Any:
     """A name of one of the modules. A plugin that offers a service at every start imports only
     :mod:`.services`; the parts of pages are 40 dataclasses."""
     if name in __all__:
-        for module in ("services", "requests", "views", "assets"):
+        for module in ("services", "requests", "views", "assets", "relay"):
             found = import_module(f".{module}", __name__)
             if hasattr(found, name):
                 return getattr(found, name)

@@ -26,6 +26,10 @@ class WebChannel:
     edits = False
     network = True
     can: frozenset[Feature] = frozenset({"voice", "files"})
+    relays = True
+    """Turns in other processes are told by :mod:`.sharing`."""
+    listener = "web-server"
+    """Channels that have it belong to one gateway, where several share a store."""
 
     def __init__(self, host: Host, pages: Callable[[], Pages]) -> None:
         self._host, self._pages = host, pages

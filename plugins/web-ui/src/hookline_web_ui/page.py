@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from secrets import token_hex
 from typing import Any
 from uuid import uuid4
 
 from hookline_hookspecs import Context, HooklineError, Host, Inspection, Question, Reply, Turn
 from hookline_speech import ReadAloud
-from hookline_webkit import Identity, Problem, WebServer
+from hookline_webkit import Identity, Problem, Relay, WebServer
 
 from .files import Files
 from .hub import Hub
 from .listening import Listener, chat
-from .live import Live
+from .live import LiveTurn
 from .owning import CHANNEL, Chat, is_mine
 from .questions import Questions
 from .reading import Reader
 from .sending import Sender
+from .sharing import Elsewhere, SharedLive
 
 USAGE = ("input", "cache_read", "cache_write", "output", "reasoning")
 BOOTS = "boots"
@@ -31,17 +33,23 @@ class Pages:
     def __init__(self, host: Host) -> None:
         self.host = host
         self.hub = Hub()
-        self.live = Live(self.hub, host.now)
+        self.relay = Relay(host, CHANNEL)
+        self.live = SharedLive(self.hub, host.now, self.relay)
         self.files = Files(host)
         self.questions = Questions(host, self.live)
         self.reader = Reader(host, self.live, self.files, self.questions)
-        self.sender = Sender(host, self.live, self.reader, self.files, self.questions)
+        self.elsewhere = Elsewhere(host, self.live, self.questions, self, self.relay)
+        self.questions.tell_answer = self.elsewhere.answered
+        self.sender = Sender(
+            host, self.live, self.reader, self.files, self.questions, self.elsewhere
+        )
         self.listener = Listener(host, self.live, self._began)
         self.has_voice = False
         """Whether a plugin turns voice messages into text."""
         self._titles: dict[str, str | None] = {}
         self._resumed: list[str] = []
         host.signals.connect("resumed", self._resume)
+        self.elsewhere.listen()
 
     async def started(self) -> None:
         """The channel starts: count it, find what waits, and have streams end with their login."""
@@ -60,11 +68,12 @@ class Pages:
         self.has_voice = any(
             "on_voice" in one["hooks"] for one in plugins if one.get("state") == "on"
         )
+        self.elsewhere.show()
 
     # Turns
 
     def _began(self, turn: Turn) -> list[dict[str, Any]]:
-        self.questions.turn_began(turn.session)
+        self.questions.turn_began(turn.session.id)
         named = turn.inbound.session_id
         if turn.session.kind == "chat" and named and named != turn.session.id:
             self.host.spawn(self._lead(named, turn.session.id), "successor")
@@ -91,27 +100,39 @@ class Pages:
         if live is None:
             return
         here = chat(turn.session)
-        messages = await self.reader.turn(turn.session.id, turn.id)
         usage: dict[str, Any] = {name: getattr(turn.usage, name) for name in USAGE}
         usage["cost"] = live.cost
-        self.live.tell(
-            turn.session.id,
-            here,
-            "result",
-            turn.id,
-            fields={
-                "text": turn.reply,
-                "usage": usage,
-                "tool_calls": len(turn.tool_calls),
-                "stop": turn.stop,
-                "message_id": turn.inbound.message_id,
-                "attempt": live.attempt,
-                "messages": messages,
-            },
-        )
-        self.live.end(live)
+        fields = {
+            "text": turn.reply,
+            "usage": usage,
+            "tool_calls": len(turn.tool_calls),
+            "stop": turn.stop,
+            "message_id": turn.inbound.message_id,
+        }
+        if self.relay.is_elsewhere:
+            self.live.forget(live)
+            await self.elsewhere.ended(turn.id, turn.session.id, here, fields)
+            return
+        await self._tell_result(live, turn.session.id, here, turn.id, fields)
         if turn.session.kind == "chat":
             await self.tell_session(turn.session.id)
+
+    async def tell_end(
+        self, session: str, here: Chat, turn: str, fields: Mapping[str, Any]
+    ) -> None:
+        """A turn of another process is over: tell all that is stored of it."""
+        await self._tell_result(self.live.ended(session, turn), session, here, turn, fields)
+        await self.tell_session(session)
+
+    async def _tell_result(
+        self, live: LiveTurn | None, session: str, here: Chat, turn: str, fields: Mapping[str, Any]
+    ) -> None:
+        attempt = live.attempt if live is not None else self.live.attempt
+        messages = await self.reader.turn(session, turn)
+        told = {**fields, "attempt": attempt, "messages": messages}
+        self.live.tell(session, here, "result", turn, fields=told)
+        if live is not None:
+            self.live.end(live)
 
     async def tell_title(self, session_id: str, here: Chat) -> None:
         """Tell a session's title, if it has become another one."""
@@ -138,6 +159,9 @@ class Pages:
     async def send(self, reply: Reply) -> str:
         """Tell a reply. That of a turn is told when the turn is over; here go its files, its
         question, and what is no turn's: answers to commands, refusals, notices."""
+        if self.relay.is_elsewhere:
+            self.elsewhere.reply(reply)
+            return reply.id
         here = chat(reply.session)
         session = reply.session.id or await self.reader.told_in(reply)
         if not session and reply.choices:
@@ -160,10 +184,19 @@ class Pages:
         if own is None:
             await self.tell_title(session, here)
             await self.tell_session(session)
+        else:
+            self.host.spawn(self.elsewhere.check(session, own), "check the end")
         return reply.id
 
     def _resume(self, session: str, ctx: Context | None = None) -> None:
         """``/resume`` has gone back to a session; its answer names it."""
+        if self.relay.is_elsewhere:
+            here = (CHANNEL, "")
+            self.live.tell(session, here, "resumed", fields={})
+        self.resumed(session)
+
+    def resumed(self, session: str) -> None:
+        """Note to which session ``/resume`` has gone back."""
         self._resumed = [*self._resumed[-9:], session]
 
     async def _tell_aside(self, reply: Reply, session: str, here: Chat) -> None:

@@ -6,7 +6,18 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
-from hookline_hookspecs import Channel, Context, Host, Job, Plugin, Question, Route, Turn, hookimpl
+from hookline_hookspecs import (
+    Channel,
+    Context,
+    Division,
+    Host,
+    Job,
+    Plugin,
+    Question,
+    Route,
+    Turn,
+    hookimpl,
+)
 from hookline_webkit import Identity, Problem, Renderer
 from pydantic import BaseModel
 
@@ -87,9 +98,16 @@ class WebUi(Plugin[WebUiConfig]):
 
     @hookimpl
     def start_of_turn(self, ctx: Context, turn: Turn) -> None:
-        """Hear a turn of the page that goes on before the channel has started, after a kill."""
-        if turn.session.channel == CHANNEL:
+        """Hear a turn of the page that goes on before the channel has started, after a kill, and
+        where several processes share the work any turn of a network channel."""
+        channel = turn.session.channel
+        if channel == CHANNEL or self._is_shared(channel):
             _ = self.pages
+
+    def _is_shared(self, channel: str) -> bool:
+        if self._pages is not None or self.host.services.get(Division) is None:
+            return False
+        return any(one.network for one in self.host.channels() if one.name == channel)
 
     @hookimpl
     async def on_question(self, ctx: Context, question: Question) -> str | None:

@@ -6,12 +6,12 @@ import asyncio
 import json
 import re
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
-from hookline_hookspecs import Access, Choice, Context, Host, Question, Reply, Session
+from hookline_hookspecs import Access, Choice, Context, Host, Question, Reply
 from hookline_webkit import Identity, Problem
 
 from .live import Live
@@ -25,7 +25,8 @@ LONGEST = 290.0
 
 @dataclass(slots=True, eq=False)
 class Open:
-    """A question that waits. ``answer`` is set where a call waits for it in this process."""
+    """A question that waits. ``answer`` is set where a call waits for it in this process, ``asks``
+    names the other process in which one does."""
 
     id: str
     session: str
@@ -34,6 +35,8 @@ class Open:
     choices: Sequence[Choice]
     answer: asyncio.Future[str] | None = None
     until: float = 0.0
+    asks: str = ""
+    turn: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,8 @@ class Questions:
         self._host, self._live = host, live
         self._open: OrderedDict[str, Open] = OrderedDict()
         self._over: OrderedDict[str, Over] = OrderedDict()
+        self.tell_answer: Callable[[str, str, str], None] | None = None
+        """Tells the process that asks who chose what."""
 
     # Asking
 
@@ -77,7 +82,30 @@ class Questions:
         except TimeoutError:
             return None
         finally:
-            self._end(made, "", "")
+            self.end(made.id, "", "")
+
+    def ask_elsewhere(
+        self, process: str, session: str, turn: str, chat: Chat, told: Mapping[str, Any]
+    ) -> None:
+        """Show an approval for which a call waits in another process."""
+        if told["id"] in self._open or told["id"] in self._over:
+            return
+        buttons = [Choice(one["id"], one["label"], one["style"]) for one in told["choices"]]
+        made = Open(told["id"], session, chat, dict(told), buttons, until=told["expires"] or 0.0)
+        made.asks = process
+        self._show(made, turn)
+
+    def answer_elsewhere(self, id_: str, by: str, label: str) -> None:
+        """Another process was given the answer to a question for which a call waits here."""
+        made = self._open.get(id_)
+        if made is not None and made.answer is not None and not made.answer.done():
+            made.answer.set_result(label)
+            self.end(id_, by, label)
+
+    def show_again(self) -> None:
+        """Tell every approval that waits in this process."""
+        for made in [one for one in self._open.values() if one.answer is not None]:
+            self._show(made, made.turn)
 
     async def _may_approve(self, name: str) -> bool:
         access = self._host.services.get(Access)
@@ -102,14 +130,15 @@ class Questions:
         return Open(id_, session, chat, told, buttons, until=until)
 
     def _show(self, made: Open, turn: str | None) -> None:
-        self._open[made.id] = made
+        self._open[made.id], made.turn = made, turn
         while len(self._open) > MOST:
             self._open.popitem(last=False)
         to = f"{CHANNEL}:{owner(made.chat)}"
         self._live.tell_question(made.session, made.chat, turn, made.told, to)
 
-    def _end(self, made: Open, by: str, choice: str) -> None:
-        if self._open.pop(made.id, None) is None:
+    def end(self, id_: str, by: str, choice: str) -> None:
+        """A question is over; nothing if it is already."""
+        if (made := self._open.pop(id_, None)) is None:
             return
         self._over[made.id] = Over(made.chat, by, choice)
         while len(self._over) > MOST:
@@ -123,7 +152,7 @@ class Questions:
         """Return an open question."""
         made = self._open.get(id_)
         if made is not None and made.until and made.until < self._host.now():
-            self._end(made, "", "")
+            self.end(id_, "", "")
             return None
         return made
 
@@ -167,7 +196,9 @@ class Questions:
             )
         if made.answer is not None and not made.answer.done():
             made.answer.set_result(button.label)
-        self._end(made, who.person, button.label)
+        self.end(made.id, who.person, button.label)
+        if made.asks and self.tell_answer is not None:
+            self.tell_answer(made.id, who.person, button.label)
         return button.label
 
     def is_over(self, who: Identity, id_: str) -> Problem:
@@ -179,11 +210,14 @@ class Questions:
             return Problem(409, "answered", "Its time is over, or it was answered elsewhere.")
         return Problem(409, "answered", f"{over.by} answered first: {over.choice}.")
 
-    def turn_began(self, session: Session) -> None:
-        """A turn begins: what was said answers the question that the last one ended with."""
+    def turn_began(self, session: str, process: str = "") -> None:
+        """A turn begins, maybe in another process: what was said answers the question that the last
+        one ended with, and a process which has lost the turn asks nothing any more."""
         for made in list(self._open.values()):
-            if made.session == session.id and made.answer is None and not made.until:
-                self._end(made, "", "")
+            is_left = bool(made.asks) and made.asks != process
+            is_answered = made.answer is None and not made.until
+            if made.session == session and (is_left or is_answered):
+                self.end(made.id, "", "")
 
 
 def of_session(row: Mapping[str, Any], turn: str, who: Identity) -> dict[str, Any]:

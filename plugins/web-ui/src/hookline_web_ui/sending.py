@@ -16,6 +16,7 @@ from .live import Live
 from .owning import CHANNEL, Chat, chat_of, is_mine, is_uuid, visible
 from .questions import Questions, of_session
 from .reading import Reader
+from .sharing import Elsewhere
 
 LONGEST = 400_000
 """Characters of a message."""
@@ -28,10 +29,16 @@ class Sender:
     """Gives core what people send."""
 
     def __init__(
-        self, host: Host, live: Live, reader: Reader, files: Files, questions: Questions
+        self,
+        host: Host,
+        live: Live,
+        reader: Reader,
+        files: Files,
+        questions: Questions,
+        elsewhere: Elsewhere,
     ) -> None:
         self._host, self._live, self._reader = host, live, reader
-        self._files, self._questions = files, questions
+        self._files, self._questions, self._elsewhere = files, questions, elsewhere
         self._new: OrderedDict[str, str] = OrderedDict()
         """Whose chats have begun here, by session."""
 
@@ -141,7 +148,8 @@ class Sender:
         if not is_mine(who, chat) and not who.is_operator:
             raise Problem(403, "forbidden", "Only whose chat it is may stop it.")
         inbound = Inbound(*chat, who.name, uuid4().hex, "/stop", session_id=session_id)
-        return await self._host.services[Conversations].stop(inbound)
+        stopped = await self._host.services[Conversations].stop(inbound)
+        return stopped or self._elsewhere.stop(session_id, chat, who.name)
 
     async def answer(self, who: Identity, session_id: str, body: Mapping[str, Any]) -> None:
         """Take the answer to a question. Raises :class:`Problem` (404, 403, 400, 409)."""
@@ -156,7 +164,7 @@ class Sender:
         visible(who, {"channel": made.chat[0], "chat_id": made.chat[1]})
         if made.session != session_id:
             raise Problem(404, "not_found", "There is no such question in this chat.")
-        waits = made.answer is not None
+        waits = made.answer is not None or bool(made.asks)
         label = self._questions.answer(who, made, choice)
         if not waits:
             await self._press(who, made.chat, session_id, id_, label)

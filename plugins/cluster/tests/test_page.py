@@ -1,0 +1,149 @@
+"""The page of a cluster: workers think, and the page shows it as if one process did all."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from fakes.openai_server import OpenAIServer
+
+from .conftest import PATIENCE, Cluster
+from .pages import COUNT, configure, model_says, module_of, person, start
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def page(cluster: Cluster) -> Iterator[Cluster]:
+    """A gateway with the page, and a worker."""
+    with OpenAIServer(model_says) as model:
+        configure(cluster, model)
+        start(cluster, "g1", "w1")
+        yield cluster
+        cluster.close()
+
+
+class Watched:
+    """A chat on the page, and all that its stream has told."""
+
+    def __init__(self, someone: Any, session: str) -> None:
+        self.chat = module_of("web-ui", "browser").Chat(someone, session)
+        self.person, self.session = someone, session
+        self.events: list[Any] = []
+
+    async def read(self, until: Any) -> list[Any]:
+        """Follow the stream until an event fits, applying all."""
+        where = f"{self.session}@{self.chat.cursor}" if self.chat.cursor else self.session
+        async with asyncio.timeout(PATIENCE), self.person.events(where) as events:
+            async for event in events:
+                self.events.append(event)
+                self.chat.apply(event)
+                if until(event):
+                    return self.events
+        raise AssertionError(self.events)
+
+    def kinds(self) -> list[str]:
+        return [one["type"] for one in self.events]
+
+
+async def begin(cluster: Cluster, text: str, name: str = "owner") -> Watched:
+    """A new chat in which something was said, that is watched from there on."""
+    someone = await person(cluster, name=name)
+    session = module_of("web-ui", "browser").new()
+    await someone.say(session, text)
+    watched = Watched(someone, session)
+    await watched.chat.load()
+    return watched
+
+
+def is_result(event: Any) -> bool:
+    return bool(event["type"] == "result")
+
+
+async def test_words_thoughts_and_the_answer_once(page: Cluster) -> None:
+    one = await begin(page, "count")
+    await one.read(lambda event: event["type"] == "delta" and len(one.chat.said) > 100)
+    found = await one.person.get(f"/sessions/{one.session}")
+    assert found["session"]["state"] == "running"
+    assert found["turn"]["step"] == "answering"
+    assert COUNT.startswith(found["turn"]["parts"][0]["text"])
+    await one.read(is_result)
+    assert one.chat.said == COUNT
+    assert "thinking" in [e["step"] for e in one.events if e["type"] == "step"]
+    assert one.kinds().count("delta") > 5
+    assert one.kinds().count("result") == 1
+    settled = await one.person.settled(one.session)
+    assert [m["role"] for m in settled["messages"]] == ["user", "assistant"]
+    await one.person.close()
+
+
+async def test_a_tool_call_with_its_result(page: Cluster) -> None:
+    one = await begin(page, "look")
+    await one.read(is_result)
+    (call,) = [e for e in one.events if e["type"] == "tool_call"]
+    (result,) = [e for e in one.events if e["type"] == "tool_result"]
+    assert call["arguments"] == {"command": "echo seen"}
+    assert "seen" in result["text"]
+    assert one.chat.said == "First this.\nfinished"
+    await one.person.close()
+
+
+async def test_an_approval_is_answered_on_the_page(page: Cluster) -> None:
+    one = await begin(page, "launch")
+    await one.read(lambda event: event["type"] == "question")
+    question = one.events[-1]
+    assert "sudo true" in question["preview"]
+    (shown,) = [(await one.person.get(f"/sessions/{one.session}"))["question"]]
+    assert shown["id"] == question["id"]
+    body = {"question": question["id"], "choice": "Deny"}
+    await one.person.ask("POST", f"/sessions/{one.session}/answer", 202, json=body)
+    await one.read(is_result)
+    assert [e["choice"] for e in one.events if e["type"] == "answered"] == ["Deny"]
+    assert one.chat.said.endswith("finished")
+    await one.person.close()
+
+
+async def test_a_turn_is_stopped_on_the_page(page: Cluster) -> None:
+    one = await begin(page, "count")
+    await one.read(lambda event: event["type"] == "delta")
+    stopped = await one.person.ask("POST", f"/sessions/{one.session}/stop", 202)
+    assert stopped == {"stopped": True}
+    await one.read(is_result)
+    assert one.events[-1]["stop"] == "stopped"
+    assert one.chat.said != COUNT
+    await one.person.close()
+
+
+async def test_a_worker_is_killed_while_it_writes(page: Cluster) -> None:
+    one = await begin(page, "count")
+    start(page, "w2")
+    await one.read(lambda event: event["type"] == "delta" and len(one.chat.said) > 100)
+    page.machines["w1"].end(signal.SIGKILL)
+    await one.read(is_result)
+    assert one.chat.said == COUNT
+    assert one.kinds().count("result") == 1
+    starts = [e["attempt"] for e in one.events if e["type"] == "start"]
+    assert starts == sorted(starts)
+    assert (await one.person.settled(one.session))["session"]["turns"] == 1
+    await one.person.close()
+
+
+async def test_the_gateway_is_killed_and_the_next_one_shows_what_runs(page: Cluster) -> None:
+    start(page, "g2")
+    one = await begin(page, "count")
+    await one.read(lambda event: event["type"] == "delta")
+    page.machines["g1"].end(signal.SIGKILL)
+    await one.person.close()
+    page.machines["g2"].wait_until_said("channel web is this gateway's now")
+    there = Watched(await person(page, "g2"), one.session)
+    found = await there.person.until(one.session, lambda found: found["turn"] is not None)
+    assert found["session"]["state"] == "running"
+    await there.chat.load()
+    assert COUNT.startswith(there.chat.said)
+    await there.read(is_result)
+    assert there.chat.said == COUNT
+    assert there.kinds().count("result") == 1
+    await there.person.close()

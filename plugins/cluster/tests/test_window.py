@@ -1,0 +1,109 @@
+"""The page of a cluster in a real browser."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from fakes.openai_server import OpenAIServer
+
+from .conftest import Cluster
+from .pages import COUNT, address, configure, model_says, module_of, start
+
+pytestmark = pytest.mark.slow
+chromium = module_of("web-ui", "chromium.conftest").chromium
+Open = Callable[..., Any]
+
+
+@pytest.fixture
+def window(cluster: Cluster, chromium: Any) -> Iterator[Open]:
+    """Open the page of a cluster with one worker; at the end nothing must have gone wrong in it."""
+    made, contexts = [], []
+
+    def new(name: str = "owner") -> Any:
+        url = address(cluster, "g1")
+        code = json.loads((cluster.machines["g1"].home / "codes.json").read_text())[name]
+        contexts.append(chromium.new_context(viewport={"width": 1280, "height": 800}))
+        one = module_of("web-ui", "chromium.conftest").Window(contexts[-1].new_page(), url)
+        one.page.goto(f"{url}/login#{code}")
+        one.box.wait_for()
+        made.append(one)
+        return one
+
+    with OpenAIServer(model_says) as model:
+        configure(cluster, model)
+        start(cluster, "g1", "w1")
+        yield new
+        for context in contexts:
+            context.close()
+        cluster.close()
+    assert [fault for one in made for fault in one.faults] == []
+
+
+def shown(one: Any) -> str:
+    """The last answer on the page."""
+    texts = one.log.locator('article[data-role="assistant"] .md').all_inner_texts()
+    return str(texts[-1]) if texts else ""
+
+
+def wait_for(one: Any, words: int) -> None:
+    one.until(
+        "n => ([...document.querySelectorAll('article[data-role=assistant]')].at(-1)?.innerText"
+        " ?? '').match(/number/g)?.length >= n",
+        words,
+    )
+
+
+def test_a_page_is_reloaded_and_its_worker_killed_while_it_reads(
+    cluster: Cluster, window: Open
+) -> None:
+    one = window()
+    one.say("count")
+    wait_for(one, 5)
+    one.page.reload()
+    start(cluster, "w2")
+    wait_for(one, 15)
+    assert COUNT.startswith(shown(one).removesuffix(shown(one).split()[-1]).strip())
+    cluster.machines["w1"].end(signal.SIGKILL)
+    one.settled()
+    for _ in range(2):
+        assert shown(one) == COUNT
+        assert one.log.get_by_role("article").count() == 2
+        one.page.reload()
+        one.settled()
+
+
+def test_stop_and_steer_and_commands(window: Open) -> None:
+    one = window()
+    one.say("count")
+    wait_for(one, 3)
+    one.button("Stop").click()
+    one.settled()
+    assert shown(one) != COUNT
+    one.say("count")
+    wait_for(one, 3)
+    one.say("/stop")
+    one.settled(2)
+    one.log.get_by_text("Stopping.").wait_for()
+    one.say("hello")
+    one.settled(3)
+    assert shown(one) == "answered"
+
+
+def test_approvals_of_ones_own_and_of_others(window: Open) -> None:
+    one, other = window(), window("mia")
+    one.say("launch")
+    group = one.page.get_by_role("group", name="Approval")
+    group.get_by_role("button", name="Deny", exact=True).click()
+    group.wait_for(state="detached")
+    one.settled()
+    assert one.log.locator("details.tool.failed").count() == 1
+    assert shown(one) == "finished"
+    other.say("launch")
+    group.get_by_role("button", name="Deny", exact=True).click()
+    group.wait_for(state="detached")
+    other.settled()
+    assert shown(other) == "finished"

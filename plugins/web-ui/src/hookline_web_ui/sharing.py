@@ -1,0 +1,378 @@
+"""Turns that run in another process than the one that shows the page.
+
+A worker keeps its turns as :class:`~.live.Live` does and tells the page's process what it would
+have told pages (:class:`SharedLive`); there :class:`Elsewhere` does the same to its own. Who begins
+to show the page asks for all that is under way, so that a page which is served by the next gateway
+goes on where it was.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+from uuid import uuid4
+
+from hookline_hookspecs import Choice, Conversations, Host, Inbound, Reply, Session
+from hookline_webkit import Relay
+
+from .hub import Hub
+from .live import Live, LiveTurn
+from .owning import Chat
+from .questions import Questions
+
+ENDED = 1024
+"""Turns that are known to be over."""
+AGAIN_SECONDS = 2.0
+"""After which what a worker was asked is asked again, while it has not done it."""
+TRIES = 10
+SETTLE_SECONDS = 2.0
+"""That the end of a turn may come after its reply."""
+
+
+class SharedLive(Live):
+    """The turns under way, told to the page's process where that is another one."""
+
+    def __init__(self, hub: Hub, now: Callable[[], float], relay: Relay) -> None:
+        super().__init__(hub, now)
+        self._relay = relay
+
+    @property
+    def _is_away(self) -> bool:
+        return self._relay.is_elsewhere
+
+    def _show(self, kind: str, turn: LiveTurn, *more: Any) -> bool:
+        """Tell the page's process; False if that is this one."""
+        if not self._is_away:
+            return False
+        self._relay.show(kind, turn.session, turn.id, *more)
+        return True
+
+    def tell(
+        self,
+        session: str,
+        chat: Chat,
+        kind: str,
+        turn: str | None = None,
+        *,
+        fields: Mapping[str, Any],
+        wide: bool = False,
+    ) -> None:
+        """Tell an event of a session, wherever it is shown."""
+        if self._is_away:
+            self._relay.show("tell", session, turn, [*chat], kind, dict(fields), wide)
+        else:
+            super().tell(session, chat, kind, turn, fields=fields, wide=wide)
+
+    def tell_question(
+        self, session: str, chat: Chat, turn: str | None, question: Mapping[str, Any], to: str
+    ) -> None:
+        """Tell a question, wherever it is shown."""
+        if self._is_away:
+            self._relay.show("question", session, turn, [*chat], dict(question))
+        else:
+            super().tell_question(session, chat, turn, question, to)
+
+    def _tell(self, turn: LiveTurn, kind: str, **fields: Any) -> None:
+        if not self._is_away:
+            super()._tell(turn, kind, **fields)
+
+    def _tell_queue(self, session: str, chat: Chat) -> None:
+        if not self._is_away:
+            super()._tell_queue(session, chat)
+
+    def _tell_state(self, session: str, chat: Chat) -> None:
+        if not self._is_away:
+            super()._tell_state(session, chat)
+
+    def unqueued(self, session: str, chat: Chat, message_id: str) -> None:
+        """A message waits no more."""
+        super().unqueued(session, chat, message_id)
+        if self._is_away:
+            self._relay.show("unqueued", session, None, [*chat], message_id)
+
+    def begin(self, session: str, chat: Chat, turn: str, message_id: str, part: int) -> LiveTurn:
+        """A turn begins."""
+        made = super().begin(session, chat, turn, message_id, part)
+        self._show("begin", made, [*chat], message_id, part)
+        return made
+
+    def end(self, turn: LiveTurn) -> None:
+        """A turn is over."""
+        super().end(turn)
+        self._show("end", turn)
+
+    def forget(self, turn: LiveTurn) -> None:
+        """A turn is over, which others are told otherwise."""
+        super().end(turn)
+
+    def step(self, turn: LiveTurn, step: str, text: str = "") -> None:
+        """Something else is done now."""
+        if turn.step != step or text:
+            self._show("step", turn, step, text)
+        super().step(turn, step, text)
+
+    def add(self, turn: LiveTurn, text: str) -> None:
+        """A piece of the response came."""
+        super().add(turn, text)
+        self._show("text", turn, text)
+
+    def _flush(self, turn: LiveTurn) -> None:
+        if not self._is_away:
+            super()._flush(turn)
+        elif turn.text.fresh:
+            turn.text.told.append("".join(turn.text.fresh))
+            turn.text.fresh.clear()
+
+    def restart(self, turn: LiveTurn) -> None:
+        """The response is asked for again."""
+        super().restart(turn)
+        self._show("restart", turn)
+
+    def whole(self, turn: LiveTurn, text: str) -> None:
+        """A response is whole."""
+        super().whole(turn, text)
+        self._show("whole", turn, text)
+
+    def called(self, turn: LiveTurn, call: Mapping[str, Any]) -> None:
+        """The model calls a tool."""
+        super().called(turn, call)
+        self._show("called", turn, dict(call))
+
+    def returned(self, turn: LiveTurn, result: dict[str, Any]) -> None:
+        """A call has its result."""
+        super().returned(turn, result)
+        self._show("returned", turn, result)
+
+    def show_again(self) -> None:
+        """Tell the page's process every turn under way, with all that was told of it."""
+        for turn in self._turns.values():
+            self._flush(turn)
+            self._show("turn", turn, [*turn.chat], turn.as_json())
+
+
+class Shows(Protocol):
+    """What shows replies and ends of turns."""
+
+    async def send(self, reply: Reply) -> str:
+        """Show a reply."""
+
+    async def tell_end(
+        self, session: str, here: Chat, turn: str, fields: Mapping[str, Any]
+    ) -> None:
+        """Tell that a turn is over."""
+
+    def resumed(self, session: str) -> None:
+        """``/resume`` has gone back to a session."""
+
+
+class Elsewhere:
+    """What the other processes are told and tell; nothing where the work is not divided."""
+
+    def __init__(
+        self, host: Host, live: SharedLive, questions: Questions, pages: Shows, relay: Relay
+    ) -> None:
+        self._host, self._pages, self._relay = host, pages, relay
+        self._live, self._questions = live, questions
+        self._from: OrderedDict[str, str] = OrderedDict()
+        """Which process runs the turn under way, by session."""
+        self._over: OrderedDict[str, None] = OrderedDict()
+        self._unheard: set[str] = set()
+        """Answered questions of which the process that asks has not said that it knows."""
+
+    def listen(self) -> None:
+        """Hear what is asked of the turns of this process."""
+        if self._relay.is_divided:
+            hearing = self._relay.hear("asked", self._asked, lambda: None)
+            self._host.spawn(hearing, "hear what is asked")
+
+    def show(self) -> None:
+        """The page is this process's own from now on: hear of turns elsewhere."""
+        if self._relay.is_divided:
+            hearing = self._relay.hear("shown", self._shown, lambda: self._relay.ask("again", ""))
+            self._host.spawn(hearing, "hear of turns")
+
+    # Of the process that runs turns
+
+    def _asked(self, process: str, word: list[Any]) -> None:
+        kind, key, *more = word
+        if kind == "again" and self._relay.is_elsewhere:
+            self._live.show_again()
+            self._questions.show_again()
+        elif kind == "answer":
+            self._questions.answer_elsewhere(key, *more)
+            self._relay.show("heard", "", None, key)
+        elif kind == "stop" and self._live.turn(key) is not None:
+            chat, name = more
+            inbound = Inbound(*_pair(chat), name, uuid4().hex, "/stop", session_id=key)
+            self._host.spawn(self._host.services[Conversations].stop(inbound), "stop")
+
+    async def ended(self, turn: str, session: str, chat: Chat, fields: Mapping[str, Any]) -> None:
+        """Have the page's process tell that a turn is over."""
+        await self._host.storage.fetch("turn", id=turn)  # what was written before is stored then
+        self._relay.show("ended", session, turn, [*chat], dict(fields))
+
+    def reply(self, reply: Reply) -> None:
+        """Have the page's process show what no message has led to."""
+        told = {
+            "id": reply.id,
+            "text": reply.text,
+            "choices": [_choice(one) for one in reply.choices],
+            "in_reply_to": reply.in_reply_to,
+            "kind": reply.kind,
+        }
+        self._relay.show("reply", reply.session.id, None, [*_chat(reply.session)], told)
+
+    # Of the process that shows them
+
+    def stop(self, session: str, chat: Chat, name: str) -> bool:
+        """Have the turn of another process stopped; False if none is known."""
+        turn = self._live.turn(session)
+        if turn is None or session not in self._from:
+            return False
+        self._host.spawn(self._stop(turn, chat, name), "stop")
+        return True
+
+    async def _stop(self, turn: LiveTurn, chat: Chat, name: str) -> None:
+        for _ in range(TRIES):
+            self._relay.ask("stop", turn.session, [*chat], name)
+            await asyncio.sleep(AGAIN_SECONDS)
+            if self._live.turn(turn.session) is not turn:
+                return
+
+    def answered(self, id_: str, by: str, label: str) -> None:
+        """Tell the process that asks what was chosen."""
+        self._unheard.add(id_)
+        self._host.spawn(self._answer(id_, by, label), "answer")
+
+    async def _answer(self, id_: str, by: str, label: str) -> None:
+        for _ in range(TRIES):
+            self._relay.ask("answer", id_, by, label)
+            await asyncio.sleep(AGAIN_SECONDS)
+            if id_ not in self._unheard:
+                return
+        self._unheard.discard(id_)
+
+    async def check(self, session: str, turn: str) -> None:
+        """The reply of a turn is shown: end the turn, if nobody tells so soon."""
+        if not self._relay.is_divided:
+            return
+        await asyncio.sleep(SETTLE_SECONDS)
+        live = self._live.turn(session)
+        if live is None or live.id != turn or session not in self._from:
+            return
+        found = await self._host.storage.fetch("turns", id=session, number=0)
+        stop = next((row["stop"] for row in found if row["id"] == turn and row["ended"]), None)
+        if stop is not None and self._is_new(turn):
+            told = {"text": "", "usage": {}, "tool_calls": len(live.tools), "stop": stop}
+            told |= {"message_id": live.message_id}
+            await self._pages.tell_end(session, live.chat, turn, told)
+
+    def _is_new(self, turn: str) -> bool:
+        """Note that a turn is over; False if it is known to be."""
+        if turn in self._over:
+            return False
+        self._over[turn] = None
+        while len(self._over) > ENDED:
+            self._over.popitem(last=False)
+        return True
+
+    def _shown(self, process: str, word: list[Any]) -> None:
+        if self._relay.is_elsewhere:
+            return  # this process does not show the channel any more
+        kind, session, turn, *more = word
+        if kind in ("tell", "unqueued", "question", "reply", "heard"):
+            getattr(self, f"_{kind}")(process, session, turn, *more)
+        elif kind in ("begin", "turn", "ended"):
+            if turn not in self._over:
+                getattr(self, f"_{kind}")(process, session, turn, *more)
+        else:
+            self._went_on(process, kind, session, turn, *more)
+
+    def _tell(
+        self, _: str, session: str, turn: str | None, chat: Any, kind: str, fields: Any, wide: bool
+    ) -> None:
+        if kind == "resumed":
+            self._pages.resumed(session)
+        elif kind == "answered":
+            self._questions.end(fields["question"], fields["by"] or "", fields["choice"] or "")
+        else:
+            self._live.tell(session, _pair(chat), kind, turn, fields=fields, wide=wide)
+
+    def _unqueued(self, _: str, session: str, __: None, chat: Any, message_id: str) -> None:
+        self._live.unqueued(session, _pair(chat), message_id)
+
+    def _question(self, process: str, session: str, turn: str, chat: Any, told: Any) -> None:
+        self._questions.ask_elsewhere(process, session, turn, _pair(chat), told)
+
+    def _heard(self, _: str, __: str, ___: None, id_: str) -> None:
+        self._unheard.discard(id_)
+
+    def _reply(self, _: str, session: str, __: None, chat: Any, told: Any) -> None:
+        choices = tuple(Choice(**one) for one in told.pop("choices"))
+        made = Reply(
+            Session(session, *_pair(chat), None, self._host.now()), choices=choices, **told
+        )
+        self._host.spawn(self._pages.send(made), "show")
+
+    def _begin(
+        self, process: str, session: str, turn: str, chat: Any, message_id: str, part: int
+    ) -> None:
+        self._note(process, session)
+        self._live.begin(session, _pair(chat), turn, message_id, part)
+
+    def _note(self, process: str, session: str) -> None:
+        """A turn begins, or goes on in another process: what was asked before is answered."""
+        self._questions.turn_began(session, process)
+        self._from[session] = process
+        self._from.move_to_end(session)
+        while len(self._from) > ENDED:
+            self._from.popitem(last=False)
+
+    def _turn(self, process: str, session: str, turn: str, chat: Any, told: Any) -> None:
+        """All that was told of a turn so far."""
+        live, text = self._live.turn(session), "".join(one["text"] for one in told["parts"])
+        is_known = live is not None and live.id == turn and self._from.get(session) == process
+        if live is None or not is_known or live.part != told["part"]:
+            self._note(process, session)
+            live = self._live.begin(session, _pair(chat), turn, told["message_id"], told["part"])
+        self._live.snapshot(session)
+        known = "".join(live.text.told)
+        if not text.startswith(known):
+            self._live.restart(live)
+            known = ""
+        for tool in told["tools"]:
+            if live.tools.get(tool["id"]) != tool:
+                names = ("id", "name", "arguments")
+                self._live.called(live, {name: tool[name] for name in names})
+                if tool["ok"] is not None:
+                    self._live.returned(live, tool)
+        if text != known:
+            self._live.add(live, text.removeprefix(known))
+        self._live.step(live, told["step"])
+
+    def _went_on(self, process: str, kind: str, session: str, turn: str, *more: Any) -> None:
+        live = self._live.turn(session)
+        if live is None or live.id != turn or self._from.get(session) != process:
+            return
+        names = {"text": "add"}
+        getattr(self._live, names.get(kind, kind))(live, *more)
+
+    def _ended(self, _: str, session: str, turn: str, chat: Any, fields: Any) -> None:
+        if self._is_new(turn):
+            telling = self._pages.tell_end(session, _pair(chat), turn, fields)
+            self._host.spawn(telling, "tell the end")
+
+
+def _chat(session: Session) -> Chat:
+    return session.channel, session.chat_id
+
+
+def _pair(chat: Any) -> Chat:
+    return str(chat[0]), str(chat[1])
+
+
+def _choice(one: Any) -> dict[str, Any]:
+    made = one if isinstance(one, Choice) else Choice(one)
+    return {"label": made.label, "id": made.id, "style": made.style}
