@@ -24,6 +24,10 @@ class ApiChannel:
     edits = False
     network = True
     can: frozenset[Feature] = frozenset()
+    relays = True
+    """Turns in other processes are told by :mod:`.others`."""
+    listener = "web-server"
+    """Channels that have it belong to one gateway, where several share a store."""
 
     def __init__(self, host: Host, runs: Runs) -> None:
         self._host = host
@@ -36,6 +40,7 @@ class ApiChannel:
         if server is None:
             raise CannotStart("web-server is off; `hookline plugins enable web-server`")
         self._runs.closing = False
+        self._runs.others.serve()
         url = await server.acquire()
         self._server = server
         self._host.log.info("the API is at %s/v1", url)

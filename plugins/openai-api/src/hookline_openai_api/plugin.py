@@ -141,7 +141,7 @@ class OpenAIApi(Plugin[OpenAIApiConfig]):
 
     @hookimpl
     async def start_of_turn(self, ctx: Context, turn: Turn) -> None:
-        """Know the request of a turn that goes on after a restart."""
+        """Know the request of a turn that goes on after a restart, or of another process."""
         await self.runs.take_up(turn)
 
     @hookimpl

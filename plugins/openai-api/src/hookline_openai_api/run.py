@@ -39,6 +39,7 @@ class Run:
         created: Unix time in seconds.
         is_held: its message waits for the stream to begin.
         started: its turn is the one under way in its session.
+        process: which other process runs its turn.
         left: the entries that the client has seen before it went away.
         turn: the id of its turn; empty for a command.
     """
@@ -56,6 +57,7 @@ class Run:
     is_held: bool = False
     started: bool = False
     stopping: bool = False
+    process: str = ""
     followers: int = 0
     left: int | None = None
     turn: str = ""
@@ -139,6 +141,22 @@ class Run:
                 for call in message.tool_calls:
                     names[call.id] = call.name
                     self.call(call)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether words came last, of a response that may go on."""
+        return bool(self.log) and self.log[-1][0] in ("text", "think")
+
+    def as_heard(self) -> list[Any]:
+        """Return what was heard of the turn so far, for :meth:`hear`."""
+        return [self.log, self._part, self._shown, self.usage, self.finish]
+
+    def hear(self, heard: Sequence[Any]) -> None:
+        """Take over what another process has heard; nothing if anything was heard here."""
+        if not self.log:
+            log, self._part, self._shown, self.usage, self.finish = heard
+            for entry in log:
+                self.add(*entry)
 
     def rest_of(self, reply: str) -> str:
         """Return what of the reply has not been shown yet."""

@@ -28,6 +28,7 @@ from hookline_hookspecs import (
 from .asked import linked
 from .content import Content
 from .keys import CHANNEL
+from .others import Others
 from .run import Run
 
 GRACE = 1.0
@@ -47,6 +48,7 @@ class Runs:
         self._open: dict[str, Run] = {}
         self._by_session: dict[str, Run] = {}
         self._loading = asyncio.Lock()
+        self.others = Others(host, self)
         self.closing = False
         """The listener stops; whose stream ends now has not gone away."""
 
@@ -64,6 +66,14 @@ class Runs:
         }
         for name, receiver in receivers.items():
             self._host.signals.connect(name, receiver)
+
+    def open(self, run_id: str) -> Run | None:
+        """Return a run that is under way and known here."""
+        return self._open.get(run_id)
+
+    def all_open(self) -> list[Run]:
+        """Return the runs that are under way and known here."""
+        return list(self._open.values())
 
     # Finding
 
@@ -157,7 +167,7 @@ class Runs:
         run.request.pop("system", None)
         await self._store(run, state, [*run.log, ["end", end]], reply)
         run.add("end", end)
-        self._forget(run)
+        self.forget(run)
 
     async def _store(self, run: Run, state: str, log: list[Any], reply: str) -> None:
         now = self._host.now()
@@ -182,7 +192,8 @@ class Runs:
 
         await self._host.storage.transact(work)
 
-    def _forget(self, run: Run) -> None:
+    def forget(self, run: Run) -> None:
+        """A run is over, or another process knows how it goes on."""
         self._open.pop(run.id, None)
         for session_id in [s for s, one in self._by_session.items() if one is run]:
             del self._by_session[session_id]
@@ -206,6 +217,11 @@ class Runs:
         if run.end is not None:
             return
         run.stopping = True
+        await self.stop_here(run)
+        self.others.stop(run)
+
+    async def stop_here(self, run: Run) -> None:
+        """Stop the run's turn if it is under way in this process."""
         if run.started and run.inbound is not None:
             await self._host.services[Conversations].stop(run.inbound)
 
@@ -245,6 +261,7 @@ class Runs:
             return
         self._by_session[turn.session.id] = run
         run.started, run.inbound, run.turn = True, turn.inbound, turn.id
+        self.others.show("begin", run, turn.id)
         if run.stopping:
             self._host.spawn(self.stop(run), "stop")
 
@@ -254,10 +271,16 @@ class Runs:
             return
         if delta.kind == "text":
             run.grow(delta.text)
+            self.others.show("text", run, delta.text)
         elif delta.kind == "restart":
             run.restart()
+            self.others.show("restart", run)
         elif delta.text:
-            run.add("think" if delta.kind == "thinking" else "note", delta.text)
+            self._add(run, "think" if delta.kind == "thinking" else "note", delta.text)
+
+    def _add(self, run: Run, *entry: Any) -> None:
+        run.add(*entry)
+        self.others.show("add", run, *entry)
 
     def _answered(self, response: ModelResponse, ctx: Context | None = None) -> None:
         run = self._of(ctx)
@@ -270,37 +293,50 @@ class Runs:
         run.close_part(bool(calls))
         for call in calls:
             run.call(call)
+        told = run.log[len(run.log) - len(calls) :]
+        self.others.show("answered", run, run.usage, run.finish, told, now=True)
 
     def _called(self, result: ToolResult, ctx: Context | None = None) -> None:
         if (run := self._of(ctx)) is not None:
             run.result(result.call.id, result.call.name, result.ok, result.text)
+            self.others.show("add", run, *run.log[-1])
 
     def _noticed(self, notice: Notice, ctx: Context | None = None) -> None:
         if (run := self._of(ctx)) is not None:
-            run.add("note", notice.text)
+            self._add(run, "note", notice.text)
 
     def asked(self, ctx: Context, name: str) -> None:
         """A call waits for somebody to approve it."""
         if (run := self._of(ctx)) is not None:
-            run.add("note", f"{name} waits for approval.")
+            self._add(run, "note", f"{name} waits for approval.")
 
     def _denied(self, denial: Denial, ctx: Context | None = None) -> None:
         if isinstance(denial.event, Inbound) and denial.event.channel == CHANNEL:
             run = self._open.get(denial.event.message_id)
+            why = ("denied", denial.reason or "You may not write here any more.")
             if run is not None:
-                run.failure = ("denied", denial.reason or "You may not write here any more.")
+                run.failure = why
+            self.others.show("failure", denial.event.message_id, *why, now=True)
 
     def _failed(self, failure: Failure, ctx: Context | None = None) -> None:
         if (run := self._of(ctx)) is not None:
             run.failure = (failure.kind, failure.text)
+            self.others.show("failure", run, *run.failure, now=True)
 
     def _settled(self, inbound: Inbound, ctx: Context | None = None) -> None:
         """A message without a reply is over too."""
-        run = self._open.get(inbound.message_id) if inbound.channel == CHANNEL else None
-        if run is not None and run.end is None:
-            self._host.spawn(self._end_without_reply(run), "end")
+        if inbound.channel != CHANNEL:
+            return
+        run = self._open.get(inbound.message_id)
+        if self.others.are_served:
+            self.others.show("settled", inbound.message_id, now=True)
+            if run is not None:
+                self.forget(run)  # who serves its client stores how it ended
+        elif run is not None and run.end is None:
+            self._host.spawn(self.end_without_reply(run), "end")
 
-    async def _end_without_reply(self, run: Run) -> None:
+    async def end_without_reply(self, run: Run) -> None:
+        """A message has led to no reply: its run is over, too. Raises ``StoreError``."""
         if run.end is None:
             run.failure = run.failure or ("internal", "There was no answer.")
             await self.finish(run, "", [])
@@ -311,6 +347,7 @@ class Runs:
         run = await self.load(reply.in_reply_to or "")
         if run is None or reply.kind == "notice":
             return False
+        await self.others.await_whole(run)
         await self.finish(run, reply.text, [_name(item) for item in reply.attachments])
         return True
 

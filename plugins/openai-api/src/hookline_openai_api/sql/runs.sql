@@ -28,6 +28,13 @@ UPDATE openai_api_sessions SET head = :head, used = :now WHERE id = :id;
 -- name: run
 SELECT * FROM openai_api_runs WHERE id = :id;
 
+-- Whether a message is done with, and whether replies to its client wait.
+-- name: message_end
+SELECT i.state = 'done' AS is_done,
+       EXISTS (SELECT 1 FROM outbox o WHERE o.channel = 'api' AND o.chat_id = :owner
+               AND o.state <> 'sent' AND o.state <> 'failed') AS unsent
+FROM inbox i WHERE i.channel = 'api' AND i.message_id = :id;
+
 -- name: run_retried
 SELECT * FROM openai_api_runs WHERE owner = :owner AND retry = :retry AND created > :since;
 
