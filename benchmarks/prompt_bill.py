@@ -18,6 +18,7 @@ NAMES = {
     Situation(): "Anthropic, back to back",
     Situation(gap=GAP): f"Anthropic, {GAP:.0f} s between turns",
     Situation(gap=GAP, earlier=True): "Anthropic, likewise, not the first such session",
+    Situation(gap=GAP, earlier=True, restart=True): "Anthropic, likewise, after a restart",
     Situation(wire="openai"): "OpenAI, back to back",
     Situation(wire="openai", gap=GAP): f"OpenAI, {GAP:.0f} s between turns",
 }
@@ -25,6 +26,7 @@ WANTED = {
     Situation(): (9_000, 0.17),
     Situation(gap=GAP): (14_000, 0.25),
     Situation(gap=GAP, earlier=True): (14_000, 0.25),
+    Situation(gap=GAP, earlier=True, restart=True): (14_000, 0.25),
 }
 """The most fresh tokens, and the most of the uncached cost."""
 HEAD: tuple[str, ...] = (

@@ -27,14 +27,15 @@ PADDED = 8000
 
 @dataclass(frozen=True)
 class Situation:
-    """How the session is held; ``wire`` is the provider, ``earlier`` holds it twice in a process
-    and counts the second."""
+    """How the session is held; ``wire`` is the provider. ``earlier`` holds it twice and counts the
+    second, with ``restart`` in a process of its own."""
 
     gap: float = 0.0
     processes: bool = False
     skills: bool = False
     wire: str = "anthropic"
     earlier: bool = False
+    restart: bool = False
 
 
 @dataclass(frozen=True)
@@ -137,21 +138,23 @@ def _hold(situation: Situation, padding: int, turns: int) -> Session:
 
 
 def _in_one(home: Path, situation: Situation, server: Server, turns: int) -> Iterator[None]:
+    sessions = ("earlier", SESSION)[not situation.earlier :]
     with asyncio.Runner() as runner, _clock():
-        context = open_runtime(home)
-        runtime = runner.run(context.__aenter__())
-        try:
-            for session in ("earlier", SESSION)[not situation.earlier :]:
-                server.begin()
-                make_work(home)
-                for number in range(turns):
-                    runner.run(run_turn(runtime, number, session))
-                    if session == SESSION:
-                        yield
-                    server.offset += situation.gap
-                    clock._offset = server.offset
-        finally:
-            runner.run(context.__aexit__(None, None, None))
+        for together in [[one] for one in sessions] if situation.restart else [sessions]:
+            context = open_runtime(home)
+            runtime = runner.run(context.__aenter__())
+            try:
+                for session in together:
+                    server.begin()
+                    make_work(home)
+                    for number in range(turns):
+                        runner.run(run_turn(runtime, number, session))
+                        if session == SESSION:
+                            yield
+                        server.offset += situation.gap
+                        clock._offset = server.offset
+            finally:
+                runner.run(context.__aexit__(None, None, None))
 
 
 def _in_processes(home: Path, situation: Situation, server: Server, turns: int) -> Iterator[None]:

@@ -84,6 +84,21 @@ def test_the_rhythm_outlives_the_process(harness: MakeHarness, wait: Wait) -> No
     assert ttls(again) == [{"1h"}]
 
 
+@pytest.mark.parametrize(("pause", "kept"), [(400, "1h"), (10, "5m")])
+def test_a_new_session_begins_with_the_rhythm_that_an_earlier_process_saw(
+    harness: MakeHarness, wait: Wait, pause: float, kept: str
+) -> None:
+    first = talk(harness)
+    for _ in range(4):
+        first.send("go on", session="before")
+        wait(pause)
+    first.close()
+    again = talk(harness, home=first.home)
+    again.send("go on", session="new")
+    again.send("go on", session="newer")
+    assert ttls(again) == [{kept}, {kept}]
+
+
 def test_a_new_session_begins_with_the_rhythm_of_the_chats_last_one(
     harness: MakeHarness, wait: Wait
 ) -> None:

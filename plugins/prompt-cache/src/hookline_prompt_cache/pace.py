@@ -1,7 +1,4 @@
-"""Keeps when a session's turns began and ended, and which plugins' breaks were reported.
-
-What is stored is that of each session; how a chat's last session went is in memory alone.
-"""
+"""Keeps when a session's turns began and ended, and which plugins' breaks were reported."""
 
 from __future__ import annotations
 
@@ -65,22 +62,37 @@ class Pace:
 
 
 class Chats:
-    """How each chat's last session went, in this process."""
+    """How each chat's last session went: in this process, or as it is stored."""
 
-    def __init__(self) -> None:
+    def __init__(self, host: Host, turns: Turns | None) -> None:
+        self._host = host
+        self._turns = turns
         self._last: OrderedDict[tuple[str, str], Pace] = OrderedDict()
 
-    def begin(self, session: Session, pace: Pace) -> None:
+    async def begin(self, session: Session, pace: Pace) -> None:
         """Remember a session, and tell a new one how the last one went; of people's alone."""
         if session.kind != "chat" or session.parent_id is not None:
             return
         chat = session.channel, session.chat_id
-        last = self._last.pop(chat, None)
-        if last is not None and not session.resumed:
-            pace.before = [*last.pauses(), inf][-RECENT:]
+        if not session.resumed:
+            last = self._last.get(chat) or await self._stored(session)
+            pace.before = [*last.pauses(), inf][-RECENT:] if last is not None else ()
+        self._last.pop(chat, None)
         self._last[chat] = pace
         if len(self._last) > CHATS:
             self._last.popitem(last=False)
+
+    async def _stored(self, session: Session) -> Pace | None:
+        """Return what is stored of the session before this one in its chat."""
+        chat = {"channel": session.channel, "chat_id": session.chat_id, "kind": "chat"}
+        if self._turns is None:
+            return None
+        try:
+            found = await self._host.sessions(**chat, limit=2)
+        except HooklineError:
+            return None
+        earlier = [one for one in found if one.id != session.id]
+        return await self._turns.read(earlier[0].id) if earlier else None
 
 
 class Turns:

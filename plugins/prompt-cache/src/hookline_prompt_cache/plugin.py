@@ -59,12 +59,12 @@ class PromptCache(Plugin[PromptCacheConfig]):
     def setup(self, host: Host) -> None:
         """Begin with nothing known."""
         self._turns: Turns | None = None
-        self._chats = Chats()
         self._keyless: set[str] | None = None
         try:
             self._turns = Turns(host)
         except HooklineError as error:
             self.log.info("the rhythm of sessions is not kept: %s", error)
+        self._chats = Chats(host, self._turns)
 
     @hookimpl
     async def teardown(self, host: Host) -> None:
@@ -80,7 +80,7 @@ class PromptCache(Plugin[PromptCacheConfig]):
         known = ctx.stash.session
         if "pace" not in known:
             known["pace"] = await self._pace(turn.session.id if turn.session.resumed else None)
-            self._chats.begin(turn.session, known["pace"])
+            await self._chats.begin(turn.session, known["pace"])
             if _is_copy(ctx):
                 original = await self._pace(turn.session.parent_id)
                 ctx.stash["cold"] = original.is_cold(ctx.host.now())
