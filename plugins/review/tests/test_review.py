@@ -153,7 +153,7 @@ def test_work_is_counted_by_responses_that_call_tools(harness: Make, diary: Diar
     h = harness(Review, diary(iterations=3), model=model)
     said(h, "work")
     assert len(h.model.requests) == 5
-    assert h.model.requests[4].messages[-1].text.count("\nburn()") == 3
+    assert h.model.requests[4].messages[-1].text.endswith("\nburn() ×3")
 
 
 def test_the_reviewer_decides_whether_a_turn_is_one_to_learn_from(
@@ -172,11 +172,12 @@ def test_the_reviewer_decides_whether_a_turn_is_one_to_learn_from(
 
 
 def test_the_trace_tells_shapes_and_outcomes_not_words(harness: Make, diary: Diary) -> None:
-    work = [calls("note", line="the secret of the sphinx"), calls("note"), calls("burn"), "done"]
-    h = harness(Review, diary(iterations=3, tools=("leaf",)), model=[*work, NOTHING])
+    lines = ["the secret of the sphinx", "it is kept below the sphinx, " * 9]
+    work = [*(calls("note", line=line) for line in lines), calls("note"), calls("burn"), "done"]
+    h = harness(Review, diary(iterations=4, tools=("leaf",)), model=[*work, NOTHING])
     said(h, "go")
-    question = h.model.requests[4].messages[-1].text
-    assert "\nnote(line: 24)\nnote() failed\nburn()" in question
+    question = h.model.requests[5].messages[-1].text
+    assert "\nnote(line)\nnote(line: 261)\nnote() failed\nburn()" in question
     assert "sphinx" not in question
 
 

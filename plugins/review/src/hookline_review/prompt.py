@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 
 from hookline_hookspecs import Message, Reviewer, ToolResultBlock
@@ -42,8 +43,15 @@ def prompt(reviewers: Sequence[Reviewer], trace: Sequence[str]) -> str:
         tools=", ".join(tools_of(reviewers)) or "none",
         max_calls=calls_of(reviewers),
         instructions="\n\n".join(parts),
-        trace="\n".join(trace) or "No tool was used.",
+        trace="\n".join(_grouped(trace)) or "No tool was used.",
     )
+
+
+def _grouped(trace: Sequence[str]) -> Iterator[str]:
+    """Yield equal lines that follow each other as one, with their number."""
+    for line, equal in groupby(trace):
+        number = len(list(equal))
+        yield f"{line} ×{number}" if number > 1 else line
 
 
 def last_words(messages: Sequence[Message], writing: Collection[str]) -> str:

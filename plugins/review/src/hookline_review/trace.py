@@ -13,18 +13,20 @@ from hookline_hookspecs import ToolResult
 
 _FEW = 6
 """How many arguments a line shows."""
+LONG = 100
+"""Characters of a text from which its length says something."""
 LEAST_SECONDS = 1.0
 """How long a call must have taken for its line to say so."""
 
 
 def trace_lines(results: Sequence[ToolResult]) -> list[str]:
-    """Return a line for each call: ``bash(command: 34) failed, 1 s``."""
+    """Return a line for each call: ``write_file(path, content: 3400) failed, 1 s``."""
     return [_line(result) for result in results]
 
 
 def _line(result: ToolResult) -> str:
     arguments = list(result.call.arguments.items())
-    shapes = [f"{name}: {shape(value)}" for name, value in arguments[:_FEW]]
+    shapes = [": ".join(filter(None, [name, shape(value)])) for name, value in arguments[:_FEW]]
     if len(arguments) > _FEW:
         shapes.append(f"{len(arguments) - _FEW} more")
     outcome = "" if result.ok and not _exit_code(result) else " failed"
@@ -39,14 +41,16 @@ def _exit_code(result: ToolResult) -> bool:
 
 
 def shape(value: Any) -> str:
-    """Return the type and size of a value: of a text only the size, and a short word such as an
-    action as it is."""
+    """Return the type and size of a value: of a long text the size, of a short one nothing, and a
+    short word such as an action as it is."""
     if isinstance(value, bool) or value is None:
         return str(value).lower()
     if isinstance(value, (int, float)):
         return "number"
     if isinstance(value, str):
-        return value if value.isidentifier() and len(value) <= 16 else str(len(value))
+        if value.isidentifier() and len(value) <= 16:
+            return value
+        return str(len(value)) if len(value) >= LONG else ""
     if isinstance(value, (list, tuple)):
         return f"list of {len(value)}"
     return f"object of {len(value)}" if isinstance(value, dict) else "value"
