@@ -27,7 +27,7 @@ WORDS = {
 """Words that only a request of this kind holds."""
 ALL = ["main"] * 3 + ["title"] + ["main"] * 8 + ["review", "portrait"] + ["main"] * 2
 """The requests in order: the first turn calls a tool, the tenth makes a review due."""
-STABLE = 1_950
+STABLE = 1_900
 """The most tokens of system prompt and tools, which every request of the standard set repeats."""
 MOST = {"title": 190, "portrait": 510, "review": 620}
 """The most tokens (characters / 4) that such a request adds to what the session has sent; the
@@ -133,8 +133,7 @@ def test_every_request_repeats_few_tokens(sent: list[Any]) -> None:
     system = body.get("system") or body["messages"][0]
     tools = json.dumps(body["tools"], separators=(",", ":"))
     assert (len(tools) + len(json.dumps(system))) // 4 <= STABLE
-    assert '"default":false' not in tools
-    assert '"default":5' in tools
+    assert '"default"' not in tools
 
 
 def test_what_is_asked_beside_a_session_adds_few_tokens(sent: list[Any]) -> None:

@@ -280,7 +280,6 @@ def test_an_endless_redirect_ends(desk, site):
     [({}, "needs the argument 'url'"), ({"url": None}, "'url'"), ({"url": 5}, "'url'"),
      ({"url": ["http://example.org/"]}, "'url'"), ({"url": {}}, "'url'"),
      ({"url": "http://example.org/", "format": "pdf"}, "'markdown', 'text' or 'html'"),
-     ({"url": "http://example.org/", "format": None}, "'format'"),
      ({"url": "http://example.org/", "timeout": 5}, "no argument 'timeout'"),
      ({"uri": "http://example.org/"}, "did you mean 'url'")],
 )  # fmt: skip

@@ -76,7 +76,7 @@ def writes(paths: Paths, call: ToolCall, limit: int) -> list[Effect]:
 
 def reads(paths: Paths, call: ToolCall) -> list[Effect]:
     """What a call of a tool that only looks does."""
-    path = call.arguments.get("path", ".")
+    path = call.arguments.get("path") or "."
     if not isinstance(path, str) or paths.judge(path) is not None:
         return []
     return [Effect("read", str(paths.resolve(path)))]

@@ -125,8 +125,9 @@ class Files(Plugin[FilesConfig]):
         return changed(answer, path, text, edited.text)
 
     @tool(read_only=True, origin="workspace", effects=reads)
-    def list_dir(self, ctx: Context, path: str = ".") -> str:
+    def list_dir(self, ctx: Context, path: str = "") -> str:
         """List a folder, with the files' sizes in bytes."""
+        path = path or "."
         with told("list", path):
             real = self._existing(ctx, path)
             if not real.is_dir():
@@ -134,9 +135,10 @@ class Files(Plugin[FilesConfig]):
             return listing(real, self.config.list_max_entries) or f"{path} is empty."
 
     @tool(read_only=True, origin="workspace", effects=reads)
-    def glob(self, ctx: Context, pattern: str, path: str = ".") -> str:
+    def glob(self, ctx: Context, pattern: str, path: str = "") -> str:
         """Find files below path by pattern (* ? [..] {a,b} **). Hidden ones only if the pattern
         names a dot."""
+        path = path or "."
         with told("search", path):
             wanted = FilePattern(pattern)
             base, rest = split_base(pattern)
@@ -165,13 +167,13 @@ class Files(Plugin[FilesConfig]):
         self,
         ctx: Context,
         pattern: str,
-        path: str = ".",
+        path: str = "",
         glob: str | None = None,
         ignore_case: bool = False,
     ) -> str:
         """Search the lines of files for a regular expression. path is a folder or file; glob
         limits the files, as in src/**/*.py."""
-        found = await asyncio.to_thread(self._search, ctx, pattern, path, glob, ignore_case)
+        found = await asyncio.to_thread(self._search, ctx, pattern, path or ".", glob, ignore_case)
         lines: list[str] = []
         for file, rows in found.by_file:
             label = shown(ctx.paths, file)

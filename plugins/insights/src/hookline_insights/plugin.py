@@ -81,10 +81,11 @@ class Insights(Plugin[InsightsConfig]):
         return CheckResult(True, f"{len(found.models)} prices of {found.date} in {path}")
 
     @tool(name="insights", read_only=True, paged=True, origin="workspace")
-    async def insights_tool(self, ctx: Context, days: int = DAYS) -> ToolOutput:
+    async def insights_tool(self, ctx: Context, days: int | None = None) -> ToolOutput:
         """Usage over the last days: tokens, cost, tools and their failures, skills."""
         try:
-            found = await self._reporter.report(read_days(days), _own(ctx))
+            asked = read_days(DAYS if days is None else days)
+            found = await self._reporter.report(asked, _own(ctx))
         except BadDays as error:
             raise ToolError(str(error)) from error
         return ToolOutput(self._reporter.text(found), data=asdict(found))

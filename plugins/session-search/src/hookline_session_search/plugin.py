@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .search import Found, Wanted
     from .tokens import Query
 
-MOST, MOST_AROUND = 20, 5
+HITS, MOST, MOST_AROUND = 5, 20, 5
 """Messages of one answer, and neighbours on each side of one (FEATURES, session-search)."""
 HOUR, DAY = 3600.0, 86400.0
 DELAY = 1.0
@@ -82,9 +82,9 @@ class SessionSearch(Plugin):
         self,
         ctx: Context,
         query: str,
-        scope: Literal["chat", "all"] = "chat",
+        scope: Literal["chat", "all"] | None = None,
         since: str | None = None,
-        limit: int = 5,
+        limit: int | None = None,
         around: int = 0,
     ) -> ToolOutput:
         """Find messages of earlier conversations that hold every word of the query.
@@ -99,7 +99,8 @@ class SessionSearch(Plugin):
 
         if scope == "all" and not ctx.operator:
             raise Refused("only the operator may search all chats; search with scope=chat")
-        if limit < 1 or around < 0:
+        most = HITS if limit is None else limit
+        if most < 1 or around < 0:
             raise ToolError("limit is 1 to 20 and around 0 to 5")
         words = read_query(query)
         if not words.match:
@@ -107,7 +108,7 @@ class SessionSearch(Plugin):
         chat = None if scope == "all" else (ctx.session.channel, ctx.session.chat_id)
         begin = moment(since, ctx.host.now())
         own = len(ctx.turn.messages)
-        wanted = Wanted(words, query, chat, begin, min(limit, MOST), ctx.turn.id, own)
+        wanted = Wanted(words, query, chat, begin, min(most, MOST), ctx.turn.id, own)
         return await self._answer(wanted, min(around, MOST_AROUND))
 
     async def _answer(self, wanted: Wanted, around: int) -> ToolOutput:

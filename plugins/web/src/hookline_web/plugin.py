@@ -58,9 +58,9 @@ class Web(Plugin[WebConfig]):
                 Tool.from_function(self.web_search, read_only=True, cache_ttl=ttl, origin="outside")
             )
 
-    async def web_fetch(self, ctx: Context, url: str, format: Format = "markdown") -> ToolOutput:  # noqa: A002
+    async def web_fetch(self, ctx: Context, url: str, format: Format | None = None) -> ToolOutput:  # noqa: A002
         """Read a public web page, JSON or text file."""
-        found = await self._fetcher.fetch(ctx, url, format)
+        found = await self._fetcher.fetch(ctx, url, format or "markdown")
         origins = tuple(Origin("outside", one) for one in dict.fromkeys((found.url, url.strip())))
         return ToolOutput(found.text, notes=found.notes, origins=origins)
 
