@@ -186,12 +186,12 @@ def test_without_a_login_a_call_says_how_and_opens_nothing(house: Any, site: Any
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "there is no code in it"),
+        ("", "there is no code in the address; take all of the line"),
         (
             "http://127.0.0.1/callback?error=access_denied&error_description=You+said+no",
             "You said no",
         ),
-        ("http://127.0.0.1/callback?state=x", "there is no code in it"),
+        ("http://127.0.0.1/callback?state=x", "there is no code in the address"),
     ],
 )
 def test_an_answer_without_a_code_says_why(text: str, told: str) -> None:
@@ -209,6 +209,20 @@ def test_a_stranger_cannot_answer_for_the_browser(house: Any, site: Any) -> None
                 target=lambda: urllib.request.urlopen(false, timeout=30).read()
             ).start()
 
-    with pytest.raises(HooklineError, match="State parameter mismatch"):
+    with pytest.raises(HooklineError, match="the address belongs to another login; run hookl"):
         login(house, paste=False, say=forged)
     assert site.grants == []
+
+
+def test_a_login_that_fails_leaves_the_one_before(house: Any, site: Any, monkeypatch: Any) -> None:
+    login(house, paste=False, say=browse)
+    house.cli("mcp approve web --yes")
+    monkeypatch.setattr("sys.stdin", io.StringIO("what?\n"))
+    with pytest.raises(HooklineError, match="there is no code"):
+        login(house, paste=True, say=lambda _: None)
+    assert house.call("mcp__web__say").text == "hello"
+
+
+def test_that_a_login_is_wanted_is_said_once(house: Any, site: Any) -> None:
+    told = house.cli("mcp test web", code=1)
+    assert told.count("run hookline mcp login web") == 1

@@ -348,7 +348,9 @@ class Connection:
         elif isinstance(leaf, ValueError):  # of pydantic, several lines
             reason = f"it does not follow the protocol ({str(leaf).splitlines()[0][:200]})"
         else:
-            reason = f"{_one_line(leaf) or type(leaf).__name__}{self._why()}{self._status()}"
+            reason = f"{_one_line(leaf) or type(leaf).__name__}{self._why()}"
+            if needs_login(self.server.name) not in reason:
+                reason += self._status()
         return ToolError(f"MCP server {self.server.name} cannot be reached: {reason}")
 
     def _end(self) -> str:

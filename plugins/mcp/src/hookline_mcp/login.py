@@ -20,6 +20,8 @@ from .showing import counted
 if TYPE_CHECKING:
     from mcp.shared.auth import AuthorizationCodeResult
 
+OTHER_STATE = "State parameter mismatch"
+"""How the SDK says that an answer is to another question."""
 LONGEST = 600.0
 """Seconds that connecting may take while a person logs in."""
 
@@ -30,7 +32,12 @@ async def log_in(server: Server, host: Host, *, paste: bool, say: Callable[[str]
     Raises:
         HooklineError: the login did not succeed.
     """
-    TokenFile(token_file(host.home, server.name), server.config.url, None).forget()
+    tokens = TokenFile(token_file(host.home, server.name), server.config.url, None)
+    with tokens.kept_aside():
+        return await _logged_in(server, host, paste=paste, say=say)
+
+
+async def _logged_in(server: Server, host: Host, *, paste: bool, say: Callable[[str], None]) -> str:
     async with AsyncExitStack() as stack:
         loopback = Loopback()
         if not paste:
@@ -62,7 +69,15 @@ async def log_in(server: Server, host: Host, *, paste: bool, say: Callable[[str]
             way,
             _nobody,
         )
-        await connection.open()
+        try:
+            await connection.open()
+        except ToolError as error:
+            if OTHER_STATE not in str(error):
+                raise
+            raise ToolError(
+                f"the login did not succeed: the address belongs to another login; run hookline "
+                f"mcp login {server.name} again and open the page that it shows"
+            ) from None
         tools = counted(connection.listing.tools)
         await connection.close()
     if not token_file(host.home, server.name).exists():

@@ -10,8 +10,8 @@ import asyncio
 import html
 import json
 import time
-from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import parse_qs, urlsplit
@@ -37,6 +37,10 @@ DEFAULT_PORT = 8768
 """Of the loopback address that the browser is led back to, unless it is taken."""
 WAIT = 300.0
 """Seconds that a person has to log in."""
+NO_CODE = (
+    "there is no code in the address; take all of the line in which the browser ended, which has "
+    "?code= in it"
+)
 _REQUEST = 16_384
 """Bytes of the browser's request."""
 
@@ -67,9 +71,17 @@ class TokenFile:
     def _change(self, **values: Any) -> None:
         write_private(self.path, json.dumps(self.read() | {"url": self._url} | values, indent=1))
 
-    def forget(self) -> None:
-        """Remove the file."""
+    @contextmanager
+    def kept_aside(self) -> Iterator[None]:
+        """Begin without the file; it is put back if what is done meanwhile fails."""
+        before = self.path.read_bytes() if self.path.is_file() else None
         self.path.unlink(missing_ok=True)
+        try:
+            yield
+        except BaseException:
+            if before is not None:
+                write_private(self.path, before.decode("utf-8", "replace"))
+            raise
 
     async def get_tokens(self) -> OAuthToken | None:
         """Return the stored tokens."""
@@ -214,7 +226,7 @@ def parsed_answer(text: str) -> AuthorizationCodeResult:
     query = urlsplit(text.strip()).query if "?" in text else text.strip()
     values = {name: found[0] for name, found in parse_qs(query).items()}
     if not values.get("code"):
-        said = values.get("error_description") or values.get("error") or "there is no code in it"
+        said = values.get("error_description") or values.get("error") or NO_CODE
         raise HooklineError(f"the login did not succeed: {' '.join(said.split())[:300]}")
     return AuthorizationCodeResult(
         code=values["code"], state=values.get("state"), iss=values.get("iss")
