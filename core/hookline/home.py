@@ -38,7 +38,7 @@ def choose_profile(name: str = "") -> None:
         return
     home = base if name == "default" else base / "profiles" / name
     if Path(name).name != name or not home.is_dir():
-        made = f"`hookline profile create {name}` makes it, `hookline profile use default` leaves profiles"
+        made = "`hookline profile list` shows those there are, `hookline profile use default` leaves profiles"
         raise LookupError(f"there is no profile {name!r} in {base / 'profiles'}; {made}")
     os.environ["HOOKLINE_HOME"], os.environ["HOOKLINE_PROFILE"] = str(home), name
 

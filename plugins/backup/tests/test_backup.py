@@ -217,7 +217,7 @@ def escaping(files: dict[str, bytes]) -> None:
         (lambda files: files.update({"memories/MEMORY.md": b"likes teA\n"}), "SHA-256 differs"),
         (lambda files: files.pop("manifest.json"), "not written to its end"),
         (lambda files: files.update({"extra": b"x"}), "after the manifest"),
-        (lambda files: files.update({"manifest.json": b"{"}), "cannot be read"),
+        (lambda files: files.update({"manifest.json": b"{"}), "is none that hookline writes"),
         (newer, "update hookline"),
         (escaping, "which no backup holds"),
     ],
@@ -230,6 +230,15 @@ def test_a_backup_that_was_changed_is_found_out(
     file.write_bytes(repacked(home.newest().read_bytes(), change))
     assert told in home.run("verify", str(file), code=1)
     assert not (tmp_path / "evil").exists()
+
+
+@pytest.mark.parametrize("length", [0, 40])
+def test_a_backup_that_ends_early_is_told_as_that(home: Home, tmp_path: Path, length: int) -> None:
+    home.run("create")
+    file = tmp_path / "cut.tar.zst"
+    file.write_bytes(home.newest().read_bytes()[:length])
+    told = home.run("verify", str(file), code=1)
+    assert "cut.tar.zst is damaged, or no backup (it ends early); take another one" in told
 
 
 @settings(

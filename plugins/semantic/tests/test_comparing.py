@@ -59,4 +59,5 @@ def test_the_status_is_told(desk: Callable[..., Any]) -> None:
     one.fill()
     told = one.harness.cli("semantic status").stdout
     assert "memory: 3 texts, 48 dimensions" in told
+    assert told.startswith("Vectors are made by meaning-1 at 127.0.0.1:")
     assert "Everything has a vector" in one.fill().stdout

@@ -89,7 +89,9 @@ class Manifest:
                 files,
             )
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise BackupError(f"its {MANIFEST} cannot be read ({error})") from error
+            raise BackupError(
+                f"its {MANIFEST} is none that hookline writes; take another backup"
+            ) from error
 
 
 def backups(home: Path) -> list[Path]:
@@ -231,7 +233,8 @@ def reading(path: Path) -> Iterator[None]:
     try:
         yield
     except (tarfile.TarError, ZstdError, EOFError) as error:
-        raise BackupError(f"{path} is damaged, or no backup ({error})") from error
+        why = "it ends early" if str(error) in ("", "empty file") else str(error)
+        raise BackupError(f"{path} is damaged, or no backup ({why}); take another one") from error
 
 
 def read_manifest(data: IO[bytes]) -> Manifest:

@@ -11,7 +11,7 @@ import json as jsonlib
 import shlex
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -80,7 +80,7 @@ class Commands:
         if json:
             _say(jsonlib.dumps({"file": str(path), **as_dict(manifest)}, ensure_ascii=False))
             return
-        _say(f"{path}: {len(manifest.files)} files, {_size(path)}")
+        _say(f"{path}: {_counted(manifest.files)}, {_size(path)}")
         if missing:
             _say(
                 f"Secrets are left out: {_listed(missing)}. --encrypt or --secrets keeps them, too."
@@ -253,6 +253,10 @@ def _asked(prompt: str) -> str:
 def _listed(names: list[str] | tuple[str, ...]) -> str:
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
     return ", ".join(names[:5]) + more
+
+
+def _counted(files: Collection[str]) -> str:
+    return f"{len(files)} file{'' if len(files) == 1 else 's'}"
 
 
 def _size(path: Path) -> str:

@@ -8,6 +8,7 @@ from time import perf_counter
 
 from hookline_hookspecs import CheckResult, HooklineError, Host
 
+from .embedders import called
 from .parts import Parts
 
 SECONDS = 4.0
@@ -19,12 +20,13 @@ async def embeddings_check(host: Host, made: Callable[[], Parts], offline: bool)
     """Ask for one vector; compare its length with those that are kept."""
     try:
         parts = made()
+        name = called(parts.kept.model)
         rows = await host.storage.fetch("counts")
         mine = [row for row in rows if row["model"] == parts.kept.model]
         lengths = {row["bytes"] - 4 for row in mine if row["bytes"]}
         texts = sum(row["texts"] for row in mine)
         if parts.embedder.remote and offline:
-            return CheckResult(True, f"{parts.kept.model}: {texts:,} vectors; not asked (offline)")
+            return CheckResult(True, f"{name}: {texts:,} vectors; not asked (offline)")
         began = perf_counter()
         async with asyncio.timeout(SECONDS):
             vectors = await parts.embedder.embed(["a text"], "query")
@@ -38,10 +40,10 @@ async def embeddings_check(host: Host, made: Callable[[], Parts], offline: bool)
         others = ", ".join(str(one) for one in sorted(lengths - {size}))
         return CheckResult(
             False,
-            f"{parts.kept.model} has {size} dimensions, but vectors of {others} are kept",
+            f"{name} has {size} dimensions, but vectors of {others} are kept",
             "the server's model has changed under the same name; run: "
             "hookline plugins purge semantic, then hookline semantic fill",
         )
     return CheckResult(
-        True, f"{parts.kept.model}: {size} dimensions in {took * 1000:.0f} ms, {texts:,} vectors"
+        True, f"{name}: {size} dimensions in {took * 1000:.0f} ms, {texts:,} vectors"
     )

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from hookline_hookspecs import Host
 
+from .embedders import called
 from .filling import MESSAGES
 from .kept import COHORT
 from .parts import Parts
@@ -49,9 +50,13 @@ class Commands:
                 + "\n"
             )
             return
-        sys.stdout.write(f"Vectors are made by {parts.kept.model}.\n")
+        sys.stdout.write(f"Vectors are made by {called(parts.kept.model)}.\n")
         for row in found:
-            old = "" if row["model"] == parts.kept.model else f" (of {row['model']}, to be redone)"
+            old = (
+                ""
+                if row["model"] == parts.kept.model
+                else f" (of {called(row['model'])}, to be redone)"
+            )
             size = f"{row['dimensions']} dimensions"
             sys.stdout.write(f"{row['corpus']}: {row['texts']:,} texts, {size}{old}\n")
         if waiting:
@@ -65,5 +70,5 @@ class Commands:
         if not done.texts and not done.stopped:
             sys.stdout.write("Everything has a vector.\n")
         if done.stopped:
-            sys.stderr.write(f"hookline: stopped: {done.stopped}.\n")
+            sys.stderr.write(f"hookline: stopped: {done.stopped.rstrip('.')}.\n")
             raise typer.Exit(1)

@@ -239,3 +239,13 @@ def _module(name: str) -> Any:
 
 def _brief(error: BaseException) -> str:
     return " ".join(str(error).split())[:200] or type(error).__name__
+
+
+def called(embedder: str) -> str:
+    """How a person is told of the embedder with this id."""
+    place, _, rest = embedder.partition("|")
+    model, _, more = rest.partition("|")
+    if place == "local":
+        return f"{model} on this machine"
+    size = more.partition("|")[0]
+    return f"{model} at {place}{f' ({size} dimensions asked for)' if size else ''}"
