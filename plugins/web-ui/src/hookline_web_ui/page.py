@@ -17,7 +17,7 @@ from .hub import Hub
 from .listening import Listener, chat
 from .live import LiveTurn
 from .owning import CHANNEL, Chat, is_mine
-from .questions import Questions
+from .questions import Questions, without_choices
 from .reading import Reader
 from .sending import Sender
 from .sharing import Elsewhere, SharedLive
@@ -204,7 +204,7 @@ class Pages:
         told: dict[str, Any] = {
             "id": reply.id,
             "command": await self.reader.asked(reply),
-            "text": reply.text,
+            "text": without_choices(reply.text, reply.choices),
             "usage": usage | {"cost": None},
             "tool_calls": 0,
             "stop": "command",

@@ -258,6 +258,17 @@ def _parted(text: str, choices: int) -> tuple[str, str]:
     return "\n".join(lines[:begin]), "\n".join(lines[begin + 1 : end])
 
 
+def without_choices(text: str, choices: Sequence[str | Choice]) -> str:
+    """The words of an approval that ``access`` wrote without the choices and how to type one, for
+    which the page has buttons."""
+    lines = text.split("\n")
+    end = len(lines) - 1 - len(choices)
+    labels = (one.label if isinstance(one, Choice) else one for one in choices)
+    listed = [f"{number}. {label}" for number, label in enumerate(labels, 1)]
+    is_so = bool(listed) and end > 0 and lines[end:-1] == listed
+    return "\n".join(lines[:end]) if is_so else text
+
+
 def _without_list(text: str, labels: Sequence[str]) -> str:
     """The text without the numbered choices at its end, which are buttons on the page."""
     for listed in ([*labels, "Other"], labels):
