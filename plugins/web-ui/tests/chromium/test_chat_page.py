@@ -109,6 +109,47 @@ def test_the_list_of_chats_says_whose_each_is(window: New) -> None:
     assert recent.get_by_role("link", name="of another", exact=True).count() == 1
 
 
+def test_what_was_put_to_an_admin_stands_once(window: New) -> None:
+    one, other = window().open(), window(name="mia").open()
+    one.say("hello")
+    one.settled()
+    other.say("remove it")
+    group = one.page.get_by_role("group", name="Approval")
+    group.wait_for()
+    assert one.log.get_by_text("For web:mia").count() == 0
+    group.get_by_role("button", name="Deny", exact=True).click()
+    one.log.get_by_text("Denied.", exact=True).wait_for()
+    card = one.log.get_by_role("region", name="Command").first
+    assert "For web:mia" in card.inner_text()
+    assert "Answer with the code" not in card.inner_text()
+    assert card.get_by_role("listitem").count() == 0
+    other.settled()
+
+
+def test_a_long_queue_leaves_the_buttons_in_view(window: New) -> None:
+    one = window(360, 640).open()
+    one.say("remove it")
+    group = one.page.get_by_role("group", name="Approval")
+    group.wait_for()
+    post = """async session => {
+      for (let n = 0; n < 30; n += 1) {
+        const body = JSON.stringify({
+          message_id: crypto.randomUUID(), text: `later ${n}`, mode: "queue",
+        });
+        const headers = { "Content-Type": "application/json" };
+        await fetch(`/api/sessions/${session}/messages`, { method: "POST", headers, body });
+      }
+    }"""
+    one.page.evaluate(post, one.page.url.rpartition("/")[2])
+    one.page.get_by_text("… and 10 more").wait_for()
+    deny = group.get_by_role("button", name="Deny", exact=True)
+    bottom = one.button("Send").bounding_box()
+    assert bottom["y"] + bottom["height"] <= 640
+    deny.click(timeout=5000)  # it is not covered
+    group.wait_for(state="detached")
+    one.button("Stop").click()
+
+
 def test_of_two_browsers_one_answers(window: New) -> None:
     one = window().open()
     one.say("remove it")

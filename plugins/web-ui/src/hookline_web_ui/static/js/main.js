@@ -12,6 +12,8 @@ import { uuid } from "./util.js";
 
 const main = /** @type {HTMLElement} */ (document.getElementById("main"));
 const TAIL = 50;
+/** So many of the messages that wait are shown. */
+const SHOWN = 20;
 const STEPS = {
   ...{ model: "asking the model", thinking: "thinking", answering: "writing", waiting: "waiting" },
   tool: "using a tool",
@@ -346,8 +348,9 @@ const Trouble = ({ error }) =>
 
 const Queue = () =>
   chat.queue.length
-    ? html`<ul class="queue" aria-label="Waiting messages">
-        ${chat.queue.map((one) => html`<li key=${one.message_id}><span class="quiet">Next:</span> ${one.text}</li>`)}
+    ? html`<ul class="queue" aria-label="Waiting messages" tabindex="0">
+        ${chat.queue.slice(0, SHOWN).map((one) => html`<li key=${one.message_id}><span class="quiet">Next:</span> ${one.text}</li>`)}
+        ${chat.queue.length > SHOWN && html`<li class="quiet">… and ${chat.queue.length - SHOWN} more</li>`}
       </ul>`
     : null;
 
@@ -364,7 +367,7 @@ function App() {
       ${open
         ? html`<${Trouble} error=${problem} />`
         : html`<${Log}
-            ...${{ chat, doings, version, earlier: busy }}
+            ...${{ chat, doings, version, earlier: busy, open: ui.value.elsewhere.map((one) => one.id) }}
             empty=${empty ? html`<${Empty} />` : null}
           />`}
       <div class="foot-frame">
