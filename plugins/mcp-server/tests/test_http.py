@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import signal
+import socket
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -123,3 +124,13 @@ def test_where_it_cannot_listen_it_says_why(serve: Serve, listen: str, word: str
     assert done.exit_code == 2
     assert word in done.stderr
     assert not done.stdout
+
+
+def test_an_address_that_is_taken_is_told_in_a_sentence(serve: Serve) -> None:
+    served = serve()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        place = f"127.0.0.1:{taken.getsockname()[1]}"
+        done = served.harness.cli(f"mcp serve --http {place}")
+    assert done.exit_code == 2
+    assert f"hookline: {place} cannot be listened on: " in done.stderr
+    assert "Traceback" not in done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -27,6 +28,11 @@ def register_serve(plugin: Parts, register: RegisterCli) -> None:
         from .serving import over_http, over_stdio
 
         if http is None:
+            if sys.stdin is not None and sys.stdin.isatty():
+                sys.stderr.write(
+                    "hookline mcp serve is for an editor to start (docs/mcp.md shows how), or give "
+                    "--http 127.0.0.1:8766.\n"
+                )
             await over_stdio(plugin)
         else:
             await over_http(plugin, http, fresh=new_token)

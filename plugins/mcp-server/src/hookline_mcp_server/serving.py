@@ -96,20 +96,24 @@ async def over_http(plugin: Parts, listen: str, *, fresh: bool) -> None:
     # Guarded looks at Host and Origin, before the token and with the names of config.
     app = server.streamable_http_app(streamable_http_path=PATH, host="0.0.0.0")  # noqa: S104
     listener = Listener(Guarded(app, digest, hosts), most_at_once=None)
+    if made is not None:  # it is stored, also where the address turns out to be taken
+        _say(f"Token, shown only now: {made}")
+    refused = ""
     async with server.session_manager.run():
         try:
             place = await listener.start(address)
-        except OSError as error:
-            raise CommandError(str(error)) from None
+        except OSError as error:  # raised here, it would come out in a group
+            refused = str(error)
 
         async def wait() -> None:
-            if made is not None:
-                _say(f"Token, shown only now: {made}")
             _say(f"ready: http://{place}{PATH}")
             await listener.wait()
 
-        await _until_signal(wait())
-        await listener.stop()
+        if not refused:
+            await _until_signal(wait())
+            await listener.stop()
+    if refused:
+        raise CommandError(refused)
 
 
 async def _until_signal(work: Coroutine[Any, Any, None]) -> None:
