@@ -26,6 +26,9 @@ class Memory(BaseModel):
     rules: list[Rule] = []
     by_name: dict[str, Rule] = {}
     either: int | bool = 1
+    address: str = Field("", pattern=r"^https?://[^/\s]+")
+    letters: str = Field("a", pattern="^[a-z]+$")
+    few: list[str] = Field([], max_length=2)
 
     @model_validator(mode="after")
     def _short(self) -> Memory:
@@ -108,6 +111,12 @@ def test_unknown_keys_warn_even_where_the_model_forbids_them(tmp_path: Path) -> 
             "    fallback: {match: a, limit: 9}\n",
             ":2: {0}: the limit of fallback is above 8; lower it.",
         ),
+        (
+            "    address: x.org\n",
+            ':3: {0}.address: found "x.org", wanted an address such as https://example.org.',
+        ),
+        ("    letters: A1\n", ':3: {0}.letters: found "A1", wanted text that matches ^[a-z]+$.'),
+        ("    few: [a, b, c]\n", ":3: {0}.few: found a list, wanted at most 2 items."),
         ("    token: 123\n", ":3: {0}.token: found ********, wanted text (put it in quotes)."),
     ],
 )

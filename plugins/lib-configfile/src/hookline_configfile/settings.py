@@ -31,6 +31,9 @@ _WORDS = (
     ("a valid integer", "a whole number"),
     ("a valid boolean", "true or false"),
     ("a valid ", "a "),
+    (r"String should match pattern '\^https\?://.*", "an address such as https://example.org"),
+    ("String should match pattern '(.*)'", r"text that matches \1"),
+    ("^(String|List|Dictionary) should have (.*?)( after validation.*)?$", r"\2"),
 )
 
 
