@@ -52,6 +52,12 @@ def filled(desk: Desk, site: Site) -> str:
     return told
 
 
+def test_a_page_that_is_not_there_is_told_with_its_status(make_desk: Make, shop: Site) -> None:
+    desk = make_desk(shop)
+    assert "the server answered with status 404" in desk.open(f"{shop.url}/gone")
+    assert "status" not in desk.open(f"{shop.url}/")
+
+
 def test_what_is_typed_stays_here_until_a_person_says_yes(make_desk: Make, shop: Site) -> None:
     desk = make_desk(shop)
     told = filled(desk, shop)

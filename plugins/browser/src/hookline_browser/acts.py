@@ -43,7 +43,9 @@ async def open_url(tab: Tab, host: Host, url: str | None) -> None:
     seconds = tab.chat.config.timeout
     try:
         async with asyncio.timeout(seconds + 5):
-            await page.goto(url, wait_until="commit", timeout=seconds * 1_000)
+            answer = await page.goto(url, wait_until="commit", timeout=seconds * 1_000)
+        if answer is not None and answer.status >= 400:
+            tab.note(f"the server answered with status {answer.status}")
     except TimeoutError:
         await tab.close()
         raise ToolError(f"{url[:200]} did not answer within {seconds:g} s") from None
