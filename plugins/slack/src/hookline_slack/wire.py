@@ -292,9 +292,14 @@ class SlackWire(kit.ListeningWire):
         await self._change("chat_delete", message_id)
 
     async def unbutton(self, chat: str, message_id: str) -> None:
-        """Take a message's buttons away, as far as a press has told what stands there."""
-        if (shown := self._pressed.pop(message_id, None)) is not None:
-            await self._change("chat_update", message_id, **without_buttons(shown))
+        """Take a message's buttons away. What stands there the press has told, maybe to another
+        process."""
+        shown = self._pressed.pop(message_id, None)
+        if shown is None:
+            channel, ts = split(message_id)
+            where = {"channel": channel, "ts": ts, "limit": 1}
+            shown = (await self._ask("conversations_replies", **where))["messages"][0]
+        await self._change("chat_update", message_id, **without_buttons(shown))
 
     async def _change(self, method: str, message_id: str, **fields: Any) -> None:
         """Change a message of the bot, a stream after it is closed; a dead process may have opened
