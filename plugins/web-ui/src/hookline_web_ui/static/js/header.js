@@ -1,7 +1,7 @@
 /** The line above a chat: its title, and what can be done with it as a whole. @module */
 import { html, useEffect, useRef, useState } from "../vendor/preact.js";
 import { call } from "./api.js";
-import { confirmed } from "./shell.js";
+import { confirmed, owner } from "./shell.js";
 
 /**
  * @param {{chat: import("./chat.js").Chat, known: boolean, titleOf: (session: any) => string,
@@ -56,7 +56,7 @@ export function Header({ chat, known, titleOf, go }) {
         />`
       : html`<h1 class="title" title=${title}>${title}</h1>`}
     ${problem && html`<span class="bad small" role="alert">${problem}</span>`}
-    ${session?.channel && session.channel !== "web" && html`<span class="badge">${session.channel}</span>`}
+    ${!mine && html`<span class="badge">${owner(session)}</span>`}
     ${session?.model && html`<span class="quiet small model">${session.model}</span>`}
     ${known && session &&
     html`<button type="button" class="plain icon" popovertarget="chat-menu" aria-label="Chat menu">

@@ -360,7 +360,7 @@ function App() {
   const open = problem && !chat.loaded;
   const empty = !chat.items.length && !chat.more && !open && (chat.loaded || !known);
   const mine = chat.session?.mine !== false;
-  const other = `This chat is ${chat.session?.channel}'s. Continue it in a branch: press “Continue here” at a message.`;
+  const other = `This chat is ${mine ? "" : shell.owner(chat.session)}'s. Continue it in a branch: press “Continue here” at a message.`;
   return html`<div class=${`chat-frame${turn ? " with-details" : ""}`}>
     <div class="chat-main">
       <${Header} ...${{ chat, known, titleOf: shell.titleOf, go: shell.go, version }} />

@@ -165,7 +165,7 @@ export async function loadRecent() {
 export const titleOf = (session) => session?.title || session?.first_words || "New chat";
 
 /** Whose a chat is: another person of this page, or a channel; empty for one's own. @param {any} session */
-function owner({ channel, chat }) {
+export function owner({ channel, chat }) {
   const person = document.querySelector(".side .foot [title]")?.getAttribute("title");
   return `${channel}:${chat}` === person ? "" : channel === "web" ? chat : channel;
 }
