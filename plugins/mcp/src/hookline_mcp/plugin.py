@@ -188,9 +188,6 @@ class Mcp(Plugin[McpConfig]):
         if ctx.stash.session.get("waiting") or not ctx.operator or ctx.channel != TERMINAL:
             return
         ctx.stash.session["waiting"] = True
-        for at, why in self.config.left_out.items():
-            key = ".".join(("plugins", "mcp", *at))
-            ctx.notify(f"config.yaml: {key}: {why}. MCP server {at[1]} is left out.")
         for server in self.servers:
             if server.borrowers is not None:
                 continue  # the person is asked when its tools are looked for
