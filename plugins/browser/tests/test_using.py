@@ -52,6 +52,13 @@ def filled(desk: Desk, site: Site) -> str:
     return told
 
 
+def test_a_program_that_is_no_browser_is_told_as_that(make_desk: Make, shop: Site) -> None:
+    desk = make_desk(shop, config={"executable": "false"})
+    told = desk.call("browser", action="open", url=f"{shop.url}/").text
+    assert "the browser was not started: " in told
+    assert "/false ended at once; `hookline doctor` looks at the browser" in told
+
+
 def test_a_page_that_is_not_there_is_told_with_its_status(make_desk: Make, shop: Site) -> None:
     desk = make_desk(shop)
     assert "the server answered with status 404" in desk.open(f"{shop.url}/gone")

@@ -25,7 +25,9 @@ def test_a_server_is_named_in_config_yaml_and_forgotten(house: Any) -> None:
     file = house.home / "config.yaml"
     file.write_text("plugins:\n  mcp: {}  # ours\n", "utf-8")
     told = house.cli("mcp add time --env 'KEY=${KEY:-none}' -- ./server --zone UTC")
-    assert told == "time is in config.yaml. Next: hookline mcp approve time\n"
+    next_, missing = told.splitlines()
+    assert next_ == "time is in config.yaml. Next: hookline mcp approve time"
+    assert missing == "hookline: warning: there is no program ./server now; install it first"
     text = file.read_text("utf-8")
     assert "# ours" in text
     entry = yaml.safe_load(text)["plugins"]["mcp"]["servers"]["time"]
@@ -292,3 +294,12 @@ def test_a_name_that_is_nearly_right_is_suggested(house: Any) -> None:
     house.config["servers"]["calendar"] = house.server().config()
     told = house.cli("mcp tools calender", code=2)
     assert "there is no server calender; did you mean calendar? There are: calendar" in told
+
+
+def test_a_program_or_folder_that_is_not_there_is_told_with_what_to_do(house: Any) -> None:
+    house.config["servers"]["ghost"] = {"command": "no-such-program"}
+    house.config["servers"]["lost"] = {"command": sys.executable, "cwd": "/no/such/folder"}
+    told = house.cli("mcp test ghost", code=1)
+    assert "there is no program no-such-program; install it, or write its whole path" in told
+    told = house.cli("mcp test lost", code=1)
+    assert "there is no folder /no/such/folder; make it, or correct its `cwd`" in told

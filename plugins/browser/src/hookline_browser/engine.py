@@ -145,6 +145,9 @@ class Engine:
         except (Error, OSError, TimeoutError) as error:
             await self._end()
             reason = (str(error).strip().splitlines() or ["it took too long"])[0][:300]
+            if "has been closed" in reason:
+                reason = f"{program} ended at once"
+            reason = reason.removeprefix("BrowserType.launch: ")
             told = "`hookline doctor` looks at the browser"
             raise ToolError(f"the browser was not started: {reason}; {told}") from None
         except BaseException:

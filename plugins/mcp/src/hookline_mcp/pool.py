@@ -218,6 +218,8 @@ def _place(server: Server, paths: Paths, path: str | None) -> tuple[Path, str]:
     folder = Path(config.cwd).expanduser() if config.cwd else paths.workspace
     program = shutil.which(config.command, path=path)
     if program is None or not folder.is_dir():
-        missing = config.command if program is None else str(folder)
-        raise ToolError(f"MCP server {server.name} cannot be started: there is no {missing}")
+        told = f"folder {folder}; make it, or correct its `cwd`"
+        if program is None:
+            told = f"program {config.command}; install it, or write its whole path"
+        raise ToolError(f"MCP server {server.name} cannot be started: there is no {told}")
     return folder, str(Path(program).absolute())
