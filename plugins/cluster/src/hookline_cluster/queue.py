@@ -13,6 +13,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from importlib.resources import files
+from selectors import EVENT_READ, DefaultSelector
 from typing import Any
 
 import psycopg
@@ -20,6 +21,7 @@ from hookline_hookspecs import StoreError
 from procrastinate import App, PsycopgConnector, exceptions
 from procrastinate.jobs import Status
 from procrastinate.schema import SchemaManager
+from psycopg_pool import AsyncConnectionPool
 
 log = logging.getLogger("hookline.plugin.cluster")
 NAME = "hookline"
@@ -104,7 +106,10 @@ class Queue:
                     _log_with_ours()
                     await _prepare(self._conninfo)
                     connector = PsycopgConnector(
-                        conninfo=self._conninfo, min_size=1, max_size=CONNECTIONS
+                        pool_factory=_pool,
+                        conninfo=self._conninfo,
+                        min_size=1,
+                        max_size=CONNECTIONS,
                     )
                     app = App(connector=connector)
                     app.task(self._run, name="drain")
@@ -116,6 +121,29 @@ class Queue:
 
     async def _run(self, key: str) -> None:
         await self._drain(key)
+
+
+def _pool(**given: Any) -> AsyncConnectionPool:
+    """procrastinate's pool, with one journey to the database for a statement instead of four.
+
+    Each of its statements is a transaction of its own, which needs no BEGIN and COMMIT. That the
+    database has hung up shows without asking it.
+    """
+    return AsyncConnectionPool(**given | {"check": _look, "configure": _configure})
+
+
+async def _configure(connection: psycopg.AsyncConnection[Any]) -> None:
+    await connection.set_autocommit(True)
+
+
+async def _look(connection: psycopg.AsyncConnection[Any]) -> None:
+    """Raise ``psycopg.OperationalError`` if the connection is broken. The database is asked only if
+    it has said something unasked, which may be its good-bye."""
+    with DefaultSelector() as selector:
+        selector.register(connection.fileno(), EVENT_READ)
+        if not selector.select(0):
+            return
+    await AsyncConnectionPool.check_connection(connection)
 
 
 def _log_with_ours() -> None:
