@@ -245,3 +245,11 @@ def test_one_line_about_a_step_is_not_folded() -> None:
     page = shown(Timeline([Moment("a", "", 0, 1, "one line"), Moment("b", "", 0, 1, "one\ntwo")]))
     assert '<p class="quiet small">one line</p>' in page
     assert page.count("<summary>") == 1
+
+
+@pytest.mark.parametrize(
+    ("get", "option"), [(True, '<option value="" selected>Any<'), (False, "<option selected><")]
+)
+def test_no_choice_is_any_where_one_searches(get: bool, option: str) -> None:
+    kind = Field("kind", "Kind", "choice", "", ("", "tool"))
+    assert option in shown(Form("/audit", [kind], "Find", get=get))
