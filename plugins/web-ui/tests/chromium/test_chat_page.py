@@ -147,6 +147,7 @@ def test_a_long_queue_leaves_the_buttons_in_view(window: New) -> None:
     deny = group.get_by_role("button", name="Deny", exact=True)
     bottom = one.button("Send").bounding_box()
     assert bottom["y"] + bottom["height"] <= 640
+    assert one.page.locator(".queue").bounding_box()["height"] < 40  # the command comes first
     deny.click(timeout=5000)  # it is not covered
     group.wait_for(state="detached")
     one.button("Stop").click()
