@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
+
+from hookline_hookspecs import Job
+from hookline_semantic import Semantic
 
 TEXTS = {
     "1": ("a", "The dog is called Biscuit."),
@@ -61,3 +65,20 @@ def test_the_status_is_told(desk: Callable[..., Any]) -> None:
     assert "memory: 3 texts, 48 dimensions" in told
     assert told.startswith("Vectors are made by meaning-1 at 127.0.0.1:")
     assert "Everything has a vector" in one.fill().stdout
+
+
+def test_a_server_that_hangs_holds_no_command_up(
+    desk: Callable[..., Any], server: Any, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr("hookline_semantic.plugin.HELD", 0.05)
+    one = desk()
+    one.notes.texts = dict(TEXTS)
+    server.gate.clear()
+    jobs = dict(one.harness.plugin(Semantic).host.registered(Job))
+
+    async def returns() -> None:
+        async with asyncio.timeout(20):  # a request may take 30 s
+            await jobs["semantic"].run()
+
+    one.harness.run(returns())
+    assert not server.gate.is_set()

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from .parts import Parts
 
 HOUR = 3600.0
+HELD = 5.0
+"""Seconds that a job lets a command that has answered wait for vectors."""
 DELAY = 1.0
 """Seconds after a turn for which embedding waits, out of the next turn's way."""
 
@@ -110,7 +112,12 @@ class Semantic(Plugin[SemanticConfig]):
     @hookimpl
     def register_jobs(self, register: Callable[[Job], None]) -> None:
         """Embed what is missing even if there are no turns."""
-        register(Job("embed", lambda: self._fill(everything=True), HOUR, at_start=True))
+        register(Job("embed", self._embed, HOUR, at_start=True))
+
+    async def _embed(self) -> None:
+        """Embed what is missing; a command that ends waits for it no longer than HELD."""
+        work = self.host.spawn(self._fill(everything=True), "embed all")
+        await asyncio.wait([work], timeout=HELD)
 
     @hookimpl
     async def teardown(self, host: Host) -> None:
