@@ -17,7 +17,7 @@ INTRO = """# Configuration
 One file, `config.yaml` in Hookline's home (`~/.hookline`, or `HOOKLINE_HOME`). Every key is
 optional. `${VAR}` and `${VAR:-default}` are replaced from the environment and from `.env` in the
 same folder. An unknown key warns; a wrong value in a plugin's section switches that plugin off and
-says why; a wrong value elsewhere stops the start.
+says why (of `mcp`, a wrong server alone); a wrong value elsewhere stops the start.
 
 Every key can be set for one run by a variable: `HOOKLINE_`, then the key in capitals, nested with
 `__`, dashes as `_`. The value is read as YAML.
