@@ -20,6 +20,21 @@ COUNT = " ".join(f"number{n}" for n in range(60))
 SECONDS = 6
 """For which the model says :data:`COUNT`, about."""
 
+DIES = """
+if os.environ.get("DIES"):  # once the gateway was told so often that there may be a reply
+    import hookline_cluster.replies as replies
+
+    tell, left = replies.Channels.tell, [int(os.environ["DIES"])]
+
+    async def told(self, channel, chat_id):
+        await tell(self, channel, chat_id)
+        left[0] -= 1
+        if not left[0]:
+            os.kill(os.getpid(), 9)
+
+    replies.Channels.tell = told
+"""
+
 
 def module_of(plugin: str, name: str) -> Any:
     """A module of another plugin's tests."""
@@ -47,7 +62,7 @@ def model_says(asked: Any) -> Reply | str:
 
 def configure(cluster: Cluster, model: OpenAIServer, **plugins: Any) -> None:
     """Have machines with the page and the API, whose model is a server."""
-    door = module_of("web-ui", "browser").DOOR
+    door = module_of("web-ui", "browser").DOOR + DIES
     site = cluster.folder / "site"
     info = site / "extra_door-1.0.dist-info"
     info.mkdir(parents=True)
@@ -70,14 +85,14 @@ def configure(cluster: Cluster, model: OpenAIServer, **plugins: Any) -> None:
     }
 
 
-def start(cluster: Cluster, *names: str) -> None:
+def start(cluster: Cluster, *names: str, **env: str) -> None:
     """Start gateways (``g…``) and workers, each with a page's address of its own."""
     for name in names:
         if name not in cluster.machines:
             cluster.machine(name, **{"web-server": {"listen": f"127.0.0.1:{free_port()}"}})
         site = {"PYTHONPATH": str(cluster.folder / "site")}
         command = ("gateway", "--no-turns") if name[0] == "g" else ("worker",)
-        cluster.start(name, *command, env=site)
+        cluster.start(name, *command, env=site | env)
 
 
 def address(cluster: Cluster, name: str) -> str:

@@ -102,3 +102,21 @@ def test_a_call_that_nobody_can_approve_is_refused(api: tuple[Cluster, OpenAI]) 
     _, client = api
     told = client.chat.completions.create(**chat("launch"))
     assert told.choices[0].message.content == "finished"
+
+
+def test_a_request_that_is_sent_again_to_the_next_gateway_gets_the_same_answer(
+    api: tuple[Cluster, OpenAI],
+) -> None:
+    cluster, client = api
+    start(cluster, "g2")
+    again: Any = {"stream": True, "extra_headers": {"Idempotency-Key": "one"}}
+    stream = client.chat.completions.create(**chat("count"), **again)
+    assert any(chunk.choices[0].delta.content for chunk in stream)
+    cluster.machines["g1"].end(signal.SIGKILL)
+    stream.close()
+    cluster.machines["g2"].wait_until_said("channel api is this gateway's now")
+    there = client.with_options(base_url=f"{address(cluster, 'g2')}/v1")
+    chunks = list(there.chat.completions.create(**chat("count"), **again))
+    assert "".join(c.choices[0].delta.content or "" for c in chunks) == COUNT
+    assert len(chunks) > 5
+    assert cluster.status("g2")["waiting"] == 0

@@ -147,3 +147,34 @@ async def test_the_gateway_is_killed_and_the_next_one_shows_what_runs(page: Clus
     assert there.chat.said == COUNT
     assert there.kinds().count("result") == 1
     await there.person.close()
+
+
+async def test_a_worker_is_killed_while_it_waits_for_an_approval(page: Cluster) -> None:
+    one = await begin(page, "launch")
+    await one.read(lambda event: event["type"] == "question")
+    first = one.events[-1]["id"]
+    start(page, "w2")
+    page.machines["w1"].end(signal.SIGKILL)
+    await one.read(lambda event: event["type"] == "question" and event["id"] != first)
+    question = one.events[-1]["id"]
+    assert [e["question"] for e in one.events if e["type"] == "answered"] == [first]
+    gone = {"question": first, "choice": "Deny"}
+    await one.person.ask("POST", f"/sessions/{one.session}/answer", 409, json=gone)
+    body = {"question": question, "choice": "Deny"}
+    await one.person.ask("POST", f"/sessions/{one.session}/answer", 202, json=body)
+    await one.read(is_result)
+    assert one.chat.said.endswith("finished")
+    assert one.kinds().count("result") == 1
+    await one.person.close()
+
+
+async def test_a_worker_is_killed_before_it_can_tell_that_its_turn_is_over(page: Cluster) -> None:
+    page.machines["w1"].end()
+    start(page, "w1", DIES="2")  # first it looks for what was left, then it has answered
+    one = await begin(page, "hello")
+    await one.read(is_result)
+    assert page.machines["w1"].process.wait(PATIENCE) == -signal.SIGKILL
+    assert one.chat.said == "answered"
+    settled = await one.person.settled(one.session)
+    assert [m["role"] for m in settled["messages"]] == ["user", "assistant"]
+    await one.person.close()

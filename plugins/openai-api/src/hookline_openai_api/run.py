@@ -149,7 +149,7 @@ class Run:
 
     def as_heard(self) -> list[Any]:
         """Return what was heard of the turn so far, for :meth:`hear`."""
-        return [self.log, self._part, self._shown, self.usage, self.finish]
+        return [[*self.log], self._part, self._shown, self.usage, self.finish]
 
     def hear(self, heard: Sequence[Any]) -> None:
         """Take over what another process has heard; nothing if anything was heard here."""
