@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hookline.testing import calls
-from hookline_hookspecs import Plugin, Reply, hookimpl
+from hookline_hookspecs import Division, GatewayHost, Plugin, Reply, hookimpl
 
 from .conftest import COMMAND, LAUNCH, Launcher, MakeTown, Run, Town, installed
 
@@ -109,6 +110,44 @@ def test_a_button_answers(town: MakeTown, run: Run) -> None:
         return [pressed, await answer]
 
     assert run(town(model=["hi", *LAUNCH], **BOSS), story) == ["Allowed: once.", "done"]
+
+
+def test_a_button_answers_that_is_pressed_before_who_showed_it_has_noted_it(
+    town: MakeTown, run: Run
+) -> None:
+    """Where another process has shown it: here one process plays both."""
+
+    class Divides(Plugin):
+        works = True
+
+        @hookimpl
+        def setup(self, host: Any) -> None:
+            host.services.provide(Division, self)
+
+        def sends(self, channel: str) -> bool:
+            return True
+
+        def received(self, channel: str, chat_id: str) -> None:
+            self.host.spawn(self.host.services[GatewayHost].recover(channel, chat_id), "work")
+
+        def replied(self, channel: str, chat_id: str) -> None: ...
+
+    async def story(town: Town) -> list[Any]:
+        await town.h.aopen()
+        send = town.h.channel.send
+
+        async def slowly(reply: Reply) -> Any:
+            sent = await send(reply)
+            await asyncio.sleep(0.3 if reply.choices else 0)
+            return sent
+
+        town.h.channel.send = slowly  # type: ignore[method-assign]
+        question, answer = await asked(town)
+        pressed = await town.say("boss", "Once", reply_to=town.delivered(question), kind="press")
+        return [pressed, await answer]
+
+    one = town(Divides, model=["hi", *LAUNCH], **BOSS)
+    assert run(one, story) == ["Allowed: once.", "done"]
 
 
 @WITH

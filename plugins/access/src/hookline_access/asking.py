@@ -33,6 +33,8 @@ STALE = 2 * 86_400.0
 """Seconds after which a message that showed a question is forgotten."""
 TRIES = 3
 """Attempts to show something, a second and then two apart."""
+PRESSED = (0.1, 0.2, 0.4, 0.8)
+"""Seconds after which it is looked again what a button that was pressed stands for."""
 _WITH_CODE = re.compile(r"(?:/(approve|deny)\s+)?([A-Za-z0-9]{5})(?:\s+(.{1,40}))?", re.IGNORECASE)
 
 
@@ -160,8 +162,7 @@ class Desk:
         chat = (inbound.channel, inbound.chat_id)
         shown = self._shown.get((chat, inbound.reply_to or ""))
         if shown is None and inbound.reply_to and self._is_shared:
-            kept = await self._host.storage.kv.get(_shown_key(chat, inbound.reply_to))
-            shown = kept["command"] if kept else None
+            shown = await self._shown_elsewhere(chat, inbound.reply_to, inbound)
         if shown is not None and shown.startswith("/pair "):
             choice = meant_at_door(text)
             return None if choice is None else shown + ("" if choice == LET_IN else " block")
@@ -177,6 +178,18 @@ class Desk:
             typed = "deny" if word.casefold() == "deny" else typed or "once"
         choice = await self._meant(code, typed or "")
         return None if choice is None else f"/answer {code} {choice}"
+
+    async def _shown_elsewhere(self, chat: Chat, message: str, inbound: Inbound) -> str | None:
+        """The command behind a message that another process has shown, which notes it after that: a
+        quick press may be here before."""
+        text, pauses = inbound.text, [0.0]
+        if inbound.kind == "press" and (meant(text, CHOICES) or meant_at_door(text)):
+            pauses += PRESSED
+        for pause in pauses:
+            await asyncio.sleep(pause)
+            if kept := await self._host.storage.kv.get(_shown_key(chat, message)):
+                return str(kept["command"])
+        return None
 
     async def _meant(self, code: str, typed: str) -> str | None:
         waiting = self.find(code)
