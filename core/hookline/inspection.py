@@ -45,8 +45,7 @@ class CoreInspection:
 
     def hooks(self) -> Mapping[str, list[str]]:
         """Who implements each hook."""
-        bus = self._engine.bus
-        return {name: [impl.plugin for impl in bus.implementations(name)] for name in HOOKS}
+        return {name: [impl.plugin for impl in self._engine.bus.implementations(name)] for name in HOOKS}
 
     async def plugins(self) -> list[dict[str, Any]]:
         """Every plugin that config names, and those of the standard set that are installed."""

@@ -50,8 +50,7 @@ def _log_failure(task: asyncio.Task[Any]) -> None:
 
 async def finish_despite_cancel(work: Coroutine[Any, Any, None]) -> bool:
     """Await ``work`` despite cancellation; return whether it was cancelled."""
-    task = asyncio.ensure_future(work)
-    cancelled = False
+    task, cancelled = asyncio.ensure_future(work), False
     while not task.done():
         try:
             await asyncio.shield(task)

@@ -60,6 +60,5 @@ def numbered(question: Question) -> str:
     """A question as text: its choices numbered, ``Other`` last."""
     if not question.choices:
         return question.text
-    choices = [*question.choices, "Other"]
-    lines = [f"{number}. {choice}" for number, choice in enumerate(choices, 1)]
+    lines = [f"{number}. {choice}" for number, choice in enumerate([*question.choices, "Other"], 1)]
     return "\n".join([question.text, *lines])

@@ -142,6 +142,14 @@ class Tool:
         config = ConfigDict(extra="forbid", protected_namespaces=())
         return create_model(self.name, __config__=config, **fields)
 
+    @cached_property
+    def defaults(self) -> Mapping[str, Any]:
+        """What an argument has that is left out, by name; null where a schema of its own does not say."""
+        if self.parameters is None:
+            return {name: field.default for name, field in self._model.model_fields.items()}
+        known = self.parameters.get("properties", {})
+        return {name: part.get("default") for name, part in known.items() if isinstance(part, Mapping)}
+
     @property
     def origins(self) -> tuple[Origin, ...]:
         """Where a result comes from that does not say so itself."""

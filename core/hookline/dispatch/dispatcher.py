@@ -193,8 +193,7 @@ class Dispatcher:
         if state is None and (session_id := await self._sessions.find(passed)) is not None:
             state = await self._sessions.peek(session_id)
         ctx = lobby if state is None else TurnContext(self._engine, state, state.active)
-        said = await self._commands.run(ctx, passed)
-        return await self.close(ctx, passed, inbox_id, "command", said)
+        return await self.close(ctx, passed, inbox_id, "command", await self._commands.run(ctx, passed))
 
     async def _retry_on_store_error(self, lane: Lane, inbound: Inbound, inbox_id: str | None, mode: str) -> ActiveTurn:
         """Work on a network channel's message until the store works; the chat's others wait."""

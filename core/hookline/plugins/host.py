@@ -199,8 +199,7 @@ class PluginHost:
 
     async def sessions(self, **filters: Any) -> list[Session]:
         """Stored sessions, newest first."""
-        found = await self._engine.journal.sessions(**filters)
-        return list(map(self._sessions.record, found))
+        return [self._sessions.record(row) for row in await self._engine.journal.sessions(**filters)]
 
     def tools(self) -> Iterable[Tool]:
         """Every tool that is registered now."""

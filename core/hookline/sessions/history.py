@@ -59,8 +59,7 @@ class LastRead:
             return await LastRead().read(journal, session_id)
         new = rows[1:] if known.messages else rows
         made = await asyncio.to_thread(lambda: [replace(stored_message(row), context="") for row in new])
-        last = _place(rows[-1]) if rows else (0,)
-        return LastRead(session_id, (*known.messages, *made), last)
+        return LastRead(session_id, (*known.messages, *made), _place(rows[-1]) if rows else (0,))
 
 
 def _place(row: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -118,15 +118,10 @@ def _normalised(arguments: Mapping[str, Any], tool: Tool | None) -> str:
     if tool is not None:
         with suppress(ToolError):  # refused by the tool, so it is compared as it was written
             arguments = tool.check(arguments)
-        defaults = tool.schema.parameters.get("properties", {})
+        defaults = tool.defaults
     kept = {
         name: value
         for name, value in arguments.items()
-        if not _changes_nothing(defaults.get(name), value)
+        if not (name in defaults and defaults[name] == value)
     }
     return json.dumps(kept, sort_keys=True, default=str)
-
-
-def _changes_nothing(schema: Any, value: Any) -> bool:
-    """Return whether ``value`` is the parameter's default, which is null if the schema has none."""
-    return isinstance(schema, Mapping) and schema.get("default") == value

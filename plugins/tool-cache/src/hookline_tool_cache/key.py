@@ -25,14 +25,10 @@ def key_of(ctx: Context, tool: Tool, call: ToolCall) -> str:
 
 
 def _without_defaults(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    known = tool.schema.parameters.get("properties", {})
-    return {name: value for name, value in arguments.items() if not _default(known, name, value)}
+    known = tool.defaults
+    return {name: value for name, value in arguments.items() if not _equal(known, name, value)}
 
 
-def _default(known: Mapping[str, Any], name: str, value: Any) -> bool:
-    """Return whether ``value`` is the parameter's default, which is null if the schema has none."""
-    schema = known.get(name)
-    if not isinstance(schema, Mapping):
-        return False
-    default = schema.get("default")
+def _equal(known: Mapping[str, Any], name: str, value: Any) -> bool:
+    default = known.get(name, ...)
     return type(default) is type(value) and bool(default == value)
