@@ -86,6 +86,9 @@ class Underway:
             process = data["process"]
             if process != self._process.id and await self._process.lives(process):
                 continue
+            # One that has only ended took its key away before it gave up its lock.
+            if await plugin.host.storage.kv.get(key) is None or key in self._open:
+                continue
             try:
                 async with asyncio.timeout(SECONDS):
                     happened = await plugin.run(db, partial(_happened, data))
