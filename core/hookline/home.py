@@ -38,8 +38,8 @@ def choose_profile(name: str = "") -> None:
         return
     home = base if name == "default" else base / "profiles" / name
     if Path(name).name != name or not home.is_dir():
-        made = "`hookline profile list` shows those there are, `hookline profile use default` leaves profiles"
-        raise LookupError(f"there is no profile {name!r} in {base / 'profiles'}; {made}")
+        made = "`hookline profile list` shows them, `hookline profile create NAME` makes one"
+        raise LookupError(f"there is no profile {name!r} in {base}; {made}, `hookline profile use default` leaves them")
     os.environ["HOOKLINE_HOME"], os.environ["HOOKLINE_PROFILE"] = str(home), name
 
 
