@@ -398,7 +398,8 @@ async def test_root_keeps_no_rights_of_its_own(
     shell_of: Callable[..., Shell], make_context: Callable[..., Any], chats: Path, each: str
 ) -> None:
     ctx = make_context(work(chats), **STRANGER)
-    text = (await shell_of().bash(ctx, "chown 12345 .; chroot / true; ls -A /proc/self/fd")).text
+    script = "chown 12345 .; PATH=$PATH:/usr/sbin chroot / true; ls -A /proc/self/fd"
+    text = (await shell_of().bash(ctx, script)).text
     assert "changing ownership of" in text
     assert "cannot change root directory" in text
     assert "\n9\n" not in text
