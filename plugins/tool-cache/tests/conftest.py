@@ -40,7 +40,7 @@ class Shop(Plugin[NoConfig]):
         return self.ran
 
     @tool(read_only=True, cache_ttl=60)
-    def price(self, item: str, size: int = 1, at: str | None = None) -> str:
+    def price(self, item: str, size: int = 1, at: str | None = None, cold: bool = False) -> str:
         """The same for every chat."""
         return f"{item} costs {self._again()}"
 

@@ -30,7 +30,13 @@ def test_a_tool_that_declares_nothing_is_run_each_time(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(
-    "same", [{"size": 1, "item": "tea"}, {"item": "tea", "size": "1"}, {"item": "tea", "at": None}]
+    "same",
+    [
+        {"size": 1, "item": "tea"},
+        {"item": "tea", "size": "1"},
+        {"item": "tea", "at": None},
+        {"item": "tea", "cold": False},
+    ],
 )
 def test_arguments_are_compared_by_what_they_mean(bench: Bench, same: dict[str, Any]) -> None:
     bench.call("price", item="tea")
