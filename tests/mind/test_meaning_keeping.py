@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Callable
 from typing import Any
 
+from hookline.testing import Harness
 from hookline_hookspecs import Inspection
 
 
@@ -85,6 +86,89 @@ def test_a_changed_model_embeds_everything_again(house: Callable[..., Any], serv
     assert {model for _, _, model, _ in rows(home)}.isdisjoint(first)
     assert {len(vector) for vector in of(home, "memory")} == {32 + 4}
     assert "Biscuit" in home.say("what should my hound eat?", session="after")
+
+
+def test_a_model_that_changed_under_its_name_is_told_and_everything_embedded_again(
+    house: Callable[..., Any], server: Any
+) -> None:
+    home = house()
+    home.remember("The dog is called Biscuit.", "Rent is due on the third.")
+    home.fill()
+    server.size = 32
+    done = home.fill()
+    assert done.exit_code == 0
+    assert (
+        "has 32 dimensions, but vectors of 48 are kept; every text is embedded anew" in done.stdout
+    )
+    assert "memory: 2 texts" in done.stdout
+    assert "Everything has a vector" not in done.stdout
+    assert {len(vector) for vector in of(home, "memory")} == {32 + 4}
+    assert "Biscuit" in home.say("what should my hound eat?", session="after")
+    home.fill()
+    assert home.fill().stdout == "Everything has a vector.\n"
+
+
+def test_another_model_of_the_same_length_under_the_name_is_told_too(
+    house: Callable[..., Any], server: Any
+) -> None:
+    home = house()
+    home.remember("The dog is called Biscuit.")
+    home.fill()
+
+    def mirrored(asked: Any) -> Any:
+        status, body = server.vectors(asked)
+        for one in body["data"]:
+            one["embedding"].reverse()
+        return status, body
+
+    server.answer = mirrored
+    done = home.fill()
+    assert "makes other vectors of the same text than those that are kept" in done.stdout
+    assert "memory: 1 text\n" in done.stdout
+    assert "Biscuit" in home.say("what should my hound eat?", session="after")
+
+
+def test_a_process_that_runs_takes_the_vectors_that_were_made_anew(
+    house: Callable[..., Any], server: Any
+) -> None:
+    home = house()
+    home.remember("The dog is called Biscuit.")
+    home.fill()
+    assert "Biscuit" in home.say("what should my hound eat?", session="before")
+    server.size = 32
+    other = Harness(*home.plugins, home=home.home, config=home.config)
+    assert "32 dimensions" in other.cli("semantic fill").stdout
+    other.close()
+    assert "Biscuit" in home.say("what could my hound drink?", session="after")
+
+
+def test_nothing_is_erased_while_the_server_answers_no_vector(
+    house: Callable[..., Any], server: Any
+) -> None:
+    home = house()
+    home.remember("The dog is called Biscuit.")
+    home.fill()
+    kept = rows(home)
+    server.answer = server.refuse
+    done = home.fill()
+    assert done.exit_code == 1
+    assert "Everything has a vector" not in done.stdout
+    assert "out of memory" in done.stderr
+    assert rows(home) == kept
+
+
+def test_a_search_says_that_no_vector_fits(
+    house: Callable[..., Any], server: Any, caplog: Any
+) -> None:
+    home = house()
+    home.remember("The dog is called Biscuit.")
+    home.fill()
+    server.size = 32
+    assert "Biscuit" not in home.say("what should my hound eat?", session="one")
+    home.say("what should my pet drink?", session="two")
+    told = [one for one in caplog.messages if "semantic fill" in one]
+    assert len(told) == 1
+    assert "32 dimensions" in told[0]
 
 
 def test_what_the_guards_hide_is_not_sent(house: Callable[..., Any], server: Any) -> None:

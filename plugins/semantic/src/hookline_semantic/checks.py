@@ -9,6 +9,7 @@ from time import perf_counter
 from hookline_hookspecs import CheckResult, HooklineError, Host
 
 from .embedders import called
+from .filling import probe
 from .parts import Parts
 
 SECONDS = 4.0
@@ -22,28 +23,24 @@ async def embeddings_check(host: Host, made: Callable[[], Parts], offline: bool)
         parts = made()
         name = called(parts.kept.model)
         rows = await host.storage.fetch("counts")
-        mine = [row for row in rows if row["model"] == parts.kept.model]
-        lengths = {row["bytes"] - 4 for row in mine if row["bytes"]}
-        texts = sum(row["texts"] for row in mine)
+        texts = sum(row["texts"] for row in rows if row["model"] == parts.kept.model)
         if parts.embedder.remote and offline:
             return CheckResult(True, f"{name}: {texts:,} vectors; not asked (offline)")
         began = perf_counter()
         async with asyncio.timeout(SECONDS):
-            vectors = await parts.embedder.embed(["a text"], "query")
+            vector = await probe(parts.embedder)
         took = perf_counter() - began
+        changed = await parts.kept.changed(vector)
     except TimeoutError:
         return CheckResult(False, f"no vector within {SECONDS:g} s", FIX)
     except HooklineError as error:
         return CheckResult(False, str(error), FIX)
-    size = vectors.shape[1]
-    if lengths - {size}:
-        others = ", ".join(str(one) for one in sorted(lengths - {size}))
+    if changed:
         return CheckResult(
             False,
-            f"{name} has {size} dimensions, but vectors of {others} are kept",
-            "the server's model has changed under the same name; run: "
-            "hookline plugins purge semantic, then hookline semantic fill",
+            f"{name} {changed}",
+            "the server's model has changed under the same name; run: hookline semantic fill",
         )
     return CheckResult(
-        True, f"{name}: {size} dimensions in {took * 1000:.0f} ms, {texts:,} vectors"
+        True, f"{name}: {len(vector)} dimensions in {took * 1000:.0f} ms, {texts:,} vectors"
     )

@@ -12,7 +12,7 @@ from hookline_hookspecs import Host
 
 from .embedders import called
 from .filling import MESSAGES
-from .kept import COHORT
+from .kept import COHORT, HEAD
 from .parts import Parts
 
 Json = Annotated[bool, typer.Option("--json", help="JSON.")]
@@ -36,7 +36,7 @@ class Commands:
                 "corpus": row["corpus"],
                 "model": row["model"],
                 "texts": row["texts"],
-                "dimensions": max(0, (row["bytes"] or 0) - 4),
+                "dimensions": max(0, (row["bytes"] or 0) - HEAD),
             }
             for row in rows
             if row["corpus"] != COHORT
@@ -58,17 +58,29 @@ class Commands:
                 else f" (of {called(row['model'])}, to be redone)"
             )
             size = f"{row['dimensions']} dimensions"
-            sys.stdout.write(f"{row['corpus']}: {row['texts']:,} texts, {size}{old}\n")
+            sys.stdout.write(f"{row['corpus']}: {_counted(row['texts'], 'text')}, {size}{old}\n")
         if waiting:
-            sys.stdout.write(f"{waiting:,} messages have none yet; run: hookline semantic fill\n")
+            have = "has" if waiting == 1 else "have"
+            sys.stdout.write(
+                f"{_counted(waiting, 'message')} {have} none yet; run: hookline semantic fill\n"
+            )
 
     async def fill(self) -> None:
         """Embed now what has no vector yet, as far as the day's budget goes."""
-        done = await self._made().filling.round(everything=True)
+        parts = self._made()
+        done = await parts.filling.round(everything=True, anew=True)
+        if done.erased:
+            sys.stdout.write(
+                f"{called(parts.kept.model)} {done.erased}; every text is embedded anew.\n"
+            )
         for corpus, texts in sorted(done.texts.items()):
-            sys.stdout.write(f"{corpus}: {texts:,} texts\n")
+            sys.stdout.write(f"{corpus}: {_counted(texts, 'text')}\n")
         if not done.texts and not done.stopped:
             sys.stdout.write("Everything has a vector.\n")
         if done.stopped:
             sys.stderr.write(f"hookline: stopped: {done.stopped.rstrip('.')}.\n")
             raise typer.Exit(1)
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number:,} {word}{'' if number == 1 else 's'}"

@@ -11,7 +11,7 @@ from hookline_hookspecs import HooklineError, Host
 
 from .breaker import Breaker
 from .config import SemanticConfig
-from .embedders import Embedder, Failed
+from .embedders import Embedder, Failed, called
 from .kept import Kept, digest
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ class Comparing:
         self._embedder = embedder
         self._kept = kept
         self._breaker = breaker
+        self._told = False
         self._asked: OrderedDict[str, tuple[asyncio.Task[Floats | None], float]] = OrderedDict()
 
     async def nearest(
@@ -47,11 +48,24 @@ class Comparing:
             vector = await self._vector(text[: self._config.max_chars])
             if vector is None:
                 return {}
+            self._fits(len(vector), matrix.size)
             found = await asyncio.to_thread(matrix.nearest, vector, scope, limit)
         except HooklineError as error:
             self._host.log.warning("nothing is compared by meaning: %s", error)
             return {}
         return {key: score / self._config.threshold for key, score in found}
+
+    def _fits(self, size: int, kept: int) -> None:
+        """Say it once if the model has changed under its name."""
+        if size != kept and not self._told:
+            self._host.log.warning(
+                "nothing is compared by meaning: %s has %s dimensions, the vectors that are kept "
+                "have %s; run: hookline semantic fill",
+                called(self._kept.model),
+                size,
+                kept,
+            )
+        self._told = size != kept
 
     async def _vector(self, text: str) -> Floats | None:
         """A question's vector; None if it does not come in time."""

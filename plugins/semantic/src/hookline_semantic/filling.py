@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import Corpus, HooklineError, Host, Refused
 
@@ -14,6 +14,9 @@ from .breaker import Breaker
 from .config import SemanticConfig
 from .embedders import Embedder, Failed
 from .kept import COHORT, Entry, Kept, digest
+
+if TYPE_CHECKING:
+    from .matrix import Floats
 
 MESSAGES = "sessions"
 """The corpus that is core's messages."""
@@ -30,10 +33,12 @@ class Spent(HooklineError):
 
 @dataclass(slots=True)
 class Filled:
-    """What one round did: texts by corpus, and why it stopped early."""
+    """What one round did: texts by corpus, why it stopped early, and why it first erased what the
+    model had made."""
 
     texts: dict[str, int] = field(default_factory=dict)
     stopped: str = ""
+    erased: str = ""
 
 
 class Filling:
@@ -59,15 +64,18 @@ class Filling:
         """Look at a corpus again in the next round."""
         self._dirty.add(corpus)
 
-    async def round(self, *, everything: bool) -> Filled:
+    async def round(self, *, everything: bool, anew: bool = False) -> Filled:
         """Embed what is missing; ``everything`` looks at every corpus and message, otherwise only
-        at what is known to be new."""
+        at what is known to be new. ``anew`` first asks for one vector, and erases the others if
+        they cannot be compared with it."""
         async with self._running:
             done = Filled()
             if self._breaker.open:
                 done.stopped = self._breaker.why
                 return done
             try:
+                if anew:
+                    await self._outgrown(done)
                 await self._all(done, everything)
             except Failed as error:
                 if self._breaker.failed(str(error)):
@@ -81,6 +89,11 @@ class Filling:
             for corpus in (COHORT, *self._config.corpora):
                 await self._kept.matrix(corpus)  # so that no turn reads them
             return done
+
+    async def _outgrown(self, done: Filled) -> None:
+        done.erased = await self._kept.changed(await probe(self._embedder))
+        if done.erased:
+            await self._kept.forget_model()
 
     async def _all(self, done: Filled, everything: bool) -> None:
         if everything:
@@ -199,6 +212,14 @@ class Filling:
                 "is embedded tomorrow (plugins.semantic.daily_tokens)"
             )
         await self._host.storage.kv.set("spent", {"day": today, "tokens": spent + tokens})
+
+
+async def probe(embedder: Embedder) -> Floats:
+    """What an embedder makes of the cohort's first sentence. Raises :class:`Failed`."""
+    from .matrix import cohort
+
+    found: Floats = (await embedder.embed(cohort()[:1], "passage"))[0]
+    return found
 
 
 def _message(row: Any) -> Entry:

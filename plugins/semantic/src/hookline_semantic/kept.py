@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 COHORT = "cohort"
 """The corpus of the sentences about nothing in particular."""
+HEAD = 4
+"""Bytes of a stored vector before those of its dimensions."""
+LEAST_ALIKE = 0.95
+"""Cosine of two vectors that one model makes of one text; 8 bits and a GPU cost less than 0.01."""
 AT_ONCE = 5_000
 """Rows that one read of the table returns."""
 
@@ -81,6 +85,7 @@ class Kept:
         state = (rows[0]["last"] or 0, rows[0]["removed"])
         if self._state is not None and state[1] != self._state[1]:
             self._held.clear()
+            self._cohort = None
         self._state = state
 
     async def _read_cohort(self) -> None:
@@ -177,6 +182,26 @@ class Kept:
     async def forget_corpus(self, corpus: str) -> None:
         """Erase the vectors of a corpus that is compared no more."""
         await self._write(lambda db: db.execute("forget_corpus", corpus=corpus))
+
+    async def changed(self, probe: Floats) -> str:
+        """How the model's vectors differ from those that it made under the same name before; empty
+        if they can be compared. ``probe``: what it makes now of the cohort's first sentence."""
+        from .matrix import cohort, unit, unpacked
+
+        size = len(probe)
+        rows = await self._host.storage.fetch("unfit", model=self.model, bytes=size + HEAD)
+        if rows:
+            others = " and ".join(str(row["bytes"] - HEAD) for row in rows)
+            return f"has {size} dimensions, but vectors of {others} are kept"
+        mark = digest(cohort()[0])
+        rows = await self._host.storage.fetch("same_text", digest=mark, model=self.model)
+        if rows and float(unpacked(bytes(rows[0]["vector"])) @ unit(probe)) < LEAST_ALIKE:
+            return "makes other vectors of the same text than those that are kept"
+        return ""
+
+    async def forget_model(self) -> None:
+        """Erase what the model made."""
+        await self._write(lambda db: db.execute("forget_model", model=self.model))
 
     async def _write(self, work: object) -> None:
         self._own_write = True

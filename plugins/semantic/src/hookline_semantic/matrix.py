@@ -59,10 +59,11 @@ class Matrix:
     def __init__(self, cohort: Floats) -> None:
         """``cohort``: the vectors of :func:`cohort`, of length 1."""
         self._cohort = cohort
-        self._size = cohort.shape[1]
+        self.size = cohort.shape[1]
+        """Dimensions."""
         self._keys: list[str] = []
         self._scopes: dict[str, int] = {}
-        self._rows = np.empty((0, self._size), np.int8)
+        self._rows = np.empty((0, self.size), np.int8)
         self._numbers = np.empty((4, 0), np.float32)  # factor, mean, deviation, scope
         self._count = 0
 
@@ -71,13 +72,13 @@ class Matrix:
 
     def add(self, found: Iterable[tuple[str, str, bytes]]) -> None:
         """Add keys, scopes and packed vectors; those of another length are left out."""
-        fitting = [one for one in found if len(one[2]) == self._size + 4]
+        fitting = [one for one in found if len(one[2]) == self.size + 4]
         if not fitting:
             return
         self._make_room(len(fitting))
         at = slice(self._count, self._count + len(fitting))
         blobs = b"".join(blob[4:] for _, _, blob in fitting)
-        self._rows[at] = np.frombuffer(blobs, np.int8).reshape(len(fitting), self._size)
+        self._rows[at] = np.frombuffer(blobs, np.int8).reshape(len(fitting), self.size)
         factors = np.array([struct.unpack_from("<f", blob)[0] for _, _, blob in fitting])
         common = (self._rows[at].astype(np.float32) * factors[:, None]) @ self._cohort.T
         spread = np.maximum(common.std(axis=1), LEAST_SPREAD)
@@ -91,7 +92,7 @@ class Matrix:
         if self._count + more <= room:
             return
         larger = max(self._count + more, room * 3 // 2)
-        rows = np.empty((larger, self._size), np.int8)
+        rows = np.empty((larger, self.size), np.int8)
         numbers = np.empty((4, larger), np.float32)
         rows[: self._count] = self._rows[: self._count]
         numbers[:, : self._count] = self._numbers[:, : self._count]
@@ -100,7 +101,7 @@ class Matrix:
     def nearest(self, vector: Floats, scope: str | None, limit: int) -> list[tuple[str, float]]:
         """The keys most like a vector of length 1, with how far above unrelated texts they are,
         in standard deviations; best first."""
-        if len(vector) != self._size or not self._count:
+        if len(vector) != self.size or not self._count:
             return []
         at: slice | NDArray[np.intp] = slice(0, self._count)
         if scope is not None:
