@@ -27,7 +27,7 @@ from ..text import new_id
 from .context import TERMINAL, TurnContext, workspace_of
 from .history import LastRead, read_history
 from .prompt import EMPTY, assemble, core_sections, stable_prompt, tool_json
-from .state import SessionFlags, SessionState, refresh_version, session_version
+from .state import Entry, SessionFlags, SessionState, refresh_version, session_version
 
 log = logging.getLogger("hookline.sessions")
 LOADED = 512
@@ -226,8 +226,8 @@ class Sessions:
         record = replace(old.record, id=new_id(), created=clock.now(), parent_id=session_id)
         record = replace(record, kind=kind, title=None, resumed=False)
         state = SessionState(record, old.stable, model or old.model, old.workspace)
-        state.history = [replace(entry) for entry in old.history]
-        state.next_seq, state.warm_until = old.next_seq, old.warm_until
+        state.history = [Entry(one.seq, one.turn_id, one.message) for one in old.history]
+        state.next_seq, state.warm_until, state.cache.paths = old.next_seq, old.warm_until, old.cache.paths
         state.last_used, state.cache.prefix = old.last_used, dict(old.cache.prefix)
         state.flags = replace(old.flags, announced=False, frozen=True)
         await self._begin(state)

@@ -8,6 +8,7 @@ from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
+from weakref import WeakValueDictionary
 
 from hookline_hookspecs import (
     BadRequest,
@@ -60,6 +61,7 @@ class PromptCache(Plugin[PromptCacheConfig]):
         """Begin with nothing known."""
         self._turns: Turns | None = None
         self._keyless: set[str] | None = None
+        self._held: WeakValueDictionary[str, Pace] = WeakValueDictionary()
         try:
             self._turns = Turns(host)
         except HooklineError as error:
@@ -80,9 +82,11 @@ class PromptCache(Plugin[PromptCacheConfig]):
         known = ctx.stash.session
         if "pace" not in known:
             known["pace"] = await self._pace(turn.session.id if turn.session.resumed else None)
+            self._held[turn.session.id] = known["pace"]
             await self._chats.begin(turn.session, known["pace"])
             if _is_copy(ctx):
-                original = await self._pace(turn.session.parent_id)
+                parent = turn.session.parent_id
+                original = self._held.get(parent or "") or await self._pace(parent)
                 ctx.stash["cold"] = original.is_cold(ctx.host.now())
         pace: Pace = known["pace"]
         now = ctx.host.now()

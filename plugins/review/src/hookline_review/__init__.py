@@ -21,6 +21,7 @@ from hookline_hookspecs import (
     Host,
     Inspection,
     Job,
+    Message,
     ModelRequest,
     ModelResponse,
     Modes,
@@ -234,8 +235,7 @@ class Review(Plugin[ReviewConfig]):
         )
 
     async def _has_read_from_outside(self, session_id: str) -> bool:
-        messages = await self.host.messages(session_id)
-        return any(one.kind == "outside" for message in messages for one in message.origins)
+        return any(_is_from_outside(one) for one in await self.host.messages(session_id))
 
     async def _run_by_themselves(self, session: Session, reviewers: Sequence[Reviewer]) -> None:
         for reviewer in reviewers:
@@ -296,3 +296,9 @@ async def _is_due(reviewer: Reviewer, counts: Counts, ctx: Context) -> bool:
         return reviewer.turns is not None or reviewer.iterations is not None
     found = reviewer.due(ctx)
     return bool(await found if inspect.isawaitable(found) else found)
+
+
+def _is_from_outside(message: Message) -> bool:
+    """Return whether something in a message came from outside; one of thousands is asked."""
+    blocks = [getattr(block, "origins", ()) for block in message.blocks]
+    return any(one.kind == "outside" for origins in (message.carried, *blocks) for one in origins)

@@ -13,10 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from hookline_chatfiles import Chat, storable
 from hookline_hookspecs import (
+    Block,
     Host,
     Message,
     Origin,
@@ -100,15 +101,13 @@ class Curator:
 
     async def _signal(self, session_id: str) -> Signal:
         """Return the person's messages since the last time, oldest first, within the limits."""
-        stored = [_words(m) for m in await self._host.messages(session_id)]
-        said = [(text, origins) for text, origins in stored if text]
+        said = [m for m in await self._host.messages(session_id) if _is_from_person(m)]
         seen = int(await self._host.storage.kv.get(_seen(session_id), 0))
         found: list[str] = []
         people: tuple[Origin, ...] = ()
         room = self._config.signal_chars
-        for text, origins in reversed(
-            said[min(seen, len(said)) :][-self._config.signal_messages :]
-        ):
+        for message in reversed(said[min(seen, len(said)) :][-self._config.signal_messages :]):
+            text, origins = _words(message)
             text = text[: min(MESSAGE_CHARS, room)]
             room -= len(text)
             if not text:
@@ -203,16 +202,23 @@ def _words(message: Message) -> tuple[str, tuple[Origin, ...]]:
     What was forwarded, came with an attachment from outside or was written by nobody known is left
     out.
     """
-    if message.role != "user" or any(isinstance(b, ToolResultBlock) for b in message.blocks):
-        return "", ()
-    blocks = [block for block in message.blocks if isinstance(block, TextBlock) and _is_own(block)]
+    blocks = [block for block in message.blocks if _is_own(block)]
     text = "\n\n".join(block.text for block in blocks).strip()
     return text, merge_origins(*[block.origins for block in blocks])
 
 
-def _is_own(block: TextBlock) -> bool:
-    kinds = {origin.kind for origin in block.origins}
-    return bool(kinds & PEOPLE) and "outside" not in kinds
+def _is_from_person(message: Message) -> bool:
+    """Return whether a person wrote some of a message."""
+    if message.role != "user" or any(isinstance(b, ToolResultBlock) for b in message.blocks):
+        return False
+    return any(_is_own(block) and not block.text.isspace() for block in message.blocks)
+
+
+def _is_own(block: Block) -> TypeGuard[TextBlock]:
+    if not isinstance(block, TextBlock) or not block.text:
+        return False
+    kinds = [origin.kind for origin in block.origins]
+    return "outside" not in kinds and any(kind in PEOPLE for kind in kinds)
 
 
 def _prompt(present: Present, texts: Sequence[str], room: int) -> str:
