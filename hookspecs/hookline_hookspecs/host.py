@@ -403,6 +403,7 @@ class Stash(dict[str, Any]):
     """A plugin's own state for one turn; ``session`` is its state for as long as the session
     lives in this process."""
 
+    __slots__ = ("session",)
     session: dict[str, Any]
 
     def of(self, kind: type[T]) -> T:

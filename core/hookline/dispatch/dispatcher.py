@@ -155,6 +155,7 @@ class Dispatcher:
                 passed = Deny("")  # withdrawn
             if isinstance(passed, Deny):
                 return await self.close(lobby, inbound, inbox_id, "denied", passed.reason)
+            del lobby  # an empty session, for as long as the turn
             return await self._retry_on_store_error(lane, passed, inbox_id, mode)
         finally:
             lane.turn.release()

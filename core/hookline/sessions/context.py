@@ -56,7 +56,6 @@ class TurnContext:
     mode: str = "no"
     failures: dict[str, int] = field(init=False)
     disabled: set[str] = field(init=False)
-    _views: dict[str, PluginContext] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.failures, self.disabled = self.state.cache.failures, self.state.cache.disabled
@@ -82,11 +81,8 @@ class TurnContext:
         return self.active.model if self.active is not None else self.state.model
 
     def of(self, plugin: str) -> PluginContext:
-        """The plugin's own view."""
-        view = self._views.get(plugin)
-        if view is None:
-            view = self._views[plugin] = PluginContext(self, plugin)
-        return view
+        """The plugin's own view; it holds nothing, and thirty of them would outlive their hooks."""
+        return PluginContext(self, plugin)
 
     def turn(self) -> Turn:
         """The turn so far; an empty one between turns."""

@@ -112,13 +112,15 @@ class Sessions:
         Raises:
             StoreError: another process kept it for longer than 30 s.
         """
-        told = Notice("core", f"Session {session_id} is in use by another process. Waiting until that is done …")
-        tell, later = self._engine.bus.signals.send, asyncio.get_running_loop().call_later
         async with self._locks.setdefault(session_id, asyncio.Lock()):
-            waiting = later(TELL_AFTER, tell, "notice", told, None)
+            waiting = asyncio.get_running_loop().call_later(TELL_AFTER, self._tell_in_use, session_id)
             async with self._engine.store.own(session_id, WAIT_FOR_OWNER, f"Session {session_id}"):
                 waiting.cancel()
                 yield
+
+    def _tell_in_use(self, session_id: str) -> None:
+        said = f"Session {session_id} is in use by another process. Waiting until that is done …"
+        self._engine.bus.signals.send("notice", Notice("core", said), None)
 
     async def find(self, inbound: Inbound) -> str | None:
         """The id of the stored session that ``inbound`` belongs to, if it has not ended."""
