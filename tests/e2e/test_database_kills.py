@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -101,6 +102,28 @@ def test_a_kill_in_a_write(
     undone = machine.run("db", "undo", "shop", "--yes")
     assert undone.code == 0, undone.err
     assert stock() == ([(1, 10), (2, 20), (3, 31)] if done else BEFORE)
+
+
+@pytest.mark.parametrize("point", ["db-begun", "db-committed"])
+def test_two_processes_that_look_it_up_at_the_same_moment_say_it_once(
+    machine: Machine, tmp_path: Path, point: str
+) -> None:
+    file = tmp_path / "shop.db"
+    with closing(sqlite3.connect(file, isolation_level=None)) as shop:
+        shop.executescript(f"{CREATE};{FILL}")
+        machine.config(CONFIG.format(f"sqlite:///{file}"))
+        steps = ({"when": "take", **write(TAKE)}, {"text": "Well."})
+        machine.env["HOOKLINE_MODEL"] = machine.script(*steps)
+        words = ("run", "--yes", "--session", "s", "take one of each")
+        killed = machine.run(*words, env={"HOOKLINE_CRASH_AT": point})
+        assert killed.code == -9, killed.err
+        shop.execute("BEGIN EXCLUSIVE")  # so that each of them has to wait for the rows
+        both = [machine.start("run", "--session", name, "hello") for name in ("one", "other")]
+        time.sleep(1.5)
+        shop.execute("ROLLBACK")
+        ended = [Machine.wait(process) for process in both]
+    assert [one.out for one in ended] == ["Well.\n", "Well.\n"], ended
+    assert audited(machine) == ["begun", "ran" if point == "db-committed" else "not done"]
 
 
 def test_two_processes_that_write_at_the_same_time(

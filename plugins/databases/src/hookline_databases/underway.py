@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -86,14 +87,19 @@ class Underway:
             process = data["process"]
             if process != self._process.id and await self._process.lives(process):
                 continue
-            # One that has only ended took its key away before it gave up its lock.
-            if await plugin.host.storage.kv.get(key) is None or key in self._open:
-                continue
-            try:
-                async with asyncio.timeout(SECONDS):
-                    happened = await plugin.run(db, partial(_happened, data))
-            except (HooklineError, TimeoutError):
-                continue
+            with suppress(HooklineError, TimeoutError):
+                await self._look_up(db, key, data)
+
+    async def _look_up(self, db: str, key: str, data: dict[str, Any]) -> None:
+        """Find out what became of one write, once among all who look at the same moment."""
+        host = self._plugin.host
+        async with AsyncExitStack() as held:
+            async with asyncio.timeout(SECONDS):
+                await held.enter_async_context(host.services[Store].own(key, SECONDS))
+                # Its process may only have ended, or somebody else has looked it up meanwhile.
+                if await host.storage.kv.get(key) is None or key in self._open:
+                    return
+                happened = await self._plugin.run(db, partial(_happened, data))
             await self._write_down(db, key, data, happened)
 
     async def _write_down(self, db: str, key: str, data: dict[str, Any], done: bool | None) -> None:
