@@ -127,7 +127,7 @@ class Node:
         """Take the node's lock, once; before the first row that names this node."""
         async with self._joining:
             if not self._joined:
-                await self._held.enter_async_context(self._lock(self.id))
+                await self._held.enter_async_context(self._store().own(f"node:{self.id}", 0.0))
                 self._joined = True
 
     async def leave(self) -> None:
@@ -139,13 +139,10 @@ class Node:
         if owner is None or owner == self.id:
             return True
         try:
-            async with self._lock(owner):
+            async with self._store().own(f"node:{owner}", -1.0):
                 return True
         except StoreError:
             return False
-
-    def _lock(self, node: str) -> Any:
-        return self._store().own(f"node:{node}", 0.0)
 
 
 AskModel = Callable[..., Awaitable[str]]

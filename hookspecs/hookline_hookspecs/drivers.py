@@ -128,7 +128,10 @@ class Store(Protocol):
 
     def own(self, key: str, timeout: float, what: str = "") -> AbstractAsyncContextManager[Ownership]:
         """Own ``key`` among all tasks and processes until the block ends or this process dies. Raises
-        ``StoreError`` after ``timeout`` seconds: ``what`` (by default the key) is in use by whom."""
+        ``StoreError`` after ``timeout`` seconds: ``what`` (by default the key) is in use by whom.
+
+        A negative ``timeout`` asks only whether somebody owns ``key``; a store that can does not have the
+        one who asks look like an owner to others who ask."""
 
     async def notify(self, topic: str, payload: str) -> None:
         """Tell all who :meth:`listen` now; at most 7,000 bytes. Nothing is stored: what is lost has to do no harm."""

@@ -12,7 +12,7 @@ from hookline_hookspecs.events import Deny, Inbound, Reply
 
 from ..engine import Engine
 from ..sessions.context import TERMINAL, idle_context
-from ..sessions.manager import Sessions, stem
+from ..sessions.manager import WAIT_FOR_OWNER, Sessions, stem
 from ..sessions.state import SessionState
 from ..text import new_id
 from ..turn.resume import resume_turn
@@ -50,10 +50,12 @@ class Recovery:
         divided, it is finished one chat at a time, by whoever is to do it.
         """
         await self.engine.node.join()
-        if channel is not None or self.engine.division is None:
-            tasks = await self._finish_work(channel, chat_id)
-            if channel is not None:
-                return tasks
+        if channel is not None:
+            return await self._finish_work(channel, chat_id)
+        if self.engine.division is None:
+            # Two at once would each claim some of a chat's messages, and answer them out of order.
+            async with self.engine.store.own("recovery", WAIT_FOR_OWNER, "What was left undone"):
+                await self._finish_work(None, "")
         for network in [one for one in self.outbox.channels if one.network and self.engine.sends(one.name)]:
             self.engine.background.start(self.outbox.deliver_all(network.name))
         await self.engine.journal.prune()
@@ -118,8 +120,9 @@ class Recovery:
                 self.dispatcher.after_reply(turn)
         for row in await journal.open_inbox():
             inbound = row["inbound"]
-            is_ours = inbound.session_id in (record.id, stem(record.id))
-            if is_ours and await self._claim(row["id"], row["owner"]):
+            if inbound.session_id in (record.id, stem(record.id)):
+                if not await self._claim(row["id"], row["owner"]):
+                    break  # somebody works on it: what is behind it waits
                 await self._answer_left_over(state, inbound, row["id"], mode)
         if record.channel == TERMINAL:
             state.pending.unshown = await self._claim_unshown(record.id)

@@ -82,6 +82,35 @@ async def test_a_session_is_owned_by_one_process_until_it_dies(
         assert {path.parent for path in store_home.rglob("*.lock")} == {store_home / "locks"}
 
 
+@pytest.mark.parametrize("has_ranges", [True, False])
+async def test_who_only_looks_is_not_taken_for_an_owner(
+    store_home: Path, spawn: Spawn, monkeypatch: pytest.MonkeyPatch, has_ranges: bool
+) -> None:
+    before = "" if has_ranges else "import hookline_sqlite.store as s\ns.ranges = None\n"
+    if not has_ranges:
+        monkeypatch.setattr("hookline_sqlite.store.ranges", None)
+    store = SqliteStore("sqlite", store_home)
+    await store.open()
+    for program in (HOLDER.replace("session, 0", "session, -1"), HOLDER):
+        process = spawn(before + program, store_home, "s")
+        assert process.stdout
+        assert process.stdout.readline() == "held\n"
+        if program is HOLDER:
+            with pytest.raises(StoreError, match=rf"in use by process {process.pid}"):
+                async with store.own("s", -1):
+                    pass
+        else:
+            async with store.own("s", -1), store.own("s", -1):
+                pass
+        process.kill()
+        process.wait()
+    async with store.own("s", 5):
+        with pytest.raises(StoreError, match="in use by process"):
+            async with store.own("s", -1):
+                pass
+    await store.close()
+
+
 async def test_two_tasks_of_one_process_take_turns(store: SqliteStore) -> None:
     inside = 0
 

@@ -20,23 +20,29 @@ from hookline_hookspecs.errors import StoreError
 from .connection import SqliteConnection, make_private
 
 POLL_SECONDS = 0.05
+HOLD = ("BEGIN EXCLUSIVE",)
+LOOK = ("BEGIN", "SELECT 1 FROM sqlite_master")
 
 
 @asynccontextmanager
 async def own(path: Path, key: str, what: str, seconds: float) -> AsyncIterator[Ownership]:
     """Hold the lock ``path``; two tasks of one process exclude each other, too.
 
-    Raises ``StoreError`` after ``seconds``: ``what`` is in use by whom.
+    With negative ``seconds`` it is only looked whether somebody holds it: others who look are not
+    shut out. Raises ``StoreError`` after ``seconds``: ``what`` is in use by whom.
     """
     holder = path.with_suffix(".holder")
     deadline = time.monotonic() + seconds
     make_private(path)
     with closing(SqliteConnection(path, sqlite3.connect)) as lock:
         lock.execute("PRAGMA busy_timeout = 0")
-        while not _taken(lock):
+        while not _taken(lock, LOOK if seconds < 0 else HOLD):
             if time.monotonic() >= deadline:
                 raise StoreError(f"{what} is in use by {_name(holder)}.")
             await asyncio.sleep(POLL_SECONDS)
+        if seconds < 0:
+            yield Ownership(key, 0)
+            return
         try:
             with suppress(OSError):  # on a full disk it is owned without a name
                 holder.write_text(f"process {os.getpid()} since {time.strftime('%H:%M:%S')}")
@@ -51,11 +57,13 @@ def _name(holder: Path) -> str:
     return "another process"
 
 
-def _taken(lock: SqliteConnection) -> bool:
+def _taken(lock: SqliteConnection, how: tuple[str, ...]) -> bool:
     try:
-        lock.execute("BEGIN EXCLUSIVE")
+        for statement in how:
+            lock.execute(statement)
     except StoreError as error:
         if getattr(error.__cause__, "sqlite_errorcode", 0) != sqlite3.SQLITE_BUSY:
             raise
+        lock.rollback()
         return False
     return True

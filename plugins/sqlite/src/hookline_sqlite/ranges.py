@@ -48,17 +48,22 @@ class LockFile:
     async def own(self, name: str, what: str, seconds: float) -> AsyncIterator[Ownership]:
         """Hold ``name``; two tasks of one process exclude each other, too.
 
-        Raises ``StoreError`` after ``seconds``: ``what`` is in use by whom.
+        With negative ``seconds`` it is only looked whether somebody holds it: others who look are
+        not shut out. Raises ``StoreError`` after ``seconds``: ``what`` is in use by whom.
         """
         digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
         number = int.from_bytes(digest, "big") >> 2
         deadline = time.monotonic() + seconds
-        while number in self._held or not self._taken(number):
+        kind = fcntl.LOCK_SH if seconds < 0 else fcntl.LOCK_EX
+        while number in self._held or not self._taken(number, kind):
             if time.monotonic() >= deadline:
                 raise StoreError(f"{what} is in use by {self._holder(number)}.")
             await asyncio.sleep(POLL_SECONDS)
-        self._held.add(number)
         try:
+            if seconds < 0:
+                yield Ownership(name, 0)
+                return
+            self._held.add(number)
             with suppress(OSError):  # on a full disk it is owned without a name
                 text = f"process {os.getpid()} since {time.strftime('%H:%M:%S')}"
                 os.pwrite(self._descriptor, text.ljust(NOTE).encode(), number % NOTES * NOTE)
@@ -71,9 +76,9 @@ class LockFile:
         note = os.pread(self._descriptor, NOTE, number % NOTES * NOTE).rstrip(b"\0 ")
         return note.decode("utf-8", "replace") or "another process"
 
-    def _taken(self, number: int) -> bool:
+    def _taken(self, number: int, kind: int) -> bool:
         try:
-            fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, number)
+            fcntl.lockf(self._descriptor, kind | fcntl.LOCK_NB, 1, number)
         except (BlockingIOError, PermissionError):
             return False
         return True
