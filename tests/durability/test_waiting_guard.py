@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from hookline.testing import FakeChannel, Harness, ScriptedModel, calls
+from hookline_commands import Commands
 from hookline_hookspecs import (
     Context,
     Inbound,
@@ -85,14 +86,19 @@ class Echo(ScriptedModel):
         super().__init__([lambda request: f"<{request.messages[-1].text}>"] * 20)
         self.may_answer = asyncio.Event()
         self.may_answer.set()
+        self.asked = False
 
     async def send(self, wire: Any, on_delta: Any) -> Any:
+        self.asked = True
         await self.may_answer.wait()
         return await super().send(wire, on_delta)
 
 
-async def guarded(make: Make, kind: str, left: int, model: Echo) -> tuple[Harness, Doorman]:
-    h = make(Doorman, model=model, strict=False, deadlines={"on_message": 0.1})
+async def guarded(
+    make: Make, kind: str, left: int, model: Echo, *more: Any, on_message: float = 0.1
+) -> tuple[Harness, Doorman]:
+    deadlines = {"on_message": on_message}
+    h = make(Doorman, *more, model=model, strict=False, deadlines=deadlines)
     await h.aopen()
     doorman = h.plugin(Doorman)
     doorman.kind, doorman.left = kind, left
@@ -132,6 +138,27 @@ async def test_a_guard_that_goes_on_failing_refuses_in_the_messages_place(
     await h.runtime.finish_background(10.0)
     assert answers(h.channel) == [("m1", "<one>"), ("m2", REFUSED), ("m3", "<three>")]
     assert all("two" not in request.messages[-1].text for request in model.requests)
+
+
+@pytest.mark.parametrize("kind", ["the store", "a deadline"])
+async def test_stop_does_not_wait_while_a_guard_is_asked_again(
+    harness: Make, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setattr("hookline.dispatch.dispatcher.GATE_PAUSES", (600.0,))
+    model = Echo()
+    h, doorman = await guarded(harness, kind, 1, model, Commands, on_message=600.0)
+    model.may_answer.clear()
+    await h.channel.say("one")
+    while "one" not in doorman.asked or not model.asked:
+        await asyncio.sleep(0.01)
+    await h.channel.say("two")
+    while "two" not in doorman.asked:
+        await asyncio.sleep(0.01)
+    await h.channel.say("/stop")
+    async with asyncio.timeout(5):
+        said = [reply.text for reply in await h.channel.replies(2)]
+    assert "Stopped" in " ".join(said), said
+    assert doorman.asked == ["one", "two", "/stop"]
 
 
 class Reader(Plugin[NoConfig]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -138,7 +138,8 @@ class Dispatcher:
     async def _process(self, inbound: Inbound, inbox_id: str | None, mode: str) -> ActiveTurn:
         """Gate, then command or turn. One turn at a time in a chat, in the order of arrival."""
         lane = self._lanes.of(inbound)
-        async with lane.gate:
+        # What is for the turn under way does not wait until a guard has judged the message before it.
+        async with nullcontext() if lane.turn.locked() and self._is_immediate(inbound.text) else lane.gate:
             lobby = idle_context(self._engine, inbound.channel, inbound.chat_id)
             passed = await self.judge(lobby, inbound, inbox_id)
             # The no of a guard is told at once, that of one which failed in the message's place.
