@@ -73,14 +73,17 @@ class Faults:
 
 
 @asynccontextmanager
-async def fleet_stage(seed: int, much: Cluster, **model: Any) -> AsyncIterator[tuple[Stage, Fleet]]:
+async def fleet_stage(
+    seed: int, much: Cluster, *, counts: bool = False, **model: Any
+) -> AsyncIterator[tuple[Stage, Fleet]]:
     """Platform, model and a fleet that is up, and nothing left running."""
     dice = random.Random(seed)
     with tempfile.TemporaryDirectory(prefix="hookline-reliability-") as made:
         platform, brain = Platform(retry=0.1), Model(dice, **model)
         async with platform.up():
             with brain.up():
-                fleet = Fleet(Path(made), platform.url, brain.base_url, machines=much.machines)
+                urls = platform.url, brain.base_url
+                fleet = Fleet(Path(made), *urls, machines=much.machines, counts=counts)
                 try:
                     await fleet.start(much.gateways, much.workers)
                     yield Stage(dice, platform, brain, fleet), fleet  # type: ignore[arg-type]

@@ -30,16 +30,24 @@ class Fleet:
     """Houses by name, around one database."""
 
     def __init__(
-        self, folder: Path, reply_url: str, model_url: str, *, machines: bool = False
+        self,
+        folder: Path,
+        reply_url: str,
+        model_url: str,
+        *,
+        machines: bool = False,
+        counts: bool = False,
     ) -> None:
+        """With ``counts`` the database counts each statement, by ``pg_stat_statements``."""
+        counting = {"shared_preload_libraries": "pg_stat_statements"} if counts else {}
         self.folder = folder
         self.shared = folder / "shared"
         self.shared.mkdir()
-        self.server = Server()
+        self.server = Server(**counting)
         self.line = SlowLine(f"{self.server.folder}/.s.PGSQL.5432")
         self.houses: dict[str, House] = {}
         self._urls = reply_url, model_url
-        self._machines = machines
+        self._machines, self._counts = machines, counts
 
     @property
     def store(self) -> str:
@@ -73,6 +81,8 @@ class Fleet:
         await first.start()
         with psycopg.connect(self.server.url, autocommit=True) as connection:
             connection.execute(WATCH.read_bytes())
+            if self._counts:
+                connection.execute("CREATE EXTENSION pg_stat_statements")
         rest = [self.add(f"gateway{n}", "gateway", "--no-turns") for n in range(1, gateways)]
         rest += [self.add(f"worker{n}", "worker") for n in range(workers)]
         await asyncio.gather(*(house.start() for house in rest))

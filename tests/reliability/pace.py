@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -34,6 +35,8 @@ class Pace:
     rate: float = 5.0
     slow: float = 0.0
     standard: bool = False
+    counts: bool = False
+    """Whether the database counts the statements of a turn, which costs it some time."""
 
 
 SHORT = Pace()
@@ -51,23 +54,28 @@ async def run(seed: int, much: Pace) -> Result:
 
 
 async def _with(seed: int, much: Pace, workers: int, result: Result) -> None:
-    async with fleet_stage(seed, Cluster(gateways=1, workers=workers)) as (on, fleet):
+    shape = Cluster(gateways=1, workers=workers)
+    async with fleet_stage(seed, shape, counts=much.counts) as (on, fleet):
         fleet.line.say(f"delay {much.slow}")
         messages = [
             Message(f"m{n}", f"c{n % much.chats}", f"[m{n}] hello") for n in range(much.messages)
         ]
         warm, rest = messages[: much.chats], messages[much.chats :]
         await _as_fast_as_it_goes(on, fleet, warm, much.chats)
-        before, begin = dict(_cpu(fleet)), time.monotonic()
+        counted, before, begin = _counted(fleet, much), dict(_cpu(fleet)), time.monotonic()
         await _as_fast_as_it_goes(on, fleet, rest, much.chats)
         took = time.monotonic() - begin
         used = {kind: seconds - before[kind] for kind, seconds in _cpu(fleet)}
+        counted = _counted(fleet, much) - counted
         said = f"{workers} worker{'s' if workers > 1 else ''}"
         result.note(f"{said}: turns a second", round(len(rest) / took, 1))
         shares = [f"{kind} {s / len(rest) * 1000:.1f} ms" for kind, s in used.items()]
         result.note(f"{said}: processor time a turn", ", ".join(shares))
         busy = ", ".join(f"{kind} {s / took * 100:.0f} %" for kind, s in used.items())
         result.note(f"{said}: of a processor", busy)
+        for what, count in counted.most_common():
+            if count >= len(rest) / 20:
+                result.note(f"{said}: {what}", round(count / len(rest), 2))
         await _steadily(on, fleet, much, said, result)
         judge_replies(result, on, messages)
 
@@ -119,6 +127,16 @@ async def _steadily(on: Stage, fleet: Fleet, much: Pace, said: str, result: Resu
     median, late = times[len(times) // 2], times[int(len(times) * 0.95)]
     result.note(f"{said}, {much.rate:g} a second: median", f"{median * 1000:.0f} ms")
     result.aim(f"{said}, {much.rate:g} a second: p95", late * 1000, 150.0, "ms")
+
+
+def _counted(fleet: Fleet, much: Pace) -> Counter[str]:
+    """Journeys to the database, transactions and each statement so far."""
+    found: Counter[str] = Counter({"journeys": fleet.line.count()[0]})
+    found["transactions"] = fleet.rows("SELECT sum(xact_commit) FROM pg_stat_database")[0][0]
+    if much.counts:
+        for query, calls in fleet.rows("SELECT query, calls FROM pg_stat_statements"):
+            found["… " + " ".join(query.split())[:100]] += calls
+    return found
 
 
 def _cpu(fleet: Fleet) -> Iterator[tuple[str, float]]:
