@@ -9,7 +9,17 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
-from hookline_hookspecs import Context, Fenced, GatewayWork, HooklineError, Host, Reply, StoreError
+from hookline_hookspecs import (
+    Context,
+    Feature,
+    Fenced,
+    GatewayWork,
+    HooklineError,
+    Host,
+    Reply,
+    StoreError,
+    features,
+)
 from hookline_hookspecs.drivers import Store
 
 from .config import ClusterConfig
@@ -21,6 +31,8 @@ from .replies import Channels
 
 FRESH_SECONDS = 6.0
 """Since the last word of a process, after which what it has is looked at: it may be dead."""
+GROWING: frozenset[Feature] = frozenset({"edits", "typing"})
+"""What a platform can show of a turn that goes on."""
 HEAR_SECONDS = 60.0
 """Within which the database has to let a worker listen."""
 
@@ -55,11 +67,11 @@ class Member:
         return channel not in self.channels.held and self.is_network(channel)
 
     def _is_told(self, channel: str) -> bool:
-        """True for a channel of which the other process has to hear, and whose plugin does not tell
-        it more than that by itself."""
+        """True for a channel of which the other process has to hear: it can show something before
+        the reply, and its plugin does not tell more than that by itself."""
         found = (one for one in self.host.channels() if one.name == channel)
-        return self.is_elsewhere(channel) and not any(
-            getattr(one, "relays", False) for one in found
+        return self.is_elsewhere(channel) and any(
+            features(one) & GROWING and not getattr(one, "relays", False) for one in found
         )
 
     async def join(self, kind: str, turns: int) -> None:

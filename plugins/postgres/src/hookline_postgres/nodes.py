@@ -27,6 +27,7 @@ from hookline_hookspecs.errors import Fenced, StoreError
 
 from .address import Address
 from .connection import FENCED, Again, Broken, PgConnection
+from .telling import Notices
 from .topics import CHANGES, channel
 
 BEAT_SECONDS = 5.0
@@ -82,7 +83,8 @@ class Node:
     def __init__(self, where: Address) -> None:
         self.id = uuid.uuid4().hex
         self._name = f"process {os.getpid()} on {socket.gethostname()}"
-        self._line, self._beating = _Line(where), _Line(where)
+        self._line, self._beating, self._telling = _Line(where), _Line(where), _Line(where)
+        self.notices = Notices(self._telling.ask)
         self._changes = channel(where.schema, CHANGES)
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
@@ -100,7 +102,7 @@ class Node:
     def tell_change(self) -> None:
         """Tell the others of a change, when it is not known whether they have been told."""
         with suppress(StoreError):
-            self.notify(self._changes, self.id)
+            self._line.ask("tell", channel=self._changes, payload=self.id)
 
     def last_transaction(self, number: int) -> int:
         """The number of the writer's last transaction that was committed. Raises ``Fenced``."""
@@ -127,8 +129,9 @@ class Node:
             self._line.ask("release_all", id=self.id)
             self._line.ask("forget_beat", id=self.id)
             self._line.ask("forget", id=self.id)
-        self._line.close()
-        self._beating.close()
+        self.notices.close()
+        for line in (self._line, self._beating, self._telling):
+            line.close()
 
     def take(self, key: str) -> int | None:
         """Own ``key`` if nobody alive does: its epoch, or None. Raises ``Fenced``."""
@@ -154,10 +157,6 @@ class Node:
         elif _is_silent(row):
             self._line.ask("bury", id=row["id"], seconds=DEAD_AFTER)
         return str(row["name"])
-
-    def notify(self, channel: str, payload: str) -> None:
-        """Tell who listens on ``channel``."""
-        self._line.ask("tell", channel=channel, payload=payload)
 
     def _beat(self) -> None:
         while not self._stopped.wait(BEAT_SECONDS):

@@ -52,6 +52,10 @@ DELETE FROM nodes WHERE id = :id AND NOT EXISTS
 -- name: tell
 SELECT pg_notify(:channel, :payload);
 
+-- name: tell_all
+SELECT count(pg_notify(channel, payload))
+FROM unnest(CAST(:channels AS TEXT[]), CAST(:payloads AS TEXT[])) AS notices (channel, payload);
+
 -- name: is_set_up
 SELECT 1 WHERE to_regclass('nodes') IS NOT NULL;
 

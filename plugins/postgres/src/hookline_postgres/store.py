@@ -172,8 +172,7 @@ class PostgresStore:
         if len(payload.encode("utf-8", "replace")) > LIMIT:
             raise StoreError(f"What is told under {topic!r} is longer than {LIMIT:,} bytes.")
         self._expect_open()
-        name = channel(self._where.schema, topic)
-        await asyncio.to_thread(self._node.notify, name, payload)
+        await self._node.notices.tell(channel(self._where.schema, topic), payload)
 
     def listen(self, topic: str) -> AbstractAsyncContextManager[AsyncIterator[str]]:
         """What is told from now on, by any process."""

@@ -14,6 +14,7 @@ import socket
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from functools import lru_cache
 from typing import Any
 
 import psycopg
@@ -33,6 +34,7 @@ CHANGES = "hookline:changes"
 """The topic under which a process tells that it has written, by its own id."""
 
 
+@lru_cache(maxsize=512)
 def channel(schema: str, topic: str) -> str:
     """The name of ``topic`` among the channels of a database."""
     name = f"{schema}\0{topic}".encode("utf-8", "replace")
