@@ -41,6 +41,8 @@ def make_storage(store: Store, plugin: str, package: str | None, home: Path) -> 
 MESSAGE_SECONDS = 2.0
 """How long a message waits for what other homes have written; its hook is a guard, which must not
 refuse the message because the store is slow."""
+APART_SECONDS = 1.0
+"""Between two looks at all files after turns: with many turns a second it is one look for them."""
 LOOK_SECONDS = 5.0
 """How often a process looks for files that were edited by hand, where machines share the store."""
 
@@ -49,6 +51,8 @@ class StoragePlugin(Plugin[NoConfig]):
     """The commands about the whole store, and the files that homes share."""
 
     _mirror: Mirror | None = None
+    _looking: asyncio.Task[None] | None = None
+    _not_before = 0.0
 
     @hookimpl
     def register_cli(self, register: RegisterCli) -> None:
@@ -75,7 +79,7 @@ class StoragePlugin(Plugin[NoConfig]):
         if self._mirror is not None:
             try:
                 async with asyncio.timeout(MESSAGE_SECONDS):
-                    await self._sync()
+                    await self._sync(look=False)
             except TimeoutError:
                 self.log.warning("the store is slow: a turn may read files as they were before")
 
@@ -87,7 +91,14 @@ class StoragePlugin(Plugin[NoConfig]):
 
     @hookimpl
     async def end_of_turn(self, ctx: Context, turn: Turn) -> None:
-        """Show other homes what was written meanwhile."""
+        """Show other homes what was written meanwhile, now or in a moment."""
+        if self._mirror is not None and self._looking is None:
+            self._looking = self.host.spawn(self._look(), "look at files")
+
+    async def _look(self) -> None:
+        clock = asyncio.get_running_loop().time
+        await asyncio.sleep(self._not_before - clock())
+        self._looking, self._not_before = None, clock() + APART_SECONDS
         await self._sync()
 
     @hookimpl
@@ -95,10 +106,10 @@ class StoragePlugin(Plugin[NoConfig]):
         """Show other homes what was written last."""
         await self._sync()
 
-    async def _sync(self) -> None:
+    async def _sync(self, *, look: bool = True) -> None:
         if self._mirror is not None:
             try:
-                await self._mirror.sync()
+                await self._mirror.sync(look=look)
             except HooklineError as error:
                 self.log.warning("files cannot be shared now: %s", error)
 

@@ -70,16 +70,18 @@ class Mirror:
         self._as_of: int | None = None
         self._read_note()
 
-    async def sync(self) -> None:
-        """Make home and table alike. Raises ``StoreError``."""
+    async def sync(self, *, look: bool = True) -> None:
+        """Make home and table alike; without ``look`` what was changed in the table alone. Raises
+        ``StoreError``."""
         async with self._busy:
-            changed = await self._changed()
-            here = await asyncio.to_thread(self._scan)
-            paths = changed | {
-                path
-                for path in here.keys() | self._agreed.keys()
-                if here.get(path, GONE) != self._sha(path)
-            }
+            paths = await self._changed()
+            if look:
+                here = await asyncio.to_thread(self._scan)
+                paths |= {
+                    path
+                    for path in here.keys() | self._agreed.keys()
+                    if here.get(path, GONE) != self._sha(path)
+                }
             told = False
             for path in sorted(paths):
                 told |= await self._settle(path)
