@@ -45,3 +45,26 @@ async def test_it_is_not_known_while_nothing_is_heard(own_postgres: Any, tmp_pat
         own_postgres.start()
         await eventually(lambda: store.changes is not None)
         assert store.changes != before  # something may have been missed
+
+
+async def test_it_is_heard_whose_tables_were_written(postgres_url: str, tmp_path: Path) -> None:
+    pens = Migration(1, "pens", "CREATE TABLE pens (n INTEGER PRIMARY KEY)")
+    core = Migration(1, "usage", "CREATE TABLE usage (n INTEGER PRIMARY KEY)")
+    async with open_store(tmp_path, postgres_url) as here:
+        for one in (NOTES, pens, core):
+            await here.migrate(one.name, [one])
+        async with open_store(tmp_path / "there", postgres_url) as there:
+            await eventually(lambda: there.changes is not None)
+            await asyncio.sleep(0.2)  # what was written so far has been heard
+            notes, any_ = there.changes_of("note"), there.changes
+            await here.write(lambda db: db.execute("INSERT INTO usage VALUES (1)"))
+            await here.write(lambda db: db.execute("-- one\nINSERT INTO pens VALUES (1)"))
+            await eventually(lambda: there.changes_of("pens") == any_ + 1)
+            assert there.changes_of("note") == notes
+            assert there.changes == any_ + 1  # of core's own tables nothing is told
+            update = "WITH old AS (SELECT 1) UPDATE notes SET text = 'y'"
+            await here.write(lambda db: db.batch([(update, {}), ("DELETE FROM notes", {})]))
+            await eventually(lambda: there.changes_of("note") == notes + 1)
+            assert there.changes_of("pens") == any_ + 1
+            await here.write(lambda db: db.execute("CREATE TABLE more (n BIGINT)"))
+            await eventually(lambda: there.changes_of("note") == notes + 2)

@@ -13,7 +13,7 @@ V = TypeVar("V")
 
 
 def changes(storage: Storage) -> int | None:
-    """Return a number that differs once another process has written into the database, as of now.
+    """Return a number that differs once another process has written the plugin's tables, as of now.
 
     None where the store cannot tell; then nothing that was read may be kept.
     """

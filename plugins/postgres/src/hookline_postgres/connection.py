@@ -122,12 +122,15 @@ class PgConnection:
         self._begun = 0
         self.first: list[list[dict[str, Any]]] = []
         """What the statements of ``begin`` returned, once they were sent."""
+        self.written: set[str] = set()
+        """The tables that were written since ``begin`` (see ``dialect.written``)."""
 
     def begin(self, *first: str) -> None:
         """Put ``first`` before the next statement, in place of what was pending."""
         self._pending = [*first]
         self._begun = len(first)
         self.first = []
+        self.written = set()
 
     def later(self, sql: str) -> None:
         """Put ``sql`` before the next statement."""
@@ -135,16 +138,19 @@ class PgConnection:
 
     def fetch(self, sql: str, params: Params = {}) -> list[Mapping[str, Any]]:  # noqa: B006
         """Return the rows of a query."""
+        self.written |= dialect.written(sql)
         return cast("list[Mapping[str, Any]]", self.run(dialect.query(sql), params)[-1][0])
 
     def execute(self, sql: str, params: Params = {}) -> int:  # noqa: B006
         """Run one statement and return the number of rows it affected."""
+        self.written |= dialect.written(sql)
         return max(self.run(dialect.query(sql), params)[-1][1], 0)
 
     def batch(self, statements: Sequence[tuple[str, Params]]) -> list[int]:
         """Run statements in one journey; the rows that each affected."""
         if not statements:
             return []
+        self.written.update(*(dialect.written(sql) for sql, _ in statements))
         try:
             with psycopg.ClientCursor(self.raw) as cursor:
                 made = [

@@ -40,6 +40,24 @@ _TYPES = {
 would cut to seven digits (a time in seconds loses the seconds)."""
 
 
+_WRITTEN = re.compile(
+    r"--[^\n]*|\b(?:INSERT\s+INTO|DELETE\s+FROM|UPDATE)\s+(?!SET\b)\"?(?P<table>\w+)", re.IGNORECASE
+)
+_ROWS = re.compile(
+    r"(?:\s|--[^\n]*\n)*(?:INSERT|UPDATE|DELETE|SELECT|WITH|VALUES)\b", re.IGNORECASE
+)
+ANY = "*"
+"""Stands for tables that are not known."""
+
+
+@lru_cache(maxsize=2048)
+def written(sql: str) -> frozenset[str]:
+    """The tables that ``sql`` writes, in lower case; `ANY` for what makes or changes tables."""
+    if _ROWS.match(sql) is None:
+        return frozenset({ANY})
+    return frozenset(found["table"].lower() for found in _WRITTEN.finditer(sql) if found["table"])
+
+
 @lru_cache(maxsize=2048)
 def query(sql: str) -> str:
     """``sql`` with psycopg's placeholders, and ``LIKE`` as SQLite means it."""

@@ -39,6 +39,11 @@ TAKEN_TRIES = 2
 LINGER = 0.002
 """Seconds for which a write that nobody waits for is held back, to go with those that follow: it
 would cost journeys of its own, and have the next one wait for them."""
+UNTOLD = frozenset(
+    {"inbox", "outbox", "sessions", "turns", "messages", "sidecars", "rewrites", "steps", "usage"}
+)
+"""Tables of which others are not told when they are written, since nothing keeps what is in them:
+core's own, which change several times in every turn."""
 PATIENCE = 30.0
 """Seconds for which a database that cannot be reached is tried again."""
 
@@ -232,13 +237,14 @@ class Writer(Lane):
                     connection.later("ROLLBACK TO work")
                 connection.later("RELEASE work")
             connection.later("COMMIT")
-            connection.later(self._node.change)
+            if told := connection.written - UNTOLD:
+                connection.later(self._node.change(told))
             is_ending = True
             connection.flush()
         except Broken:
             self.drop()
             if is_ending and self._has_committed():
-                self._node.tell_change()
+                self._node.tell_change(connection.written - UNTOLD)
                 return
             raise
         except BaseException:

@@ -17,7 +17,7 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -28,7 +28,7 @@ from hookline_hookspecs.errors import Fenced, StoreError
 from .address import Address
 from .connection import FENCED, Again, Broken, PgConnection
 from .telling import Notices
-from .topics import CHANGES, channel
+from .topics import CHANGES, change, channel
 
 BEAT_SECONDS = 5.0
 DEAD_AFTER = 15.0
@@ -93,16 +93,15 @@ class Node:
         """The statement that a transaction of the writer ``number`` begins with."""
         return f"SELECT hookline_fence('{self.id}', {number}, {transaction})"
 
-    @property
-    def change(self) -> str:
-        """The statement that tells the others of a change. It stands behind the end of the
-        transaction: inside, the end would keep all others that tell something waiting."""
-        return f"SELECT pg_notify('{self._changes}', '{self.id}')"
+    def change(self, tables: Iterable[str]) -> str:
+        """The statement that tells the others of a change to ``tables``. It stands behind the end
+        of the transaction: inside, the end would keep all others that tell something waiting."""
+        return f"SELECT pg_notify('{self._changes}', '{change(self.id, tables)}')"
 
-    def tell_change(self) -> None:
+    def tell_change(self, tables: Iterable[str]) -> None:
         """Tell the others of a change, when it is not known whether they have been told."""
         with suppress(StoreError):
-            self._line.ask("tell", channel=self._changes, payload=self.id)
+            self._line.ask("tell", channel=self._changes, payload=change(self.id, tables))
 
     def last_transaction(self, number: int) -> int:
         """The number of the writer's last transaction that was committed. Raises ``Fenced``."""

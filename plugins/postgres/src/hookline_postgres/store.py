@@ -182,9 +182,14 @@ class PostgresStore:
     @property
     def changes(self) -> int | None:
         """A number that differs once another process has told that it wrote, which it does before
-        its write counts as done; None while nothing is heard. Nothing is asked for."""
+        its write counts as done; None while nothing is heard. Nothing is asked for. Of core's own
+        tables nothing is told."""
+        return self.changes_of("")
+
+    def changes_of(self, prefix: str) -> int | None:
+        """The same for tables whose names begin with ``prefix``, and the one of plugins' values."""
         self._expect_open()
-        return self._listener.changes
+        return self._listener.changes(prefix)
 
     def search_statements(self, table: str) -> Mapping[str, str]:
         """``create put delete query`` for a full-text ``table``."""

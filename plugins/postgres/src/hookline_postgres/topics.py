@@ -12,7 +12,8 @@ import logging
 import select
 import socket
 import threading
-from collections.abc import AsyncIterator
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
 from functools import lru_cache
 from typing import Any
@@ -23,6 +24,7 @@ from hookline_storekit import Topics
 
 from .address import Address
 from .connection import connect
+from .dialect import ANY
 
 log = logging.getLogger("hookline.store")
 
@@ -31,7 +33,9 @@ LIMIT = 7_000
 AGAIN_SECONDS = 0.5
 """After which a lost connection is made anew."""
 CHANGES = "hookline:changes"
-"""The topic under which a process tells that it has written, by its own id."""
+"""The topic under which a process tells what it has written, see `change`."""
+OF_ALL = (ANY, "kv")
+"""What concerns whoever asks for changes: unknown tables, and the one that all plugins share."""
 
 
 @lru_cache(maxsize=512)
@@ -41,6 +45,12 @@ def channel(schema: str, topic: str) -> str:
     return f"hookline_{hashlib.sha256(name).hexdigest()[:40]}"
 
 
+def change(node: str, tables: Iterable[str]) -> str:
+    """What the process ``node`` tells of the tables that it has written."""
+    told = f"{node} {' '.join(sorted(tables))}"
+    return told if len(told) <= LIMIT else f"{node} {ANY}"
+
+
 class Listener:
     """The listening connection, made when somebody first listens."""
 
@@ -48,7 +58,8 @@ class Listener:
         """``node`` is this process's id."""
         self._where, self._node = where, node
         self._topics = Topics()
-        self._is_counting, self._count = False, 0
+        self._is_counting = False
+        self._counts: Counter[str] = Counter()  # by table
         self._heard: dict[str, str] = {}  # topics by the channel that is listened to
         self._changed = threading.Condition()
         self._is_closing = False
@@ -65,10 +76,13 @@ class Listener:
         finally:
             self._look()
 
-    @property
-    def changes(self) -> int | None:
-        """How often other processes have told that they wrote; None while that is not heard."""
-        return self._count if CHANGES in self._heard.values() else None
+    def changes(self, prefix: str = "") -> int | None:
+        """How often other processes have told that they wrote tables whose names begin with
+        ``prefix``; None while that is not heard."""
+        if CHANGES not in self._heard.values():
+            return None
+        counts = self._counts.copy().items()  # another thread adds to them
+        return sum(n for name, n in counts if name.startswith(prefix) or name in OF_ALL)
 
     def count_changes(self) -> None:
         """Listen for what others write, as soon as there is a connection."""
@@ -141,7 +155,7 @@ class Listener:
             raw.add_notify_handler(lambda found: self._publish(found.channel, found.payload))
             self._agree(raw)
             if not is_first:
-                self._count += 1
+                self._counts[ANY] += 1
                 for topic in self._topics.names():
                     self._topics.publish(topic, "")  # some may have been missed
             while not self._is_closing:
@@ -169,6 +183,8 @@ class Listener:
     def _publish(self, name: str, payload: str) -> None:
         topic = self._heard.get(name)
         if topic == CHANGES:
-            self._count += payload != self._node
+            node, _, tables = payload.partition(" ")
+            if node != self._node:
+                self._counts.update(tables.split() or [ANY])
         elif topic is not None:
             self._topics.publish(topic, payload)

@@ -222,9 +222,11 @@ class PluginStorage:
 
     @property
     def changes(self) -> int | None:
-        """A number that differs once another process has written into the database, as of now;
-        None if the store cannot tell."""
-        found: int | None = getattr(self._store, "changes", None)
+        """A number that differs once another process has written the plugin's tables or values, as
+        of now; None if the store cannot tell. It may differ for other reasons."""
+        changes_of = getattr(self._store, "changes_of", None)
+        found: int | None
+        found = changes_of(self._prefix) if changes_of else getattr(self._store, "changes", None)
         return found
 
     async def usage(self) -> StorageUsage:
