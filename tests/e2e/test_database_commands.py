@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import pytest
 from hookline.testing import Harness, calls
 from hookline_artifacts import Artifacts
 from hookline_audit import AuditPlugin
@@ -60,6 +64,74 @@ def test_the_grants_are_printed_for_what_the_connection_may(
     assert "GRANT SELECT, SHOW VIEW, INSERT, UPDATE, DELETE ON till.* TO hookline_writer;" in text
     assert h.cli("db grants b").exit_code == 2
     assert "there are: a, b" in h.cli("db grants c").stderr
+
+
+@pytest.mark.parametrize(
+    ("entry", "key", "told"),
+    [
+        ({"url": "sqlite:///x.db", "mode": "rw"}, "bad.mode", "write 'read-only' or 'write'"),
+        ({"mode": "write"}, "bad", "it has no url; write url: sqlite:///PATH"),
+        ({"urll": "sqlite:///x.db"}, "bad", "unknown key urll; did you mean url?"),
+        ({"url": 5}, "bad.url", "write text, in quotes"),
+        (URL, "bad", "it is no mapping; write {url: …}"),
+        (None, "bad", "it is no mapping; write {url: …}"),
+    ],
+)
+def test_a_connection_that_is_wrong_is_left_out_alone(
+    harness: Callable[..., Harness], tmp_path: Path, entry: object, key: str, told: str
+) -> None:
+    sqlite3.connect(tmp_path / "good.db").close()
+    good = {"url": f"sqlite:///{tmp_path}/good.db"}
+    connections = {"good": good, "bad": entry, "b d": good}
+    file = tmp_path / "home" / "config.yaml"
+    file.parent.mkdir()
+    file.write_text(json.dumps({"plugins": {"databases": {"connections": connections}}}))
+    h = harness(Databases, home=file.parent, config={"databases": {"connections": connections}})
+    listed = h.cli("db list")
+    assert listed.exit_code == 0
+    assert listed.stdout.startswith("good ")
+    assert f"config.yaml: plugins.databases.connections.{key}: {told}" in listed.stderr
+    assert "'b d' is no name of a database" in listed.stderr
+    assert told in h.cli("db test bad").stderr
+    assert PASSWORD not in listed.stdout + listed.stderr + h.cli("db test bad").stderr
+    h.model.steps += [[calls("db_list"), calls("db_query", db="good", sql="SELECT 7")], "done"]
+    results = h.send("look").tool_calls
+    assert "good: sqlite" in results[0].text
+    assert told in results[0].text
+    assert "7" in results[1].text
+    h.model.steps += [[calls("db_query", db="bad", sql="SELECT 7")], "done"]
+    [refused] = h.send("and bad").tool_calls
+    assert not refused.ok
+    assert told in refused.text
+    assert "there is a database bad" in h.cli("db add bad --url-stdin", input="sqlite:///y").stderr
+    assert h.cli("db remove bad").exit_code == 0
+    assert "bad" not in file.read_text()
+
+
+def test_the_check_names_a_url_that_is_none(harness: Callable[..., Harness]) -> None:
+    connections = {"good": {"url": "sqlite:///x.db"}, "far": {"url": "sqlserver://h/d"}}
+    h = harness(Databases, config={"databases": {"connections": connections}})
+    [check] = [one for name, one in h.checks() if name == "databases"]
+    checked: Any = check.run()
+    assert not checked.ok
+    assert "connections.far.url: the url of database far is none (it begins with 'sqlserver')" in (
+        checked.detail
+    )
+    assert "good" not in checked.detail
+
+
+def test_config_check_names_the_connection_that_is_left_out(tmp_path: Path) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_text(
+        "plugins:\n  databases:\n    connections:\n      bad: {url: 'sqlite:///x', mode: rw}\n"
+    )
+    program = [sys.executable, "-m", "hookline", "--home", str(tmp_path), "config", "check"]
+    done = subprocess.run(program, capture_output=True, text=True, check=False)
+    wrong = "plugins.databases.connections.bad.mode: write 'read-only' or 'write'"
+    assert done.stdout + done.stderr == (
+        f"hookline: {file}:4: {wrong}; only this entry is left out.\n"
+    )
+    assert done.returncode == 2
 
 
 def test_the_audit_has_every_statement(harness: Callable[..., Harness], tmp_path: Path) -> None:

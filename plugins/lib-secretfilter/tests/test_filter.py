@@ -67,6 +67,13 @@ def test_the_beginning_of_one_is_replaced_where_a_text_was_cut() -> None:
     assert hidden == f"refused: {MASK}…"
 
 
+def test_the_scheme_of_an_address_is_none() -> None:
+    found = SecretFilter(["sqlite:///x.db", "mysql://u:pw123456@h/db"])
+    told = "write sqlite:///PATH or mysql://USER@HOST/NAME"
+    assert found.redacted(told) == told
+    assert found.redacted("sqlite:///x.db, mysql://u:pw1…") == f"{MASK}, {MASK}…"
+
+
 def test_of_two_the_longer_goes_first_and_short_ones_stay() -> None:
     made = SecretFilter(["abcdef", "abcdef-ghijkl", "none"])
     assert made.redacted("abcdef-ghijkl abcdef none") == f"{MASK} {MASK} none"

@@ -49,6 +49,8 @@ class Commands:
     async def list_(self, json: Json = False) -> None:
         """The databases that the agent may ask."""
         rows = [self._row(name) for name in self._plugin.config.connections]
+        for why in self._plugin.left_out().values():
+            sys.stderr.write(f"hookline: {why}; only this entry is left out.\n")
         if json:
             _say(jsonlib.dumps(rows, ensure_ascii=False))
             return
@@ -95,7 +97,7 @@ class Commands:
             raise CommandError(wrong, USAGE)
         if mode not in ("read-only", "write"):
             raise CommandError("--mode is read-only or write", USAGE)
-        if name in self._plugin.config.connections:
+        if name in self._plugin.config.connections or name in self._plugin.left_out():
             raise CommandError(
                 f"there is a database {name}; `hookline db remove {name}` first", USAGE
             )
@@ -117,8 +119,7 @@ class Commands:
         """Print the SQL that makes a login for a database which can do no more than it needs."""
         connections = self._plugin.config.connections
         if name not in connections:
-            known = ", ".join(connections) or "none"
-            raise CommandError(f"there is no database {name[:40]}; there are: {known}", USAGE)
+            raise CommandError(self._unknown(name), USAGE)
         place = self._plugin.place(name)
         if place.is_file:
             raise CommandError(f"{name} is a file: who may read it decides", USAGE)
@@ -190,11 +191,16 @@ class Commands:
 
     def remove(self, name: Name) -> None:
         """Forget a database; the database itself stays as it is."""
-        if name not in self._plugin.config.connections:
-            known = ", ".join(self._plugin.config.connections) or "none"
-            raise CommandError(f"there is no database {name[:40]}; there are: {known}", USAGE)
+        if name not in {**self._plugin.config.connections, **self._plugin.left_out()}:
+            raise CommandError(self._unknown(name), USAGE)
         self._hookline("config", "unset", "--", f"plugins.databases.connections.{name}")
         _say(f"{name} is forgotten.")
+
+    def _unknown(self, name: str) -> str:
+        if why := self._plugin.left_out().get(name):
+            return f"database {name} is left out: {why}"
+        known = ", ".join(self._plugin.config.connections) or "none"
+        return f"there is no database {name[:40]}; there are: {known}"
 
     def _hookline(self, *words: str, given: str = "") -> None:
         """Run another command, such as the one that keeps config.yaml's comments.

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import difflib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import unquote, urlsplit
 
 from hookline_hookspecs import HooklineError
-from pydantic import BaseModel, Field, SecretStr, field_validator
+from pydantic import (
+    BaseModel,
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    SecretStr,
+    ValidationError,
+    model_validator,
+)
 
 Mode = Literal["read-only", "write"]
 SCHEMES = {
@@ -53,13 +63,59 @@ class DatabasesConfig(BaseModel):
     max_cost: float = Field(10_000_000.0, gt=0)
     """The planner's cost above which a person is asked first (PostgreSQL and MariaDB)."""
 
-    @field_validator("connections")
+    _left_out: dict[tuple[str, ...], str] = PrivateAttr(default_factory=dict)
+
+    @model_validator(mode="wrap")
     @classmethod
-    def _named(cls, found: dict[str, ConnectionConfig]) -> dict[str, ConnectionConfig]:
-        for name in found:
-            if (wrong := wrong_name(name)) is not None:
-                raise ValueError(wrong)
-        return found
+    def _without_wrong_connections(
+        cls, data: Any, handler: ModelWrapValidatorHandler[DatabasesConfig]
+    ) -> DatabasesConfig:
+        """Leave out, one by one, the connections that cannot be used; the others are."""
+        written = data.get("connections") if isinstance(data, Mapping) else None
+        if not isinstance(written, Mapping):
+            return handler(data)
+        left_out: dict[tuple[str, ...], str] = {}
+        kept: dict[str, object] = {}
+        for name, entry in written.items():
+            at, why = _fault(str(name), entry)
+            if why:
+                left_out["connections", str(name), *at] = why
+            else:
+                kept[str(name)] = entry
+        config = handler({**data, "connections": kept})
+        config._left_out = left_out
+        return config
+
+    @property
+    def left_out(self) -> Mapping[tuple[str, ...], str]:
+        """What is wrong with the connections that are left out, by the key below ``databases`` that
+        is wrong: ``("connections", NAME)``, or longer."""
+        return self._left_out
+
+
+def _fault(name: str, entry: object) -> tuple[tuple[str, ...], str]:
+    """The key of a connection's ``entry`` that is wrong, and what to write there; "" if none is."""
+    if (wrong := wrong_name(name)) is not None:
+        return (), wrong
+    if not isinstance(entry, Mapping | ConnectionConfig):
+        return (), f"it is no mapping; write {{url: …}} with {FORMS}"
+    try:
+        ConnectionConfig.model_validate(entry)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+    else:
+        return (), ""
+    at = tuple(map(str, first["loc"]))
+    if first["type"] == "missing":
+        for key in map(str, entry) if isinstance(entry, Mapping) else ():
+            if key not in ConnectionConfig.model_fields and difflib.get_close_matches(key, at):
+                return (), f"unknown key {key}; did you mean {at[-1]}?"
+        return (), f"it has no {at[-1]}; write {at[-1]}: {FORMS}"
+    return at, re.sub("^Input should be (a valid string)?", _wanted, first["msg"])
+
+
+def _wanted(found: re.Match[str]) -> str:
+    return "write text, in quotes" if found[1] else "write "
 
 
 def wrong_name(name: str) -> str | None:

@@ -23,6 +23,9 @@ class Parts(Protocol):
     def connection(self, name: str) -> ConnectionConfig:
         """Return a configured connection. Raises ``ToolError`` with those that there are."""
 
+    def left_out(self) -> dict[str, str]:
+        """What is wrong with each connection that is left out, by its name."""
+
     def place(self, name: str) -> Place:
         """Return where a connection leads, without its password."""
 

@@ -17,6 +17,8 @@ from hookline_auditkit import note
 from hookline_hookspecs import (
     ArtifactKeeper,
     Ask,
+    Check,
+    CheckResult,
     Context,
     Deny,
     Effect,
@@ -92,9 +94,18 @@ class Databases(Plugin[DatabasesConfig]):
         """Return a configured connection. Raises ``ToolError`` with those that there are."""
         found = self.config.connections
         if name not in found:
+            if why := self.left_out().get(name):
+                raise ToolError(f"database {name} is left out: {why}")
             known = ", ".join(found) or "none; `hookline db add NAME` adds one"
             raise ToolError(f"there is no database {name[:40]!r}; there are: {known}")
         return found[name]
+
+    def left_out(self) -> dict[str, str]:
+        """What is wrong in config.yaml with each connection that is left out, by its name."""
+        return {
+            at[1]: f"config.yaml: plugins.databases.{'.'.join(at)}: {why}"
+            for at, why in self.config.left_out.items()
+        }
 
     def place(self, name: str) -> Place:
         """Return where a connection leads, without its password."""
@@ -142,6 +153,7 @@ class Databases(Plugin[DatabasesConfig]):
                 lines.append(f"{name}: {place.engine}, {one.mode}, {place.shown}")
             except HooklineError as error:
                 lines.append(f"{name}: cannot be used: {error}")
+        lines += [f"{name}: cannot be used: {why}" for name, why in self.left_out().items()]
         return "\n".join(lines) or "No database is configured; `hookline db add NAME` adds one."
 
     @tool(read_only=True, origin="outside")
@@ -289,6 +301,23 @@ class Databases(Plugin[DatabasesConfig]):
             return await ctx.read(text, f"database {db}", kind="tool")
         except Refused as refusal:
             raise Refused(f"the result is kept back: {refusal}") from None
+
+    @hookimpl
+    def register_checks(self, register: Callable[[Check], None]) -> None:
+        """Say which connections lead nowhere; core says which are left out."""
+        register(Check("connections", self._checked))
+
+    def _checked(self) -> CheckResult:
+        wrong = []
+        for name in self.config.connections:
+            try:
+                self.place(name)
+            except HooklineError as error:
+                wrong.append(f"plugins.databases.connections.{name}.url: {error}")
+        if wrong:
+            return CheckResult(False, "; ".join(wrong), "mend it in config.yaml, or take it out")
+        count = len(self.config.connections)
+        return CheckResult(True, f"{count} can be asked" if count else "no database is configured")
 
     @hookimpl
     def register_cli(self, register: RegisterCli) -> None:

@@ -15,6 +15,8 @@ _LINE = 16
 """Characters of a line of a secret of several lines, such as a private key, that is one itself."""
 _SHORTEST_HEAD = 8
 """Characters: the beginning of a secret, where a text was cut inside it, is replaced from here."""
+_BEHIND_SCHEME = 4
+"""Characters that it has of an address, beside ``sqlite://``, which is no secret."""
 
 
 class SecretFilter:
@@ -62,7 +64,9 @@ def _parts(secret: str) -> set[str]:
 
 
 def _head(secret: str) -> int:
-    return max(_SHORTEST_HEAD, -(-len(secret) // 2))
+    scheme = secret.find("://") + len("://") if "://" in secret[:24] else 0
+    least = scheme + _BEHIND_SCHEME if scheme else _SHORTEST_HEAD
+    return min(len(secret), max(_SHORTEST_HEAD, least, -(-len(secret) // 2)))
 
 
 def _without_heads(text: str, head: str, secret: str) -> str:
