@@ -11,8 +11,9 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from functools import cached_property
-from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
+from functools import cache, cached_property
+from importlib.resources import files
+from typing import Any, Literal, TypedDict, TypeVar, Unpack, cast, overload
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
@@ -87,8 +88,7 @@ class Tool:
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
-            rule = "a letter, then up to 63 letters, digits, _ or -"
-            raise ValueError(f"{self.name!r} is no tool name: {rule}")
+            raise ValueError(f"{self.name!r} is no tool name: a letter, then up to 63 letters, digits, _ or -")
         self.description = inspect.cleandoc(self.description)
         taken = inspect.signature(self.run).parameters
         if self.bridge and (self.deferred or not {"tool", "arguments"} <= taken.keys()):
@@ -122,25 +122,20 @@ class Tool:
     @cached_property
     def schema(self) -> ToolSchema:
         """The name, description and parameters as a model sees them."""
-        parameters = self.parameters
-        if parameters is None:
-            parameters = _compact(self._model.model_json_schema())
+        parameters = _compact(self._model.model_json_schema()) if self.parameters is None else self.parameters
         return ToolSchema(self.name, self.description, parameters)
 
     @cached_property
     def _model(self) -> type[BaseModel]:
         described = _described(inspect.getdoc(self.run) or "")
         fields: dict[str, Any] = {}
-        signature = inspect.signature(self.run, eval_str=True)
-        for parameter in signature.parameters.values():
+        for parameter in inspect.signature(self.run, eval_str=True).parameters.values():
             if parameter.name in ("ctx", "self") or parameter.kind is parameter.VAR_KEYWORD:
                 continue
             kind = Any if parameter.annotation is parameter.empty else parameter.annotation
             default = ... if parameter.default is parameter.empty else parameter.default
-            told = described.get(parameter.name)
-            fields[parameter.name] = (kind, Field(default, description=told))
-        config = ConfigDict(extra="forbid", protected_namespaces=())
-        return create_model(self.name, __config__=config, **fields)
+            fields[parameter.name] = (kind, Field(default, description=described.get(parameter.name)))
+        return create_model(self.name, __config__=ConfigDict(extra="forbid", protected_namespaces=()), **fields)
 
     @cached_property
     def defaults(self) -> Mapping[str, Any]:
@@ -175,7 +170,7 @@ class Tool:
     def _complaint(self, error: ValidationError) -> str:
         known = list(self._model.model_fields)
         sentences = []
-        for detail in error.errors(include_url=False, include_context=False)[:4]:
+        for detail in error.errors(include_url=False)[:4]:
             where = ".".join(str(part) for part in detail["loc"])
             if detail["type"] == "extra_forbidden":
                 near = difflib.get_close_matches(where, known, 1)
@@ -184,8 +179,11 @@ class Tool:
             elif detail["type"] == "missing":
                 sentences.append(f"{self.name} needs the argument {where!r}")
             else:
-                got = json.dumps(detail["input"], default=str, ensure_ascii=False)[:80]
-                sentences.append(f"argument {where!r} of {self.name}: {detail['msg']}, got {got}")
+                got = json.dumps(detail["input"], default=str, ensure_ascii=False)
+                got = got if len(got) <= 80 else f"{got[:79]}…"
+                wanted = _wanted().get(detail["type"], "").format(**detail.get("ctx", {}))
+                told = f"{wanted}, not {got}" if wanted else f"{detail['msg'].removeprefix('Value error, ')}, got {got}"
+                sentences.append(f"argument {where!r} of {self.name}: {told}")
         return "; ".join(sentences)
 
 
@@ -206,13 +204,18 @@ def tool(fn: F | None = None, **options: Any) -> F | Callable[[F], F]:
     return mark if fn is None else mark(fn)
 
 
+@cache
+def _wanted() -> dict[str, str]:
+    """What to write, by pydantic's type of error."""
+    return cast("dict[str, str]", json.loads(files(__package__).joinpath("wanted.json").read_bytes()))
+
+
 def _summary(doc: str) -> str:
     return re.split(r"^Args:\s*$", doc, maxsplit=1, flags=re.MULTILINE)[0].strip()
 
 
 def _described(doc: str) -> dict[str, str]:
-    _, _, tail = doc.partition("\nArgs:")
-    return {m[1]: m[2].strip() for m in re.finditer(r"^\s+(\w+):\s*(.+)$", tail, re.MULTILINE)}
+    return {m[1]: m[2].strip() for m in re.finditer(r"^\s+(\w+):\s*(.+)$", doc.partition("\nArgs:")[2], re.MULTILINE)}
 
 
 def _compact(schema: Any) -> Any:

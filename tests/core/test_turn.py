@@ -417,7 +417,17 @@ def test_an_unknown_tool_names_those_there_are(harness: Make) -> None:
     [
         ({}, "needs the argument 'what'"),
         ({"what": "x", "time": 2}, "did you mean 'times'"),
-        ({"what": "x", "times": "often"}, "times"),
+        (
+            {"what": "x", "times": "often"},
+            "'times' of act: a whole number is wanted, not \"often\"",
+        ),
+        ({"what": 5}, "argument 'what' of act: text is wanted, not 5"),
+        ({"what": None}, "'what' of act: text is wanted, not null"),
+        ({"what": ["x" * 90]}, f'not ["{"x" * 77}…'),
+        (
+            {"what": None, "times": 1.5},
+            "text is wanted, not null; argument 'times' of act: a whole number is wanted, not 1.5",
+        ),
     ],
 )
 def test_wrong_arguments_are_told_and_the_tool_does_not_run(
@@ -428,6 +438,7 @@ def test_wrong_arguments_are_told_and_the_tool_does_not_run(
     assert not result.ok
     assert result.text.startswith("Error: ")
     assert words in result.text
+    assert "Input should" not in result.text
 
 
 def test_arguments_that_could_not_be_read_are_answered_with_the_reason(harness: Make) -> None:
