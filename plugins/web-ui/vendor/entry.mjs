@@ -1,6 +1,5 @@
-export { Fragment, createContext, h, render } from "preact";
-export { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-export { batch, computed, effect, signal, untracked } from "@preact/signals";
+export { render } from "preact";
+export { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 export { Lexer } from "marked";
 
 import { h } from "preact";

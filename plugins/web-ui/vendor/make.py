@@ -10,6 +10,7 @@ file in git is another one.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -20,7 +21,13 @@ HERE = Path(__file__).resolve().parent
 TARGET = HERE.parent / "src" / "hookline_web_ui" / "static" / "vendor"
 BUNDLE = "preact.js"
 LICENCES = "LICENCES.txt"
-PACKAGES = ("preact", "@preact/signals", "@preact/signals-core", "htm", "marked")
+PACKAGES = ("preact", "htm", "marked")
+MARKED = Path("node_modules", "marked", "lib", "marked.esm.js")
+WHOLE = re.compile(
+    r"var (\w+)=new \w+;function \w+\(\w+,\w+\)\{return \1\.parse\(.*(?=export\{)", re.DOTALL
+)
+"""The statements of marked that make its whole program of its classes. While they are there no
+bundler leaves out what makes HTML strings, a third of it, which the page does not use."""
 INPUTS = ("package.json", "package-lock.json", "entry.mjs")
 
 
@@ -30,6 +37,7 @@ def made(folder: Path) -> dict[str, str]:
         shutil.copy(HERE / name, folder / name)
     quiet = ("--no-fund", "--no-audit", "--silent")
     subprocess.run(["npm", "ci", *quiet], cwd=folder, check=True, stderr=subprocess.DEVNULL)
+    _keep_the_lexer(folder / MARKED)
     command = ["node_modules/.bin/esbuild", "entry.mjs", "--bundle", "--format=esm", "--minify"]
     command += ["--target=es2022", "--legal-comments=none", "--charset=utf8"]
     code = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
@@ -41,6 +49,16 @@ def made(folder: Path) -> dict[str, str]:
         licences.append(f"{names[-1]}\n\n{(where / 'LICENSE').read_text('utf-8').strip()}\n")
     header = f"/* {', '.join(names)}. Licences: {LICENCES}. Made by vendor/make.py. */\n"
     return {BUNDLE: header + code, LICENCES: f"\n{'-' * 72}\n\n".join(licences)}
+
+
+def _keep_the_lexer(file: Path) -> None:
+    """Have marked's module export its lexer alone. Raises ``ValueError`` if it looks otherwise."""
+    code, cut = WHOLE.subn("", file.read_text("utf-8"))
+    lexer = re.search(r"(\w+) as Lexer", code)
+    if cut != 1 or lexer is None:
+        raise ValueError(f"{file.name} is not as this script knows it; look at WHOLE")
+    code = re.sub(r"export\{.*?\};", f"export{{{lexer[1]} as Lexer}};", code)
+    file.write_text(code, "utf-8")
 
 
 def main() -> int:

@@ -1,5 +1,5 @@
 /** The chat page: reads what is there, follows the events, sends what is written. @module */
-import { html, render, signal } from "../vendor/preact.js";
+import { html, render, useState } from "../vendor/preact.js";
 import { ApiError, call, onExpired } from "./api.js";
 import { Chat } from "./chat.js";
 import { Composer, keepDraft } from "./composer.js";
@@ -20,15 +20,18 @@ const STEPS = {
 };
 
 /** What the page shows beside the chat itself. */
-const ui = signal({
-  ...{ ready: false, stream: "", problem: /** @type {any} */ (null), earlier: false },
-  ...{ details: "", answerProblem: "", given: { text: "", stamp: 0 }, version: 0, expired: false },
+let ui = {
+  ...{ stream: "", problem: /** @type {any} */ (null), earlier: false },
+  ...{ details: "", answerProblem: "", given: { text: "", stamp: 0 }, expired: false },
   /** Questions about other chats, that were put to this person. */
   elsewhere: /** @type {any[]} */ ([]),
-});
-/** @param {Partial<typeof ui.value>} changed */
+};
+/** Draws the page again, once it has been drawn. */
+let draw = () => {};
+/** @param {Partial<typeof ui>} changed */
 const set = (changed) => {
-  ui.value = { ...ui.value, ...changed };
+  ui = { ...ui, ...changed };
+  draw();
 };
 
 let server = { boot: "", cursor: "", role: "", voice: {}, limits: { file: 25e6, text: 100000 }, questions: /** @type {any[]} */ ([]) };
@@ -45,10 +48,7 @@ function changed() {
   if (due) return;
   due = true;
   const frame = document.hidden ? (/** @type {any} */ f) => setTimeout(f, 200) : requestAnimationFrame;
-  frame(() => {
-    due = false;
-    set({ version: ui.value.version + 1 });
-  });
+  frame(() => ((due = false), draw()));
 }
 
 const chat = new Chat(main.dataset.session || uuid(), changed);
@@ -89,15 +89,15 @@ function aside(event) {
     if (!event.elsewhere) shell.changeRecent(id, { question: true }) || shell.loadRecent();
     else if (event.may_answer) set({ elsewhere: [...others(event.id), event] });
   } else if (event.type === "answered") {
-    if (others(event.question).length === ui.value.elsewhere.length) shell.changeRecent(id, { question: false });
+    if (others(event.question).length === ui.elsewhere.length) shell.changeRecent(id, { question: false });
     else set({ elsewhere: others(event.question) });
   }
 }
 
 /** The questions about other chats, without one. @param {string} id */
-const others = (id) => ui.value.elsewhere.filter((one) => one.id !== id);
+const others = (id) => ui.elsewhere.filter((one) => one.id !== id);
 /** The question that is shown: this chat's, else the oldest about another. */
-const shown = () => chat.question ?? ui.value.elsewhere[0];
+const shown = () => chat.question ?? ui.elsewhere[0];
 
 const address = (/** @type {string} */ rest = "") =>
   `/api/sessions/${encodeURIComponent(chat.id)}${rest}`;
@@ -139,7 +139,7 @@ async function snapshot() {
 
 async function earlier() {
   const first = chat.items.find((item) => item.seq != null)?.seq;
-  if (first == null || ui.value.earlier) return;
+  if (first == null || ui.earlier) return;
   set({ earlier: true });
   try {
     chat.prepend(await call("GET", address(`?tail=${TAIL}&before=${first}`)));
@@ -296,7 +296,7 @@ const doings = {
 
 /** What the turn does, in words: a state that is announced, and more that is only seen. */
 function Status() {
-  const { stream: state, expired } = ui.value;
+  const { stream: state, expired } = ui;
   const turn = chat.turn;
   let says = "";
   let more = "";
@@ -355,19 +355,20 @@ const Queue = () =>
     : null;
 
 function App() {
-  const { ready, problem, version, earlier: busy, details: turn, given, answerProblem } = ui.value;
-  if (!ready) return null;
+  const [, count] = useState(0);
+  draw = () => count((n) => n + 1);
+  const { problem, earlier: busy, details: turn, given, answerProblem } = ui;
   const open = problem && !chat.loaded;
   const empty = !chat.items.length && !chat.more && !open && (chat.loaded || !known);
   const mine = chat.session?.mine !== false;
   const other = `This chat is ${mine ? "" : shell.owner(chat.session)}'s. Continue it in a branch: press “Continue here” at a message.`;
   return html`<div class=${`chat-frame${turn ? " with-details" : ""}`}>
     <div class="chat-main">
-      <${Header} ...${{ chat, known, titleOf: shell.titleOf, go: shell.go, version }} />
+      <${Header} ...${{ chat, known, titleOf: shell.titleOf, go: shell.go }} />
       ${open
         ? html`<${Trouble} error=${problem} />`
         : html`<${Log}
-            ...${{ chat, doings, version, earlier: busy, open: ui.value.elsewhere.map((one) => one.id) }}
+            ...${{ chat, doings, earlier: busy, open: ui.elsewhere.map((one) => one.id) }}
             empty=${empty ? html`<${Empty} />` : null}
           />`}
       <div class="foot-frame">
@@ -418,7 +419,6 @@ async function begin() {
   if (/** @type {any} */ (server.voice).speak) doings.speak = speak;
   // With the page's first state a person may begin to write; the chat itself may come later.
   main.replaceChildren();
-  set({ ready: true });
   render(html`<${App} />`, main);
   stream.begin(chat.cursor || server.cursor);
   await first;
@@ -437,7 +437,7 @@ shell.addShortcuts([
   { keys: "/", does: "Write a message", run: () => focus(".composer textarea") },
   { keys: "l", does: "Jump to the latest message", run: () => press("[data-jump]") },
   { keys: "d", does: "Details of the last answer", run: () => press("[data-details]") },
-  { keys: "Escape", does: "Close the details", run: () => (ui.value.details ? closeDetails() : focus(".composer textarea")) },
+  { keys: "Escape", does: "Close the details", run: () => (ui.details ? closeDetails() : focus(".composer textarea")) },
   { keys: "Ctrl .", does: "Stop the turn", run: stop },
 ]);
 

@@ -59,7 +59,7 @@ function grow(items) {
   return more;
 }
 
-/** @param {{chat: Chat, doings: Doings, version: number, earlier: boolean, empty: any, open: string[]}} props
+/** @param {{chat: Chat, doings: Doings, earlier: boolean, empty: any, open: string[]}} props
  * `open` are the questions about other chats that wait: they are shown below the log. */
 export function Log({ chat, doings, earlier, empty, open }) {
   const log = useRef(/** @type {any} */ (null));
