@@ -17,8 +17,8 @@ from .hub import Hub
 from .listening import Listener, chat
 from .live import LiveTurn
 from .owning import CHANNEL, Chat, is_mine
-from .questions import Questions, without_choices
-from .reading import Reader
+from .questions import Open, Questions, without_choices
+from .reading import KEPT, Reader
 from .sending import Sender
 from .sharing import Elsewhere, SharedLive
 
@@ -40,6 +40,7 @@ class Pages:
         self.reader = Reader(host, self.live, self.files, self.questions)
         self.elsewhere = Elsewhere(host, self.live, self.questions, self, self.relay)
         self.questions.tell_answer = self.elsewhere.answered
+        self.questions.ended = self._answered
         self.sender = Sender(
             host, self.live, self.reader, self.files, self.questions, self.elsewhere
         )
@@ -174,7 +175,8 @@ class Pages:
                 notice = {"plugin": "core", "text": reply.text}
                 self.live.tell(session, here, "notice", fields=notice)
                 return reply.id
-            await self._tell_aside(reply, session, here)
+            if reply.session.id or not reply.choices:  # else it is told once it is answered
+                await self._tell_aside(reply, session, here)
         if reply.attachments:
             files = await self.files.of_reply(reply, session, own or reply.id)
             told = {"files": files, "reply": reply.id}
@@ -200,22 +202,30 @@ class Pages:
         self._resumed = [*self._resumed[-9:], session]
 
     async def _tell_aside(self, reply: Reply, session: str, here: Chat) -> None:
-        usage: dict[str, Any] = dict.fromkeys(USAGE, 0)
-        told: dict[str, Any] = {
-            "id": reply.id,
-            "command": await self.reader.asked(reply),
-            "text": without_choices(reply.text, reply.choices),
-            "usage": usage | {"cost": None},
-            "tool_calls": 0,
-            "stop": "command",
-            "message_id": reply.in_reply_to,
-            "attempt": 0,
-            "messages": [],
-        }
+        told = _aside(reply.id, without_choices(reply.text, reply.choices))
+        told |= {"command": await self.reader.asked(reply), "message_id": reply.in_reply_to}
         for back in self._resumed:
             if reply.text.startswith(f"Session {back}."):
                 told["go"] = back
         self.live.tell(session, here, "result", fields=told)
+
+    def _answered(self, made: Open, by: str, choice: str) -> None:
+        """An approval is over: keep how, and tell in the chat of who was asked what it was about,
+        which that chat does not show otherwise."""
+        if made.told["kind"] != "approval" or self.relay.is_elsewhere:
+            return
+        if made.asked:
+            told = _aside(made.id, made.asked)
+            self.live.tell(made.session, made.chat, "result", fields=told)
+        row = {"id": made.id, "session_id": made.session, "asked": made.asked}
+        row |= {"choice": choice, "person": by, "created": self.host.now()}
+        self.host.spawn(self.host.storage.execute("put_answer", **row), "keep an answer")
+
+    async def prune(self) -> None:
+        """Delete files that no message came with, and answers that are older than what is kept of
+        commands."""
+        await self.files.prune()
+        await self.host.storage.execute("prune_answers", before=self.host.now() - KEPT)
 
     async def speech(self, who: Identity, session_id: str, seq: Any) -> list[dict[str, Any]]:
         """Have an answer read aloud, once; return its recordings.
@@ -258,6 +268,7 @@ class Pages:
             raise Problem(409, "running", told, "Stop it first.")
         await self.host.services[Inspection].delete_session(session_id)
         await self.files.forget(session_id)
+        await self.host.storage.execute("forget_answers", session_id=session_id)
         here = (row["channel"], row["chat_id"])
         gone = {"row": None, "deleted": True}
         self.live.tell(session_id, here, "session", fields=gone, wide=True)
@@ -267,3 +278,17 @@ class Pages:
         if not who.is_operator and not is_mine(who, (row["channel"], row["chat_id"])):
             raise Problem(403, "forbidden", "Only whose chat it is may change it.")
         return row
+
+
+def _aside(id_: str, text: str) -> dict[str, Any]:
+    """A ``result`` of what is no part of the history."""
+    usage: dict[str, Any] = dict.fromkeys(USAGE, 0)
+    told: dict[str, Any] = {"id": id_, "command": None, "text": text, "usage": usage}
+    usage["cost"] = None
+    return told | {
+        "tool_calls": 0,
+        "stop": "command",
+        "message_id": None,
+        "attempt": 0,
+        "messages": [],
+    }

@@ -85,11 +85,11 @@ class WebUi(Plugin[WebUiConfig]):
 
     @hookimpl
     def register_jobs(self, register: Callable[[Job], None]) -> None:
-        """Uploads that no message came with are deleted after a day."""
+        """Uploads that no message came with are deleted after a day, answers after a week."""
         register(Job("unused files", self._prune, every=6 * 3600.0))
 
     async def _prune(self) -> None:
-        await self.pages.files.prune()
+        await self.pages.prune()
 
     @hookimpl
     def setup(self, host: Host) -> None:

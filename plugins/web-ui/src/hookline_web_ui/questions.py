@@ -37,6 +37,8 @@ class Open:
     until: float = 0.0
     asks: str = ""
     turn: str | None = None
+    asked: str = ""
+    """What a page shows of a question about another chat once it is over, as Markdown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,8 @@ class Questions:
         self._over: OrderedDict[str, Over] = OrderedDict()
         self.tell_answer: Callable[[str, str, str], None] | None = None
         """Tells the process that asks who chose what."""
+        self.ended: Callable[[Open, str, str], None] | None = None
+        """Called as ``ended(question, by, choice)`` when a question is over."""
 
     # Asking
 
@@ -122,6 +126,7 @@ class Questions:
         if fleeting:
             text, preview = _parted(reply.text, len(reply.choices))
             made.told |= {"kind": "approval", "elsewhere": True, "text": text, "preview": preview}
+            made.asked = without_choices(reply.text, reply.choices)
         self._show(made, None)
 
     def _made(self, id_: str, session: str, chat: Chat, asked: Question, until: float) -> Open:
@@ -145,6 +150,8 @@ class Questions:
             self._over.popitem(last=False)
         fields = {"question": made.id, "choice": choice or None, "by": by or None}
         self._live.tell(made.session, made.chat, "answered", wide=True, fields=fields)
+        if self.ended is not None:
+            self.ended(made, by, choice)
 
     # Looking
 

@@ -133,9 +133,11 @@ class Reader:
         before, tail = decimal(asked.get("before")), number(asked.get("tail"), 50, 1000)
         messages, more, since = await self._page(session_id, before, tail)
         is_ours = row["channel"] == CHANNEL
-        asides = []
+        asides, answers = [], []
         if is_ours and before is None:
             asides = await self._asides(row["chat_id"], session_id, since)
+            for one in await self._answers(session_id, since):
+                (asides if "text" in one else answers).append(one)
         questions = self._questions.of(session_id, who)
         if row["question"] and not questions:
             last = messages[-1]["turn"] if messages else ""
@@ -151,6 +153,7 @@ class Reader:
             "queue": await self.queue(session_id) if is_ours else [],
             "question": questions[0] if questions else None,
             "asides": asides,
+            "answers": answers,
         }
 
     async def _page(
@@ -223,9 +226,8 @@ class Reader:
         return [item for row in rows if (item := _waiting(row)) is not None]
 
     async def _asides(self, chat_id: str, session_id: str, since: float) -> list[dict[str, Any]]:
-        named, since = conversation(session_id), max(since, self._now() - KEPT)
-        within: dict[str, Any] = {"chat_id": chat_id, "named": named, "following": f"{named}~%"}
-        found = await self._storage.fetch("asides", **within, since=since)
+        named, within = conversation(session_id), self._within(session_id, since)
+        found = await self._storage.fetch("asides", chat_id=chat_id, **within)
         made: list[dict[str, Any]] = []
         for row in found:
             body = json.loads(row["body"])
@@ -248,6 +250,25 @@ class Reader:
                 }
             )
         return made[-MOST_ASIDES:]
+
+    def _within(self, session_id: str, since: float) -> dict[str, Any]:
+        named, since = conversation(session_id), max(since, self._now() - KEPT)
+        return {"named": named, "following": f"{named}~%", "since": since}
+
+    async def _answers(self, session_id: str, since: float) -> list[dict[str, Any]]:
+        """Approvals that are over: those about another chat as asides with what was asked, others
+        as what is told of an answer."""
+        within = self._within(session_id, since)
+        made: list[dict[str, Any]] = []
+        for row in await self._storage.fetch("answers", **within, limit=MOST_ASIDES):
+            one = {"id": row["id"], "at": row["created"]}
+            if row["asked"]:
+                one |= {"message_id": None, "command": "", "text": row["asked"]}
+                made.append(one | {"stop": "command", "question": None})
+            else:
+                told = {"choice": row["choice"] or None, "by": row["person"] or None}
+                made.append({"question": row["id"], "at": row["created"], **told})
+        return made
 
     async def title(self, session_id: str) -> str | None:
         """Return a session's title."""

@@ -50,6 +50,21 @@ def test_a_command_in_a_new_chat_is_answered_once(window: New, command: str) -> 
     assert one.log.inner_text() == shown
 
 
+def test_an_answer_to_a_question_stands_once(window: New) -> None:
+    one = window().open()
+    for said, press in (("ask me", "Yes"), ("ask me", "")):
+        one.open("/").say(said)
+        group = one.page.get_by_role("group", name="Question")
+        group.wait_for()
+        if press:
+            group.get_by_role("button", name=press, exact=True).click()
+        else:
+            one.say("Neither")
+        one.settled(2)
+        assert one.log.locator(".note").count() == 0
+        assert one.log.locator("article[data-role=user]").count() == 2
+
+
 def test_the_end_of_a_turn_moves_nothing(window: New) -> None:
     one = window().open()
     one.say("long please")
@@ -126,6 +141,11 @@ def test_what_was_put_to_an_admin_stands_once(window: New) -> None:
     assert "Answer with the code" not in card.inner_text()
     assert card.get_by_role("listitem").count() == 0
     other.settled()
+    shown = one.log.inner_text()
+    assert "rm -rf /tmp/never-there" in shown
+    one.page.reload()
+    one.settled()
+    assert one.log.inner_text() == shown
 
 
 def test_a_long_queue_leaves_the_buttons_in_view(window: New) -> None:
@@ -170,6 +190,11 @@ def test_of_two_browsers_one_answers(window: New) -> None:
         places = [told.index(one) for one in ("I remove it.", "answered: Deny", "Here is what")]
         assert places == sorted(places)
         assert each.log.locator("details.tool.failed").count() == 1
+    one.page.reload()
+    one.settled()
+    told = one.log.inner_text()
+    places = [told.index(one) for one in ("I remove it.", "answered: Deny", "Here is what")]
+    assert places == sorted(places)
 
 
 def test_a_long_command_is_read_and_refused_on_a_phone(window: New) -> None:

@@ -135,11 +135,27 @@ test("a question opens, and closes with who answered", () => {
   const choices = [{ id: "once", label: "Once", style: "" }];
   chat.apply({ type: "question", ts: 1, id: "q", kind: "approval", text: "?", choices });
   assert.equal(chat.question.id, "q");
-  chat.apply({ type: "answered", ts: 2, question: "other", choice: "once", by: "web:ann" });
+  chat.apply({ type: "answered", ts: 2, question: "other", choice: "Once", by: "web:ann" });
   assert.equal(chat.question.id, "q");
-  chat.apply({ type: "answered", ts: 2, question: "q", choice: "once", by: "web:ann" });
+  chat.apply({ type: "answered", ts: 2, question: "q", choice: "Once", by: "web:ann" });
   assert.equal(chat.question, null);
   assert.match(chat.items.at(-1).text, /web:ann answered: Once/);
+});
+
+test("what was answered stands where it was after a reload", () => {
+  const chat = new Chat("s");
+  const answers = [{ question: "q", choice: "Deny", by: "web:ann", at: 15 }];
+  const said = (seq, role, created) => ({ seq, role, created, turn: "t", blocks: [] });
+  const messages = [said(1, "user", 10), said(2, "assistant", 11), said(3, "assistant", 20)];
+  chat.load({ cursor: "b.1", messages, answers });
+  assert.deepEqual(chat.items.map((one) => one.text ?? one.seq), [1, 2, "web:ann answered: Deny", 3]);
+});
+
+test("the answer to a question of the model is its message alone", () => {
+  const chat = new Chat("s");
+  chat.apply({ type: "question", ts: 1, id: "q", kind: "clarify", text: "?", choices: [] });
+  chat.apply({ type: "answered", ts: 2, question: "q", choice: "Tea", by: "web:ann" });
+  assert.deepEqual([chat.question, chat.items], [null, []]);
 });
 
 test("a command and its answer are one thing", () => {

@@ -8,10 +8,9 @@ export class ApiError extends Error {
    * @param {number} retry seconds after which to try again, or 0
    */
   constructor(status, told, retry = 0) {
-    super(told.message || "The server could not be reached.");
+    super([told.message || "The server could not be reached.", told.fix].filter(Boolean).join(" "));
     this.status = status;
     this.code = told.code ?? "offline";
-    this.fix = told.fix ?? "";
     this.retry = retry;
   }
 

@@ -87,15 +87,16 @@ export class Chat {
     this.question = told.question ?? told.turn?.question ?? null;
     this.items = this.fromMessages(told.messages ?? [], old);
     for (const aside of told.asides ?? []) this.placeAside(aside);
+    for (const answer of told.answers ?? []) this.placeAnswer(answer);
     const turn = told.turn;
     if (turn) {
       this.turn = { ...turn };
       for (const { part, n, text } of turn.parts ?? []) {
-        const item = this.live(turn.id, part, old);
-        Object.assign(item, { n });
+        const item = this.live(turn.id, part, turn.started, old);
+        item.n = n;
         setText(item, text);
       }
-      for (const tool of turn.tools ?? []) this.putTool(tool, turn.id);
+      for (const tool of turn.tools ?? []) this.putTool({ ts: turn.started, ...tool }, turn.id);
     }
     this.mergeSending();
     this.changed();
@@ -240,7 +241,7 @@ export class Chat {
     const expected = item?.n ?? 0;
     if (event.n < expected) return;
     if (event.n > expected) return false;
-    const target = item ?? this.live(event.turn, event.part);
+    const target = item ?? this.live(event.turn, event.part, event.ts);
     target.n = expected + 1;
     setText(target, target.blocks?.[0].text + event.text);
     this.turn.step = "answering";
@@ -249,7 +250,7 @@ export class Chat {
   /** @param {any} event */
   on_part(event) {
     if (!this.current(event) || event.text == null) return;
-    const item = this.live(event.turn, event.part);
+    const item = this.live(event.turn, event.part, event.ts);
     setText(item, event.text);
     item.n = Infinity;
   }
@@ -274,11 +275,23 @@ export class Chat {
   /** @param {any} event */
   on_answered(event) {
     if (this.question?.id !== event.question) return;
-    const chosen = this.question.choices?.find((/** @type {any} */ c) => c.id === event.choice);
-    const what = chosen?.label ?? event.choice;
-    const who = event.by ? `${event.by} answered: ${what}` : "The question was closed";
-    this.note(event.ts, event.by ? who : `${who}${what ? `: ${what}` : ""}.`, "quiet");
+    // What a question of the model was answered is a message.
+    if (this.question.kind === "approval") this.placeAnswer({ ...event, at: event.ts });
     this.question = null;
+  }
+
+  /** @param {any} answer */
+  placeAnswer({ question, choice, by, at }) {
+    const closed = `The question was closed${choice ? `: ${choice}` : ""}.`;
+    const text = by ? `${by} answered: ${choice}` : closed;
+    this.place(Object.assign(base("notice", `q${question}`, at), { text, tone: "quiet" }));
+  }
+
+  /** Put something among what was said, by its time. @param {Item} item */
+  place(item) {
+    if (this.items.some((one) => one.key === item.key)) return;
+    const next = this.items.findIndex((one) => one.at > item.at && one.state !== "sending");
+    this.items.splice(next < 0 ? this.items.length : next, 0, item);
   }
 
   /** @param {any} event */
@@ -383,14 +396,14 @@ export class Chat {
 
   /**
    * The item of an answer that is being written.
-   * @param {string} turn @param {number} part
+   * @param {string} turn @param {number} part @param {number} at
    * @param {Map<string, Item>} [old] items that stay the same objects, so that nothing is drawn anew
    */
-  live(turn, part, old) {
+  live(turn, part, at, old) {
     const key = `${turn}/${part}`;
     const known = this.items.find((item) => item.key === key);
     if (known) return known;
-    const item = old?.get(key) ?? base("message", key, Date.now() / 1000);
+    const item = old?.get(key) ?? base("message", key, at);
     const blocks = [{ type: "text", text: "" }];
     Object.assign(item, { role: "assistant", seq: null, turn, part, n: 0, live: true, blocks });
     this.items.push(item);
@@ -407,7 +420,7 @@ export class Chat {
     if (owner) owner.rev += 1;
     else if (this.turn && this.turn.id === turn && told.name) {
       const item =
-        this.items.findLast((one) => one.live && one.turn === turn) ?? this.live(turn, 0);
+        this.items.findLast((one) => one.live && one.turn === turn) ?? this.live(turn, 0, ts);
       item.blocks?.push({ type: "tool_call", id: told.id });
       item.rev += 1;
       this.owners.set(told.id, item);
@@ -430,9 +443,7 @@ export class Chat {
       known.rev += 1;
       return;
     }
-    const item = Object.assign(base("aside", key, at), { command, text, stop, id: sent });
-    const next = this.items.findIndex((one) => one.at > at && one.state !== "sending");
-    this.items.splice(next < 0 ? this.items.length : next, 0, item);
+    this.place(Object.assign(base("aside", key, at), { command, text, stop, id: sent }));
   }
 
   /** @param {number} at @param {string} text @param {string} tone */

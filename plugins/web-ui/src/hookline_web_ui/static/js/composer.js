@@ -103,7 +103,7 @@ export function Composer({ id, known, running, limits, Recorder, given, blocked,
           setUploads((/** @type {any[]} */ old) => old.filter((other) => other.id !== one.id));
           change({ files: [...now.current.files, stored] });
         },
-        (error) => update({ error: `${error.message} ${error.fix}`.trim() }),
+        (error) => update({ error: error.message }),
       );
     }
   };

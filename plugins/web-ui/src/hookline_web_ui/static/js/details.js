@@ -13,7 +13,7 @@ export function Details({ chat, turn, close }) {
     const path = `/api/sessions/${encodeURIComponent(chat.id)}/turns/${encodeURIComponent(turn)}`;
     call("GET", path).then(setView, (error) => {
       if (error.status === 404) setView({ title: "Turn", parts: [] });
-      else setProblem(`${error.message} ${error.fix}`.trim());
+      else setProblem(error.message);
     });
   };
   useEffect(() => {

@@ -21,7 +21,7 @@ export function Header({ chat, known, titleOf, go }) {
   });
   const attempt = async (/** @type {() => Promise<any>} */ work) => {
     setProblem("");
-    await work().catch((error) => setProblem(`${error.message} ${error.fix ?? ""}`.trim()));
+    await work().catch((error) => setProblem(error.message));
   };
   const rename = (/** @type {string} */ text) => {
     setEditing(false);

@@ -45,6 +45,7 @@ let opener = null;
 const sent = new Set();
 let due = false;
 function changed() {
+  keepOutbox();
   if (due) return;
   due = true;
   const frame = document.hidden ? (/** @type {any} */ f) => setTimeout(f, 200) : requestAnimationFrame;
@@ -149,7 +150,10 @@ async function earlier() {
 }
 
 const OUTBOX = () => `outbox:${chat.id}`;
+let kept = true;
 function keepOutbox() {
+  if (!kept && !chat.sending.size) return;
+  kept = chat.sending.size > 0;
   const waiting = [...chat.sending.values()].map(({ id, files, blocks, mode }) => ({ id, files, mode, text: blocks?.[0].text }));
   try {
     if (waiting.length) sessionStorage.setItem(OUTBOX(), JSON.stringify(waiting));
@@ -167,7 +171,6 @@ function send(text, files, mode) {
     main.dataset.session = chat.id;
     history.replaceState(null, "", `/chat/${chat.id}`);
   }
-  keepOutbox();
   deliver(/** @type {any} */ (item));
 }
 
@@ -182,8 +185,7 @@ async function deliver(item) {
       const body = { message_id: item.id, text: item.blocks[0].text, files, mode: item.mode };
       const told = await call("POST", address("/messages"), body);
       if (told.session && told.session !== chat.id) {
-        chat.sending.delete(item.id);
-        keepOutbox();
+        chat.forget(item.id);
         return shell.go(`/chat/${encodeURIComponent(told.session)}`);
       }
       if (!known) {
@@ -199,8 +201,7 @@ async function deliver(item) {
     } catch (error) {
       const failed = /** @type {ApiError} */ (error);
       if (!failed.passing || tries >= 2) {
-        chat.failed(item.id, `${failed.message} ${failed.fix}`.trim());
-        return;
+        return chat.failed(item.id, failed.message);
       }
       await new Promise((done) => setTimeout(done, failed.retry * 1000 || 400 * 2 ** tries));
     }
@@ -222,11 +223,17 @@ async function answer(choice) {
     await call("POST", at, { question: question.id, choice });
   } catch (error) {
     const failed = /** @type {ApiError} */ (error);
-    set({ answerProblem: `${failed.message} ${failed.fix}`.trim() });
+    set({ answerProblem: failed.message });
     if (failed.status !== 409 && failed.status !== 404) return;
     if (question.elsewhere) set({ elsewhere: others(question.id), answerProblem: "" });
     else snapshot();
   }
+}
+
+/** Say in the log what could not be done. @param {any} error */
+function trouble(error) {
+  chat.note(Date.now() / 1000, error.message, "bad");
+  changed();
 }
 
 /** @param {import("./chat.js").Item} item */
@@ -236,9 +243,7 @@ async function edit(item) {
     keepDraft(made.id, { text: made.text ?? "", files: [] });
     shell.go(`/chat/${encodeURIComponent(made.id)}`);
   } catch (error) {
-    const failed = /** @type {ApiError} */ (error);
-    chat.note(Date.now() / 1000, `${failed.message} ${failed.fix}`.trim(), "bad");
-    changed();
+    trouble(error);
   }
 }
 
@@ -263,10 +268,7 @@ function closeDetails() {
 }
 
 async function stop() {
-  await call("POST", address("/stop")).catch((error) => {
-    chat.note(Date.now() / 1000, error.message, "bad");
-    changed();
-  });
+  await call("POST", address("/stop")).catch(trouble);
 }
 
 /** Have an answer read aloud; its recording stays below it. @param {import("./chat.js").Item} item */
@@ -280,8 +282,7 @@ async function speak(item) {
     const sound = () => /** @type {any} */ (document.querySelector(`audio[src$="${files[0]?.id}"]`))?.play();
     setTimeout(() => sound()?.catch(() => {}), 100); // where it may not, a press on it does
   } catch (error) {
-    chat.note(Date.now() / 1000, /** @type {Error} */ (error).message, "bad");
-    changed();
+    trouble(error);
   }
 }
 
@@ -338,7 +339,7 @@ function Empty() {
 const Trouble = ({ error }) =>
   html`<div class="welcome trouble">
     <h2>${error.status === 404 ? "There is no such chat" : "The chat could not be opened"}</h2>
-    <p>${error.message} ${error.fix}</p>
+    <p>${error.message}</p>
     <div class="actions">
       <button type="button" class="primary" onClick=${snapshot}>Try again</button>
       <a class="button" href="/">New chat</a>
@@ -368,8 +369,7 @@ function App() {
       ${open
         ? html`<${Trouble} error=${problem} />`
         : html`<${Log}
-            ...${{ chat, doings, earlier: busy, open: ui.elsewhere.map((one) => one.id) }}
-            empty=${empty ? html`<${Empty} />` : null}
+            ...${{ chat, doings, earlier: busy, empty: empty ? html`<${Empty} />` : null }}
           />`}
       <div class="foot-frame">
         <${Status} />
@@ -427,11 +427,6 @@ async function begin() {
 
 addEventListener("online", resendAll);
 addEventListener("pageshow", (event) => void (event.persisted && snapshot()));
-const after = chat.changed;
-chat.changed = () => {
-  after();
-  if (chat.sending.size || sessionStorage.getItem(OUTBOX())) keepOutbox();
-};
 
 shell.addShortcuts([
   { keys: "/", does: "Write a message", run: () => focus(".composer textarea") },

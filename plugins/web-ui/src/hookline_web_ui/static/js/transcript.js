@@ -59,9 +59,8 @@ function grow(items) {
   return more;
 }
 
-/** @param {{chat: Chat, doings: Doings, earlier: boolean, empty: any, open: string[]}} props
- * `open` are the questions about other chats that wait: they are shown below the log. */
-export function Log({ chat, doings, earlier, empty, open }) {
+/** @param {{chat: Chat, doings: Doings, earlier: boolean, empty: any}} props */
+export function Log({ chat, doings, earlier, empty }) {
   const log = useRef(/** @type {any} */ (null));
   const jump = useRef(/** @type {any} */ (null));
   const was = useRef({ follow: true, count: 0, seen: /** @type {any} */ (null), top: 0, at: -1 });
@@ -91,7 +90,7 @@ export function Log({ chat, doings, earlier, empty, open }) {
     log.current.scrollTop = log.current.scrollHeight;
     jump.current.hidden = true;
   };
-  const items = chat.items.filter((item) => item.state !== "queued" && !open.includes(item.key.slice(1)));
+  const items = chat.items.filter((item) => item.state !== "queued");
   const began = performance.now();
   const more = grow(items);
   useLayoutEffect(() => {
