@@ -126,6 +126,61 @@ def test_the_list_of_chats_says_whose_each_is(window: New) -> None:
     assert recent.get_by_role("link", name="of another", exact=True).count() == 1
 
 
+def test_a_person_with_many_chats_reaches_them_all(window: New) -> None:
+    one = window().open()
+    one.page.evaluate("""async () => {
+      for (let n = 0; n < 45; n += 1) {
+        const body = JSON.stringify({ message_id: crypto.randomUUID(), text: `chat number ${n}` });
+        const headers = { "Content-Type": "application/json" };
+        const path = `/api/sessions/${crypto.randomUUID()}/messages`;
+        await fetch(path, { method: "POST", headers, body });
+      }
+    }""")
+    one.until(
+        "() => fetch('/api/sessions?q=chat+number+44').then(r => r.text())"
+        ".then(text => text.includes('chat number 44'))"
+    )
+    one.open("/")
+    recent = one.page.get_by_role("region", name="Recent")
+    recent.get_by_role("link").nth(39).wait_for()
+    bottom = one.page.get_by_role("navigation", name="Main").bounding_box()["y"]
+    seen = [link.bounding_box() for link in recent.get_by_role("link").all()]
+    assert sum(box["y"] + box["height"] <= bottom for box in seen) >= 10
+    for link in one.page.get_by_role("navigation", name="Main").get_by_role("link").all():
+        assert link.evaluate("one => one.firstChild.scrollWidth <= one.firstChild.clientWidth")
+    late = recent.get_by_role("link").nth(25)
+    name = late.inner_text()
+    late.focus()
+    one.say("a new one")  # the list is drawn anew
+    recent.get_by_role("link", name="a new one").wait_for()
+    one.settled()
+    recent.get_by_role("link", name=name, exact=True).press("Enter")
+    one.page.wait_for_url(lambda url: "/chat/" in url)
+    here = recent.get_by_role("link", name=name, exact=True)
+    here.wait_for()
+    assert here.get_attribute("aria-current") == "page"
+    box = here.bounding_box()
+    assert box["y"] + box["height"] <= bottom + 1
+    recent.get_by_role("link", name="All chats").click()
+    one.page.get_by_role("heading", name="Sessions", level=1).wait_for()
+
+
+def test_the_keyboard_stays_at_a_chat_while_the_list_is_drawn(window: New) -> None:
+    one = window().open()
+    one.say("hello")
+    one.settled()
+    here = one.page.get_by_role("region", name="Recent").get_by_role("link", name="hello").first
+    here.focus()
+    one.page.evaluate("""() => {
+      const headers = { "Content-Type": "application/json" };
+      const body = JSON.stringify({ message_id: crypto.randomUUID(), text: "elsewhere" });
+      const path = `/api/sessions/${crypto.randomUUID()}/messages`;
+      return fetch(path, { method: "POST", headers, body });
+    }""")
+    one.page.get_by_role("link", name="elsewhere").first.wait_for()
+    assert one.page.evaluate("document.activeElement.textContent") == "hello"
+
+
 def test_what_was_put_to_an_admin_stands_once(window: New) -> None:
     one, other = window().open(), window(name="mia").open()
     one.say("hello")

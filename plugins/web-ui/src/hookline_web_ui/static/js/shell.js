@@ -129,6 +129,7 @@ function pressed(event) {
 /** @type {Map<string, any>} */
 const sessions = new Map();
 let current = "";
+let more = false;
 
 /** @param {any} session @param {{deleted?: boolean}} [how] */
 export function putRecent(session, how = {}) {
@@ -155,7 +156,9 @@ export async function loadRecent() {
     const told = await call("GET", "/api/sessions?limit=40&kind=chat");
     sessions.clear();
     for (const one of told.sessions) sessions.set(one.id, one);
+    more = told.next != null;
     drawRecent();
+    document.querySelector("[data-recent] [aria-current]")?.scrollIntoView({ block: "nearest" });
   } catch {
     // The list is a convenience; the page says itself what is wrong.
   }
@@ -189,8 +192,11 @@ function drawRecent() {
     const label = whose ? [" ", element("span", { class: "whose" }, whose)] : [];
     return element("li", {}, element("a", link, element("span", {}, titleOf(one)), ...label, ...dot));
   });
+  if (more) rows.push(element("li", {}, element("a", { href: "/sessions" }, element("span", {}, "All chats"))));
   const hint = element("li", { class: "quiet small hint" }, "Your chats will be listed here.");
+  const at = list.contains(document.activeElement) && document.activeElement?.getAttribute("href");
   list.replaceChildren(...(rows.length ? rows : [hint]));
+  if (at) /** @type {HTMLElement|null} */ (list.querySelector(`a[href="${at}"]`))?.focus({ preventScroll: true });
 }
 
 /** Set up what the frame of every page needs. */
