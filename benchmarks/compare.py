@@ -21,7 +21,7 @@ from run import server
 from worker import HERE, Worker
 from workload import ITERATIONS
 
-TURNS = {"turn": 20, "tools": 1, "history": 5, "crowd": 5}
+TURNS = {"turn": 20, "tools": 1, "history": 10, "crowd": 5}
 KEYS = {"reply_cpu": "to the reply", "cpu": "with all that follows"}
 
 

@@ -28,8 +28,8 @@ from workload import ITERATIONS, NOTES, QUESTION, write_notes
 
 Samples: TypeAlias = "dict[str, list[Mapping[str, float]]]"
 Measure: TypeAlias = "Callable[[Bench, str], Iterator[Row]]"
-HISTORIES = {1_000: 5, 5_000: 2, 10_000: 1}
-"""Messages of a history and the turns in a sample of it."""
+HISTORIES = {1_000: 10, 5_000: 2, 10_000: 1}
+"""Messages of a history and the turns in a sample of it: ten of them hold one review."""
 
 
 @dataclass(frozen=True)

@@ -137,10 +137,10 @@ class Reviewer:
     A reviewer is due after a turn for which ``due(ctx)`` returns True. If thresholds are set, one
     of them must be reached as well: ``turns`` messages from a person, or ``iterations`` responses
     that call tools, since one of its ``tools`` that writes was last used; or, at the end of a
-    session, ``at_end`` messages that have not been reviewed. When any reviewer is due, a copy of
-    the session is given the ``instruction`` of every reviewer that has something new to review; it
-    may call their ``tools``, at most ``max_calls`` times. ``run(session)`` is called as well, for
-    a reviewer that does its own work; it needs no instruction.
+    session, ``at_end`` messages not reviewed. When any is due, a copy of the session is given the
+    ``instruction`` of every reviewer with something new (turns that ``due`` agreed to, if it has
+    one) and may call their ``tools``, at most ``max_calls`` times. ``run(session)`` is called as
+    well, for a reviewer that does its own work; it needs no instruction.
     """
 
     name: str

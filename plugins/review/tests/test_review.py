@@ -254,6 +254,27 @@ def test_one_copy_serves_every_reviewer_with_something_new(harness: Make, diary:
     assert "What is worth a line?" in question
 
 
+def test_a_turn_that_a_reviewer_declines_is_nothing_new_to_it(harness: Make, diary: Diary) -> None:
+    class Herbarium(Plugin):
+        """A second reviewer, which learns from walks alone."""
+
+        @hookimpl
+        def register_reviewers(self, register: Callable[[Reviewer], None]) -> None:
+            def due(ctx: Any) -> bool:
+                return bool(ctx.turn.inbound.text == "a walk")
+
+            register(Reviewer("plants", "Which plants?", ("burn",), due=due, iterations=100))
+
+    answers = ["one", "two", NOTHING, "three", "four", NOTHING]
+    h = harness(Review, diary(turns=2), Herbarium, model=answers)
+    said(h, "hello", "again")
+    said(h, "a walk", "again")
+    without, one_with = (h.model.requests[at].messages[-1].text for at in (2, 5))
+    assert "Which plants?" not in without
+    assert "burn" not in without
+    assert "Which plants?" in one_with
+
+
 def test_a_reviewer_that_works_by_itself_needs_no_copy(harness: Make, diary: Diary) -> None:
     kind = diary(turns=1, instruction="")
     kind.reviewer["run"] = lambda session: h.plugin(kind).visit(session)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -115,18 +115,17 @@ class Review(Plugin[ReviewConfig]):
         """Count the turn and store the review, if one becomes due."""
         reviewers = self._reviewers
         writing = self._writing
+        agreed = {one.name for one in reviewers if one.due is not None and await _agrees(one, ctx)}
         lines, model, now = trace_lines(turn.tool_calls), ctx.model, self.host.now()
 
         def add(counts: Counts) -> None:
-            counts.add(turn, reviewers, writing, lines)
+            counts.add(turn, reviewers, agreed, writing, lines)
             counts.model, counts.at = model, now
 
         counts = await self._records.count(turn.session.id, add)
-        reached = any(counts.reached(one) for one in reviewers)
-        if reached and turn.stop != "budget" and not await self._waits(turn.session.id):
-            due = [one for one in reviewers if await _is_due(one, counts, ctx)]
-            if due:
-                await self._records.put(turn.session, reviewers)
+        due = any(counts.reached(one) and _runs_now(one, agreed) for one in reviewers)
+        if due and turn.stop != "budget" and not await self._waits(turn.session.id):
+            await self._records.put(turn.session, reviewers)
         ctx.stash["counted"] = True
 
     @hookimpl
@@ -289,13 +288,17 @@ class Review(Plugin[ReviewConfig]):
         await self._records.forget(before)
 
 
-async def _is_due(reviewer: Reviewer, counts: Counts, ctx: Context) -> bool:
-    if not counts.reached(reviewer):
-        return False
-    if reviewer.due is None:
-        return reviewer.turns is not None or reviewer.iterations is not None
-    found = reviewer.due(ctx)
+async def _agrees(reviewer: Reviewer, ctx: Context) -> bool:
+    """Return whether the reviewer finds the turn worth a review."""
+    found = reviewer.due(ctx) if reviewer.due is not None else False
     return bool(await found if inspect.isawaitable(found) else found)
+
+
+def _runs_now(reviewer: Reviewer, agreed: Collection[str]) -> bool:
+    """Return whether a reviewer that has reached a threshold is due after this turn."""
+    if reviewer.due is not None:
+        return reviewer.name in agreed
+    return reviewer.turns is not None or reviewer.iterations is not None
 
 
 def _is_from_outside(message: Message) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -18,12 +18,14 @@ LOOKING = frozenset({"recall", "search", "list", "show", "view", "read", "get"})
 
 @dataclass(slots=True)
 class Count:
-    """One reviewer's counts: ``turns`` and ``iterations`` since one of its tools wrote something,
-    and ``fresh``, the turns that it has not reviewed."""
+    """One reviewer's counts: ``turns`` and ``iterations`` since one of its tools wrote something;
+    ``fresh``, the turns that it has not reviewed, and ``agreed``, those of them that its ``due``
+    found worth it."""
 
     turns: int = 0
     iterations: int = 0
     fresh: int = 0
+    agreed: int = 0
 
 
 @dataclass(slots=True)
@@ -50,9 +52,15 @@ class Counts:
         return asdict(self)
 
     def add(
-        self, turn: Turn, reviewers: Iterable[Reviewer], writing: frozenset[str], lines: list[str]
+        self,
+        turn: Turn,
+        reviewers: Iterable[Reviewer],
+        agreed: Collection[str],
+        writing: frozenset[str],
+        lines: list[str],
     ) -> None:
-        """Count a turn, once; ``writing`` are the tools that change something."""
+        """Count a turn, once; ``agreed`` are the reviewers whose ``due`` found it worth a review,
+        and ``writing`` the tools that change something."""
         if turn.id == self.turn:
             return
         self.turn = turn.id
@@ -61,6 +69,7 @@ class Counts:
         for reviewer in reviewers:
             one = self.of.setdefault(reviewer.name, Count())
             one.fresh += 1
+            one.agreed += reviewer.name in agreed
             if wrote & set(reviewer.tools):
                 one.turns = one.iterations = 0
             else:
@@ -82,8 +91,10 @@ class Counts:
         return reviewer.at_end is not None and one.fresh >= reviewer.at_end
 
     def fresh(self, reviewers: Iterable[Reviewer]) -> list[Reviewer]:
-        """Return the reviewers with turns that they have not reviewed."""
-        return [one for one in reviewers if self.of.get(one.name, Count()).fresh > 0]
+        """Return the reviewers with turns to review: all that they have not, or, of a reviewer with
+        a ``due``, those that it found worth it."""
+        counted = [(one, self.of.get(one.name, Count())) for one in reviewers]
+        return [one for one, count in counted if (count.agreed if one.due else count.fresh) > 0]
 
     def reviewed(self, names: Iterable[str]) -> None:
         """Reset the counts of these reviewers, and the trace."""
