@@ -332,11 +332,11 @@ def test_a_secret_in_use_stands_nowhere_in_clear(
     told = b"".join(listener.bodies)
     assert b"I have found nothing." in told
     assert not seen(told)
-    show_all(armed.run)
+    show_all(armed.run, armed.home)
     look_at_home(armed.home)
 
 
-def show_all(run: Callable[..., Finished]) -> None:
+def show_all(run: Callable[..., Finished], home: Path) -> None:
     """Every command that shows something of the home."""
     for words in (
         *("config show", "config show --json", "config get providers.openai.api_key"),
@@ -352,8 +352,12 @@ def show_all(run: Callable[..., Finished]) -> None:
     for words in ("db test away", "doctor --offline", "doctor", "mcp test tracker"):
         finished = run(*words.split())
         assert not seen((finished.out + finished.err).encode()), words
-    made = done(run("backup", "create")).out.partition(": ")[0]
-    held = unpacked(Path(made))
-    assert b"vault_secrets" in held
-    assert b"vault:mcp" in held
-    assert not seen(held)
+    key = (home / "vault.key").read_bytes()
+    for words in ("backup create", "backup create --secrets"):
+        made = Path(done(run(*words.split())).out.partition(": ")[0])
+        held = unpacked(made)
+        assert (key in held) == ("--secrets" in words)  # what opens the vault is not beside it
+        assert b"vault_secrets" in held
+        assert b"vault:mcp" in held
+        assert not seen(held), words
+        done(run("backup", "verify", str(made)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 import sqlite3
@@ -55,6 +56,37 @@ def test_secrets_are_kept_only_on_request(home: Home, homes: Homes) -> None:
     assert "not opened by this passphrase" in home.run("verify", str(file), code=1)
     given_passphrase(home, "")
     assert "a passphrase is needed" in home.run("restore", str(file), code=1)
+
+
+def test_a_plain_backup_holds_no_key_however_it_is_called(home: Home, homes: Homes) -> None:
+    key = base64.b64encode(bytes(range(32))).decode() + "\n"
+    member = json.dumps({"name": "me", "seed": bytes(range(32)).hex()})
+    keys = {
+        "keys/mine": key,  # plugins.vault.file
+        "vault.key.new": key,
+        "plugins/audit/key": key,
+        "plugins/skills/team/member.json": member,
+    }
+    for name, text in keys.items():
+        file = home.folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    told = home.run("create")
+    assert all(name in told for name in keys), told
+    other = homes("other")
+    home.run("restore", str(home.newest()), "--to", str(other.folder))
+    assert not {*keys} & {*other.files()}
+    (home.folder / "keys/mine").write_text("another" + key[7:])
+    file = home.newest()
+    home.close()
+    other.run("restore", str(file), "--to", str(home.folder))
+    assert (home.folder / "keys/mine").read_text().startswith("another")
+
+    told = home.run("create", "--secrets")
+    assert "Secrets are in it as they are: .env, keys/mine" in told
+    with_keys = homes("with keys")
+    home.run("restore", told.partition(": ")[0], "--to", str(with_keys.folder))
+    assert {*keys} <= {*with_keys.files()}
 
 
 def given_passphrase(home: Home, passphrase: str) -> None:

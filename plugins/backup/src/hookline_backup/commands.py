@@ -64,7 +64,7 @@ class Commands:
         encrypt: Annotated[
             bool, typer.Option("--encrypt", help="Encrypt it by a passphrase.")
         ] = False,
-        secrets: Annotated[bool, typer.Option("--secrets", help="Hold .env, unencrypted.")] = False,
+        secrets: Annotated[bool, typer.Option("--secrets", help="Hold keys, unencrypted.")] = False,
         json: Json = False,
     ) -> None:
         """Back up the home: everything but logs, locks and, unless it is encrypted, secrets."""
@@ -72,19 +72,17 @@ class Commands:
         path = out or self._default(made, encrypted=encrypt)
         try:
             passphrase = _new_passphrase(self._host.env) if encrypt else None
-            manifest, missing = await self._write(
-                path, passphrase, made, secrets=secrets or encrypt
-            )
+            manifest, found = await self._write(path, passphrase, made, secrets=secrets or encrypt)
         except BackupError as error:
             _fail(error)
         if json:
             _say(jsonlib.dumps({"file": str(path), **as_dict(manifest)}, ensure_ascii=False))
             return
         _say(f"{path}: {_counted(manifest.files)}, {_size(path)}")
-        if missing:
-            _say(
-                f"Secrets are left out: {_listed(missing)}. --encrypt or --secrets keeps them, too."
-            )
+        if found and not (secrets or encrypt):
+            _say(f"Secrets are left out: {_listed(found)}. --encrypt or --secrets keeps them, too.")
+        elif found and not encrypt:
+            _say(f"Secrets are in it as they are: {_listed(found)}. Who has the file has them.")
         if manifest.left_out:
             _say(f"Links and special files are left out: {_listed(manifest.left_out)}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,14 +19,18 @@ NOT_OURS = frozenset({"backups", "locks", "logs", "profiles", "active-profile"})
 """What of the home no backup holds; each profile has backups of its own."""
 OF_PROCESSES = (".lock", ".holder", ".sock", ".pid")
 """Endings of files that mean something only to the processes that run now."""
+LONGEST_KEY = 1000
+"""Bytes of a file that may be a key."""
+_KEY = re.compile(rb"""[A-Za-z0-9+/]{43}=|\{.*"seed":"[0-9a-f]{64}".*\}""")
+"""32 bytes in base64, or a member's seed; without white space."""
 
 
 @dataclass(slots=True)
 class Contents:
     """A home's files, by their paths relative to it, with ``/``.
 
-    ``files`` are to be kept; ``secrets`` would be, in a backup that may hold secrets; ``left_out``
-    cannot be kept: links, and what nobody may read.
+    ``files`` are to be kept; ``secrets`` hold credentials, and are kept only in a backup that may
+    hold them; ``left_out`` cannot be kept: links, and what nobody may read.
     """
 
     files: list[str] = field(default_factory=list)
@@ -40,11 +45,23 @@ def contents_of(home: Path, *, secrets: bool) -> Contents:
     for path, kind in sorted(_walk(home)):
         if not stat.S_ISREG(kind):
             found.left_out.append(path)
-        elif not secrets and (path == ".env" or table.find(path) is not None):
+            continue
+        if path == ".env" or table.find(path) is not None or _is_key(home / path):
             found.secrets.append(path)
-        else:
-            found.files.append(path)
+            if not secrets:
+                continue
+        found.files.append(path)
     return found
+
+
+def _is_key(file: Path) -> bool:
+    """Whether a file is a key of Hookline's, whatever it is called: the vault's, which the settings
+    name, one that is about to take its place, the audit's, or that of a team's member."""
+    try:
+        text = file.read_bytes() if file.stat().st_size <= LONGEST_KEY else b""
+    except OSError:
+        return False
+    return _KEY.fullmatch(b"".join(text.split())) is not None
 
 
 def _walk(home: Path) -> Iterator[tuple[str, int]]:
