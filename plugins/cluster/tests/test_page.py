@@ -178,3 +178,22 @@ async def test_a_worker_is_killed_before_it_can_tell_that_its_turn_is_over(page:
     settled = await one.person.settled(one.session)
     assert [m["role"] for m in settled["messages"]] == ["user", "assistant"]
     await one.person.close()
+
+
+async def test_it_is_killed_so_in_a_chat_of_another_channel(cluster: Cluster) -> None:
+    with OpenAIServer(model_says) as model:
+        configure(cluster, model, access={"allow": ["webhook:*"]})
+        del cluster.plugins["webhook"]  # its own settings
+        start(cluster, "g1")
+        start(cluster, "w1", DIES="1")
+        owner = await person(cluster)
+        assert await asyncio.to_thread(cluster.post, "g1", "m1", "hello") == 202
+        assert await asyncio.to_thread(cluster.replies.wait_for, 1) == ["answered"]
+        worker: Any = cluster.machines["w1"].process
+        assert worker.wait(PATIENCE) == -signal.SIGKILL
+        (row,) = (await owner.get("/sessions"))["sessions"]
+        assert row["channel"] == "webhook"
+        found = await owner.settled(row["id"])
+        assert [m["role"] for m in found["messages"]] == ["user", "assistant"]
+        await owner.close()
+        cluster.close()

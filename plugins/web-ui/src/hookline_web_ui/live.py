@@ -166,6 +166,10 @@ class Live:
         """Return the turn under way."""
         return self._turns.get(session)
 
+    def under_way(self) -> list[LiveTurn]:
+        """Return every turn under way."""
+        return [*self._turns.values()]
+
     def ended(self, session: str, turn: str) -> LiveTurn | None:
         """Return a turn whose end is to be told, also if the session's next one has begun."""
         running = self._turns.get(session)

@@ -11,10 +11,11 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, Protocol
 from uuid import uuid4
 
-from hookline_hookspecs import Choice, Conversations, Host, Inbound, Reply, Session
+from hookline_hookspecs import Choice, Conversations, HooklineError, Host, Inbound, Reply, Session
 from hookline_webkit import Relay
 
 from .hub import Hub
@@ -29,6 +30,8 @@ AGAIN_SECONDS = 2.0
 TRIES = 10
 SETTLE_SECONDS = 2.0
 """That the end of a turn may come after its reply."""
+WATCH_SECONDS = 10.0
+"""Between two looks at what has become of the turns of other processes."""
 
 
 class SharedLive(Live):
@@ -192,6 +195,7 @@ class Elsewhere:
         if self._relay.is_divided:
             hearing = self._relay.hear("shown", self._shown, lambda: self._relay.ask("again", ""))
             self._host.spawn(hearing, "hear of turns")
+            self._host.spawn(self._watch(), "watch turns")
 
     # Of the process that runs turns
 
@@ -254,8 +258,20 @@ class Elsewhere:
                 return
         self._unheard.discard(id_)
 
+    async def _watch(self) -> None:
+        """End turns whose process died when they were over, before it could tell."""
+        while True:
+            await asyncio.sleep(WATCH_SECONDS)
+            for live in self._live.under_way():
+                if live.session not in self._from:
+                    continue
+                with suppress(HooklineError):  # the next time it may be read
+                    rows = await self._host.storage.fetch("turn", id=live.id)
+                    if rows and rows[0]["state"] != "running":
+                        await self.check(live.session, live.id)
+
     async def check(self, session: str, turn: str) -> None:
-        """The reply of a turn is shown: end the turn, if nobody tells so soon."""
+        """A turn is over, or its reply shown: end it, if nobody tells so soon."""
         if not self._relay.is_divided:
             return
         await asyncio.sleep(SETTLE_SECONDS)
