@@ -23,6 +23,8 @@ MARGIN = 200
 """Messages before a page that are looked through for the beginning of a turn."""
 _ATTACHED = re.compile(r"\(attached file .*/media/web/[0-9a-f]{16}.*\)")
 """How core tells a model of a file that a person sent by the page."""
+_NO_TEXT = "(no text)"
+"""What core writes where there are only pictures."""
 Row = Mapping[str, Any]
 
 
@@ -65,11 +67,12 @@ class Reader:
             "updated": now,
             "turns": 0,
             "first_words": "",
+            "first_file": "",
         }
 
     def as_json(self, who: Identity, row: Row) -> dict[str, Any]:
         """Return a session as a page has it."""
-        words = " ".join(str(row["first_words"] or "").split())
+        words = " ".join(_said(str(row["first_words"] or "")).split()) or row["first_file"] or ""
         is_open = bool(row["question"]) or self._questions.is_open(row["id"])
         made = {
             "id": row["id"],
@@ -377,8 +380,13 @@ def _place(blocks: list[dict[str, Any]], files: Sequence[Mapping[str, Any]]) -> 
         if block["type"] == "image":
             block["file"] = next(pictures, None)
         elif block["type"] == "text" and files:
-            pieces = [one for one in block["text"].split("\n\n") if not _ATTACHED.fullmatch(one)]
-            block["text"] = "\n\n".join(pieces)
+            block["text"] = _said(block["text"])
+
+
+def _said(text: str) -> str:
+    """What a person said, without what tells the model of their files."""
+    pieces = [one for one in text.split("\n\n") if not _ATTACHED.fullmatch(one)]
+    return "" if pieces == [_NO_TEXT] else "\n\n".join(pieces)
 
 
 def _waiting(row: Row) -> dict[str, Any] | None:

@@ -4,7 +4,9 @@
 SELECT s.id, s.channel, s.chat_id, s.kind, s.title, s.model, s.created, s.updated, s.turns, s.ended,
        s.successor, s.parent_id, s.question,
        (SELECT m.text FROM messages m WHERE m.session_id = s.id AND m.role = 'user' AND m.text <> ''
-        ORDER BY m.seq LIMIT 1) AS first_words
+        ORDER BY m.seq LIMIT 1) AS first_words,
+       (SELECT f.name FROM web_ui_files f WHERE f.session_id = s.id AND f.side = 'in'
+        ORDER BY f.created LIMIT 1) AS first_file
 FROM sessions s WHERE s.id = :id;
 
 -- Those of one person, or all; mine is the id of a person's chat.
@@ -12,7 +14,9 @@ FROM sessions s WHERE s.id = :id;
 SELECT s.id, s.channel, s.chat_id, s.kind, s.title, s.model, s.created, s.updated, s.turns, s.ended,
        s.successor, s.parent_id, s.question,
        (SELECT m.text FROM messages m WHERE m.session_id = s.id AND m.role = 'user' AND m.text <> ''
-        ORDER BY m.seq LIMIT 1) AS first_words
+        ORDER BY m.seq LIMIT 1) AS first_words,
+       (SELECT f.name FROM web_ui_files f WHERE f.session_id = s.id AND f.side = 'in'
+        ORDER BY f.created LIMIT 1) AS first_file
 FROM sessions s
 WHERE (:mine IS NULL OR (s.channel = 'web' AND s.chat_id = :mine))
   AND (:channel IS NULL OR s.channel = :channel) AND (:kind IS NULL OR s.kind = :kind)
@@ -25,6 +29,8 @@ SELECT s.id, s.channel, s.chat_id, s.kind, s.title, s.model, s.created, s.update
        s.successor, s.parent_id, s.question,
        (SELECT m.text FROM messages m WHERE m.session_id = s.id AND m.role = 'user' AND m.text <> ''
         ORDER BY m.seq LIMIT 1) AS first_words,
+       (SELECT f.name FROM web_ui_files f WHERE f.session_id = s.id AND f.side = 'in'
+        ORDER BY f.created LIMIT 1) AS first_file,
        (SELECT m.text FROM messages m WHERE m.session_id = s.id AND m.text LIKE :pattern ESCAPE '\'
         ORDER BY m.seq DESC LIMIT 1) AS found
 FROM sessions s

@@ -20,20 +20,12 @@ export class ApiError extends Error {
   }
 }
 
-/** Called when the login is over. */
-let expired = () => {};
-
-/** @param {() => void} callback */
-export function onExpired(callback) {
-  expired = callback;
-}
-
 /**
  * @param {Response} response
  * @returns {Promise<ApiError>}
  */
 export async function refusal(response) {
-  if (response.status === 401) expired();
+  if (response.status === 401) dispatchEvent(new Event("expired"));
   const retry = Number(response.headers.get("Retry-After")) || 0;
   const told = await response.json().catch(() => ({}));
   const fallback = { message: `The server answered with ${response.status}.` };

@@ -30,6 +30,7 @@
  * @property {"stored"|"sending"|"failed"|"queued"} [state]
  * @property {string} [error]
  * @property {boolean} [steer]
+ * @property {string} [stop] how the turn ended, of its last answer
  * @property {string} [text]
  * @property {string} [mode]
  * @property {string} [command]
@@ -139,6 +140,7 @@ export class Chat {
         ...{ role, seq: message.seq, turn: message.turn, at: message.created },
         blocks: message.blocks,
         files: message.files ?? [],
+        stop: message.stop,
         id: message.message_id,
         state: "stored",
         live: false,
@@ -329,9 +331,10 @@ export class Chat {
       const first = this.items.findIndex((one) => mine.has(one) && one.kind === "message");
       const before = this.items.slice(0, first < 0 ? this.items.length : first);
       const after = this.items.slice(before.length);
-      const rest = after.filter(
-        (one) => !(one.kind === "message" && (mine.has(one) || (one.steer && one.turn == null))),
-      );
+      // What went wrong is the answer, too.
+      const twice = (/** @type {Item} */ one) =>
+        one.kind === "message" ? mine.has(one) || (one.steer && one.turn == null) : one.text === event.text;
+      const rest = after.filter((one) => !twice(one));
       const files = after.findLast((one) => one.live && one.files?.length)?.files;
       const at = (/** @type {Item} */ one) => (this.sending.has(one.id ?? "") ? Infinity : one.at);
       this.items = [...before, ...[...stored, ...rest].sort((a, b) => at(a) - at(b) || 0)];

@@ -47,6 +47,7 @@ export function Composer({ id, known, running, limits, Recorder, given, blocked,
   const [over, setOver] = useState(false);
   const input = useRef(/** @type {any} */ (null));
   const picker = useRef(/** @type {any} */ (null));
+  const take = useRef(/** @type {any} */ (null));
   const completion = useCompletion(id, known, draft.text, (text) => change({ text }));
 
   /** @param {Partial<Draft>} changed */
@@ -64,7 +65,15 @@ export function Composer({ id, known, running, limits, Recorder, given, blocked,
   useEffect(() => grow(input.current), [draft.text]);
   useEffect(() => {
     if (!TOUCH.matches) input.current?.focus();
-  }, [id]);
+    // A file is taken wherever it is dropped: elsewhere a browser would leave the page for it.
+    const over = (/** @type {DragEvent} */ event) => {
+      if (!event.dataTransfer?.types.includes("Files")) return;
+      event.preventDefault();
+      setOver(event.type === "dragover");
+      if (event.type === "drop") take.current(event.dataTransfer.files);
+    };
+    for (const kind of ["dragover", "dragleave", "drop"]) addEventListener(kind, /** @type {any} */ (over));
+  }, []);
 
   const waiting = uploads.some((one) => !one.error);
   const full = (/** @type {Draft} */ one) => Boolean(one.text.trim() || one.files.length);
@@ -108,6 +117,7 @@ export function Composer({ id, known, running, limits, Recorder, given, blocked,
     }
   };
 
+  take.current = attach;
   const keyed = (/** @type {KeyboardEvent} */ event) => {
     if (event.isComposing || completion.keyed(event)) return;
     if (event.key !== "Enter" || event.shiftKey || event.altKey) return;
@@ -120,13 +130,6 @@ export function Composer({ id, known, running, limits, Recorder, given, blocked,
   return html`<form
     class=${`composer${over ? " over" : ""}`}
     onSubmit=${(/** @type {Event} */ e) => (e.preventDefault(), submit())}
-    onDragOver=${(/** @type {DragEvent} */ e) => (e.preventDefault(), setOver(true))}
-    onDragLeave=${() => setOver(false)}
-    onDrop=${(/** @type {DragEvent} */ e) => {
-      e.preventDefault();
-      setOver(false);
-      attach(e.dataTransfer?.files ?? []);
-    }}
   >
     ${completion.list}
     ${(problem || blocked) && html`<p class="bad small" role="alert">${problem || blocked}</p>`}
@@ -149,6 +152,7 @@ export function Composer({ id, known, running, limits, Recorder, given, blocked,
     <textarea
       ref=${input}
       rows="1"
+      dir="auto"
       aria-label="Message"
       aria-autocomplete="list"
       aria-controls=${completion.open ? "completions" : undefined}

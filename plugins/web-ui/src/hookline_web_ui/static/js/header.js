@@ -54,7 +54,7 @@ export function Header({ chat, known, titleOf, go }) {
             if (e.key === "Escape") setEditing(false);
           }}
         />`
-      : html`<h1 class="title" title=${title}>${title}</h1>`}
+      : html`<h1 class="title" dir="auto" title=${title}>${title}</h1>`}
     ${problem && html`<span class="bad small" role="alert">${problem}</span>`}
     ${!mine && html`<span class="badge">${owner(session)}</span>`}
     ${session?.model && html`<span class="quiet small model">${session.model}</span>`}

@@ -45,6 +45,7 @@ function refresh(seconds) {
 
 begin();
 localTimes(document);
+/** @type {HTMLElement|null} */ (document.querySelector("[aria-invalid]"))?.focus();
 document.addEventListener("submit", sent);
 addEventListener("pageshow", () => {
   for (const form of document.forms) delete form.dataset.sent;

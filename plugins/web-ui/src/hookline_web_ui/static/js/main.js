@@ -1,6 +1,6 @@
 /** The chat page: reads what is there, follows the events, sends what is written. @module */
 import { html, render, useState } from "../vendor/preact.js";
-import { ApiError, call, onExpired } from "./api.js";
+import { ApiError, call } from "./api.js";
 import { Chat } from "./chat.js";
 import { Composer, keepDraft } from "./composer.js";
 import { Header } from "./header.js";
@@ -60,7 +60,7 @@ const stream = new Stream({
     if (state === "open") resendAll();
   },
 });
-onExpired(() => set({ expired: true }));
+addEventListener("expired", () => set({ expired: true }));
 
 /** @param {any} event @param {string} id */
 function heard(event, id) {
@@ -308,11 +308,11 @@ function Status() {
     more = [STEPS[/** @type {"model"} */ (turn?.step)] ?? "", turn?.about].filter(Boolean).join(": ");
   } else if (chat.results.size) says = "Done";
   const busy = says === "Working";
-  return html`<div class=${`state${says === "Done" ? " unseen" : ""}`} data-busy=${busy}>
+  return html`<div class=${`state${says === "Done" && !expired ? " unseen" : ""}`} data-busy=${busy}>
     <span class="pulse" aria-hidden="true"></span>
     <span role="status">${says}</span>
     ${more && html`<span class="quiet" aria-hidden="true">${more}</span>`}
-    ${expired && html`<span>The login is over. <a href="/login">Log in again</a></span>`}
+    ${expired && html`<span>The login is over. <a href=${`/login?next=${location.pathname}`}>Log in again</a></span>`}
   </div>`;
 }
 
@@ -322,7 +322,7 @@ function Empty() {
     <h2>What shall we do?</h2>
     <p class="quiet">
       The answer stays even if this page is closed. Type <kbd>/</kbd> for commands.${" "}
-      <span class="mouse">Press <kbd>?</kbd> for the keyboard, or drop a file on the box below.</span>
+      <span class="mouse">Press <kbd>?</kbd> for the keyboard, or drop a file here.</span>
     </p>
     <div class="actions">
       ${words.map(
@@ -378,7 +378,7 @@ function App() {
         html`<${QuestionDock} question=${shown()} answer=${answer} problem=${answerProblem} />`}
         ${!open &&
         html`<${Composer}
-          ...${{ id: chat.id, known, running: chat.running, limits: server.limits, given, send, stop }}
+          ...${{ id: main.dataset.session ?? "", known, running: chat.running, limits: server.limits, given, send, stop }}
           key=${chat.id}
           Recorder=${parts.Recorder}
           blocked=${mine ? "" : other}

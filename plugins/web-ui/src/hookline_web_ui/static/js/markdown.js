@@ -113,10 +113,25 @@ function seam(text, open) {
 }
 const DEFINED = /^ {0,3}\[[^\]\n]+\]:.*$/gm;
 
+/** Formulas, which are shown as they are written: Markdown would take their signs for its own. */
+const FORMULA = /^(?:\$\$[^]+?\$\$|\\\([^]+?\\\)|\\\[[^]+?\\\]|\$(?![\s\d])[^$\n]*?[^\s$\\]\$(?!\w))/;
+const formula = (/** @type {string} */ text) => {
+  const [raw] = FORMULA.exec(text) ?? [];
+  return raw && { type: "codespan", raw, text: raw };
+};
+const block = (/** @type {string} */ text) => {
+  const made = /^(\$\$|\\\[)/.test(text) && formula(text);
+  return made ? { type: "paragraph", raw: made.raw, tokens: [made] } : undefined;
+};
+const MATH = /** @type {any} */ ({
+  ...{ inline: [formula], startInline: [(/** @type {string} */ text) => text.search(/\$|\\[([]/)] },
+  ...{ block: [block], startBlock: [(/** @type {string} */ text) => text.search(/^(\$\$|\\\[)/m)] },
+});
+
 /** @param {string} text @param {boolean} [breaks] whether an end of line is one @param {any} [links] */
 function lex(text, breaks = false, links = null) {
   try {
-    const lexer = new Lexer({ gfm: true, breaks });
+    const lexer = new Lexer({ gfm: true, breaks, extensions: /\$|\\[([]/.test(text) ? MATH : undefined });
     Object.assign(lexer.tokens.links, links);
     return lexer.lex(text);
   } catch {
@@ -131,14 +146,15 @@ export const markdown = (text, breaks = false) =>
 /** @param {any[]|undefined} tokens @param {string} [text] */
 const inner = (tokens, text = "") => (tokens ? tokens.map(vnode) : decoded(text));
 
-const ENTITIES = { amp: "&", lt: "<", gt: ">", quot: '"', nbsp: "\u00a0", copy: "©", hellip: "…" };
+const ENTITIES =
+  ' amp& lt< gt> quot" apos\' nbsp\u00a0 copy© hellip… mdash— ndash– euro€ rarr→ larr← times× deg° bull• middot· le≤ ge≥ ne≠';
 
 /** @param {string} text */
 function decoded(text) {
   return text.replace(/&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|(\w+));/g, (all, ten, hex, name) => {
     const code = ten ? Number(ten) : hex ? parseInt(hex, 16) : 0;
     if (code > 0 && code < 0x110000) return String.fromCodePoint(code);
-    return Object.hasOwn(ENTITIES, name ?? "") ? ENTITIES[/** @type {"amp"} */ (name)] : all;
+    return new RegExp(` ${name}(\\W)`).exec(ENTITIES)?.[1] ?? all;
   });
 }
 
@@ -153,6 +169,7 @@ function link(href, content) {
 function vnode(token) {
   switch (token.type) {
     case "space":
+    case "def":
       return null;
     case "heading": {
       const tag = `h${Math.min(token.depth + 2, 6)}`;
@@ -162,16 +179,10 @@ function vnode(token) {
       return html`<p>${inner(token.tokens)}</p>`;
     case "code":
       return html`<${CodeBlock} text=${token.text} language=${(token.lang ?? "").split(/\s/)[0]} />`;
-    case "blockquote":
-      return html`<blockquote>${inner(token.tokens)}</blockquote>`;
-    case "list":
-      return token.ordered
-        ? html`<ol start=${token.start === 1 ? undefined : token.start}>
-            ${token.items.map(vnode)}
-          </ol>`
-        : html`<ul>
-            ${token.items.map(vnode)}
-          </ul>`;
+    case "list": {
+      const [tag, start] = token.ordered ? ["ol", token.start] : ["ul"];
+      return html`<${tag} dir="auto" start=${start === 1 ? undefined : start}>${token.items.map(vnode)}</${tag}>`;
+    }
     case "list_item":
       return html`<li>${inner(token.tokens)}</li>`;
     case "checkbox":
@@ -179,15 +190,13 @@ function vnode(token) {
     case "table":
       return table(token);
     case "hr":
-      return html`<hr />`;
     case "br":
-      return html`<br />`;
+      return html`<${token.type} />`;
     case "strong":
-      return html`<strong>${inner(token.tokens)}</strong>`;
     case "em":
-      return html`<em>${inner(token.tokens)}</em>`;
     case "del":
-      return html`<del>${inner(token.tokens)}</del>`;
+    case "blockquote":
+      return html`<${token.type}>${inner(token.tokens)}</${token.type}>`;
     case "codespan":
       return html`<code>${token.text}</code>`;
     case "link":
@@ -198,8 +207,6 @@ function vnode(token) {
       return token.tokens ? inner(token.tokens) : decoded(token.text);
     case "escape":
       return token.text;
-    case "def":
-      return null;
     case "html":
       return token.block ? html`<p>${token.raw.trim()}</p>` : token.raw;
     default: // whatever a later version may call by another name

@@ -47,9 +47,6 @@ export function confirmed(text, label) {
   return new Promise((resolve) => dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes")));
 }
 
-const THEMES = ["", "light", "dark"];
-const THEME_NAMES = ["as the system", "light", "dark"];
-
 /** Go on to the next theme, and keep it for a year. */
 export function nextTheme() {
   const root = document.documentElement;
@@ -64,8 +61,7 @@ export function nextTheme() {
 }
 
 function themeNamed() {
-  const now = document.documentElement.dataset.theme || "";
-  const name = `Theme: ${THEME_NAMES[THEMES.indexOf(now)]}`;
+  const name = `Theme: ${document.documentElement.dataset.theme || "as the system"}`;
   for (const button of document.querySelectorAll("[data-theme-switch]")) {
     button.setAttribute("aria-label", name);
     button.setAttribute("title", name);
@@ -190,7 +186,7 @@ function drawRecent() {
     const current_ = one.id === current ? "page" : null;
     const link = { href: `/chat/${encodeURIComponent(one.id)}`, title: about, "aria-current": current_ };
     const label = whose ? [" ", element("span", { class: "whose" }, whose)] : [];
-    return element("li", {}, element("a", link, element("span", {}, titleOf(one)), ...label, ...dot));
+    return element("li", {}, element("a", link, element("span", { dir: "auto" }, titleOf(one)), ...label, ...dot));
   });
   if (more) rows.push(element("li", {}, element("a", { href: "/sessions" }, element("span", {}, "All chats"))));
   const hint = element("li", { class: "quiet small hint" }, "Your chats will be listed here.");

@@ -140,7 +140,10 @@ export class Stream {
       const body = /** @type {ReadableStream} */ (response.body).pipeThrough(
         new TextDecoderStream(),
       );
-      for await (const text of chunks(body)) {
+      const pieces = body.getReader(); // Safari has no asynchronous iteration of streams
+      for (;;) {
+        const { done, value: text } = await pieces.read();
+        if (done) break;
         clearTimeout(dead);
         dead = setTimeout(() => this.stop.abort(), SILENCE);
         let began = performance.now();
@@ -209,15 +212,5 @@ export class Stream {
   /** @param {any} said */
   tell(said) {
     this.channel?.postMessage(said);
-  }
-}
-
-/** Safari has no asynchronous iteration of streams. @param {ReadableStream<string>} stream */
-async function* chunks(stream) {
-  const reader = stream.getReader();
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    yield value;
   }
 }

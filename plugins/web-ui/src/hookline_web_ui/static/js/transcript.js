@@ -1,5 +1,5 @@
 /** The log of a chat: messages, tools, answers of commands. @module */
-import { html, useLayoutEffect, useRef } from "../vendor/preact.js";
+import { html, useLayoutEffect, useRef, useState } from "../vendor/preact.js";
 import { Growing, copy, markdown } from "./markdown.js";
 import { DiffView, Quoting, Visible } from "./text.js";
 import { clock, cut, gist, size } from "./util.js";
@@ -171,9 +171,16 @@ const words = (item) =>
     .map((block) => block.text)
     .join("\n\n");
 
+/** So much of a long message of one's own is shown at first. */
+const [LINES, CHARS] = [40, 4000];
+
 /** @param {{item: Item, chat: Chat, doings: Doings}} props */
 function UserMessage({ item, chat, doings }) {
   const mine = chat.session?.mine !== false;
+  const [whole, show] = useState(false);
+  const text = words(item);
+  const begins = whole ? text : text.split("\n", LINES).join("\n").slice(0, CHARS);
+  const shown = new Set(item.blocks?.map((block) => block.file));
   return html`<article
     class="message user"
     data-role="user"
@@ -183,9 +190,11 @@ function UserMessage({ item, chat, doings }) {
   >
     <div class="bubble">
       ${item.steer && html`<span class="quiet small">Into the turn</span>`}
-      ${words(item)}
-      ${(item.blocks ?? []).filter((block) => block.type === "image").map(picture)}
-      <${Files} files=${item.files} />
+      <div dir="auto">${begins}${begins.length < text.length && " …"}</div>
+      ${begins.length < text.length &&
+      html`<button type="button" onClick=${() => show(true)}>Show all ${text.length.toLocaleString("en")} characters</button>`}
+      ${(item.blocks ?? []).filter((block) => block.type === "image").map((block) => picture(block))}
+      <${Files} files=${item.files?.filter((file) => !shown.has(file.id))} />
     </div>
     <footer>
       ${item.state === "sending" && html`<span class="quiet">Sending …</span>`}
@@ -210,7 +219,7 @@ function Answer({ item, chat, doings, last }) {
   const said = (item.blocks ?? []).some((block) => block.type === "text" && block.text);
   let count = 0;
   return html`<article
-    class=${`message assistant${item.live ? " live" : ""}`}
+    class=${`message assistant${item.live ? " live" : ""}${item.stop === "error" ? " broke" : ""}`}
     data-role="assistant"
     data-message=${item.seq}
     aria-label="Hookline"
@@ -258,13 +267,12 @@ function ToolCard({ tool }) {
   if (!tool) return null;
   const state = tool.ok == null ? "runs" : tool.ok ? "done" : "failed";
   const diff = tool.diff ?? edited(tool.arguments);
-  const said = { runs: "running", done: "done", failed: "failed" }[state];
   return html`<details class=${`tool ${state}`} data-tool=${tool.name}>
     <summary>
       <span class="sign" aria-hidden="true">${{ runs: "", done: "✓", failed: "✕" }[state]}</span>
       <span class="name">${tool.name}</span>
       <span class="gist">${cut(gist(tool.arguments), 120)}</span>
-      <span class="unseen">${said}</span>
+      <span class="unseen">${state === "runs" ? "running" : state}</span>
       ${tool.seconds != null && tool.seconds >= 0.1
         ? html`<span class="took">${tool.seconds.toFixed(1)} s</span>`
         : null}
@@ -309,11 +317,11 @@ const Aside = ({ item }) =>
       : html`<div class="md">${markdown(item.text, true)}</div>`}
   </section>`;
 
-/** @param {any} block */
-const picture = (block) =>
-  block.file
-    ? html`<a href=${`/api/files/${block.file}`} target="_blank">
-        <img class="picture" src=${`/api/files/${block.file}`} alt="attached picture" loading="lazy" />
+/** @param {{file?: string|null}} block @param {any} [alt] */
+const picture = ({ file }, alt) =>
+  file
+    ? html`<a href=${`/api/files/${file}`} target="_blank">
+        <img class="picture" src=${`/api/files/${file}`} alt=${alt || "attached picture"} loading="lazy" />
       </a>`
     : html`<span class="quiet small">[picture]</span>`;
 
@@ -327,11 +335,7 @@ function Files({ files, speech }) {
         return html`<li><audio controls preload="none" src=${path}></audio></li>`;
       }
       if (file.kind === "image" || file.mime?.startsWith("image/")) {
-        return html`<li>
-          <a href=${path} target="_blank"
-            ><img class="picture" src=${path} alt=${file.caption || file.name} loading="lazy"
-          /></a>
-        </li>`;
+        return html`<li>${picture({ file: file.id }, file.caption || file.name)}</li>`;
       }
       return html`<li>
         <a class="file" href=${path} download=${file.name}>

@@ -1,0 +1,257 @@
+"""The chat page in a first week: files, drafts, other scripts, formulas, failures, low windows."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ..browser import Gateway
+from .conftest import Window
+
+New = Callable[..., Window]
+FORMULAS = r"""Inline \(a_1 * b_2 * c\) and $x_i * y_i$, but it costs $5 or $6.
+
+$$
+- \int_0^1 x^2 dx
+$$
+
+\[ \sum_{i=0}^n i^2 \]
+
+&mdash; 3 &euro; &le; 4 &unknown;
+"""
+ARABIC = "مرحبا بالعالم 123\n\n- عنصر\n\nplain"
+QUESTION = "Which of these would you like? " * 3
+CHOICES = [
+    "Tea",
+    "Coffee, with a long explanation of where the beans come from and how it is made",
+    "No",
+]
+MODEL = [
+    {"when": "formulas", "text": FORMULAS, "repeat": True},
+    {"when": "arabic", "text": ARABIC, "repeat": True},
+    {"when": "break", "fault": "context", "repeat": True},
+    {
+        "when": "ask me",
+        "tools": [{"name": "clarify", "arguments": {"question": QUESTION, "choices": CHOICES}}],
+        "repeat": True,
+    },
+    {
+        "when": "remove it",
+        "tools": [{"name": "bash", "arguments": {"command": "rm -rf a\n" + "echo b\n" * 200}}],
+        "repeat": True,
+    },
+    {"when": ".", "text": "answered", "repeat": True},
+]
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    made = Gateway(tmp_path_factory.mktemp("week"))
+    made.configure(MODEL, review=False, scheduler=True)
+    made.start()
+    yield made
+    made.close()
+
+
+def picture(path: Path) -> Path:
+    """A picture of 40 x 30 pixels."""
+    rows = b"".join(b"\0" + b"\x40\x80\xc0" * 40 for _ in range(30))
+    head = struct.pack(">IIBBBBB", 40, 30, 8, 2, 0, 0, 0)
+    parts = [(b"IHDR", head), (b"IDAT", zlib.compress(rows)), (b"IEND", b"")]
+    made = [
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in parts
+    ]
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(made))
+    return path
+
+
+def attach(one: Window, *files: Path) -> None:
+    """Attach files, and wait until they are there."""
+    one.page.set_input_files("input[type=file]", list(files))
+    one.page.wait_for_function(
+        "n => document.querySelectorAll('.chip').length === n"
+        " && !document.querySelector('progress')",
+        arg=len(files),
+    )
+
+
+def test_a_picture_stands_once_and_a_path_nowhere(window: New, tmp_path: Path) -> None:
+    note = tmp_path / "note.txt"
+    note.write_text("milk")
+    one = window().open()
+    attach(one, picture(tmp_path / "cat.png"), note)
+    one.say("look at these")
+    one.settled()
+    one.page.get_by_role("link", name="look at these", exact=True).first.wait_for()
+    for _ in range(2):
+        assert one.log.locator("img.picture").count() == 1
+        assert one.log.get_by_role("link", name="note.txt").count() == 1
+        assert "attached file" not in one.page.locator("body").inner_text()
+        assert one.page.get_by_role("heading", level=1).inner_text() == "look at these"
+        one.page.reload()
+        one.settled()
+
+
+def test_a_chat_that_begins_with_a_picture_has_its_name(window: New, tmp_path: Path) -> None:
+    one = window().open()
+    attach(one, picture(tmp_path / "holiday.png"))
+    one.button("Send").click()
+    one.settled()
+    one.page.reload()
+    one.settled()
+    assert "no text" not in one.page.locator("body").inner_text()
+    assert one.page.get_by_role("heading", level=1).inner_text() == "holiday.png"
+
+
+DROP = """() => {
+  const dataTransfer = new DataTransfer();
+  dataTransfer.items.add(new File(["x"], "dropped.txt", { type: "text/plain" }));
+  return ["dragover", "drop"].map(kind => {
+    const event = new DragEvent(kind, { bubbles: true, cancelable: true, dataTransfer });
+    document.querySelector(".log").dispatchEvent(event);
+    return event.defaultPrevented;
+  });
+}"""
+
+
+def test_a_file_is_taken_wherever_it_is_dropped(window: New) -> None:
+    one = window().open()
+    assert one.page.evaluate(DROP) == [True, True]  # else the browser opens it in place of the chat
+    one.button("Remove dropped.txt").wait_for()
+
+
+def test_a_new_chat_keeps_what_was_begun(window: New) -> None:
+    one = window().open()
+    one.box.fill("half a thought")
+    one.page.get_by_role("link", name="Sessions").click()
+    one.page.get_by_role("heading", name="Sessions", level=1).wait_for()
+    one.open("/")
+    assert one.box.input_value() == "half a thought"
+    one.button("Send").click()
+    one.settled()
+    one.open("/")
+    assert one.box.input_value() == ""
+
+
+def test_a_long_message_of_ones_own_is_folded(window: New) -> None:
+    one = window().open()
+    text = "\n".join(f"line {n} of what was pasted" for n in range(3000))
+    one.say(text)
+    one.settled()
+    bubble = one.log.locator(".bubble")
+    assert bubble.bounding_box()["height"] < 1500
+    assert bubble.inner_text().startswith("line 0 of what was pasted")
+    bubble.get_by_role("button", name="Show all").click()
+    assert bubble.inner_text() == text
+
+
+def test_formulas_stand_as_they_are_written(window: New) -> None:
+    one = window().open()
+    one.say("formulas")
+    one.settled()
+    shown = one.log.locator('article[data-role="assistant"] .md')
+    codes = shown.locator("code").all_inner_texts()
+    assert [code.strip() for code in codes] == [
+        r"\(a_1 * b_2 * c\)",
+        "$x_i * y_i$",
+        "$$ - \\int_0^1 x^2 dx $$",
+        r"\[ \sum_{i=0}^n i^2 \]",
+    ]
+    assert shown.locator("em, li").count() == 0
+    assert "it costs $5 or $6." in shown.inner_text()
+    assert "— 3 € ≤ 4 &unknown;" in shown.inner_text()
+
+
+RIGHT = """node => {
+  const range = document.createRange();
+  range.selectNodeContents(node);
+  const [text, box] = [range.getBoundingClientRect(), node.getBoundingClientRect()];
+  return Math.round(box.right - text.right) < Math.round(text.left - box.left);
+}"""
+
+
+def test_a_text_is_read_from_its_own_side(window: New) -> None:
+    one = window().open()
+    one.say("arabic")
+    one.settled()
+    answer = one.log.locator('article[data-role="assistant"] .md')
+    assert [node.evaluate(RIGHT) for node in answer.locator("p").all()] == [True, False]
+    assert answer.locator("li").evaluate("node => getComputedStyle(node).direction") == "rtl"
+    one.box.fill("مرحبا")
+    assert one.box.evaluate("box => getComputedStyle(box).direction") == "rtl"
+
+
+def test_what_went_wrong_is_told_once_also_after_a_reload(window: New) -> None:
+    one = window().open()
+    one.say("break")
+    one.settled()
+    for _ in range(2):
+        assert one.log.get_by_text("The scripted model failed").count() == 1
+        assert one.log.locator(".broke").count() == 1
+        one.page.reload()
+        one.settled()
+
+
+@pytest.mark.parametrize("size", [(640, 400), (844, 390)])
+def test_what_is_asked_is_seen_in_a_low_window(window: New, size: tuple[int, int]) -> None:
+    one = window(*size).open()
+    for said, name, last in (("remove it", "Approval", "Deny"), ("ask me", "Question", "Other")):
+        one.say(said)
+        group = one.page.get_by_role("group", name=name)
+        group.wait_for()
+        for each in (group.get_by_role("button", name=last, exact=True), one.button("Send")):
+            box = each.bounding_box()
+            assert box["y"] + box["height"] <= size[1]
+        text = group.locator(".dock-body")
+        assert text.bounding_box()["height"] >= 20
+        assert group.get_by_text("Allow bash?" if name == "Approval" else "Which of").is_visible()
+        group.get_by_role("button", name=last, exact=True).click()
+        if name == "Approval":
+            one.settled()
+
+
+def test_a_login_that_is_over_is_told_and_leads_back(window: New) -> None:
+    one = window(name="ben").open()
+    one.say("hello")
+    one.settled()
+    one.page.context.clear_cookies()
+    one.say("too late")
+    link = one.page.get_by_role("link", name="Log in again")
+    link.wait_for()
+    path = one.page.url.removeprefix(one.url)
+    assert link.get_attribute("href") == f"/login?next={path}"
+
+
+def test_a_wrong_value_is_brought_into_view(window: New) -> None:
+    one = window(1280, 500).open("/schedule")
+    one.page.get_by_label("What to do").fill("say hi")
+    one.page.get_by_label("When").fill("every 2h")
+    zone = one.page.get_by_label("Time zone")
+    zone.fill("Mars/Olympus")
+    zone.press("Enter")
+    one.page.get_by_text("is no time zone").wait_for()
+    one.until("() => document.activeElement.getAttribute('aria-invalid') === 'true'")
+    box = one.page.get_by_text("is no time zone").bounding_box()
+    assert 0 <= box["y"] <= 500 - box["height"]
+
+
+def test_the_menu_of_a_chat_is_below_its_button(window: New) -> None:
+    one = window().open()
+    one.say("hello")
+    one.settled()
+    one.button("Details").click()
+    one.page.get_by_role("region", name="Turn").wait_for()
+    button = one.button("Chat menu")
+    button.click()
+    menu: Any = one.page.locator("#chat-menu")
+    menu.wait_for()
+    at, below = button.bounding_box(), menu.bounding_box()
+    assert abs(at["x"] + at["width"] - below["x"] - below["width"]) < 12
+    edges = menu.evaluate("m => [...m.children].map(one => getComputedStyle(one).paddingLeft)")
+    assert len(set(edges)) == 1
