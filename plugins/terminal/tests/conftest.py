@@ -218,7 +218,9 @@ def terminal(env: dict[str, str], work: Path) -> Iterator[Started]:
     started: list[OnTerminal] = []
 
     def start(*arguments: str, **more: str) -> OnTerminal:
-        started.append(OnTerminal([*HOOKLINE, *arguments], env | more, work))
+        # PYTHONPATH is for what Python imports at its start, so such a process is not forked.
+        own = [sys.executable, "-B", *HOOKLINE[1:]] if "PYTHONPATH" in more else HOOKLINE
+        started.append(OnTerminal([*own, *arguments], env | more, work))
         return started[-1]
 
     yield start

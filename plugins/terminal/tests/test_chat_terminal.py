@@ -11,6 +11,8 @@ import pytest
 Script = Callable[[str], str]
 PROMPT = "›"
 HELLO = '  - {when: hello, text: "Well **met**.", repeat: true}\n'
+FAULTS = Path(__file__).parents[3] / "tests" / "reliability" / "outside"
+"""A folder with a module that Python imports at its start: it makes the disk of a process full."""
 SLOW = """
   - {when: "^slow", text: "too late", delay: 60}
   - {when: "^quick", text: "Here I am."}
@@ -28,6 +30,30 @@ def test_an_answer_is_rendered_and_shown_once(terminal: Callable, script: Script
     assert "`" not in chat.text.split("› hello")[-1].split("Well met.")[1]
     assert chat.text.count("Well met.") == 1
     assert "--session" in chat.new
+
+
+def test_a_message_that_cannot_be_stored_comes_back_into_the_line(
+    terminal: Callable, script: Script, tmp_path: Path
+) -> None:
+    disk = tmp_path / "disk"
+    disk.write_text("ok")
+    chat = terminal(
+        "chat", "--model", script(HELLO), PYTHONPATH=str(FAULTS), HARNESS_DISK=str(disk)
+    )
+    chat.wait_for(PROMPT)
+    chat.type("hello\r")
+    chat.wait_for("Well met.")
+    chat.wait_for(PROMPT)
+    disk.write_text("full")
+    pasted = "\n".join(f"hello {n}" for n in range(12))
+    chat.type(f"\x1b[200~{pasted}\x1b[201~ again\r")
+    chat.wait_for("is full, so this was not saved.")
+    chat.wait_for("› [pasted 12 lines] again")
+    disk.write_text("ok")
+    chat.type("\r")
+    chat.wait_for("Well met.")
+    chat.type("\x04")
+    assert chat.end() == 0
 
 
 def test_markdown_can_be_shown_as_written(terminal: Callable, script: Script) -> None:

@@ -156,6 +156,12 @@ class Conversation:
         if reply.in_reply_to is not None:
             self._closed(reply.in_reply_to)
 
+    def unsent(self, message_id: str) -> None:
+        """The message could not be stored, so nothing comes of it."""
+        self._own.discard(message_id)
+        self._ran = [*self._ran_before.get(message_id, ()), *self._ran]
+        self._closed(message_id)
+
     def _opened(self, message_id: str) -> None:
         self._own.add(message_id)
         self.open.add(message_id)

@@ -18,7 +18,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from hookline_hookspecs import Host, Question, Reply
+from hookline_hookspecs import HooklineError, Host, Question, Reply
 from hookline_markdown import fitted, literal, window_width
 from prompt_toolkit.document import Document
 from prompt_toolkit.patch_stdout import patch_stdout
@@ -147,7 +147,12 @@ class Interactive:
         else:
             message_id = uuid.uuid4().hex
             self._feed.typed(message_id, typed.shown)
-            await self._conversation.say(typed.text, typed.attachments, message_id)
+            try:
+                await self._conversation.say(typed.text, typed.attachments, message_id)
+            except HooklineError as error:  # it is not stored: a full disk, a database in use
+                self._conversation.unsent(message_id)
+                self._tell(str(error))
+                self._input.draft = Document(typed.shown, len(typed.shown))
 
     async def _copy(self, asked: str) -> None:
         text = chosen(self._feed.last_answer, asked)
