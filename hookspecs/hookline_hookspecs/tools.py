@@ -168,8 +168,7 @@ class Tool:
         return {name: getattr(model, name) for name in self._model.model_fields if name in model.model_fields_set}
 
     def _complaint(self, error: ValidationError) -> str:
-        known = list(self._model.model_fields)
-        sentences = []
+        known, sentences = self._model.model_fields, []
         for detail in error.errors(include_url=False)[:4]:
             where = ".".join(str(part) for part in detail["loc"])
             if detail["type"] == "extra_forbidden":

@@ -50,6 +50,8 @@ def start(
 
 def run(arguments: Sequence[str]) -> None:
     """Run ``hookline`` with these arguments and exit."""
+    # What the locale cannot show must not keep an answer from being printed; a stream of tests cannot be told.
+    getattr(sys.stdout, "reconfigure", dict)(errors="replace")
     rest = _take_home(list(arguments))
     if not rest and sys.stdin.isatty() and sys.stdout.isatty():
         rest = ["chat"]

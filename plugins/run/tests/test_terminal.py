@@ -90,6 +90,21 @@ def test_piped_the_answer_is_bare_and_waits_are_told(home: Path, serve: Any) -> 
     assert usage["cost"] == pytest.approx(cost)
 
 
+def test_what_the_locale_cannot_show_keeps_no_answer_back(home: Path, serve: Any) -> None:
+    server = serve("Grüße → 日本.", "Grüße → 日本.")
+    environ = environment(home, server) | {"PYTHONUTF8": "0"}
+    for encoding, shown in (("ascii", "Gr??e ? ??."), ("latin-1", "Grüße ? ??.")):
+        done = subprocess.run(
+            command("hello"),
+            cwd=home,
+            env=environ | {"PYTHONIOENCODING": encoding},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )
+        assert (done.returncode, done.stdout.decode(encoding).strip()) == (0, shown)
+
+
 def test_ctrl_c_ends_the_wait_at_once(home: Path, serve: Any) -> None:
     server = serve(busy("50"))
     with nursery.Popen(
