@@ -63,6 +63,23 @@ def is_result(event: Any) -> bool:
     return bool(event["type"] == "result")
 
 
+async def test_a_file_is_told_with_its_message(page: Cluster) -> None:
+    one = await begin(page, "hello")
+    await one.person.settled(one.session)
+    await one.chat.load()
+    file = module_of("web-ui", "browser").new()
+    path = f"/files/{file}?name=note.txt"
+    await one.person.ask("PUT", path, 201, content=b"milk")
+    reading = asyncio.create_task(one.read(is_result))
+    await one.person.say(one.session, "look", files=[file])
+    told = [event for event in await reading if event["type"] == "user"][-1]
+    assert [each["name"] for each in told["files"]] == ["note.txt"]
+    found = await one.person.settled(one.session, 2)
+    sent = [each for each in found["messages"] if each["role"] == "user"][-1]
+    assert sent["files"] == told["files"]
+    await one.person.close()
+
+
 async def test_words_thoughts_and_the_answer_once(page: Cluster) -> None:
     one = await begin(page, "count")
     await one.read(lambda event: event["type"] == "delta" and len(one.chat.said) > 100)

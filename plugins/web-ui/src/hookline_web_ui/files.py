@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
@@ -115,28 +115,51 @@ class Files:
                 items.append(Audio(Path(row["path"]), row["mime"], row["duration"]))
             else:
                 items.append(Attachment(Path(row["path"]), row["mime"], row["name"], row["size"]))
-            self._known[row["path"]] = dict(row)
-            while len(self._known) > MOST_PLACED:
-                del self._known[next(iter(self._known))]
+            self._know(row)
         return tuple(items)
 
     def began(
-        self, items: Sequence[Attachment | Audio], session_id: str, turn_id: str
+        self,
+        items: Sequence[Attachment | Audio],
+        session_id: str,
+        turn_id: str,
+        found: Callable[[list[dict[str, Any]]], None],
     ) -> list[dict[str, Any]]:
-        """Return the files of a message whose turn begins, and note which turn that is."""
+        """Return the files of a message whose turn begins, and note which turn that is.
+
+        Of a message that another process took they are only known later: ``found`` is called with
+        all of them then.
+        """
         if not items:
             return []
-        known = [row for item in items if (row := self._known.get(str(item.path))) is not None]
         paths = [str(item.path) for item in items]
-        self._host.spawn(self._place(paths, session_id, turn_id), "place files")
+        known = [row for path in paths if (row := self._known.get(path)) is not None]
+        later = found if len(known) < len(paths) else None
+        self._host.spawn(self._place(paths, session_id, turn_id, later), "place files")
         return [as_json(row) for row in known]
 
-    async def _place(self, paths: Sequence[str], session_id: str, turn_id: str) -> None:
+    async def _place(
+        self,
+        paths: Sequence[str],
+        session_id: str,
+        turn_id: str,
+        found: Callable[[list[dict[str, Any]]], None] | None,
+    ) -> None:
+        rows: list[Row] = []
         for path in paths:
-            for row in await self._storage.fetch("file_at", path=path):
-                await self._storage.execute(
-                    "place_file", id=row["id"], session_id=session_id, turn_id=turn_id
-                )
+            rows += await self._storage.fetch("file_at", path=path)
+        for row in rows:
+            await self._storage.execute(
+                "place_file", id=row["id"], session_id=session_id, turn_id=turn_id
+            )
+            self._know(row)
+        if rows and found is not None:
+            found([as_json(row) for row in rows])
+
+    def _know(self, row: Row) -> None:
+        self._known[row["path"]] = dict(row)
+        while len(self._known) > MOST_PLACED:
+            del self._known[next(iter(self._known))]
 
     async def of_reply(self, reply: Reply, session_id: str, turn_id: str) -> list[dict[str, Any]]:
         """Keep the attachments of a reply, so that they can be downloaded; return them."""

@@ -7,7 +7,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from hookline_hookspecs import (
     Audio,
@@ -29,6 +29,8 @@ from hookline_prices import Prices
 from .live import Live, LiveTurn
 from .owning import CHANNEL, Chat
 
+Told: TypeAlias = list[dict[str, Any]]
+"""Files as a page has them."""
 LOST = 10.0
 """Seconds after a message was settled for which its turn is still taken to be under way."""
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~!&])")
@@ -47,11 +49,12 @@ class Listener:
     Args:
         host: the plugin's host.
         live: takes the events.
-        began: called as ``began(turn)`` when a turn begins, and returns the files of its message.
+        began: called as ``began(turn, found)`` when a turn begins, and returns the files of its
+            message; if not all are known yet, it calls ``found(files)`` once they are.
     """
 
     def __init__(
-        self, host: Host, live: Live, began: Callable[[Turn], list[dict[str, Any]]]
+        self, host: Host, live: Live, began: Callable[[Turn, Callable[[Told], None]], Told]
     ) -> None:
         self._host, self._live, self._began = host, live, began
         self._prices = Prices.of(host)
@@ -92,17 +95,23 @@ class Listener:
         here = chat(session)
         part = sum(message.role == "assistant" for message in turn.messages)
         made = self._live.begin(session.id, here, turn.id, inbound.message_id, part)
-        self._tell_user(made, inbound, inbound.text, self._began(turn))
+        self._tell_user(made, turn, inbound.text)
         for waiting in {session.id, inbound.session_id or session.id}:
             self._live.unqueued(waiting, here, inbound.message_id)
         made.seen_user = not any(isinstance(one, Audio) for one in inbound.attachments)
 
-    def _tell_user(
-        self, turn: LiveTurn, inbound: Inbound, text: str, files: list[dict[str, Any]]
-    ) -> None:
-        fields: dict[str, Any] = {"message_id": inbound.message_id, "text": text, "seq": None}
-        fields |= {"files": files, "command": False, "steer": False}
-        self._live.tell(turn.session, turn.chat, "user", turn.id, fields=fields)
+    def _tell_user(self, made: LiveTurn, turn: Turn, text: str) -> None:
+        fields: dict[str, Any] = {"message_id": made.message_id, "text": text, "seq": None}
+        fields |= {"command": False, "steer": False}
+
+        made.user = fields
+
+        def tell(files: Told) -> None:
+            if self._live.turn(made.session) is made and made.user is fields:
+                told = fields | {"files": files}
+                self._live.tell(made.session, made.chat, "user", made.id, fields=told)
+
+        tell(self._began(turn, tell))
 
     def _asked(self, request: ModelRequest, ctx: Context) -> None:
         turn = self._of(ctx)
@@ -113,7 +122,7 @@ class Listener:
             turn.seen_user = True
             now = ctx.turn
             if now.messages:
-                self._tell_user(turn, now.inbound, now.messages[0].text, self._began(now))
+                self._tell_user(turn, now, now.messages[0].text)
 
     def _delta(self, event: Delta, ctx: Context) -> None:
         turn = self._of(ctx)

@@ -51,6 +51,8 @@ class LiveTurn:
     last: float = 0.0
     cost: float | None = 0.0
     seen_user: bool = False
+    user: Mapping[str, Any] | None = None
+    """What was told of its message last, without the files."""
 
     def as_json(self) -> dict[str, Any]:
         """Return it as a snapshot has it."""

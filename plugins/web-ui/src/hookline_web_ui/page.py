@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from secrets import token_hex
 from typing import Any
 from uuid import uuid4
@@ -73,12 +73,14 @@ class Pages:
 
     # Turns
 
-    def _began(self, turn: Turn) -> list[dict[str, Any]]:
+    def _began(
+        self, turn: Turn, found: Callable[[list[dict[str, Any]]], None]
+    ) -> list[dict[str, Any]]:
         self.questions.turn_began(turn.session.id)
         named = turn.inbound.session_id
         if turn.session.kind == "chat" and named and named != turn.session.id:
             self.host.spawn(self._lead(named, turn.session.id), "successor")
-        return self.files.began(turn.inbound.attachments, turn.session.id, turn.id)
+        return self.files.began(turn.inbound.attachments, turn.session.id, turn.id, found)
 
     async def _lead(self, ended: str, following: str) -> None:
         """Have the page of a session that has ended go on in the one that follows, once that is

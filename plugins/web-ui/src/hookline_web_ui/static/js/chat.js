@@ -355,10 +355,6 @@ export class Chat {
     if (event.row) this.session = { mine: true, ...this.session, ...event.row };
   }
 
-  on_resync() {
-    return false;
-  }
-
   /** Show a message at once. @param {string} id @param {string} text @param {any[]} files */
   send(id, text, files, mode = "send") {
     const item = {
