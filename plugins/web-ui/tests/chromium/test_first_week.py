@@ -255,3 +255,22 @@ def test_the_menu_of_a_chat_is_below_its_button(window: New) -> None:
     assert abs(at["x"] + at["width"] - below["x"] - below["width"]) < 12
     edges = menu.evaluate("m => [...m.children].map(one => getComputedStyle(one).paddingLeft)")
     assert len(set(edges)) == 1
+
+
+def test_a_title_is_changed_by_enter_and_left_by_escape(window: New) -> None:
+    one = window().open()
+    sent: list[str] = []
+    one.page.on("request", lambda asked: sent.append(asked.method))
+    one.say("hello")
+    one.settled()
+    heading = one.page.get_by_role("heading", level=1)
+    for text, key, title in (("No", "Escape", "hello"), ("Greeting", "Enter", "Greeting")):
+        one.button("Chat menu").press("Enter")
+        one.button("Rename").press("Enter")
+        assert one.page.get_by_role("textbox", name="Title").input_value() == "hello"
+        one.page.keyboard.type(text)
+        one.page.keyboard.press(key)
+        heading.get_by_text(title, exact=True).wait_for()
+        focused = "document.activeElement.getAttribute('aria-label')"
+        assert one.page.evaluate(focused) == "Chat menu"
+    assert sent.count("PATCH") == 1

@@ -46,12 +46,14 @@ export function Header({ chat, known, titleOf, go }) {
           class="title"
           aria-label="Title"
           autofocus
-          value=${session?.title ?? ""}
-          ref=${(/** @type {any} */ box) => box?.focus()}
+          value=${title}
+          ref=${(/** @type {any} */ box) => box?.select()}
           onBlur=${(/** @type {any} */ e) => rename(e.currentTarget.value)}
           onKeyDown=${(/** @type {any} */ e) => {
-            if (e.key === "Enter") rename(e.currentTarget.value);
-            if (e.key === "Escape") setEditing(false);
+            if (e.isComposing || (e.key !== "Enter" && e.key !== "Escape")) return;
+            if (e.key === "Escape") e.currentTarget.value = title;
+            e.currentTarget.blur(); // which renames
+            /** @type {any} */ (document.querySelector("[popovertarget=chat-menu]"))?.focus();
           }}
         />`
       : html`<h1 class="title" dir="auto" title=${title}>${title}</h1>`}
