@@ -53,6 +53,119 @@ def test_a_call_of_the_program_itself_can_be_granted_for_now_alone(harness: Make
     assert [question.choices for question in h.questions] == [("Once", "Deny")]
 
 
+KEEP = ("vault.key", ".env", "plugins/audit/key", "profiles/work/vault.key")
+
+
+def begun_at_home(
+    folder: Path, harness: MakeHarness, command: str, answer: str, enabled: bool | str = "auto"
+) -> Harness:
+    """A conversation in one's home folder, where Hookline's own lies too, after one command."""
+    for name in KEEP:
+        (file := folder / ".hookline" / name).parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("canary")
+    (folder / "notes.txt").write_text("hello\n")
+    (folder / "project").mkdir()
+    (folder / "project" / "a.py").write_text("print(1)\n")
+    model = [calls("bash", command=command), "Done."]
+    more = {"home": folder / ".hookline", "workspace": folder}
+    return harness(
+        Shell, config={"sandbox": {"enabled": enabled}}, model=model, answers=[answer], **more
+    )
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "grep -r canary .",
+        "grep -rn canary",
+        "grep -ri --include=.env canary ~+",
+        "rg --hidden canary",
+        "find . -type f -exec cat {} +",
+        "find . -type f | xargs grep -h canary",
+        "find . -name '*.key' | xargs cat",
+        "find . -type f -exec sh -c 'cat $1' _ {} ';'",
+        "find . -type f | while read f; do cat $f; done",
+        "tar cf - . | strings",
+        "tar czf - -C $PWD .",
+        "cp -r . {folder}-copy",
+        "rsync -a ./ {folder}-copy",
+        "zip -qr - .",
+        "git init -q . && git add -A && git grep -h canary",
+        "docker run -v $PWD:/x alpine cat /x/.hookline/.env",
+        "python3 -m http.server 0",
+        "cat .h*/.env",
+        "rm -rf .h*",
+        "mv .[a-z]* old",
+        "shopt -s globstar dotglob; cat **",
+        "vim -es -c 'r .hookline/.env' -c 'w x' -c q; cat x",
+        "awk 'BEGIN { while ((getline l < \".hookline/.env\") > 0) print l }'",
+        "ed notes.txt <<< 'r .hookline/.env'",
+    ],
+)
+def test_no_grant_shows_the_keys_below_the_folder_that_is_read(
+    harness: MakeHarness, tmp_path: Path, command: str
+) -> None:
+    folder = tmp_path / "me"
+    h = begun_at_home(folder, harness, command.replace("{folder}", str(folder)), "Always")
+    text = h.send("go").tool_calls[0].text
+    assert text.startswith("Denied: "), text
+    assert "keeps its keys" in text
+    assert all((folder / ".hookline" / name).exists() for name in KEEP)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "grep -rn --exclude-dir=.hookline hello .",
+        "grep -rn print project",
+        "cd project && grep -rn print . && find . -type f -exec cat {} +",
+        "find . -name '*.py' -exec cat {} +",
+        "find . -type f | wc -l",
+        "tar cf project.tar project",
+        "tar cf - --exclude=.hookline . | wc -c",
+        "cp -r project copy",
+        "cp notes.txt .//x",
+        "ls -la && du -sh .",
+        "grep . notes.txt",
+        "tr / . < notes.txt",
+    ],
+)
+def test_ordinary_work_in_ones_home_asks_nobody(
+    harness: MakeHarness, tmp_path: Path, command: str
+) -> None:
+    h = begun_at_home(tmp_path / "me", harness, command, "Deny")
+    text = h.send("go").tool_calls[0].text
+    assert (h.questions, text[:7]) == ([], text[:7].replace("Denied:", "")), text
+
+
+def test_in_a_sandbox_the_keys_are_not_there(
+    sandboxes: None, harness: MakeHarness, tmp_path: Path
+) -> None:
+    h = begun_at_home(tmp_path / "me", harness, "grep -rh . . | sort", "Deny", enabled=True)
+    text = h.send("go").tool_calls[0].text
+    assert "print(1)" in text
+    assert "canary" not in text
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "printf -- '--- /dev/null\\n+++ .hookline/config.yaml\\n@@ -0,0 +1 @@\\n+a\\n' | patch",
+        "tar xf project.tar",
+        "unzip -o project.zip",
+        "git apply project.patch",
+        "cp -r project/. .",
+    ],
+)
+def test_what_may_overwrite_hookline_s_folder_is_asked_about(
+    harness: MakeHarness, tmp_path: Path, command: str
+) -> None:
+    h = begun_at_home(tmp_path / "me", harness, command, "Deny")
+    assert h.send("go").tool_calls[0].text.startswith("Denied: ")
+    assert "where Hookline's folder lies" in h.questions[0].text
+    assert not (tmp_path / "me/.hookline/config.yaml").exists()
+
+
 @pytest.mark.parametrize(
     "command",
     [

@@ -75,6 +75,8 @@ def test_whatever_is_hidden_in_the_persons_home_folder_is_asked_about(tmp_path, 
         "a.txt",
     ):
         assert guard.caution(path) is None, path
+    for path in (".", "./.", str(tmp_path / ".")):  # the folder itself
+        assert guard.caution(path) is None, path
     inside = PathGuard(tmp_path / ".dotfiles", [], tmp_path / "data")
     assert inside.caution("README.md") is None
     assert inside.caution("../.toprc")

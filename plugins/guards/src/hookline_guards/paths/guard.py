@@ -92,7 +92,7 @@ class PathGuard:
 
     def _of_person(self, path: str) -> Known | None:
         """What hidden entry of the person's home folder a path lies in, unless work began there."""
-        if not is_in(path, self._person) or path == self._person:
+        if not is_in(path, self._person) or Path(path) == Path(self._person):
             return None
         entry = Path(self._person, Path(path).relative_to(self._person).parts[0])
         return None if is_in(str(self.workspace), str(entry)) else of_person(entry.name)

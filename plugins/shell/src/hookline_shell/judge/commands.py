@@ -5,7 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from . import acts, builtin, code, files, guesses, hooks, interpreters, loads, outputs, wrappers
+from . import (
+    acts,
+    builtin,
+    code,
+    files,
+    guesses,
+    hooks,
+    interpreters,
+    loads,
+    outputs,
+    trees,
+    wrappers,
+)
 from .places import is_temporary, judge_path, judge_words
 from .record import TooIntricate, join, shown
 from .shell import Shell
@@ -51,6 +63,7 @@ def call(argv: Sequence[str], shell: Shell, stdin: str) -> str:
         shell.record.add("once", f"{shown(argv)} runs hookline, which the agent may not administer")
     acts.judge(name, argv, shell, stdin)
     files.judge(name, argv, shell)
+    trees.judge(name, argv, shell, stdin)
     loads.judge(name, argv, shell, stdin)
     return _run(name, argv, shell, stdin)
 

@@ -38,6 +38,8 @@ class Setting:
 
     def lets(self, finding: Finding) -> bool:
         """True if ``finding`` needs no question in this setting."""
+        if finding.sort == "tree":
+            return self.sandboxed
         if finding.severity != "ask":
             return False
         if finding.sort in ("place", "doubt"):
@@ -141,7 +143,11 @@ _UNSEEN = ("execute", "unknown")
 
 
 def _verdict(record: Record, command: str, setting: Setting) -> Deny | Ask | None:
-    denied = [reason for reason, found in record.findings.items() if found.severity == "deny"]
+    denied = [
+        reason
+        for reason, found in record.findings.items()
+        if found.severity == "deny" and not setting.lets(found)
+    ]
     if denied:
         return Deny(f"This cannot be undone: {_listed(denied)}.")
     if any(effect.kind in _UNSEEN for effect in record.effects):

@@ -165,7 +165,8 @@ def _judge_known(plain: str, shell: Shell, command: str) -> None:
         if _below(shell.cwd, shell.record.workspace):
             return
     whole = join(shell.cwd, plain) if known(shell.cwd) else plain
-    inside = _inside_own(whole, shell)
+    own = own_matched(whole, shell) if _GLOB.search(whole) else None
+    inside = _inside_own(own or whole, shell)
     if tables.harmless.fullmatch(whole) or (inside is None and is_temporary(whole)):
         return
     if tables.startup.search(whole) and not _below(whole, shell.record.workspace):
@@ -173,7 +174,7 @@ def _judge_known(plain: str, shell: Shell, command: str) -> None:
         return
     if _GLOB.search(plain) and (hit := _secret_glob(plain, command)):
         shell.record.add("ask", f"{command} may name {hit}, which holds secrets", "place")
-    literal = _GLOB.split(whole)[0] if _GLOB.search(whole) else whole
+    literal = own or (_GLOB.split(whole)[0] if _GLOB.search(whole) else whole)
     if reason := shell.record.judge_path(literal):
         shell.record.add("ask", f"{command} names {plain!r}: {reason.rstrip('.')}", "place")
         looks_only = command.strip("`").split(" ")[0] in (*tables.listers, "cd", "pushd")
@@ -188,6 +189,32 @@ def _inside_own(path: str, shell: Shell) -> str | None:
     """``path`` below Hookline's own folder; None for any other."""
     folder = next((own for own in shell.record.own if _below(path, own)), None)
     return path[len(folder) + 1 :] if folder is not None else None
+
+
+def own_matched(pattern: str, shell: Shell) -> str | None:
+    """What a glob, as an absolute path, matches of Hookline's own folder or below it."""
+    for own in shell.record.own:
+        if leads_to_own(pattern, shell) and pattern.count("/") >= own.count("/"):
+            return "/".join([own, *pattern.split("/")[own.count("/") + 1 :]])
+    return None
+
+
+def leads_to_own(path: str, shell: Shell, *, below: bool = True) -> bool:
+    """True if ``path``, absolute and maybe a glob, is Hookline's own folder or above it; with
+    ``below`` also for what is in it."""
+    parts = path.rstrip("/").split("/")
+    for own in shell.record.own:
+        names = own.split("/")
+        if (below or len(parts) <= len(names)) and all(map(_fits, names, parts[: len(names)])):
+            return True
+    return False
+
+
+def _fits(name: str, pattern: str) -> bool:
+    """True if the shell's glob matches the name; one that begins with a dot only by a dot."""
+    if name.startswith(".") and not pattern.startswith("."):
+        return False
+    return fnmatch.fnmatchcase(name, pattern)
 
 
 def _below(path: str, folder: str) -> bool:
@@ -238,7 +265,7 @@ def _paths(name: str, argv: Sequence[str]) -> Iterator[str]:
     if name == "git":
         yield from (a.partition(":")[2] for a in argv[1:] if re.match(r"[\w^~@{}/.-]+:[^/]", a))
     if name in tables.code_hosts:
-        yield from _mounted(argv)
+        yield from mounted(argv)
         return
     options = tables.text_options.get(name, frozenset())
     given = any(a in options or _PATTERN_FILE.fullmatch(a) for a in argv[1:])
@@ -264,7 +291,7 @@ def _paths(name: str, argv: Sequence[str]) -> Iterator[str]:
         yield from _inside(word)
 
 
-def _mounted(argv: Sequence[str]) -> Iterator[str]:
+def mounted(argv: Sequence[str]) -> Iterator[str]:
     """The folders of this machine that a container is given."""
     for index, word in enumerate(argv[:-1]):
         if word in ("-v", "--volume"):

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 Severity: TypeAlias = Literal["ask", "once", "deny"]
 """``once`` is an Ask that no grant covers."""
-Sort: TypeAlias = Literal["act", "restorable", "place", "address", "doubt"]
+Sort: TypeAlias = Literal["act", "restorable", "place", "tree", "address", "doubt"]
 """What a finding is about: something done, also such that a checkpoint brings back, a path or an
-address named, or what cannot be known."""
+address named, all that is below a folder, or what cannot be known."""
 _STRICTNESS: dict[Severity, int] = {"ask": 0, "once": 1, "deny": 2}
 MOST_STEPS = 2_000
 """Commands that are followed in one judgement, so that loops and recursion end soon."""
