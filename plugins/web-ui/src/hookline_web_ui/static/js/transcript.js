@@ -88,6 +88,7 @@ export function Log({ chat, doings, earlier, empty }) {
   const toEnd = () => {
     was.current.follow = true;
     log.current.scrollTop = log.current.scrollHeight;
+    was.current.at = log.current.scrollTop;
     jump.current.hidden = true;
   };
   const items = chat.items.filter((item) => item.state !== "queued");
@@ -101,7 +102,7 @@ export function Log({ chat, doings, earlier, empty }) {
     before.count = items.length;
     if (!more) return;
     const took = Math.max(performance.now() - began, 1);
-    pace = Math.max(3000, Math.min(32000, pace * Math.max(0.5, Math.min(2, FRAME / took))));
+    pace = Math.max(1000, Math.min(32000, pace * Math.max(0.5, Math.min(2, FRAME / took))));
     doings.again();
   });
   useLayoutEffect(() => {
