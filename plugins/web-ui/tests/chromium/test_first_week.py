@@ -274,3 +274,41 @@ def test_a_title_is_changed_by_enter_and_left_by_escape(window: New) -> None:
         focused = "document.activeElement.getAttribute('aria-label')"
         assert one.page.evaluate(focused) == "Chat menu"
     assert sent.count("PATCH") == 1
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_escape_closes_what_is_open(window: New, width: int) -> None:
+    one = window(width, 800).open()
+    one.say("hello")
+    one.settled()
+    for button, inside in (("Chat menu", "Rename"), ("Menu", "Log out")):
+        if width == 1280 and button == "Menu":
+            continue
+        one.button(button).press("Enter")
+        one.button(inside).wait_for()
+        one.page.keyboard.press("Escape")
+        one.button(inside).wait_for(state="hidden")
+
+
+def test_a_question_is_told_above_the_details_that_cover_it(window: New) -> None:
+    one = window(390, 844).open()
+    one.say("hello")
+    one.settled()
+    one.button("Details").click()
+    one.page.get_by_role("region", name="Turn").wait_for()
+    told = one.button("A question waits in the chat")
+    assert told.count() == 0
+    other = window(like=one).open(one.page.url.removeprefix(one.url))
+    other.say("remove it")
+    told.click()
+    one.page.get_by_role("group", name="Approval").get_by_role("button", name="Deny").click()
+    other.settled(2)
+
+
+def test_the_keyboard_is_in_the_message_after_stop(window: New) -> None:
+    one = window().open()
+    one.say("remove it")
+    one.page.get_by_role("group", name="Approval").wait_for()
+    one.button("Stop").press("Enter")
+    one.settled()
+    assert one.box.evaluate("box => box === document.activeElement")

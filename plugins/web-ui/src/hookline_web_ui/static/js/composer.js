@@ -198,7 +198,7 @@ export function Composer({ id, known, running, limits, Recorder, given, blocked,
         >
           Steer
         </button>
-        <button type="button" class="stop" onClick=${stop}>
+        <button type="button" class="stop" onClick=${() => (TOUCH.matches || input.current.focus(), stop())}>
           <span class="square" aria-hidden="true"></span>Stop
         </button>`}
       <button type="submit" class="primary" disabled=${!ready} title=${running ? "Send after this turn" : "Send"}>

@@ -3,8 +3,8 @@ import { html, useEffect, useRef, useState } from "../vendor/preact.js";
 import { call } from "./api.js";
 import { ViewParts } from "./view.js";
 
-/** @param {{chat: import("./chat.js").Chat, turn: string, close: () => void}} props */
-export function Details({ chat, turn, close }) {
+/** @param {{chat: import("./chat.js").Chat, turn: string, asks: boolean, close: () => void}} props */
+export function Details({ chat, turn, asks, close }) {
   const [view, setView] = useState(/** @type {any} */ (null));
   const [problem, setProblem] = useState("");
   const title = useRef(/** @type {any} */ (null));
@@ -30,6 +30,7 @@ export function Details({ chat, turn, close }) {
       <h2 class="title" tabindex="-1" ref=${title}>${view?.title || "Turn"}</h2>
       <button type="button" class="plain icon" aria-label="Close the details" onClick=${close}>✕</button>
     </header>
+    ${asks && html`<button type="button" class="asks-behind" onClick=${close}>A question waits in the chat</button>`}
     <div class="details-body" tabindex="0">
       ${view?.subtitle && html`<p class="quiet">${view.subtitle}</p>`}
       ${view && html`<${ViewParts} view=${view} />`}

@@ -18,7 +18,7 @@ export function Header({ chat, known, titleOf, go }) {
   const mine = session?.mine !== false;
   useEffect(() => {
     document.title = `${chat.question ? "? " : ""}${title} · Hookline`;
-  });
+  }, [title, chat.question]);
   const attempt = async (/** @type {() => Promise<any>} */ work) => {
     setProblem("");
     await work().catch((error) => setProblem(error.message));

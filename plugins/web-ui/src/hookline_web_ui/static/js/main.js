@@ -385,7 +385,7 @@ function App() {
         />`}
       </div>
     </div>
-    ${turn && html`<${parts.Details} key=${turn} chat=${chat} turn=${turn} close=${closeDetails} />`}
+    ${turn && html`<${parts.Details} key=${turn} ...${{ chat, turn, asks: shown() != null, close: closeDetails }} />`}
   </div>`;
 }
 

@@ -57,8 +57,7 @@ function Countdown({ expires }) {
 }
 
 /** "Other" is written, not pressed. */
-const write = () =>
-  /** @type {HTMLElement|null} */ (document.querySelector(".composer textarea"))?.focus();
+const write = () => /** @type {HTMLElement|null} */ (document.querySelector(".composer textarea"))?.focus();
 
 /**
  * @param {{question: any, answer: (choice: string) => Promise<void>, problem: string}} props

@@ -109,7 +109,7 @@ export const addShortcuts = (more) => shortcuts.push(...more);
 /** @param {KeyboardEvent} event */
 function pressed(event) {
   const target = /** @type {HTMLElement} */ (event.target);
-  if (event.defaultPrevented || event.isComposing || document.querySelector("dialog[open]")) return;
+  if (event.defaultPrevented || event.isComposing || document.querySelector("dialog[open], :popover-open")) return;
   const ctrl = event.ctrlKey || event.metaKey;
   if (!ctrl && (event.altKey || target.closest("input, textarea, select, [contenteditable]"))) return;
   if (!ctrl && event.key.length === 1 && localStorage.getItem(ALONE) === "off") {

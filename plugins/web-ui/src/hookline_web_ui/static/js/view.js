@@ -132,8 +132,7 @@ function figures(part) {
 }
 
 /** @param {any[]} moments @returns {number} */
-const end = (moments) =>
-  moments.reduce((most, m) => Math.max(most, (m.start ?? 0) + (m.ms ?? 0), end(m.children)), 0);
+const end = (moments) => moments.reduce((most, m) => Math.max(most, (m.start ?? 0) + (m.ms ?? 0), end(m.children)), 0);
 
 /** @param {{part: any, level: number}} props */
 function TimelineView({ part, level }) {
