@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 UNUSED = {
+    "cryptography",
     "hookline_access.cli",
     "hookline_access.pages",
     "hookline_compaction.shorten",
@@ -24,7 +25,7 @@ UNUSED = {
     "hookline_user_model.pages",
     "hookline_webkit.views",
 }
-"""Modules that a turn without tools, pages, facts and searches does without."""
+"""Modules that a turn without tools, pages, facts, searches and secrets does without."""
 
 
 def test_a_turn_imports_nothing_for_tools_pages_and_searches(tmp_path: Path) -> None:

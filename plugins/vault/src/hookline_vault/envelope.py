@@ -13,9 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
 NONCE = 12
 """Bytes of a nonce."""
 KEY = 32
@@ -54,7 +51,7 @@ def seal(key: Key, name: str, version: int, content: Content) -> dict[str, Any]:
     """Return the columns of a row: ``name version nonce wrapped_key body hosts``."""
     data_key, nonce, aad = os.urandom(KEY), os.urandom(NONCE), _aad(name, version)
     plain = {"value": content.value, "hosts": list(content.hosts), "header": content.header}
-    body = AESGCM(data_key).encrypt(nonce, json.dumps(plain).encode(), aad)
+    body = _sealed(data_key, nonce, json.dumps(plain).encode(), aad)
     return {
         "name": name,
         "version": version,
@@ -69,11 +66,7 @@ def unseal(key: Key, row: Mapping[str, Any]) -> Content:
     """Return the content of a row. Raises :class:`BadSeal`."""
     aad = _aad(row["name"], row["version"])
     data_key = key.unwrap(_bytes(row["wrapped_key"].partition("|")[2]), aad)
-    try:
-        plain = AESGCM(data_key).decrypt(_bytes(row["nonce"]), _bytes(row["body"]), aad)
-    except (InvalidTag, ValueError) as error:
-        raise BadSeal from error
-    data = json.loads(plain)
+    data = json.loads(_opened(data_key, _bytes(row["nonce"]), _bytes(row["body"]), aad))
     content = Content(data["value"], tuple(data["hosts"]), data["header"])
     if row["hosts"] != shown_hosts(content.hosts, content.header):
         raise BadSeal
@@ -101,13 +94,27 @@ def shown_hosts(hosts: Sequence[str], header: str) -> str:
 def encrypt(key: bytes, data: bytes, aad: bytes) -> bytes:
     """Encrypt with AES-256-GCM; the nonce stands before the result."""
     nonce = os.urandom(NONCE)
-    return nonce + AESGCM(key).encrypt(nonce, data, aad)
+    return nonce + _sealed(key, nonce, data, aad)
 
 
 def decrypt(key: bytes, data: bytes, aad: bytes) -> bytes:
     """The inverse of :func:`encrypt`. Raises :class:`BadSeal`."""
+    return _opened(key, data[:NONCE], data[NONCE:], aad)
+
+
+def _sealed(key: bytes, nonce: bytes, data: bytes, aad: bytes) -> bytes:
+    # Imported when used: most starts of a process open no secret.
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    return AESGCM(key).encrypt(nonce, data, aad)
+
+
+def _opened(key: bytes, nonce: bytes, data: bytes, aad: bytes) -> bytes:
+    from cryptography.exceptions import InvalidTag
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
     try:
-        return AESGCM(key).decrypt(data[:NONCE], data[NONCE:], aad)
+        return AESGCM(key).decrypt(nonce, data, aad)
     except (InvalidTag, ValueError) as error:
         raise BadSeal from error
 
