@@ -382,6 +382,22 @@ def test_a_failed_review_harms_nobody_and_is_given_up(harness: Make, diary: Diar
     assert h.plugin(kind).lines == []
 
 
+def test_nobody_waits_for_a_review(harness: Make, diary: Diary) -> None:
+    seen: list[int] = []
+
+    class Later(Plugin):
+        """Registered after the review, as what people install themselves is."""
+
+        @hookimpl
+        def end_of_turn(self, ctx: Any, turn: Any) -> None:
+            if turn.session.kind == "chat":
+                seen.append(len(h.model.requests))
+
+    h = harness(Review, diary(turns=1), Later, model=["one", NOTHING])
+    said(h, "hello")
+    assert (seen, len(h.model.requests)) == ([1], 2)
+
+
 def test_a_sub_agents_turn_is_not_counted(harness: Make, diary: Diary) -> None:
     h = harness(Review, diary(turns=1), model=["sub"])
 

@@ -100,9 +100,12 @@ class Review(Plugin[ReviewConfig]):
             except HooklineError as error:
                 self.log.warning("turn %s is not counted yet: %s", ctx.turn.id, error)
 
-    @hookimpl
+    @hookimpl(trylast=True)
     async def end_of_turn(self, ctx: Context, turn: Turn) -> None:
-        """Run the reviews that are due: this session's, and those that earlier processes left."""
+        """Run the reviews that are due: this session's, and those that earlier processes left.
+
+        It may take a minute: a title, the index of what was said and a goal's next turn come first.
+        """
         if turn.session.kind != "chat":
             return
         if not ctx.stash.get("counted"):
