@@ -120,6 +120,43 @@ def test_the_check_names_a_url_that_is_none(harness: Callable[..., Harness]) -> 
     assert "good" not in checked.detail
 
 
+def test_an_entry_whose_variable_is_not_set_is_left_out_alone(tmp_path: Path) -> None:
+    """As one whose name is not in the vault; of other plugins the whole plugin is off."""
+    file = tmp_path / "config.yaml"
+    file.write_text(
+        "plugins:\n"
+        "  databases:\n"
+        "    connections:\n"
+        "      good: {url: 'sqlite:///x.db'}\n"
+        "      unset: {url: '${NO_SUCH_URL}'}\n"
+        "      gone: {url: 'vault:db/gone'}\n"
+        "  mcp:\n"
+        "    servers:\n"
+        "      good: {command: echo}\n"
+        "      unset: {url: 'https://example.org', headers: {a: '${NO_SUCH_KEY}'}}\n"
+        "  insights: {prices: {a/b: {input: '${NO_SUCH_PRICE}'}}}\n"
+    )
+
+    def run(*words: str) -> str:
+        program = [sys.executable, "-m", "hookline", "--home", str(tmp_path), *words]
+        done = subprocess.run(program, capture_output=True, text=True, check=False)
+        return done.stdout + done.stderr
+
+    listed = run("db", "list")
+    assert "good             sqlite " in listed
+    assert "connections.unset.url: NO_SUCH_URL is not set; set it in .env" in listed
+    assert "connections.gone.url: nothing in the vault is named db/gone" in listed
+    listed = run("mcp", "list")
+    assert "good  " in listed
+    assert "servers.unset.headers.a: NO_SUCH_KEY is not set" in listed
+    checked = run("config", "check")
+    assert f"{file}:5: plugins.databases.connections.unset.url: NO_SUCH_URL is not set" in checked
+    assert f"{file}:10: plugins.mcp.servers.unset.headers.a: NO_SUCH_KEY is not set" in checked
+    assert checked.count("only this entry is left out.") == 2
+    assert f"plugin insights is not on: {file}:11: plugins.insights.prices.a/b.input" in checked
+    assert run("db", "remove", "unset") == "unset is forgotten.\n"
+
+
 def test_config_check_names_the_connection_that_is_left_out(tmp_path: Path) -> None:
     file = tmp_path / "config.yaml"
     file.write_text(

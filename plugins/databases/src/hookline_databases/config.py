@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 from urllib.parse import unquote, urlsplit
 
 from hookline_hookspecs import HooklineError
@@ -18,6 +18,7 @@ from pydantic import (
     PrivateAttr,
     SecretStr,
     ValidationError,
+    ValidationInfo,
     model_validator,
 )
 
@@ -63,20 +64,26 @@ class DatabasesConfig(BaseModel):
     max_cost: float = Field(10_000_000.0, gt=0)
     """The planner's cost above which a person is asked first (PostgreSQL and MariaDB)."""
 
+    standalone: ClassVar[str] = "connections"
+    """The key whose entries are used without the wrong ones among them."""
     _left_out: dict[tuple[str, ...], str] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="wrap")
     @classmethod
     def _without_wrong_connections(
-        cls, data: Any, handler: ModelWrapValidatorHandler[DatabasesConfig]
+        cls, data: Any, handler: ModelWrapValidatorHandler[DatabasesConfig], info: ValidationInfo
     ) -> DatabasesConfig:
         """Leave out, one by one, the connections that cannot be used; the others are."""
         written = data.get("connections") if isinstance(data, Mapping) else None
         if not isinstance(written, Mapping):
             return handler(data)
-        left_out: dict[tuple[str, ...], str] = {}
+        # What a variable or the vault lacks for an entry.
+        left_out: dict[tuple[str, ...], str] = dict((info.context or {}).get("left_out", {}))
+        lacking = {at[1] for at in left_out}
         kept: dict[str, object] = {}
         for name, entry in written.items():
+            if str(name) in lacking:
+                continue
             at, why = _fault(str(name), entry)
             if why:
                 left_out["connections", str(name), *at] = why

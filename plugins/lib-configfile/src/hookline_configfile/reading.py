@@ -18,6 +18,8 @@ from .settings import check_values
 from .variables import expand, overlay_variables, read_dotenv
 
 M = TypeVar("M", bound=BaseModel)
+_ENTRY = ("plugins", "NAME", "KEY", "ENTRY", "KEY")
+"""The shortest key inside an entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +29,10 @@ class Configured:
     `values` are those of config.yaml with variables and options laid over them and `${VAR}`
     replaced. `lines` maps a key to its line in the file, or to the name of what else set it. `env`
     is the environment with the variables of `.env` that it does not set. `secrets` are values to
-    mask in output. `faults` are sentences by key, `unreadable` those about whole files. `vault`
-    has the values of `vault:NAME` once it is open; `values` have the references.
+    mask in output. `faults` are sentences by key, `unreadable` those about whole files;
+    `entry_faults` are texts about what is missing inside an entry of a plugin's setting
+    (`plugins.NAME.KEY.ENTRY.…`), which the plugin may do without. `vault` has the values of
+    `vault:NAME` once it is open; `values` have the references.
     """
 
     path: Path
@@ -39,6 +43,7 @@ class Configured:
     faults: dict[Key, str]
     unreadable: list[str]
     warnings: list[str]
+    entry_faults: dict[Key, str] = field(default_factory=dict)
     vault: References = field(default_factory=References, repr=False)
 
     def sentence(self, key: Key, text: str) -> str:
@@ -54,26 +59,41 @@ class Configured:
     ) -> tuple[M, list[str]]:
         """The `values` at `key` as an instance of `model`, and warnings about unknown keys.
 
-        What `vault:NAME` stands for is in the instance alone. Raises SettingsError with a sentence
-        for each error.
+        What `vault:NAME` stands for is in the instance alone. A model whose entries under a key
+        stand alone names the key, `standalone`; what is missing for one of them is in the context
+        `left_out` of its validation, texts by key below `key`. Raises SettingsError with a sentence
+        for each other error.
         """
-        resolved = {name: self.resolved(value, (*key, name)) for name, value in values.items()}
-        return check_values(model, resolved, key, self.path, self.lines)
+        faults = {at: text for at, text in self.entry_faults.items() if key and at[:2] == key[:2]}
+        resolved = {}
+        for name, value in values.items():
+            resolved[name], unknown = self._resolved(value, (*key, name))
+            faults |= unknown
+        alone = (*key, getattr(model, "standalone", None))
+        if told := [
+            self.sentence(at, text) for at, text in faults.items() if at[:-1][: len(alone)] != alone
+        ]:
+            raise SettingsError(*told)
+        left_out = {at[len(key) :]: text.rstrip(".") for at, text in faults.items()}
+        return check_values(model, resolved, key, self.path, self.lines, left_out)
 
     def resolved(self, value: Any, key: Key) -> Any:
         """The `value` at `key`, at any depth, with what `vault:NAME` stands for; while the vault is
         closed, as it is. Raises SettingsError for each name that has no value."""
-        faults: list[str] = []
+        found, faults = self._resolved(value, key)
+        if faults:
+            raise SettingsError(*(self.sentence(at, text) for at, text in faults.items()))
+        return found
+
+    def _resolved(self, value: Any, key: Key) -> tuple[Any, dict[Key, str]]:
+        faults: dict[Key, str] = {}
 
         def resolve(text: Any, at: Key) -> Any:
             if (fault := self.vault.fault(text)) is not None:
-                faults.append(self.sentence(at, fault))
+                faults[at] = fault
             return self.vault.value(text)
 
-        found = map_scalars(value, key, resolve)
-        if faults:
-            raise SettingsError(*faults)
-        return found
+        return map_scalars(value, key, resolve), faults
 
     def masked(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """The `values` with `********` in place of secrets; a reference to the vault is none."""
@@ -135,16 +155,23 @@ def read(
             env[name] = env[name].strip()
         if fault := fault_of_secret(env[name], (name,)):
             faults[name, ""] = f"{place}: {name}: {fault}"
+    deep = [key for key in faults if key[0] == "plugins" and len(key) >= len(_ENTRY)]
     return Configured(
         path=path,
         values=document.values,
         lines=document.lines,
         env=env,
         secrets=frozenset(secrets),
-        faults=faults,
+        faults={key: text for key, text in faults.items() if key not in deep},
+        entry_faults={key: _alone(faults[key], document, key) for key in deep},
         unreadable=list(dict.fromkeys(unreadable)),
         warnings=[*warnings, *short],
     )
+
+
+def _alone(told: str, document: Document, key: Key) -> str:
+    """What a sentence says of ``key``, without the place and the key."""
+    return told.removeprefix(sentence(document.origin, document.lines, key, "") + ": ")
 
 
 def parse(origin: Path | str, text: str, key: Key = ()) -> Any:

@@ -38,12 +38,18 @@ _WORDS = (
 
 
 def check_values(
-    model: type[M], values: Mapping[str, object], key: Key, path: Path, lines: Lines
+    model: type[M],
+    values: Mapping[str, object],
+    key: Key,
+    path: Path,
+    lines: Lines,
+    left_out: Mapping[Key, str],
 ) -> tuple[M, list[str]]:
     """The `values` at `key` as an instance of `model`, and warnings about unknown keys.
 
     `path` and `lines` are those of the document. A model that does without an entry that is wrong
     says so in `left_out`, a mapping of keys (tuples, below `key`) to texts: these are warnings.
+    `left_out` are those that it has to do without.
     Raises SettingsError with a sentence for each error.
     """
     told: list[str] = []
@@ -52,7 +58,11 @@ def check_values(
     forbids = model.model_config.get("extra") == "forbid"
     while True:
         try:
-            checked = model.model_validate(values, extra="ignore" if forbids else None)
+            checked = model.model_validate(
+                values,
+                extra="ignore" if forbids else None,
+                context={"left_out": left_out} if left_out else None,
+            )
             break
         except ValidationError as error:
             if told:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import (
     BaseModel,
@@ -14,6 +14,7 @@ from pydantic import (
     PrivateAttr,
     SecretStr,
     ValidationError,
+    ValidationInfo,
     model_validator,
 )
 
@@ -101,19 +102,25 @@ class McpConfig(BaseModel):
     idle_seconds: float = Field(600, gt=0)
     """After how long without a call a server's connection is closed."""
 
+    standalone: ClassVar[str] = "servers"
+    """The key whose entries are used without the wrong ones among them."""
     _left_out: dict[tuple[str, ...], str] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="wrap")
     @classmethod
     def _without_wrong_servers(
-        cls, data: Any, handler: ModelWrapValidatorHandler[McpConfig]
+        cls, data: Any, handler: ModelWrapValidatorHandler[McpConfig], info: ValidationInfo
     ) -> McpConfig:
         """Leave out, one by one, the servers that cannot be used; the others are."""
         servers = data.get("servers") if isinstance(data, Mapping) else None
         if not isinstance(servers, Mapping):
             return handler(data)
-        left_out: dict[tuple[str, ...], str] = {}
+        # What a variable or the vault lacks for an entry.
+        left_out: dict[tuple[str, ...], str] = dict((info.context or {}).get("left_out", {}))
+        lacking = {at[1] for at in left_out}
         for name, entry in servers.items():
+            if str(name) in lacking:
+                continue
             if wrong := wrong_name(str(name)):
                 left_out["servers", str(name)] = wrong
                 continue
