@@ -110,6 +110,22 @@ def test_a_question_has_the_id_of_its_call_and_the_diff_comes_with_the_result(ho
     assert (first.new_text, second.new_text) == ("one\n2\nthree", "nine\nten")
 
 
+def test_an_editor_shows_what_cannot_be_seen_and_takes_no_command_for_markdown(
+    house: House,
+) -> None:
+    async def work(editor: Editor) -> Any:
+        return await editor.say(await editor.begin(house.workspace), "go")
+
+    path = "a`b`![x](http://evil.example/x)\u202etxt.\u2066exe\u2069"
+    shown = "a`b`![x](http://evil.example/x)\\u202etxt.\\u2066exe\\u2069"
+    _, editor = house.talk(work, Hands, model=[calls("change", path=path), "Done."], answer="Deny")
+    ((asked, _),) = editor.asked
+    assert asked.title == f"change `` {shown} ``"
+    assert "\u202e" not in "".join(one.content.text for one in asked.content)
+    assert "\\u202etxt" in asked.content[-1].content.text
+    assert editor.call("change")[0].title == f"change `` {shown} ``"
+
+
 @pytest.mark.parametrize("answer", ["Deny", "cancelled", "something else"])
 def test_what_is_not_allowed_does_not_run(house: House, answer: str) -> None:
     async def work(editor: Editor) -> Any:

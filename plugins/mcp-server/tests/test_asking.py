@@ -28,6 +28,15 @@ class Bomb(Plugin):
         return "boom"
 
 
+class Aimed(Plugin):
+    """A tool that is told where to."""
+
+    @tool(approval="it explodes")
+    def explode(self, where: str) -> str:
+        """Explode."""
+        return "boom"
+
+
 class Ears(Plugin):
     """Notes whose words a turn has."""
 
@@ -98,6 +107,26 @@ def test_a_caller_answers_an_approval_only_where_config_allows_it(
 
     assert served.talk(talk)["text"] == "over"
     assert Bomb.went_off == times
+
+
+def test_a_caller_that_may_approve_is_shown_the_whole_call(serve: Serve) -> None:
+    padding = "#" * 20_000
+    model = [calls("explode", where=f"here {padding} and there"), "over"]
+    served = serve(Aimed, model=model, allow=["permissions_respond"])
+
+    async def talk(client: Any) -> Any:
+        asked = asyncio.ensure_future(called(client, "ask_agent", prompt="explode"))
+        found: list[Any] = []
+        cursor = ""
+        while not found:
+            told = await called(client, "events_wait", **({"cursor": cursor} if cursor else {}))
+            cursor = told["cursor"]
+            found = [one for one in told["events"] if one["type"] == "question"]
+        await called(client, "permissions_respond", question=found[0]["id"], choice="Deny")
+        await asked
+        return found[0]["preview"]
+
+    assert "and there" in served.talk(talk)
 
 
 def test_a_message_is_sent_only_where_config_allows_it_and_to_known_chats(serve: Serve) -> None:

@@ -65,11 +65,11 @@ class Desk:
         assert prompt is not None
         call_id = self._feed.announce(session, prompt, ctx, call)
         change = await asyncio.to_thread(proposed, ctx, call)
-        content: list[Any] = [calls.text_content(question.reason or question.text)]
+        content: list[Any] = [calls.text_content(calls.spelt(question.reason or question.text))]
         if change is not None:
             content.append(change)
         if change is None or "⟦" in question.preview:
-            content.append(_whole(calls.fenced(question.preview)))
+            content.append(_whole(calls.fenced(calls.spelt(question.preview))))
         asked = schema.ToolCallUpdate(
             tool_call_id=call_id,
             title=calls.title(call),
@@ -89,11 +89,11 @@ class Desk:
     async def _choice(self, session: EditorSession, question: Question) -> str | None:
         """A question with choices, as a call of its own: the protocol has no other way."""
         call_id = f"question-{uuid4().hex[:12]}"
-        body = "\n\n".join(filter(None, [question.text, question.preview]))
+        body = calls.spelt("\n\n".join(filter(None, [question.text, question.preview])))
         start = schema.ToolCallStart(
             session_update="tool_call",
             tool_call_id=call_id,
-            title=question.text.split("\n", 1)[0][: calls.LONGEST_TITLE],
+            title=body.split("\n", 1)[0][: calls.LONGEST_TITLE],
             kind="other",
             status="pending",
             content=[_whole(body)],

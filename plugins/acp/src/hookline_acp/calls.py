@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import json
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -38,6 +39,8 @@ LONGEST_TEXT = 60_000
 LONGEST_INPUT = 20_000
 """Characters of arguments, as JSON, that an editor is sent beside the title."""
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,\d+)? @@")
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Unicode categories that show nothing or change what is shown around them."""
 _SAID_ALREADY = frozenset({"content", "old_string", "new_string"})
 
 Content: TypeAlias = "schema.ContentToolCallContent | schema.FileEditToolCallContent"
@@ -90,11 +93,23 @@ def title(call: ToolCall) -> str:
 
 def _code(text: str) -> str:
     """A text whose characters stay as they are: editors read titles as Markdown."""
-    return text if "`" in text or not text else f"`{text}`"
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * (longest + 1)
+    return f"{fence} {text} {fence}" if longest else f"`{text}`" if text else ""
+
+
+def spelt(text: str) -> str:
+    """``text`` with whatever cannot be seen, or changes what is around it, spelt out."""
+    return "".join(
+        character
+        if character in "\n\t" or unicodedata.category(character) not in _HIDDEN
+        else character.encode("unicode_escape").decode("ascii")
+        for character in text
+    )
 
 
 def _line(text: str) -> str:
-    line = " ".join(text.split())
+    line = spelt(" ".join(text[:LONGEST_INPUT].split()))
     return line if len(line) <= LONGEST_TITLE else line[: LONGEST_TITLE - 1] + "…"
 
 

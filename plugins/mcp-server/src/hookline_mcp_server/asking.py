@@ -33,7 +33,7 @@ class Waiting:
         """The question as an event."""
         question = self.question
         told = {"type": "question", "id": self.id, "session": self.session, "text": question.text}
-        return told | {"preview": question.preview[:10_000], "choices": [ONCE, DENY]}
+        return told | {"preview": question.preview, "choices": [ONCE, DENY]}
 
 
 class McpChannel:
