@@ -8,6 +8,7 @@ import httpx2
 import pytest
 from fakes.web import plugin
 from hookline.testing import Harness
+from hookline.testing.clock import Clock
 from hookline_hookspecs import HooklineError
 from hookline_webhook import Webhook
 
@@ -56,3 +57,36 @@ def test_without_a_web_server_it_says_so(harness: Callable[..., Harness]) -> Non
             await channel.start()
 
     h.run(story())
+
+
+def test_a_body_that_was_seen_cannot_be_sent_again_however_late(
+    harness: Callable[..., Harness], clock: Clock
+) -> None:
+    config = {"listen": "127.0.0.1:0", "secret": SECRET}
+    h = harness(Webhook, config=config, model=["one", "two", "three"])
+
+    async def story() -> None:
+        runtime = await h.aopen()
+        channel = h.plugin(Webhook).channel
+        assert channel is not None
+        await channel.start()
+        async with httpx2.AsyncClient(trust_env=False) as client:
+
+            async def post(body: bytes) -> bool:
+                answer = await client.post(
+                    f"http://{channel.address}/webhook", content=body, headers=signed(body)
+                )
+                assert answer.status_code == 202
+                await h.runtime.finish_background(60)
+                return bool(answer.json()["known"])
+
+            first = message("m1", "pay")
+            assert [await post(first), await post(first)] == [False, True]
+            clock.ahead(8 * 86_400)
+            await runtime.recovery.recover()  # forgets messages of long ago
+            assert await post(first)
+            assert not await post(message("m1", "another text"))
+        await channel.stop()
+
+    h.run(story())
+    assert len(h.model.requests) == 2

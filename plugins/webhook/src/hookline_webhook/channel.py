@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Access, Feature, HooklineError, Host, Inbound, Reply
@@ -86,8 +87,16 @@ class WebhookChannel:
         endpoint = Endpoint(self._take, secret, self._config.max_bytes, self._host.log)
         return await endpoint(request)
 
-    async def _take(self, delivery: Delivery) -> bool:
-        """Store a message; False for a repeated id."""
+    async def _take(self, delivery: Delivery, body: bytes) -> bool:
+        """Store a message; False for a repeated id, and for a body that was taken at any time."""
+        storage, digest = self._host.storage, hashlib.sha256(body).hexdigest()
+        if await storage.fetch("was_taken", digest=digest):
+            return False
+        stored = await self._receive(delivery)
+        await storage.execute("take", digest=digest)
+        return stored
+
+    async def _receive(self, delivery: Delivery) -> bool:
         return await self._host.receive(
             Inbound(
                 self.name,

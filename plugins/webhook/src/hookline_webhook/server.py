@@ -16,8 +16,8 @@ from starlette.routing import Route
 from .body import BadBody, Delivery, read
 from .signing import HEADER, is_signed
 
-Take = Callable[[Delivery], Awaitable[bool]]
-"""Stores a message; False if it was there already."""
+Take = Callable[[Delivery, bytes], Awaitable[bool]]
+"""Stores a message, which came as a body; False if it was there already."""
 BODY_SECONDS = 10.0
 """For a body to come in; a slower sender is sent away."""
 
@@ -54,7 +54,7 @@ class Endpoint:
         except BadBody as error:
             return _refusal(400, str(error))
         try:
-            stored = await self._take(delivery)
+            stored = await self._take(delivery, body)
         except HooklineError as error:
             self._log.error("message %s could not be stored: %s", delivery.id, error)
             return _refusal(503, "the message could not be stored; send it again later")
