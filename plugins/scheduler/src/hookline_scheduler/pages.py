@@ -29,6 +29,7 @@ from hookline_webkit import (
     When,
     address,
     form,
+    identity,
     part,
     prepare,
     query,
@@ -59,6 +60,7 @@ WHEN_HELP = (
 )
 HERE = "the terminal"
 """The chat of jobs that belong to nobody on a channel."""
+ANSWERS = "Where its answers are shown: your own chats here, the terminal, or a chat with a job."
 
 
 class SchedulePages:
@@ -110,7 +112,7 @@ class SchedulePages:
             empty=empty,
             more=paging.link(len(rows) - paging.offset, "More"),
         )
-        add = Form("/schedule/add", _fields(given, errors, rows), "Add", "A new job")
+        add = Form("/schedule/add", _fields(given, errors, rows, _own(request)), "Add", "A new job")
         parts += [table, await self._results(""), add]
         told = "What runs by itself, each run in a session of its own."
         return View("Schedule", parts, told, status=422 if errors else 200)
@@ -142,7 +144,7 @@ class SchedulePages:
         try:
             if prompt:
                 prompt = await self._host.learn(prompt, source, "schedule", origins=())
-            chat = await self._chat(given.get("chat", HERE))
+            chat = await self._chat(given.get("chat", HERE), _own(request))
             job = await self._desk().add(chat, when, prompt, zone)
         except Refused as error:
             return await self._view(request, given, {"prompt": _sentence(error)})
@@ -150,9 +152,12 @@ class SchedulePages:
             return await self._view(request, given, _beside(given, error))
         return Redirect("/schedule", self._desk().added(job))
 
-    async def _chat(self, label: str) -> Chat:
-        """The chat that a new job belongs to: one that has a job already, or the terminal."""
+    async def _chat(self, label: str, own: Chat) -> Chat:
+        """The chat that a new job belongs to: whose page it is, one that has a job already, or the
+        terminal."""
         desk = self._desk()
+        if label == own.name:
+            return own
         for job, _ in await desk.known(desk.terminal):
             if job.chat.name == label:
                 return job.chat
@@ -170,6 +175,12 @@ class SchedulePages:
             return Redirect("/schedule", told)
 
         return act
+
+
+def _own(request: RequestLike) -> Chat:
+    """The chat of who looks at the page, to which answers go if nothing else is chosen."""
+    who = identity(request)
+    return Chat(who.channel, who.name, who.name)
 
 
 def _row(job: Job, run: Run | None, now: float) -> Row:
@@ -212,9 +223,13 @@ def _result(row: Mapping[str, Any]) -> Row:
 
 
 def _fields(
-    given: Mapping[str, str], errors: Mapping[str, str], rows: Sequence[tuple[Job, Run | None]]
+    given: Mapping[str, str],
+    errors: Mapping[str, str],
+    rows: Sequence[tuple[Job, Run | None]],
+    own: Chat,
 ) -> list[Field]:
-    chats = dict.fromkeys([HERE, *(job.chat.name for job, _ in rows if not job.chat.workspace)])
+    others = (job.chat.name for job, _ in rows if not job.chat.workspace)
+    chats = dict.fromkeys([own.name, HERE, *others])
     told = "All it must know: it runs in a session of its own."
     zone = "Such as Europe/Berlin; empty for the one of this machine."
     return [
@@ -230,7 +245,7 @@ def _fields(
             "zone", "Time zone", "text", given.get("zone", ""), (), zone, False,
             errors.get("zone", ""),
         ),
-        Field("chat", "For", "choice", given.get("chat", HERE), list(chats)),
+        Field("chat", "For", "choice", given.get("chat", own.name), list(chats), ANSWERS),
     ]  # fmt: skip
 
 

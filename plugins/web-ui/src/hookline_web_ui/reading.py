@@ -239,7 +239,7 @@ class Reader:
             session = row["session_id"] or (asked[0]["session_id"] if asked else "") or ""
             if conversation(session) != named:
                 continue  # it was answered before its session was stored, in another conversation
-            command = str(json.loads(asked[0]["body"]).get("text", "")) if asked else ""
+            command = _command(answers, asked[0]) if asked else ""
             is_open = self._questions.find(row["id"]) is not None
             made.append(
                 {
@@ -248,7 +248,7 @@ class Reader:
                     "command": command,
                     "text": str(body.get("text", "")),
                     "at": row["created"],
-                    "stop": "command" if command.startswith("/") else "denied",
+                    "stop": "command" if command.startswith("/") or ":" in answers else "denied",
                     "question": row["id"] if is_open else None,
                 }
             )
@@ -283,7 +283,7 @@ class Reader:
         """Return what a reply answers, such as a command; None if it answers nothing."""
         asked = reply.in_reply_to or ""
         rows = await self._storage.fetch("inbound", message_id=asked) if asked else []
-        return str(json.loads(rows[0]["body"]).get("text", "")) if rows else None
+        return _command(asked, rows[0]) if rows else None
 
     async def told_in(self, reply: Reply) -> str:
         """Return the session in which a reply is told that names none: the one that it answers a
@@ -302,6 +302,12 @@ class Reader:
     def sees(self, who: Identity, row: Row) -> bool:
         """Return whether the person may see a session."""
         return may_see(who, (row["channel"], row["chat_id"]))
+
+
+def _command(message_id: str, row: Row) -> str:
+    """What was written; of what a plugin has written itself, as ``schedule:ID``, its name."""
+    by, colon, _ = message_id.partition(":")
+    return by if colon else str(json.loads(row["body"]).get("text", ""))
 
 
 def number(text: str | None, default: int, most: int) -> int:

@@ -312,3 +312,22 @@ def test_the_keyboard_is_in_the_message_after_stop(window: New) -> None:
     one.button("Stop").press("Enter")
     one.settled()
     assert one.box.evaluate("box => box === document.activeElement")
+
+
+def test_a_job_that_is_added_on_the_page_answers_there(window: New) -> None:
+    one = window().open()
+    one.say("hello")
+    one.settled()
+    chat = one.page.url.removeprefix(one.url)
+    one.open("/schedule")
+    one.page.get_by_label("What to do").fill("look at the news")
+    one.page.get_by_label("When").fill("every 2h")
+    one.button("Add").click()
+    one.button("Run now").click()
+    one.open(chat)
+    card = one.log.get_by_role("region", name="Command")
+    card.get_by_text("answered").wait_for()
+    for _ in range(2):
+        assert card.inner_text().split() == ["schedule", "answered"]
+        one.page.reload()
+        card.wait_for()
