@@ -64,6 +64,8 @@ def begun_at_home(
         (file := folder / ".hookline" / name).parent.mkdir(parents=True, exist_ok=True)
         file.write_text("canary")
     (folder / "notes.txt").write_text("hello\n")
+    (folder / "linked").symlink_to(folder)  # as a repository may bring them
+    (folder / "docs").symlink_to(folder / ".hookline")
     (folder / "project").mkdir()
     (folder / "project" / "a.py").write_text("print(1)\n")
     model = [calls("bash", command=command), "Done."]
@@ -100,6 +102,16 @@ def begun_at_home(
         "vim -es -c 'r .hookline/.env' -c 'w x' -c q; cat x",
         "awk 'BEGIN { while ((getline l < \".hookline/.env\") > 0) print l }'",
         "ed notes.txt <<< 'r .hookline/.env'",
+        "ln -s . y; cat y/.hookline/.env",
+        "ln -s $PWD y && cd y/.hookline && head -c 99 .env",
+        "ln -s .. y; grep -rh canary y/",
+        "mkdir -p a/b; ln -s ../.. a/b/y; cat a/b/y/.hookline/vault.key",
+        "cat linked/.hookline/vault.key",
+        "grep -rh canary linked/",
+        "cat docs/plugins/audit/key",
+        "cat docs/.env",
+        "cat /proc/self/cwd/.hookline/.env",
+        "cat /proc/self/root{folder}/.hookline/.env",
     ],
 )
 def test_no_grant_shows_the_keys_below_the_folder_that_is_read(

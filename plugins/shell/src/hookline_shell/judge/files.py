@@ -107,6 +107,9 @@ def _copy(name: str, argv: Sequence[str], shell: Shell, command: str) -> None:
     if ":" in target.split("/")[0]:
         return  # another machine
     (truncate if sources == ["/dev/null"] else write)(target, shell, command)
+    if name in ("ln", "gln") and len(sources) == 1 and known(sources[0]) and known(target):
+        link = join(shell.cwd, expanded(target, shell))
+        shell.record.links[link] = join(link.rpartition("/")[0], expanded(sources[0], shell))
     for source in sources:
         inside = f"{target.rstrip('/')}/{source.rstrip('/').rpartition('/')[2]}"
         if known(inside) and shell.record.judge_write and not in_repository(inside):

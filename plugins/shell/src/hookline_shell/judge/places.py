@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import ipaddress
+import os.path
 import re
 import socket
 import unicodedata
@@ -20,6 +21,8 @@ Kind: TypeAlias = Literal["root", "home", "here", "wildcard", "unknown", ""]
 _WILD = re.compile(r"[*?.!\[\]{}@()+|^-]*[*?][*?.!\[\]{}@()+|^-]*")
 _GLOB = re.compile(r"[*?\[]")
 _ROOT_LINK = re.compile(r"^/proc/(self|thread-self|\d+)/(root|cwd)(?=/|$)")
+_PROC = re.compile(r"^/proc/(?:self|thread-self|\d+)/(root|cwd)(?=/|$)")
+_MOST_LINKS = 8
 _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://([^/\s'\"?#]+)")
 _HOST = re.compile(r"(?:[^@]*@)?(\[[0-9a-fA-F:.%]+\]|[^:]+)(:\d+)?:?")
 _NUMBER = re.compile(r"(0x[0-9a-f]+|\d+)(\.(0x[0-9a-f]+|\d+)){0,3}", re.IGNORECASE)
@@ -159,6 +162,7 @@ def _judge_known(plain: str, shell: Shell, command: str) -> None:
     if plain.startswith("-"):
         return
     looks = plain.startswith(("/", "~")) or ".." in plain.split("/") or tables.secret.search(plain)
+    looks = looks or (known(shell.cwd) and _inside_own(join(shell.cwd, plain), shell) is not None)
     if not looks and not (_GLOB.search(plain) and plain.startswith(".")):
         if not known(shell.cwd) or shell.cwd == shell.record.workspace:
             return
@@ -187,8 +191,24 @@ def _judge_known(plain: str, shell: Shell, command: str) -> None:
 
 def _inside_own(path: str, shell: Shell) -> str | None:
     """``path`` below Hookline's own folder; None for any other."""
-    folder = next((own for own in shell.record.own if _below(path, own)), None)
-    return path[len(folder) + 1 :] if folder is not None else None
+    for one in (path, followed(path, shell)):
+        folder = next((own for own in shell.record.own if _below(one, own)), None)
+        if folder is not None:
+            return one[len(folder) + 1 :]
+    return None
+
+
+def followed(path: str, shell: Shell) -> str:
+    """Where ``path``, absolute, leads: through links that there are or that this command makes."""
+    if found := _PROC.match(path):
+        inner = path[found.end() :]
+        path = join("/", f"{shell.cwd if found[1] == 'cwd' else ''}/{inner.lstrip('/')}")
+    for _ in range(_MOST_LINKS):
+        link = next((one for one in shell.record.links if _below(path, one)), None)
+        if link is None:
+            break
+        path = join("/", shell.record.links[link] + path[len(link) :])
+    return os.path.realpath(path) if path.startswith("/") else path
 
 
 def own_matched(pattern: str, shell: Shell) -> str | None:

@@ -59,6 +59,8 @@ class Record:
     """What the command may do, and to what, in the order it was found."""
     remotes: set[str] = field(default_factory=set)
     """Remotes of git that this command made or moved."""
+    links: dict[str, str] = field(default_factory=dict)
+    """Symbolic links that this command makes, and where they lead; both absolute."""
     own: tuple[str, ...] = ()
     """The names of Hookline's own folder."""
     unpacked: bool = False

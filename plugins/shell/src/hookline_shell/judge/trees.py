@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from .deeds import has_option
 from .options import operands, option_values, subcommand
-from .places import expanded, judge_path, leads_to_own, mounted
+from .places import expanded, followed, judge_path, leads_to_own, mounted
 from .record import Record, join, shown
 from .shell import Shell
 from .tables import load, places
@@ -62,7 +62,11 @@ def judge(name: str, argv: Sequence[str], shell: Shell, stdin: str) -> None:
 
 
 def _holds_own(root: str, shell: Shell) -> bool:
-    return known(root) and leads_to_own(join(shell.cwd, expanded(root, shell)), shell, below=False)
+    whole = join(shell.cwd, expanded(root, shell))
+    if not known(root):
+        return False
+    places = (whole, followed(whole, shell))
+    return any(leads_to_own(one, shell, below=False) for one in places)
 
 
 def _read(name: str, argv: Sequence[str]) -> Iterator[str]:
