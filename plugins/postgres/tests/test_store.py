@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,24 @@ async def test_waiting_writes_share_a_transaction_but_not_each_others_failure(st
     failed = [n for n, result in enumerate(results) if isinstance(result, StoreError)]
     assert len(failed) == 2
     assert await store.read(numbers) == list(range(40))
+
+
+async def test_a_write_that_hides_its_failure_has_failed(store: Any) -> None:
+    await store.migrate("notes", [NOTES])
+
+    def hides(connection: Connection) -> str:
+        add(1)(connection)
+        with suppress(StoreError):
+            add(2, None)(connection)  # NOT NULL
+        return "all is well"
+
+    with pytest.raises(StoreError):
+        await store.write(hides)
+    results = await asyncio.gather(
+        *map(store.write, [add(3), hides, add(4)]), return_exceptions=True
+    )
+    assert isinstance(results[1], StoreError)
+    assert await store.read(numbers) == [3, 4]
 
 
 async def test_a_batch_says_what_each_statement_did(store: Any) -> None:

@@ -10,6 +10,7 @@ from typing import Any, cast
 import psycopg
 from hookline_hookspecs.drivers import Params
 from hookline_hookspecs.errors import Fenced, StoreError
+from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
 from psycopg.types.numeric import FloatLoader
 
@@ -131,6 +132,11 @@ class PgConnection:
         self._begun = len(first)
         self.first = []
         self.written = set()
+
+    @property
+    def is_failed(self) -> bool:
+        """True if a statement of the transaction has failed, so that it can only be taken back."""
+        return self.raw.info.transaction_status == TransactionStatus.INERROR
 
     def later(self, sql: str) -> None:
         """Put ``sql`` before the next statement."""

@@ -231,6 +231,10 @@ class Writer(Lane):
             for job in jobs:
                 connection.later("SAVEPOINT work")
                 job.run(connection)
+                if connection.is_failed and job.error is None:
+                    job.error = StoreError(
+                        "A database function hid that one of its queries failed."
+                    )
                 if isinstance(job.error, Taken) and met + 1 < TAKEN_TRIES:
                     raise Again(str(job.error))
                 if job.error:
