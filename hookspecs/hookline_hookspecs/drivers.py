@@ -77,6 +77,17 @@ class Connection(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Batch:
+    """Work for :meth:`Store.write` whose caller needs no count; a store may commit in the same journey."""
+
+    statements: Sequence[tuple[str, Params]]
+
+    def __call__(self, connection: Connection) -> None:
+        """Run the statements, in their order."""
+        connection.batch(self.statements)
+
+
+@dataclass(frozen=True, slots=True)
 class Migration:
     """A migration of a component's tables: ``number`` starts at 1, ``sql`` is any statements."""
 

@@ -67,7 +67,7 @@ class Dispatcher:
         division = self._engine.division
         inbox_id, write = self._engine.journal.receive(inbound, durable=True, mine=division is None)
         self.in_hand.add(inbox_id)
-        stored = 0
+        stored: int | None = 0
         try:
             stored = await write
         finally:

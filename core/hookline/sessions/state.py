@@ -252,8 +252,9 @@ class ActiveTurn:
 
 async def set_question(journal: Journal, state: SessionState, question: Question | None) -> None:
     """Keep the question that the session's next message answers."""
-    state.question = question
-    await journal.update_session("set_question", state.record.id, question=question_to_json(question))
+    state.question, text = question, question_to_json(question)
+    state.version = (*state.version[:-1], text)
+    await journal.update_session("set_question", state.record.id, question=text)
 
 
 def session_version(row: Mapping[str, Any] | None) -> tuple[Any, ...]:

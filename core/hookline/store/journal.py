@@ -12,8 +12,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, TypeAlias
 
-from hookline_hookspecs.drivers import Connection, Migration, Store
-from hookline_hookspecs.errors import StoreError
+from hookline_hookspecs.drivers import Batch, Migration, Store
 from hookline_hookspecs.events import Inbound, ModelResponse, Reply, Session, ToolResult, Usage
 from hookline_hookspecs.inspection import StablePrompt
 from hookline_hookspecs.messages import Message, ToolCall
@@ -63,31 +62,33 @@ class Journal:
     async def _rows(self, query: str, **params: Any) -> list[Mapping[str, Any]]:
         return await self.store.read(lambda db: db.fetch(self.sql[query], params))
 
-    def _all(self, statements: Sequence[Statement], durable: bool = False) -> Awaitable[int]:
-        """Run the statements in one transaction; the number of rows they touched."""
+    def _all(self, statements: Sequence[Statement], durable: bool = False) -> Awaitable[None]:
+        """Run the statements in one transaction."""
+        return self.store.write(Batch([(self.sql[name], row) for name, row in statements]), durable=durable)
 
-        def work(db: Connection) -> int:
-            return sum(db.batch([(self.sql[name], params) for name, params in statements]))
-
-        return self.store.write(work, durable=durable)
-
-    def _do(self, query: str, **params: Any) -> Awaitable[int]:
+    def _do(self, query: str, **params: Any) -> Awaitable[None]:
         return self._all([(query, params)])
+
+    def _count(self, statements: Sequence[Statement], durable: bool) -> Awaitable[int]:
+        """Run the statements in one transaction; the number of rows that the last one touched."""
+        rows = [(self.sql[name], row) for name, row in statements]
+        return self.store.write(lambda db: db.batch(rows)[-1], durable=durable)
 
     def claim(self, query: str, row_id: str, previous: str | None) -> Awaitable[int]:
         """Claim a row by ``claim_inbox``, ``claim_turn`` or ``claim_outbox``, which counts the attempt to send it."""
-        return self._do(query, id=row_id, node=self.node, previous=previous or self.node)
+        return self._count([(query, {"id": row_id, "node": self.node, "previous": previous or self.node})], False)
 
     # Inbox
 
-    def receive(self, inbound: Inbound, *, durable: bool, mine: bool = True) -> tuple[str, Awaitable[int]]:
-        """Store an inbound message. Returns its id and the write: 0 if it was stored before."""
+    def receive(self, inbound: Inbound, *, durable: bool, mine: bool = True) -> tuple[str, Awaitable[int | None]]:
+        """Store an inbound message. Returns its id and the write: 0 if it was stored before, if ``durable``."""
         row = {name: getattr(inbound, name) for name in _INBOX}
         row |= {"id": new_id(), "owner": self.node if mine else None, "body": to_json(inbound)}
         row["received"] = inbound.received or clock.now()
-        return row["id"], self._all([("insert_inbox", row)], durable=durable)
+        insert: list[Statement] = [("insert_inbox", row)]
+        return row["id"], self._count(insert, durable) if durable else self._all(insert)
 
-    def close_inbound(self, inbox_id: str | None, session_id: str | None, reply: Reply | None) -> Awaitable[int]:
+    def close_inbound(self, inbox_id: str | None, session_id: str | None, reply: Reply | None) -> Awaitable[None]:
         """Mark an inbound message as done and put its reply, if any, into the outbox."""
         done = {"id": inbox_id, "state": "done", "session_id": session_id}
         statements: list[Statement] = [("set_inbox", done)] if inbox_id is not None else []
@@ -100,7 +101,7 @@ class Journal:
         found = [(row, stored_inbound(row["id"], row["body"])) for row in rows]
         return [{**row, "inbound": inbound} for row, inbound in found if inbound is not None]
 
-    def prune(self) -> Awaitable[int]:
+    def prune(self) -> Awaitable[None]:
         """Delete messages and replies that were finished more than :data:`KEPT_DAYS` ago."""
         old = {"before": clock.now() - KEPT_DAYS * 86400}
         return self._all([("prune_inbox", old), ("prune_outbox", old)])
@@ -114,13 +115,13 @@ class Journal:
         row |= {"model": model, "workspace": workspace, "summary": summary}
         return "insert_session", {**row, **_stable(stable)}
 
-    def create_session(self, creating: Statement, history: Iterable[tuple[int, Message]]) -> Awaitable[int]:
+    def create_session(self, creating: Statement, history: Iterable[tuple[int, Message]]) -> Awaitable[None]:
         """Store a session before its first turn, with numbered messages that belong to no turn."""
         return self._all([creating, *(_message(creating[1]["id"], "", seq, message) for seq, message in history)])
 
     def archive_session(
         self, creating: Statement, said: Iterable[tuple[float, Message]], ended: float
-    ) -> Awaitable[int]:
+    ) -> Awaitable[None]:
         """Store a session that has ended, with messages and when each was said."""
         row = {"id": creating[1]["id"], "now": ended}
         messages = [_message(row["id"], "", seq, message, at) for seq, (at, message) in enumerate(said, 1)]
@@ -145,19 +146,19 @@ class Journal:
         wanted = dict.fromkeys(("channel", "chat_id", "kind")) | filters
         return await self._rows("list_sessions", limit=limit, **wanted)
 
-    def end_session(self, session_id: str, successor: str | None = None) -> Awaitable[int]:
+    def end_session(self, session_id: str, successor: str | None = None) -> Awaitable[None]:
         """Mark a session as ended."""
         return self._do("end_session", id=session_id, now=clock.now(), successor=successor)
 
-    def refreeze(self, session_id: str, stable: StablePrompt) -> Awaitable[int]:
+    def refreeze(self, session_id: str, stable: StablePrompt) -> Awaitable[None]:
         """Replace a session's frozen prompt, before its first request has left."""
         return self._do("set_stable", id=session_id, **_stable(stable))
 
-    def update_session(self, query: str, session_id: str, **params: Any) -> Awaitable[int]:
+    def update_session(self, query: str, session_id: str, **params: Any) -> Awaitable[None]:
         """One of ``set_title set_model set_question reopen_session``."""
         return self._do(query, id=session_id, **params)
 
-    def delete_session(self, session_id: str) -> Awaitable[int]:
+    def delete_session(self, session_id: str) -> Awaitable[None]:
         """Remove a session and all that was said in it."""
         parts = ("steps", "messages", "sidecars", "rewrites", "turns", "outbox", "inbox")
         names = [f"delete_session_{part}" for part in parts] + ["delete_session"]
@@ -171,15 +172,15 @@ class Journal:
 
     def begin_turn(
         self, turn: Mapping[str, Any], seq: int, message: Message, first: Sequence[Statement] = ()
-    ) -> Awaitable[int]:
+    ) -> Awaitable[None]:
         """Begin a turn with its user message, after the statements in ``first``.
 
-        ``turn`` has ``id session_id inbox_id``.
+        ``turn`` has ``id session_id inbox_id now``.
         """
-        session_id, inbox_id, now = turn["session_id"], turn["inbox_id"], clock.now()
+        session_id, inbox_id, now = turn["session_id"], turn["inbox_id"], turn["now"]
         statements: list[Statement] = [
             *first,
-            ("insert_turn", {**turn, "owner": self.node, "now": now}),
+            ("insert_turn", {**turn, "owner": self.node}),
             ("touch_session", {"id": session_id, "now": now}),
             _message(session_id, turn["id"], seq, message),
         ]
@@ -190,11 +191,11 @@ class Journal:
             statements.append(("set_inbox", taken))
         return self._all(statements)
 
-    def set_sidecar(self, session_id: str, seq: int, text: str) -> Awaitable[int]:
+    def set_sidecar(self, session_id: str, seq: int, text: str) -> Awaitable[None]:
         """Replace the sidecar of a message."""
         return self._all([_sidecar(session_id, seq, text)])
 
-    def append_message(self, session_id: str, turn_id: str, seq: int, message: Message) -> Awaitable[int]:
+    def append_message(self, session_id: str, turn_id: str, seq: int, message: Message) -> Awaitable[None]:
         """Append a message to the history."""
         return self._all([_message(session_id, turn_id, seq, message)])
 
@@ -206,7 +207,7 @@ class Journal:
         message: Message,
         steps: Iterable[tuple[ToolCall, bool]],
         response: ModelResponse,
-    ) -> Awaitable[int]:
+    ) -> Awaitable[None]:
         """Store a response: the message, its tool calls (with ``read_only``) and its usage."""
         now = clock.now()
         statements = [_message(session_id, turn_id, seq, message, now)]
@@ -217,15 +218,15 @@ class Journal:
         statements.append(_usage(session_id, turn_id, "turn", response, now))
         return self._all(statements)
 
-    def record_usage(self, session_id: str, turn_id: str, purpose: str, response: ModelResponse) -> Awaitable[int]:
+    def record_usage(self, session_id: str, turn_id: str, purpose: str, response: ModelResponse) -> Awaitable[None]:
         """Store the usage of a model call that is not part of the history."""
         return self._all([_usage(session_id, turn_id, purpose, response)])
 
-    def start_step(self, turn_id: str, call_id: str) -> Awaitable[int]:
+    def start_step(self, turn_id: str, call_id: str) -> Awaitable[None]:
         """Record that a tool which may change something is about to run."""
         return self._do("start_step", turn_id=turn_id, call_id=call_id, now=clock.now())
 
-    def finish_step(self, turn_id: str, session_id: str, result: ToolResult, question: str | None) -> Awaitable[int]:
+    def finish_step(self, turn_id: str, session_id: str, result: ToolResult, question: str | None) -> Awaitable[None]:
         """Store a call's result, and the ``question`` it leaves open in the session, if any."""
         row = {"turn_id": turn_id, "call_id": result.call.id, "ok": int(result.ok)}
         row |= {"result": result.text, "seconds": result.seconds}
@@ -235,40 +236,30 @@ class Journal:
             statements.append(("set_question", {"id": session_id, "question": question}))
         return self._all(statements)
 
-    def end_turn(
-        self, turn: Mapping[str, Any], reply: Reply | None, last: int | None, *, resumed: bool, direct: bool
-    ) -> Awaitable[tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]]:
+    async def end_turn(
+        self, turn: Mapping[str, Any], reply: Reply | None, *, resumed: bool, direct: bool
+    ) -> Mapping[str, Any] | None:
         """End a turn; once awaited, its reply is in the outbox and survives a power cut.
 
-        ``turn`` has ``id session_id inbox_id state stop iterations error warm_until``. The reply
-        of a ``resumed`` turn belongs to nobody: this process may not have the channel. Returns
-        the session's row as it is now, and the row of the reply if it was claimed, for which
-        ``direct`` asks: it is in state ``claimed`` then, to be sent from memory.
+        ``turn`` has ``id session_id inbox_id last state stop iterations error warm_until``. The
+        reply of a ``resumed`` turn belongs to nobody: this process may not have the channel.
+        Returns the row of the reply if it was claimed, for which ``direct`` asks: it is in state
+        ``claimed`` then, to be sent from memory.
 
         Raises:
             StoreError: the turn's message ``last`` is not stored. It may be on its way to the
                 store as this is called, and share the transaction.
         """
-        session = {"id": turn["session_id"], "warm_until": turn["warm_until"]}
-        done = {"id": turn["inbox_id"], "state": "done", "session_id": None}
-        statements: list[Statement] = [("end_turn", {**turn, "now": clock.now()}), ("set_warm", session)]
-        statements += [("set_inbox", done)] if turn["inbox_id"] else []
+        warm = {**turn, "id": turn["session_id"]}
+        statements: list[Statement] = [("end_turn", {**turn, "now": clock.now()}), ("set_warm", warm)]
+        statements += [("close_inbox", turn)] if turn["inbox_id"] else []
         statements += [self._reply(reply, turn["id"], resumed)] if reply is not None else []
-
-        if direct and reply:
-            statements.append(("claim_new_reply", stored := statements[-1][1]))
-
-        def work(db: Connection) -> tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]:
-            touched = db.batch([(self.sql[name], params) for name, params in statements])
-            (found,) = db.fetch(self.sql["ended_session"], {**session, "seq": last})
-            if last is not None and not found["is_whole"]:
-                raise StoreError(f"the last message of turn {turn['id']} was not stored")
-            row = found if found["id"] is not None else None
-            if not (direct and reply and touched[-1]):
-                return row, None
-            return row, {**stored, "created": stored["now"], "due": 0.0, "attempts": 0, "state": "claimed"}
-
-        return self.store.write(work, durable=True)
+        if not (direct and reply):
+            await self._all(statements, durable=True)
+            return None
+        stored = statements[-1][1]
+        claimed = await self._count([*statements, ("claim_new_reply", stored)], durable=True)
+        return {**stored, "created": stored["now"], "due": 0.0, "attempts": 0, "state": "claimed"} if claimed else None
 
     async def open_turns(self, session_id: str) -> list[Mapping[str, Any]]:
         """Turns that never ended, oldest first, with their inbound message."""
@@ -283,7 +274,7 @@ class Journal:
         """The turn's tool calls by id."""
         return {row["call_id"]: row for row in await self._rows("steps", turn_id=turn_id)}
 
-    def undo_turn(self, session_id: str, turn_id: str) -> Awaitable[int]:
+    def undo_turn(self, session_id: str, turn_id: str) -> Awaitable[None]:
         """Remove a turn's messages from the history."""
         where = {"session_id": session_id, "turn_id": turn_id}
         names = ("delete_turn_sidecars", "delete_turn_messages", "delete_turn_rewrites")
@@ -294,7 +285,7 @@ class Journal:
         """The replacements made in a history, oldest first."""
         return await self._rows("rewrites", session_id=session_id)
 
-    def rewrite(self, session_id: str, rows: Iterable[Mapping[str, Any]], turn_id: str) -> Awaitable[int]:
+    def rewrite(self, session_id: str, rows: Iterable[Mapping[str, Any]], turn_id: str) -> Awaitable[None]:
         """Replace parts of a history; only the sidecars of ``turn_id`` are kept."""
         where = {"session_id": session_id}
         statements: list[Statement] = [("drop_sidecars", {**where, "turn_id": turn_id})]
@@ -320,11 +311,11 @@ class Journal:
         """Replies that are neither confirmed nor given up, oldest first."""
         return await self._rows("open_outbox", channel=channel)
 
-    def postpone_reply(self, reply_id: str, due: float, *, keep: bool) -> Awaitable[int]:
+    def postpone_reply(self, reply_id: str, due: float, *, keep: bool) -> Awaitable[None]:
         """An attempt failed; the next is ``due`` then, by this process if ``keep``."""
         return self._do("postpone_outbox", id=reply_id, due=due, owner=self.node if keep else None)
 
-    def close_reply(self, reply_id: str, state: str, delivered_id: str | None = None) -> Awaitable[int]:
+    def close_reply(self, reply_id: str, state: str, delivered_id: str | None = None) -> Awaitable[None]:
         """Mark a reply as ``sent`` or ``failed``; nobody sends it again."""
         return self._do("close_outbox", id=reply_id, state=state, delivered_id=delivered_id, now=clock.now())
 

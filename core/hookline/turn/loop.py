@@ -20,7 +20,7 @@ from ..engine import Engine
 from ..sessions.context import TurnContext
 from ..sessions.history import forget_cold_context
 from ..sessions.prompt import envelope, notices
-from ..sessions.state import ActiveTurn, session_version, set_question
+from ..sessions.state import ActiveTurn, set_question
 from ..tasks import finish_despite_cancel, uncancel
 from ..text import clean, numbered
 from .answer import storable
@@ -51,7 +51,9 @@ async def run_turn(engine: Engine, turn: ActiveTurn, blocks: Sequence[Block]) ->
         entry = turn.append(Message("user", (*state.take_steering(), *blocks), envelope(turn.blocks), carried))
         creating, state.pending.creating = state.pending.creating, None
         first = [*([creating] if creating else ()), *forgotten]
-        row = {"id": turn.id, "session_id": state.record.id, "inbox_id": turn.inbox_id}
+        row = {"id": turn.id, "session_id": state.record.id, "inbox_id": turn.inbox_id, "now": clock.now()}
+        # What the store will say: the time, one turn more, no question.
+        state.version = (row["now"], (state.version[1] if state.version else 0) + 1, None, state.model, None)
         turn.track_write(engine.journal.begin_turn(row, entry.seq, entry.message, first))
 
     await carry_out(ctx, begin)
@@ -274,12 +276,12 @@ async def _complete(ctx: TurnContext) -> None:
     row = {"id": turn.id, "session_id": state.record.id, "inbox_id": turn.inbox_id, "warm_until": state.warm_until}
     row |= {"state": "failed" if outcome.stop == "error" else "done", "stop": outcome.stop}
     row |= {"iterations": turn.iterations, "error": outcome.error.text if outcome.error else None}
-    kept, last = reply if state.record.kind == "chat" else None, turn.entries[-1].seq if turn.entries else None
+    row["last"] = turn.entries[-1].seq if turn.entries else None
+    kept = reply if state.record.kind == "chat" else None
     try:
-        ended = await engine.journal.end_turn(row, kept, last, resumed=turn.resumed, direct=turn.direct)
+        outcome.claimed = await engine.journal.end_turn(row, kept, resumed=turn.resumed, direct=turn.direct)
     finally:
         await turn.flush()
-    state.version, outcome.claimed = session_version(ended[0]), ended[1]
     state.last_used = clock.now()
 
 

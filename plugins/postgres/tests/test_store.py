@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from hookline.testing import open_store
-from hookline_hookspecs.drivers import Connection, Migration
+from hookline_hookspecs.drivers import Batch, Connection, Migration
 from hookline_hookspecs.errors import StoreError
 
 NOTES = Migration(1, "notes", "CREATE TABLE notes (n INTEGER PRIMARY KEY, text TEXT NOT NULL)")
@@ -47,7 +47,7 @@ async def test_waiting_writes_share_a_transaction_but_not_each_others_failure(st
         raise LookupError("changed my mind")
 
     works: list[Callable[[Connection], Any]] = [add(n) for n in range(40)]
-    works[7:7] = [fails, add(3), add(1001, None)]
+    works[7:7] = [fails, add(3), add(1001, None), lambda db: None]
     results = await asyncio.gather(*map(store.write, works), return_exceptions=True)
     assert isinstance(results[7], LookupError)
     assert isinstance(results[9], StoreError)  # NOT NULL
@@ -55,6 +55,22 @@ async def test_waiting_writes_share_a_transaction_but_not_each_others_failure(st
     failed = [n for n, result in enumerate(results) if isinstance(result, StoreError)]
     assert len(failed) == 2
     assert await store.read(numbers) == list(range(40))
+
+
+async def test_statements_alone_share_a_transaction_but_not_each_others_failure(store: Any) -> None:
+    await store.migrate("notes", [NOTES])
+
+    def rows(*numbers: int | None) -> Batch:
+        made = "INSERT INTO notes VALUES (:n, '100% of :n')"
+        return Batch([(made, {"n": n}) for n in numbers])
+
+    assert await store.write(rows(1)) is None
+    await store.write(rows(2, 3), durable=True)
+    works = [rows(4), add(5), rows(6, 7), rows(8, 1), rows(9), add(1), rows(10), Batch([])]
+    results = await asyncio.gather(*map(store.write, works), return_exceptions=True)
+    assert [n for n, one in enumerate(results) if isinstance(one, StoreError)] == [3, 5]
+    assert results[1] == 1
+    assert await store.read(numbers) == [1, 2, 3, 4, 5, 6, 7, 9, 10]
 
 
 async def test_a_write_that_hides_its_failure_has_failed(store: Any) -> None:
@@ -72,7 +88,10 @@ async def test_a_write_that_hides_its_failure_has_failed(store: Any) -> None:
         *map(store.write, [add(3), hides, add(4)]), return_exceptions=True
     )
     assert isinstance(results[1], StoreError)
-    assert await store.read(numbers) == [3, 4]
+    with_statements = [add(5), Batch([]), hides]
+    results = await asyncio.gather(*map(store.write, with_statements), return_exceptions=True)
+    assert isinstance(results[2], StoreError)
+    assert await store.read(numbers) == [3, 4, 5]
 
 
 async def test_a_batch_says_what_each_statement_did(store: Any) -> None:

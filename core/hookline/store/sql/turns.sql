@@ -6,6 +6,10 @@ ON CONFLICT (channel, message_id) DO NOTHING;
 -- name: set_inbox!
 UPDATE inbox SET state = :state, session_id = COALESCE(:session_id, session_id) WHERE id = :id;
 
+-- name: close_inbox!
+-- By the row of the turn that has answered it.
+UPDATE inbox SET state = 'done' WHERE id = :inbox_id;
+
 -- name: claim_inbox!
 UPDATE inbox SET owner = :node
 WHERE id = :id AND state = 'new' AND (owner IS NULL OR owner = :previous);
@@ -33,7 +37,10 @@ UPDATE turns SET owner = :node
 WHERE id = :id AND state = 'running' AND (owner IS NULL OR owner = :previous);
 
 -- name: end_turn!
-UPDATE turns SET state = :state, stop = :stop, iterations = :iterations, error = :error,
+-- Without its message number last the turn has no state, which the table refuses.
+UPDATE turns SET state = CASE WHEN :last IS NULL OR EXISTS
+                     (SELECT 1 FROM messages WHERE session_id = :session_id AND seq = :last)
+                     THEN :state END, stop = :stop, iterations = :iterations, error = :error,
                  ended = :now
 WHERE id = :id;
 
@@ -56,11 +63,6 @@ VALUES (:session_id, :seq, :turn_id, :role, :body, :text, :now);
 SELECT m.seq, m.turn_id, m.role, m.body, m.created, s.text AS context
 FROM messages m LEFT JOIN sidecars s ON s.session_id = m.session_id AND s.seq = m.seq
 WHERE m.session_id = :session_id AND m.seq >= :first ORDER BY m.seq;
-
--- The session's row after a turn; is_whole says whether its message number seq is stored.
--- name: ended_session
-SELECT s.*, EXISTS (SELECT 1 FROM messages WHERE session_id = :id AND seq = :seq) AS is_whole
-FROM (SELECT 1) AS one LEFT JOIN sessions s ON s.id = :id;
 
 -- name: delete_turn_messages!
 DELETE FROM messages WHERE session_id = :session_id AND turn_id = :turn_id;

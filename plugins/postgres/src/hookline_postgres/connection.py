@@ -135,8 +135,10 @@ class PgConnection:
 
     @property
     def is_failed(self) -> bool:
-        """True if a statement of the transaction has failed, so that it can only be taken back."""
-        return self.raw.info.transaction_status == TransactionStatus.INERROR
+        """True if the last statement of the transaction has failed, and what is pending does not
+        take it back."""
+        in_error = self.raw.info.transaction_status == TransactionStatus.INERROR
+        return in_error and not self._pending
 
     def later(self, sql: str) -> None:
         """Put ``sql`` before the next statement."""
@@ -156,17 +158,24 @@ class PgConnection:
         """Run statements in one journey; the rows that each affected."""
         if not statements:
             return []
+        found = self.run(";\n".join(self._made(statements)).replace("%", "%%"), {})
+        return [max(count, 0) for _, count in found[-len(statements) :]]
+
+    def queue(self, statements: Sequence[tuple[str, Params]]) -> None:
+        """Put statements before the next one; what each affected is not told."""
+        self._pending += self._made(statements)
+
+    def _made(self, statements: Sequence[tuple[str, Params]]) -> list[str]:
+        """The statements with their parameters in them."""
         self.written.update(*(dialect.written(sql) for sql, _ in statements))
         try:
             with psycopg.ClientCursor(self.raw) as cursor:
-                made = [
+                return [
                     cursor.mogrify(dialect.query(sql), _cleaned(params))
                     for sql, params in statements
                 ]
         except psycopg.Error as error:
             raise self._fault(error, "") from error
-        found = self.run(";\n".join(made).replace("%", "%%"), {})
-        return [max(count, 0) for _, count in found[-len(statements) :]]
 
     def flush(self) -> None:
         """Send what is pending, without a statement."""

@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import Any, Generic, TypeVar
 from weakref import WeakSet
 
-from hookline_hookspecs.drivers import Connection, Params
+from hookline_hookspecs.drivers import Batch, Connection, Params
 from hookline_hookspecs.errors import Fenced, StoreError
 
 from .address import Address
@@ -83,6 +83,16 @@ class Job(Generic[T]):
         except StopIteration as error:  # a future cannot carry it
             self.error = RuntimeError(f"A database function ran out of items: {error!r}")
         except BaseException as error:
+            self.error = error
+
+    def begin_with(self, connection: PgConnection) -> None:
+        """Do the work; statements alone go to the server with what comes next."""
+        if not isinstance(self.work, Batch):
+            return self.run(connection)
+        self.error = self._value = None
+        try:
+            connection.queue(self.work.statements)
+        except StoreError as error:
             self.error = error
 
     def settle(self) -> None:
@@ -205,7 +215,7 @@ class Writer(Lane):
             with self._lock:
                 jobs = self._waiting[:BATCH_LIMIT]
             try:
-                self.patiently(lambda met, jobs=jobs: self._commit(jobs, met))  # type: ignore[misc]
+                self.patiently(lambda met, jobs=jobs: self._write(jobs, met))  # type: ignore[misc]
             except StoreError as error:
                 for job in jobs:
                     job.error = job.error or error
@@ -219,8 +229,17 @@ class Writer(Lane):
             for job in jobs:
                 job.settle()
 
-    def _commit(self, jobs: Sequence[Job[Any]], met: int) -> None:
-        """Run ``jobs`` in one transaction; one that fails takes back only what it did itself."""
+    def _write(self, jobs: Sequence[Job[Any]], met: int) -> None:
+        """Commit ``jobs``: those that only have statements in few journeys if none fails."""
+        if not (
+            any(isinstance(job.work, Batch) for job in jobs)
+            and self._commit(jobs, met, apart=False)
+        ):
+            self._commit(jobs, met, apart=True)
+
+    def _commit(self, jobs: Sequence[Job[Any]], met: int, *, apart: bool) -> bool:
+        """Run ``jobs`` in one transaction. ``apart``, one that fails takes back only what it did
+        itself; else all is taken back, since it is not known which it was, and False returned."""
         connection, is_ending = self.connection(), False
         self._transaction += 1
         fence = self._node.fence(self._number, self._transaction)
@@ -229,6 +248,12 @@ class Writer(Lane):
             connection.later("SET LOCAL synchronous_commit = off")
         try:
             for job in jobs:
+                if not apart:
+                    job.begin_with(connection)
+                    if job.error or connection.is_failed:
+                        self._roll_back(connection)
+                        return False
+                    continue
                 connection.later("SAVEPOINT work")
                 job.run(connection)
                 if connection.is_failed and job.error is None:
@@ -247,13 +272,18 @@ class Writer(Lane):
             connection.flush()
         except Broken:
             self.drop()
-            if is_ending and self._has_committed():
-                self._node.tell_change(connection.written - UNTOLD)
-                return
-            raise
+            if not (is_ending and self._has_committed()):
+                raise
+            self._node.tell_change(connection.written - UNTOLD)
+        except StoreError as error:
+            self._roll_back(connection)
+            if apart or isinstance(error, Fenced):
+                raise
+            return False
         except BaseException:
             self._roll_back(connection)
             raise
+        return True
 
     def _has_committed(self) -> bool:
         """What the last transaction came to, whose end was sent when the connection broke."""
