@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json as jsonlib
+import re
 import shutil
 import sys
 from collections.abc import Awaitable, Callable, Mapping
@@ -162,7 +163,8 @@ async def the_session(host: Host, named: str) -> Mapping[str, Any]:
 
 def called(row: Mapping[str, Any], most: int = NAME_CHARS) -> str:
     """A session's title, else the first words that were said in it, on one line."""
-    words = " ".join(str(row["title"] or row["first_words"] or "").split())
+    said = re.sub(r"(?m)^\(attached file .*\)$", "", str(row["first_words"] or ""))
+    words = " ".join(str(row["title"] or said).split())
     return words if len(words) <= most else words[: most - 1] + "…"
 
 

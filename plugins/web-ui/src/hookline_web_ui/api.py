@@ -202,7 +202,7 @@ class Api:
         """``POST /api/sessions/{id}/branch``."""
         who, id_ = identity(request), _id(request)
         before = (await _body(request)).get("before")
-        made = await branch(self._host, self._pages.reader, who, id_, before)
+        made = await branch(self._host, self._pages.reader, self._pages.files, who, id_, before)
         await self._pages.tell_session(made["id"])
         return _json(made, 201)
 

@@ -8,22 +8,23 @@ from uuid import uuid4
 from hookline_hookspecs import Host
 from hookline_webkit import Branches, Identity, Problem
 
+from .files import Files
 from .owning import CHANNEL, chat_of
-from .reading import Reader
+from .reading import Reader, said
 
 
 async def branch(
-    host: Host, reader: Reader, who: Identity, session_id: str, before: Any
+    host: Host, reader: Reader, files: Files, who: Identity, session_id: str, before: Any
 ) -> dict[str, Any]:
     """Copy what was said before the message ``before``, or all but a turn under way; return the
-    ``id`` of the new chat, and the ``text`` of that message.
+    ``id`` of the new chat, and the ``text`` of that message with copies of its ``files``.
 
     Raises :class:`Problem` (404, 400, 409).
     """
     row = await reader.row(who, session_id)
     if who.channel != CHANNEL:
         raise Problem(403, "forbidden", "Chats are begun on the page.")
-    text = ""
+    text, turn = "", ""
     if before is not None:
         if not isinstance(before, int) or isinstance(before, bool):
             raise Problem(400, "bad_request", "before is the sequence of a message, or null.")
@@ -31,8 +32,8 @@ async def branch(
         if not found or found[0]["role"] != "user" or not found[0]["first"]:
             told = "A chat branches before a message of yours that began a turn."
             raise Problem(400, "no_message", told, "Choose another message.")
-        text = found[0]["text"]
+        text, turn = said(found[0]["text"]), found[0]["turn_id"]
     new = str(uuid4())
     if not await host.services[Branches].copy(row["id"], new, chat_of(who.name), before):
         raise Problem(409, "not_stored", f"Session {row['id']} is not stored yet.", "Try again.")
-    return {"id": new, "text": text}
+    return {"id": new, "text": text, "files": await files.again(who, row["id"], turn)}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from uuid import NAMESPACE_URL, uuid5
+from uuid import NAMESPACE_URL, uuid4, uuid5
 
 from hookline_channelkit.inbound import Media, TooLarge
 from hookline_hookspecs import Attachment, Audio, Host, Reply
@@ -195,6 +196,20 @@ class Files:
             found.setdefault((row["turn_id"], row["side"]), []).append(as_json(row))
         return found
 
+    async def again(self, who: Identity, session_id: str, turn_id: str) -> list[dict[str, Any]]:
+        """Return copies of the files that came with a message, for another one. What is not there
+        any more is left out."""
+        made = []
+        for row in await self._storage.fetch("files_of", session_id=session_id):
+            if row["turn_id"] != turn_id or row["side"] != "in":
+                continue
+            data, is_voice = _read(Path(row["path"])), row["kind"] == "voice"
+            with suppress(Problem):
+                new = str(uuid4())
+                stored = await self.put(who, new, data, row["name"], is_voice, row["duration"])
+                made.append(stored[0])
+        return made
+
     async def get(self, who: Identity, id_: str) -> tuple[Path, dict[str, Any]]:
         """Return where a file is, if the person may have it. Raises :class:`Problem` (404, 410)."""
         found = await self._storage.fetch("file", id=id_) if is_uuid(id_) else []
@@ -234,6 +249,10 @@ def _may_have(who: Identity, row: Row) -> bool:
     if who.channel == CHANNEL and row["owner"] == who.name:
         return True
     return row["channel"] is not None and may_see(who, (row["channel"], row["chat_id"]))
+
+
+async def _read(path: Path) -> AsyncIterator[bytes]:
+    yield await asyncio.to_thread(path.read_bytes)
 
 
 async def _size(path: Path) -> int:

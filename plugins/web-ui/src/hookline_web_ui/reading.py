@@ -72,7 +72,7 @@ class Reader:
 
     def as_json(self, who: Identity, row: Row) -> dict[str, Any]:
         """Return a session as a page has it."""
-        words = " ".join(_said(str(row["first_words"] or "")).split()) or row["first_file"] or ""
+        words = " ".join(said(str(row["first_words"] or "")).split()) or row["first_file"] or ""
         is_open = bool(row["question"]) or self._questions.is_open(row["id"])
         made = {
             "id": row["id"],
@@ -386,10 +386,10 @@ def _place(blocks: list[dict[str, Any]], files: Sequence[Mapping[str, Any]]) -> 
         if block["type"] == "image":
             block["file"] = next(pictures, None)
         elif block["type"] == "text" and files:
-            block["text"] = _said(block["text"])
+            block["text"] = said(block["text"])
 
 
-def _said(text: str) -> str:
+def said(text: str) -> str:
     """What a person said, without what tells the model of their files."""
     pieces = [one for one in text.split("\n\n") if not _ATTACHED.fullmatch(one)]
     return "" if pieces == [_NO_TEXT] else "\n\n".join(pieces)

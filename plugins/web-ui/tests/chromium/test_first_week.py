@@ -98,6 +98,29 @@ def test_a_picture_stands_once_and_a_path_nowhere(window: New, tmp_path: Path) -
         one.settled()
 
 
+def test_a_message_is_edited_with_its_files(window: New, tmp_path: Path) -> None:
+    note = tmp_path / "list.txt"
+    note.write_text("milk")
+    one = window().open()
+    attach(one, picture(tmp_path / "cat.png"), note)
+    one.say("look at both")
+    one.settled()
+    first = one.page.url
+    one.button("Edit").click()
+    one.page.wait_for_url(lambda url: url != first)
+    for name in ("cat.png", "list.txt"):
+        one.button(f"Remove {name}").wait_for()
+    assert one.box.input_value() == "look at both"
+    one.say("look at both again")
+    one.settled()
+    for _ in range(2):
+        assert one.log.locator("img.picture").count() == 1
+        assert one.log.get_by_role("link", name="list.txt").count() == 1
+        one.open(first.removeprefix(one.url)).settled()
+    one.open("/sessions")
+    assert "attached file" not in one.page.locator("main").inner_text()
+
+
 def test_a_chat_that_begins_with_a_picture_has_its_name(window: New, tmp_path: Path) -> None:
     one = window().open()
     attach(one, picture(tmp_path / "holiday.png"))

@@ -240,7 +240,7 @@ function trouble(error) {
 async function edit(item) {
   try {
     const made = await call("POST", address("/branch"), { before: item.seq });
-    keepDraft(made.id, { text: made.text ?? "", files: [] });
+    keepDraft(made.id, { text: made.text, files: made.files });
     shell.go(`/chat/${encodeURIComponent(made.id)}`);
   } catch (error) {
     trouble(error);
