@@ -21,6 +21,7 @@ import sqlite3
 import statistics
 import sys
 import tempfile
+from contextlib import closing
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -158,7 +159,7 @@ async def streams(
 async def opening(client: Any, home: Path, messages: int, samples: int) -> float:
     """Seconds until the end of a session of so many messages is there."""
     session = await said(client, "hello")
-    with sqlite3.connect(home / "hookline.db", timeout=30) as db:
+    with closing(sqlite3.connect(home / "hookline.db", timeout=30)) as db, db:
         db.execute(FILL, {"turns": messages // 2 - 1, "id": session})
     db.close()
     await asyncio.sleep(5)  # what other plugins make of the new messages is none of the opening

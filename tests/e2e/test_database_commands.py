@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -205,7 +206,7 @@ def test_the_audit_has_every_statement(harness: Callable[..., Harness], tmp_path
 def test_looking_at_the_tables_stands_in_the_audit(
     harness: Callable[..., Harness], tmp_path: Path
 ) -> None:
-    with sqlite3.connect(tmp_path / "shop.db") as connection:
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as connection, connection:
         connection.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, note TEXT)")
     connection.close()
     shop, gone = ({"url": f"sqlite:///{tmp_path}/{name}.db"} for name in ("shop", "gone"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 
 import pytest
@@ -41,7 +42,7 @@ def open_home(machine: Machine) -> None:
 
 def newer_database(machine: Machine) -> None:
     assert machine.run("plugins", "list").code == 0
-    with sqlite3.connect(machine.home / "hookline.db") as db:
+    with closing(sqlite3.connect(machine.home / "hookline.db")) as db, db:
         db.execute(
             "INSERT INTO migrations SELECT component, 99, name, checksum, applied "
             "FROM migrations WHERE component = 'core' AND number = 1"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 from hookline.testing import Harness
@@ -12,7 +13,7 @@ from hookline_hookspecs import Inspection
 
 def rows(home: Any) -> list[tuple[str, str, str, bytes]]:
     """The plugin's table, but for the sentences that are nobody's."""
-    with sqlite3.connect(home.home / "hookline.db") as db:
+    with closing(sqlite3.connect(home.home / "hookline.db")) as db, db:
         found = db.execute(
             "SELECT corpus, key, model, vector FROM semantic_vectors WHERE corpus <> 'cohort'"
         )
@@ -193,7 +194,7 @@ def test_no_text_is_kept(house: Callable[..., Any]) -> None:
     home = house()
     home.remember("The dog is called Biscuit.")
     home.fill()
-    with sqlite3.connect(home.home / "hookline.db") as db:
+    with closing(sqlite3.connect(home.home / "hookline.db")) as db, db:
         kept = repr(db.execute("SELECT * FROM semantic_vectors").fetchall())
     assert "Biscuit" not in kept
 

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import entry_points
@@ -318,7 +318,7 @@ class World:
         found["evil.git"] = self._git(self.folder / "evil.git", "for-each-ref")
         for path in self._files():
             found[str(path)] = path.read_text("utf-8", "replace")
-        with sqlite3.connect(self.home / "hookline.db") as db:
+        with closing(sqlite3.connect(self.home / "hookline.db")) as db, db:
             tables = [row[0] for row in db.execute("SELECT name FROM sqlite_master")]
             for table in tables:
                 if table.startswith(LASTING) and "idx" not in table:

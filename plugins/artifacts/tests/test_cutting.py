@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -117,7 +118,7 @@ def test_what_cannot_be_stored_is_shown_whole(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     bench.keep(LONG)
-    with sqlite3.connect(bench.harness.home / "hookline.db") as database:
+    with closing(sqlite3.connect(bench.harness.home / "hookline.db")) as database, database:
         database.execute("DROP TABLE artifacts_texts")
     database.close()
     assert bench.say("x" + LONG) == "x" + LONG

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -208,7 +209,7 @@ def test_forwarded_and_quoted_words_are_named(talk: Any, api: DiscordApi) -> Non
     other = api.say(room, "words of another", 7)
     api.say(room, f"<@{BOT_ID}> what is that, <@7>?", ANN, reply_to=other.id)
     one.do(api.find, "two", room)
-    with sqlite3.connect(one.harness.home / "hookline.db") as db:
+    with closing(sqlite3.connect(one.harness.home / "hookline.db")) as db, db:
         bodies = [row[0] for row in db.execute("SELECT body FROM inbox ORDER BY received")]
     assert '"forwarded":"somebody"' in bodies[0]
     assert '"quoted":"words of another"' in bodies[1]

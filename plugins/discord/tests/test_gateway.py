@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
@@ -214,7 +215,7 @@ def test_a_reaction_is_news_and_what_is_deleted_in_time_gets_no_answer(
     api.say(chat, "/whoami")
     api.find(f"discord:{chat}", chat)
     assert len(api.texts(chat)) == 3
-    with sqlite3.connect(gateways.home / "hookline.db") as db:
+    with closing(sqlite3.connect(gateways.home / "hookline.db")) as db, db:
         rows = db.execute("SELECT body FROM inbox WHERE chat_id = ?", (str(chat),)).fetchall()
     heard = [json.loads(row[0]) for row in rows]
     (reaction,) = (one for one in heard if one.get("kind") == "reaction")

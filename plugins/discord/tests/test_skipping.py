@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -52,7 +53,7 @@ def test_messages_from_before_a_restart_are_known_when_they_are_taken_away(
     api.say(room, f"<@{BOT_ID}> and on", 7)
     api.wait(lambda: len(api.texts(room)) == 4)
     assert end(gateway) == 0
-    with sqlite3.connect(gateways.home / "hookline.db") as db:
+    with closing(sqlite3.connect(gateways.home / "hookline.db")) as db, db:
         rows = [json.loads(body) for (body,) in db.execute("SELECT body FROM inbox")]
     gone = [(one["target"], one["user_id"]) for one in rows if one.get("kind") == "delete"]
     assert gone == [(str(one.id), "7") for one in said]

@@ -6,6 +6,7 @@ import html
 import json
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -240,7 +241,7 @@ def test_a_message_that_does_not_say_where_it_was_written_is_not_taken_for_priva
 
 
 def _inbox(gateways: Gateways, chat: str) -> list[dict[str, Any]]:
-    with sqlite3.connect(gateways.home / "hookline.db") as db:
+    with closing(sqlite3.connect(gateways.home / "hookline.db")) as db, db:
         rows = db.execute(
             "SELECT body FROM inbox WHERE chat_id = ? ORDER BY received", (chat,)
         ).fetchall()

@@ -6,6 +6,7 @@ import re
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -64,7 +65,7 @@ def test_its_backup_is_whole_and_goes_on(gateways: Gateways, platform: Platform)
     for name in ("hookline.db-wal", "hookline.db-shm"):
         (gateways.home / name).unlink(missing_ok=True)
     backup.replace(database)
-    with sqlite3.connect(database) as opened:
+    with closing(sqlite3.connect(database)) as opened, opened:
         assert opened.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     opened.close()
     process, _ = gateways.start()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import runpy
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -117,11 +118,12 @@ def test_instructions_are_told_once_a_session(house: Any) -> None:
 
 def test_the_right_one_of_300_tools_is_among_five() -> None:
     measured = runpy.run_path(str(Path(__file__).parents[3] / "benchmarks" / "mcp_search.py"))
-    known, missed = measured["index"](), []
+    missed: list[str] = []
     asked = [line.split(" | ") for line in measured["lines"]("requests.txt")]
-    for label, request in asked:
-        server, _, names = label.partition(" ")
-        wanted = {f"mcp__{server}__{name}" for name in names.split(",")}
-        missed += [] if wanted & set(known.find(request, 5)) else [request]
+    with closing(measured["index"]()) as known:
+        for label, request in asked:
+            server, _, names = label.partition(" ")
+            wanted = {f"mcp__{server}__{name}" for name in names.split(",")}
+            missed += [] if wanted & set(known.find(request, 5)) else [request]
     assert len(asked) == 60
     assert len(missed) <= 3, missed

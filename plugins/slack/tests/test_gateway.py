@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
@@ -225,7 +226,7 @@ def test_edits_and_deletions_are_news(slack: Slack, gateways: Gateways, dm: str)
     slack.find("hello back", dm)
     slack.delete(dm, other["ts"])
     slack.settle()
-    with sqlite3.connect(gateways.home / "hookline.db") as db:
+    with closing(sqlite3.connect(gateways.home / "hookline.db")) as db, db:
         rows = db.execute("SELECT body FROM inbox WHERE chat_id = ? ORDER BY received", (dm,))
         kept = [json.loads(row[0]) for row in rows]
     kinds = [(one.get("kind", "message"), one.get("target")) for one in kept]
@@ -242,7 +243,7 @@ def test_what_slack_tells_of_a_message_reaches_the_turn(
     slack.react(channel, asked["ts"], "+1")
     slack.settle()
     chat = f"{channel}:{asked['ts']}"
-    with sqlite3.connect(gateways.home / "hookline.db") as db:
+    with closing(sqlite3.connect(gateways.home / "hookline.db")) as db, db:
         rows = db.execute("SELECT body FROM inbox WHERE chat_id = ? ORDER BY received", (chat,))
         kept = [json.loads(row[0]) for row in rows]
     assert kept[0]["text"] == "see https://a.org & @boss"

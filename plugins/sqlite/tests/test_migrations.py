@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -89,7 +90,7 @@ async def test_a_database_with_rows_is_backed_up_before_it_changes_and_three_are
         steps.append(Migration(number, "more", f"ALTER TABLE log ADD COLUMN c{number}"))
     copies = sorted((store_home / "backups").iterdir())
     assert len(copies) == 3
-    with sqlite3.connect(copies[-1]) as copy:
+    with closing(sqlite3.connect(copies[-1])) as copy, copy:
         assert copy.execute("SELECT count(*) FROM log").fetchone() == (5,)
         assert copy.execute("SELECT max(number) FROM migrations").fetchone() == (5,)
     copy.close()

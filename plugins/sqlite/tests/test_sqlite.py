@@ -9,6 +9,7 @@ import stat
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -342,7 +343,7 @@ async def test_what_is_not_a_database_is_named_and_left_alone(store_home: Path) 
 
 async def test_another_programs_database_is_refused(store_home: Path) -> None:
     store_home.mkdir()
-    with sqlite3.connect(store_home / "hookline.db") as other:
+    with closing(sqlite3.connect(store_home / "hookline.db")) as other, other:
         other.execute("CREATE TABLE bookmarks (url)")
     other.close()
     with pytest.raises(StoreError, match="belongs to another program"):

@@ -6,6 +6,7 @@ import json
 import sqlite3
 import subprocess
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,7 @@ def test_what_telegram_tells_of_a_message_reaches_the_turn(
     api.find("hello back", chat)
     api.edit(last, "corrected")
     api.find("so it is", chat)
-    with sqlite3.connect(gateways.home / "hookline.db") as db:
+    with closing(sqlite3.connect(gateways.home / "hookline.db")) as db, db:
         rows = db.execute(
             "SELECT body FROM inbox WHERE chat_id = ? ORDER BY received", (str(chat),)
         ).fetchall()

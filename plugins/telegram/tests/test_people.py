@@ -6,6 +6,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -66,7 +67,7 @@ class Group:
     @property
     def read(self) -> list[str]:
         """What the model has read of people here."""
-        with sqlite3.connect(self.gateways.home / "hookline.db") as db:
+        with closing(sqlite3.connect(self.gateways.home / "hookline.db")) as db, db:
             rows = db.execute(
                 "SELECT m.body FROM messages m JOIN sessions s ON s.id = m.session_id"
                 " WHERE s.chat_id = ? ORDER BY s.created, m.seq",
@@ -175,7 +176,7 @@ def test_what_is_quoted_of_others_is_named_so(group: Group) -> None:
     assert line.endswith("⟧")
     assert (line.count("⟦"), line.count("⟧"), "@" in line) == (1, 1, False)
     assert rest == "what is this?"
-    with sqlite3.connect(group.gateways.home / "hookline.db") as db:
+    with closing(sqlite3.connect(group.gateways.home / "hookline.db")) as db, db:
         bodies = [row[0] for row in db.execute("SELECT body FROM messages")]
     assert any("quoted from Carl (telegram:7)" in body for body in bodies)
 

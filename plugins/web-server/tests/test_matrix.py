@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from contextlib import closing
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -155,7 +156,5 @@ def test_reading_leaves_the_database_as_it_was(serve: Serve, tmp_path: Path) -> 
 
 def dump(file: Path) -> list[str]:
     """Everything that is in a database."""
-    with sqlite3.connect(f"file:{file}?mode=ro", uri=True) as database:
-        found = [*database.iterdump()]
-    database.close()
-    return found
+    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as database, database:
+        return [*database.iterdump()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from contextlib import closing
 from typing import Any
 
 from .browser import LONG, Chat, Gateway, Person, new, text_of
@@ -254,7 +255,7 @@ def test_a_bad_message_is_refused_with_a_sentence(play: Any) -> None:
 
 def test_what_only_looks_changes_nothing(play: Any, gateway: Gateway) -> None:
     def stored() -> dict[str, Any]:
-        with sqlite3.connect(gateway.home / "hookline.db", timeout=30) as db:
+        with closing(sqlite3.connect(gateway.home / "hookline.db", timeout=30)) as db, db:
             found = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
             names = [name for (name,) in found if not name.startswith(ELSEWHERE)]
             rows = {name: db.execute(f'SELECT * FROM "{name}"').fetchall() for name in names}

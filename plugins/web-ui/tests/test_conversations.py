@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import sqlite3
+from contextlib import closing
 from typing import Any
 
 import httpx2
@@ -49,7 +50,7 @@ def test_what_is_learnt_in_a_conversation_is_known_in_ones_next(own_gateway: Gat
 
 def _told(gateway: Gateway, session: str) -> tuple[str, str]:
     """The prompt of a session, and the context of its first turn."""
-    with sqlite3.connect(gateway.home / "hookline.db") as db:
+    with closing(sqlite3.connect(gateway.home / "hookline.db")) as db, db:
         (prompt,) = db.execute("SELECT system FROM sessions WHERE id = ?", (session,)).fetchone()
         texts = db.execute("SELECT text FROM sidecars WHERE session_id = ?", (session,)).fetchall()
     return str(prompt), "".join(text for (text,) in texts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from typing import Any
 
 from .browser import Gateway, Person, new
@@ -21,7 +22,7 @@ def test_a_session_of_10000_messages_is_read_from_its_end(play: Any, gateway: Ga
         session = new()
         await owner.say(session, "hello")
         await owner.settled(session)
-        with sqlite3.connect(gateway.home / "hookline.db", timeout=30) as db:
+        with closing(sqlite3.connect(gateway.home / "hookline.db", timeout=30)) as db, db:
             db.execute(FILL, {"turns": TURNS, "id": session})
         db.close()
         last = await owner.get(f"/sessions/{session}?tail=50")

@@ -77,6 +77,12 @@ class Finder:
             if name not in entry.held and server.offers(name)
         ]
 
+    def close(self) -> None:
+        """Free the index; the next search makes another."""
+        if self._index is not None:
+            self._index.close()
+            self._index = None
+
     async def _fitting(self, here: dict[str, Any], query: str, limit: int) -> list[str]:
         """The tools that fit, by words and by meaning where a plugin can tell."""
         found = self._search(here, query, MOST)
@@ -90,8 +96,7 @@ class Finder:
     def _search(self, here: dict[str, Any], query: str, limit: int) -> list[str]:
         mark = [(name, entry.tools[tool].sha256) for name, (_, entry, tool) in here.items()]
         if self._index is None or self._of != mark:
-            if self._index is not None:
-                self._index.close()
+            self.close()
             self._index = Index(
                 Document(name, server.name, tool, pin.description, pin.parameters)
                 for name, (server, entry, tool) in here.items()

@@ -98,6 +98,7 @@ class Mcp(Plugin[McpConfig]):
     @hookimpl
     async def teardown(self, host: Host) -> None:
         """Close every connection and end every server."""
+        self._finder.close()
         if self._pool is not None:
             await self._pool.close()
 
