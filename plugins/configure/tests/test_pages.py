@@ -153,21 +153,21 @@ def test_nothing_typed_changes_nothing(site: Site, path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value"),
+    ("field", "value", "told"),
     [
-        ("notes_max_chars", "many"),
-        ("notes_max_chars", "-4"),
-        ("log_days", "0"),
-        ("recall_threshold", "3"),
+        ("notes_max_chars", "many", "'many' is no number."),
+        ("notes_max_chars", "-4", "Found -4, wanted greater than"),
+        ("log_days", "0", "Found 0, wanted greater than"),
+        ("recall_threshold", "3", "Found 3, wanted less than"),
     ],
 )
 def test_a_wrong_value_comes_back_beside_its_field(
-    site: Site, path: Path, field: str, value: str
+    site: Site, path: Path, field: str, value: str, told: str
 ) -> None:
     view = review(site, "memory", **{"recall_limit": "9", field: value})
     assert view.status == 422
     fields = {one.name: one for one in form_of(view).fields}
-    assert fields[field].error
+    assert told in fields[field].error
     assert (fields[field].value, fields["recall_limit"].value) == (value, "9")
     assert path.read_text() == WRITTEN
 

@@ -155,6 +155,8 @@ def test_a_setting_that_its_plugin_refuses_is_not_written(line: Line, path: Path
         assert (done.exit_code, done.stdout) == (2, "")
         assert key in done.stderr
         assert path.read_text() == WRITTEN
+    told = 'plugins.memory.notes_max_chars: found "lots", wanted a whole number.\n'
+    assert line("config", "set", "plugins.memory.notes_max_chars", "lots").stderr.endswith(told)
 
 
 def test_of_several_errors_one_is_mended_after_the_other(process: Line, path: Path) -> None:

@@ -78,6 +78,8 @@ def test_a_secret_that_a_header_cannot_carry_is_named_and_not_repeated(tmp_path:
         ("a: !!python/object:os.system x\n", ":1: no *alias or !tag here"),
         ("- a\n", ":1: a config is one mapping"),
         ("a: [1\n", ": this is not YAML"),
+        ("a:\n\tb: 1\n", ":2: this is not YAML: this line begins with a tab; use spaces to indent"),
+        ("a:\n  b: 1\n \tc: 1\n", ":3: this is not YAML: this line begins with a tab"),
         ("a: 1\n---\nb: 2\n", ":1: a config is one mapping"),
         ("[" * 60, ": nested deeper than 50 levels"),
     ],

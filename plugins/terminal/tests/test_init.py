@@ -366,6 +366,17 @@ def test_a_wrong_number_is_asked_again(terminal: Callable) -> None:
     init.wait_for("Number")
 
 
+def test_ctrl_c_at_the_first_question_ends_its_line(
+    terminal: Callable[..., OnTerminal], env: dict[str, str]
+) -> None:
+    for name in VARIABLES:
+        env.pop(name, None)
+    chat = terminal("chat")
+    chat.wait_for("Set up now? [Y/n] ")
+    chat.type_until("\x03", "\n")
+    assert chat.end() == 130
+
+
 def test_a_chat_without_a_model_leads_into_the_set_up(
     home: Path, work: Path, server: OpenAIServer, env: dict[str, str]
 ) -> None:

@@ -7,6 +7,7 @@ import re
 from importlib.metadata import entry_points
 from pathlib import Path
 
+from hookline_configfile import refused
 from hookline_hookspecs import Configuration, HooklineError
 from pydantic import BaseModel, ValidationError
 
@@ -98,15 +99,16 @@ def wrong_setting(core: Configuration, text: str, key: tuple[str, ...]) -> str |
         near = difflib.get_close_matches(key[2], known, 1)
         if key[2] not in (*known, "enabled") and near:
             return f"{'.'.join(key)}: unknown key; did you mean plugins.{key[1]}.{near[0]}?"
-        checked = model.model_validate(settings if isinstance(settings, dict) else {})
+        settings = settings if isinstance(settings, dict) else {}
+        checked = model.model_validate(settings)
         for at, why in getattr(checked, "left_out", {}).items():
             length = min(len(at), len(key) - 2)
             if at[:length] == key[2 : 2 + length]:
                 return f"{'.'.join((*key[:2], *at))}: {why}."
     except ValidationError as error:
-        for fault in error.errors(include_url=False, include_context=False, include_input=False):
-            if tuple(map(str, fault["loc"]))[: len(key) - 2] == key[2:]:
-                return f"{'.'.join(key)}: {fault['msg'].removeprefix('Value error, ')}."
+        for at, why in refused(error, settings, key[:2]).items():
+            if at[: len(key)] == key:
+                return f"{'.'.join(at)}: {why}"
     except Exception:  # not installed, or it cannot be imported: other commands say so
         return None
     return None

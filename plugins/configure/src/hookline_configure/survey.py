@@ -6,6 +6,7 @@ from collections import Counter
 from importlib.metadata import entry_points
 from typing import Any
 
+from hookline_configfile import MISSING, refused
 from hookline_hookspecs import Configuration, HooklineError, Host, Inspection
 from pydantic import BaseModel, ValidationError
 
@@ -86,14 +87,15 @@ class Survey:
             return {}
         try:
             given = self._host.services[Configuration].effective(text)["plugins"].get(name)
-            model.model_validate(given if isinstance(given, dict) else {})
+            given = given if isinstance(given, dict) else {}
+            model.model_validate(given)
         except HooklineError as error:
             return {"": str(error)}
         except ValidationError as error:
             return {
-                str(one["loc"][0]) if one["loc"] else "": f"{one['msg']}."
-                for one in error.errors(include_url=False, include_context=False)
-                if one["type"] != "missing"
+                at[0] if at else "": why
+                for at, why in refused(error, given).items()
+                if why != MISSING
             }
         return {}
 

@@ -91,7 +91,11 @@ async def checked_channels(host: Host, *, turns: bool = True) -> list[Channel]:
         )
     channels = [channel for channel in host.channels() if channel.network]
     if not channels and not any(work.needs_no_channel for work in host.services.all(GatewayWork)):
-        stop("no channel is on; switch one on under plugins: in config.yaml", USAGE)
+        stop(
+            "no channel is on; `hookline plugins enable telegram` switches one on (or discord, "
+            "slack, feishu, webhook, web-ui), `hookline init` asks for its token",
+            USAGE,
+        )
     if channels:
         make_sure(host, plugins, [channel.name for channel in channels])
     return channels

@@ -120,6 +120,9 @@ class Document:
             before = text.encode("utf-8", "replace")[: getattr(error, "position", 0)]
             line = mark.line + 1 if mark else before.count(b"\n") + 1
             reason = getattr(error, "problem", None) or str(error).split("\n")[0]
+            written = text.split("\n")[line - 1 : line]
+            if any("\t" in one[: len(one) - len(one.lstrip())] for one in written):
+                reason = "this line begins with a tab"
             raise self._error(
                 line, f"this is not YAML: {reason}; use spaces to indent, quotes around text."
             ) from None

@@ -18,6 +18,8 @@ from .problems import Key, Lines, nearest, sentence
 from .secrets import quoted
 
 M = TypeVar("M", bound=BaseModel)
+MISSING = "is missing."
+"""What is said of a setting without which there is no plugin."""
 LEFT_OUT = "is left out."
 """How a warning ends that is about an entry that is not used."""
 
@@ -67,7 +69,7 @@ def check_values(
         except ValidationError as error:
             if told:
                 raise SettingsError(*told) from None
-            wrong = _refused(error, values, key)
+            wrong = refused(error, values, key)
             told = [sentence(path, lines, at, text) for at, text in wrong.items()]
             values = _without(values, wrong, key)  # which may hold unknown keys
     for at, text in _tolerated(checked, values, key):
@@ -92,8 +94,9 @@ def _without(values: Mapping[str, Any], wrong: Collection[Key], key: Key) -> dic
     }
 
 
-def _refused(error: ValidationError, values: object, base: Key) -> dict[Key, str]:
-    """One text for each wrong value, though pydantic reports one error for each type of a union."""
+def refused(error: ValidationError, values: object, base: Key = ()) -> dict[Key, str]:
+    """One text for each wrong value of `values`, which are at `base`, by its key; though pydantic
+    reports one error for each type of a union. Secrets are not in the texts."""
     texts: dict[Key, str] = {}
     for fault in error.errors(include_url=False, include_context=False):
         key, value, wanted = base, cast(Any, values), fault["msg"]
@@ -106,7 +109,7 @@ def _refused(error: ValidationError, values: object, base: Key) -> dict[Key, str
         for pattern, ours in _WORDS:
             wanted = re.sub(pattern, ours, wanted)
         if fault["type"] == "missing":
-            texts[*key, str(fault["loc"][-1])] = "is missing."
+            texts[*key, str(fault["loc"][-1])] = MISSING
         elif key in texts:
             texts[key] = f"{texts[key][:-1]} or {wanted}."
         elif fault["type"] == "value_error" and not wanted.startswith("wanted "):

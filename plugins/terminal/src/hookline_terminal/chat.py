@@ -77,6 +77,7 @@ def _need_model(host: Host) -> None:
         try:
             answer = input("Set up now? [Y/n] ").strip().casefold()
         except (EOFError, KeyboardInterrupt):
+            _tell("")  # the question's line ends
             raise SystemExit(INTERRUPTED) from None
         if answer not in ("", "y", "yes"):
             raise SystemExit(USAGE) from None

@@ -19,6 +19,7 @@ from importlib.metadata import EntryPoint, entry_points
 from textwrap import shorten
 from typing import Any, get_args
 
+from hookline_configfile import refused
 from hookline_hookspecs import Configuration, HooklineError, Host
 from hookline_markdown import literal
 from pydantic import BaseModel, SecretStr, ValidationError
@@ -210,9 +211,9 @@ def _fault(plugin: ChannelPlugin, name: str) -> dialogue.Fault:
         try:
             plugin.config.model_validate({name: text})
         except ValidationError as error:
-            for one in error.errors(include_url=False, include_input=False):
-                if one["loc"][:1] == (name,):
-                    return f"{one['msg'].removeprefix('Value error, ')}."
+            for at, why in refused(error, {name: text}).items():
+                if at[:1] == (name,):
+                    return f"{why[:1].upper()}{why[1:]}"
         return None
 
     return fault
