@@ -1,0 +1,21 @@
+"""What the demo's estimate is counted with."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+import yaml
+from hookline_prices import packaged
+
+
+def test_the_prices_are_those_that_hookline_prices_shows() -> None:
+    table = yaml.safe_load((files("hookline_demo") / "prices.yaml").read_text("utf-8"))
+    listed = packaged().models
+    for row in table["models"]:
+        rates = listed[row["name"]].rates
+        assert (row["input"], row["cached_input"], row["output"]) == (
+            rates.input,
+            rates.cache_read,
+            rates.output,
+        )
+    assert str(table["as_of"]) == min(str(listed[row["name"]].date) for row in table["models"])
