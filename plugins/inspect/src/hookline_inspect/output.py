@@ -6,9 +6,11 @@ import json
 import os
 import re
 import shutil
+import signal
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NoReturn, TextIO
 
 DONE, FAILED, USAGE = 0, 1, 2
@@ -50,8 +52,24 @@ def confirm(question: str) -> None:
     if not sys.stdin.isatty():
         stop(f"{question} There is no terminal to ask on; add --yes if you mean it.")
     _write(sys.stderr, f"{question} [y/N] ")
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+    with _at_once():
+        answer = sys.stdin.readline()
+    if answer.strip().lower() not in ("y", "yes"):
         stop("nothing was done.", FAILED)
+
+
+@contextmanager
+def _at_once() -> Iterator[None]:
+    """Let Ctrl-C end the command while a person is asked: the event loop, which takes it otherwise,
+    waits for the answer itself."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    except KeyboardInterrupt:
+        sys.stderr.write("\n")  # the question's line ends
+        raise
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def table(heading: Sequence[Any], rows: Sequence[Sequence[Any]]) -> str:

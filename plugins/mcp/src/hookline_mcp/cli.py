@@ -10,10 +10,12 @@ import difflib
 import json as jsonlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -326,8 +328,25 @@ def _tool_rows(server: Server, entry: Entry) -> list[dict[str, Any]]:
 
 
 def _ask(question: str, yes: bool) -> None:
-    if not yes and not typer.confirm(question):
-        _stop("nothing was changed")
+    if not yes:
+        with _at_once():
+            answer = typer.confirm(question)
+        if not answer:
+            _stop("nothing was changed")
+
+
+@contextmanager
+def _at_once() -> Iterator[None]:
+    """Let Ctrl-C end the command while a person is asked: the event loop, which takes it otherwise,
+    waits for the answer itself."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    except (KeyboardInterrupt, typer.Abort):
+        sys.stderr.write("\n")  # the question's line ends
+        raise
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _say(text: str) -> None:

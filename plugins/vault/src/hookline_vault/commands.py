@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import getpass
 import json as jsonlib
+import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
@@ -106,7 +108,8 @@ class Commands:
 def _value(name: str) -> str:
     """The value, from standard input, without the end of its last line."""
     if sys.stdin.isatty():
-        value = getpass.getpass(f"Value of {name} (not shown): ")
+        with _at_once():
+            value = getpass.getpass(f"Value of {name} (not shown): ")
     else:
         try:
             value = sys.stdin.read()
@@ -129,8 +132,24 @@ def _value(name: str) -> str:
 def _confirm(name: str) -> None:
     if not sys.stdin.isatty():
         raise CommandError(f"nobody is there to ask; `hookline vault rm {name} --yes` removes it")
-    if not typer.confirm(f"Remove {name} for good?"):
+    with _at_once():
+        answer = typer.confirm(f"Remove {name} for good?")
+    if not answer:
         raise CommandError("nothing was removed", 1)
+
+
+@contextmanager
+def _at_once() -> Iterator[None]:
+    """Let Ctrl-C end the command while a person is asked: the event loop, which takes it otherwise,
+    waits for the answer itself."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    except (KeyboardInterrupt, typer.Abort):
+        sys.stderr.write("\n")  # the question's line ends
+        raise
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _say(text: str) -> None:
