@@ -138,7 +138,7 @@ def test_a_button_answers_that_is_pressed_before_who_showed_it_has_noted_it(
 
         async def slowly(reply: Reply) -> Any:
             sent = await send(reply)
-            await asyncio.sleep(0.3 if reply.choices else 0)
+            await asyncio.sleep(1.7 if reply.choices else 0)
             return sent
 
         town.h.channel.send = slowly  # type: ignore[method-assign]

@@ -24,17 +24,19 @@ from .wording import CHOICES, LET_IN, meant, meant_at_door
 
 SHOWN = 256
 """Messages with buttons that are remembered."""
-OPEN, SHOWN_KEY = "open:", "shown:"
+OPEN, SHOWN_KEY, SHOWING = "open:", "shown:", "showing:"
 """In the plugin's key-value storage, where processes share it: before the code of a question that
-waits, and before the chat and message that show one."""
+waits, before the chat and message that show one, and before the chat and the reply that is being
+shown there, whose message is not known yet."""
 ANSWERS = "access:answers"
 """The topic of answers to questions that another process asks."""
 STALE = 2 * 86_400.0
 """Seconds after which a message that showed a question is forgotten."""
 TRIES = 3
 """Attempts to show something, a second and then two apart."""
-PRESSED = (0.1, 0.2, 0.4, 0.8)
-"""Seconds after which it is looked again what a button that was pressed stands for."""
+LOOK_AGAIN, NOT_SHOWN = 0.1, 30.0
+"""Seconds after which it is looked again what a button that was pressed stands for while another
+process shows something in the chat, and after which nobody waits for that process."""
 _WITH_CODE = re.compile(r"(?:/(approve|deny)\s+)?([A-Za-z0-9]{5})(?:\s+(.{1,40}))?", re.IGNORECASE)
 
 
@@ -134,23 +136,41 @@ class Desk:
             return False
         session = Session("", *chat, None, self._host.now(), kind="none")
         reply = Reply(session, text, id=f"access-{uuid4().hex}", choices=tuple(choices))
-        for attempt in range(TRIES):
-            await asyncio.sleep(attempt)
-            try:
-                ids = message_ids(await channel.send(reply))
-            except Exception as error:
-                self._host.log.warning("channel %s: %s", chat[0], error)
-                continue
-            if choices:
-                self._shown.update({(chat, id_): command for id_ in ids})
-                if self._is_shared:
-                    for id_ in ids:
-                        kept = {"command": command, "at": self._host.now()}
-                        await self._host.storage.kv.set(_shown_key(chat, id_), kept)
-                while len(self._shown) > SHOWN:
-                    self._shown.popitem(last=False)
-            return True
+        async with self._showing(chat, reply):
+            for attempt in range(TRIES):
+                await asyncio.sleep(attempt)
+                try:
+                    ids = message_ids(await channel.send(reply))
+                except Exception as error:
+                    self._host.log.warning("channel %s: %s", chat[0], error)
+                    continue
+                if choices:
+                    await self._note(chat, ids, command)
+                return True
         return False
+
+    @asynccontextmanager
+    async def _showing(self, chat: Chat, reply: Reply) -> AsyncIterator[None]:
+        """While the block runs, a press that another process is given waits for the note."""
+        if not (reply.choices and self._is_shared):
+            yield
+            return
+        kv, key = self._host.storage.kv, _showing_key(chat) + reply.id
+        await kv.set(key, {"at": self._host.now()})
+        try:
+            yield
+        finally:
+            await kv.delete(key)
+
+    async def _note(self, chat: Chat, ids: Sequence[str], command: str) -> None:
+        """Keep what buttons of these messages stand for."""
+        self._shown.update({(chat, id_): command for id_ in ids})
+        if self._is_shared:
+            for id_ in ids:
+                kept = {"command": command, "at": self._host.now()}
+                await self._host.storage.kv.set(_shown_key(chat, id_), kept)
+        while len(self._shown) > SHOWN:
+            self._shown.popitem(last=False)
 
     async def command_of(self, inbound: Inbound) -> str | None:
         """The command that a message stands for, if it answers something that was shown.
@@ -181,15 +201,22 @@ class Desk:
 
     async def _shown_elsewhere(self, chat: Chat, message: str, inbound: Inbound) -> str | None:
         """The command behind a message that another process has shown, which notes it after that: a
-        quick press may be here before."""
-        text, pauses = inbound.text, [0.0]
-        if inbound.kind == "press" and (meant(text, CHOICES) or meant_at_door(text)):
-            pauses += PRESSED
-        for pause in pauses:
-            await asyncio.sleep(pause)
-            if kept := await self._host.storage.kv.get(_shown_key(chat, message)):
+        quick press may be here before, and waits while something is being shown in the chat."""
+        text, kv = inbound.text, self._host.storage.kv
+        may_wait = inbound.kind == "press" and (meant(text, CHOICES) or meant_at_door(text))
+        while True:
+            # In this order: who shows something notes it, and only then has shown it.
+            wait = may_wait and await self._is_showing(chat)
+            if kept := await kv.get(_shown_key(chat, message)):
                 return str(kept["command"])
-        return None
+            if not wait:
+                return None
+            await asyncio.sleep(LOOK_AGAIN)
+
+    async def _is_showing(self, chat: Chat) -> bool:
+        kv, since = self._host.storage.kv, self._host.now() - NOT_SHOWN
+        begun = [await kv.get(key) for key in await kv.keys(_showing_key(chat))]
+        return any(one and one["at"] > since for one in begun)
 
     async def _meant(self, code: str, typed: str) -> str | None:
         waiting = self.find(code)
@@ -199,7 +226,7 @@ class Desk:
     async def prune(self) -> None:
         """Forget what was shown long ago."""
         kv = self._host.storage.kv
-        for key in await kv.keys(SHOWN_KEY):
+        for key in [*await kv.keys(SHOWN_KEY), *await kv.keys(SHOWING)]:
             kept = await kv.get(key)
             if not kept or kept["at"] < self._host.now() - STALE:
                 await kv.delete(key)
@@ -207,3 +234,7 @@ class Desk:
 
 def _shown_key(chat: Chat, message: str) -> str:
     return SHOWN_KEY + json.dumps([*chat, message])
+
+
+def _showing_key(chat: Chat) -> str:
+    return SHOWING + json.dumps([*chat])
