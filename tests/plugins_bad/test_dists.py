@@ -414,12 +414,13 @@ def test_a_missing_command_is_explained(machine: Machine, site: Site) -> None:
     done = machine.run("count", "add", "one")
     assert done.code == 2
     assert "No such command 'count'" in done.err
-    assert done.err.splitlines()[-1] == (
-        "hookline: it may come with plugin bad, which is not on: ModuleNotFoundError: No module "
-        f"named 'nothing_of_this_name' ({site.path / 'dist_bad.py'}:8)"
+    said = (
+        "hookline: `hookline count` may come with plugin bad, which is not on: ModuleNotFoundError: "
+        f"No module named 'nothing_of_this_name' ({site.path / 'dist_bad.py'}:8)"
     )
+    assert said in done.err.splitlines()
     machine.config("plugins: {insights: false, skills: {most: [nonsense]}}\n")
-    (off,) = machine.run("insights").err.splitlines()[-1:]
+    (off,) = machine.run("insights").err.splitlines()
     assert off == (
         "hookline: `hookline insights` comes with plugin insights, which is not on; "
         "`hookline plugins enable insights` mends that"

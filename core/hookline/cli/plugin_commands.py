@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hookline.runtime import Runtime
 
 log = logging.getLogger("hookline.cli")
-Explain: TypeAlias = "Callable[[set[str]], None] | None"
+Explain: TypeAlias = "Callable[[set[str]], bool] | None"
 """Called with the names that a missing command may have: what is missing, and two words of it."""
 BACKGROUND_SECONDS = 60.0
 """How long to wait for background work after a command."""
@@ -131,16 +131,17 @@ class PluginCommands:
             settings = {f"plugins.{plugin}.enabled": True} | settings
         return self._in_runtime(checked, settings)
 
-    def explain(self, missing: set[str]) -> None:
-        """Print which plugin that is off provides, or may provide, the command named in ``missing``."""
+    def explain(self, missing: set[str]) -> bool:
+        """Print which plugin that is off brings, or may bring, the command in ``missing``; False for "may"."""
         brought = plugin_commands()
         near = [(one, n) for one, names in brought.items() for n in names if {n, n.partition(" ")[0]} & missing]
         for plugin, name in sorted(near, key=lambda found: found[1] not in missing):
             err(f"hookline: `hookline {name}` comes with plugin {plugin}, {self._fate(plugin)}")
-            return
+            return True
         for plugin, loading in self._runtime.plugins.loadings.items():
             if loading.state in ("failed", "missing") and plugin not in brought:
-                err(f"hookline: it may come with plugin {plugin}, {self._fate(plugin)}")
+                err(f"hookline: `hookline {min(missing)}` may come with plugin {plugin}, {self._fate(plugin)}")
+        return False
 
     def _fate(self, plugin: str) -> str:
         if (found := self._runtime.plugins.loadings.get(plugin)) is not None and found.reason:
@@ -148,8 +149,8 @@ class PluginCommands:
         state = "installed" if found is not None and found.entry.enabled else "on"
         if state == "installed" and "configure" not in installed():  # no other name is ever suggested for pip
             return f"which is not installed: pip install hookline-{plugin}"
-        wanted = plugin.replace("web-server", "web-ui")  # `hookline web` is for the pages
-        return f"which is not {state}; `hookline plugins enable {wanted}` mends that"
+        # `hookline web` is for the pages.
+        return f"which is not {state}; `hookline plugins enable {plugin.replace('web-server', 'web-ui')}` mends that"
 
 
 def invoke(root: Any, words: Sequence[str], explain: Explain = None) -> int:
@@ -162,10 +163,10 @@ def invoke(root: Any, words: Sequence[str], explain: Explain = None) -> int:
     except Exception as error:
         # Typer bundles its own Click, and a plugin may use the other: check for methods, not types.
         if callable(show := getattr(error, "show", None)):
-            vars(error)["message"] = str(getattr(error, "message", "")).removeprefix("Value error, ")
-            show()
-            if explain is not None and (name := _missing(error)):
-                explain({name, " ".join([word for word in words if not word.startswith("-")][:2])})
+            name, asked = _missing(error), " ".join([word for word in words if not word.startswith("-")][:2])
+            if not (explain and name and explain({name, asked})):
+                vars(error)["message"] = str(getattr(error, "message", "")).removeprefix("Value error, ")
+                show()
             return int(getattr(error, "exit_code", USAGE))
         if type(error).__name__ == "Abort":
             return INTERRUPTED
