@@ -415,8 +415,9 @@ def test_a_missing_command_is_explained(machine: Machine, site: Site) -> None:
     assert done.code == 2
     assert "No such command 'count'" in done.err
     said = (
-        "hookline: `hookline count` may come with plugin bad, which is not on: ModuleNotFoundError: "
-        f"No module named 'nothing_of_this_name' ({site.path / 'dist_bad.py'}:8)"
+        "hookline: `hookline count` may come with plugin bad, which is not on: "
+        "ModuleNotFoundError: No module named 'nothing_of_this_name' "
+        f"({site.path / 'dist_bad.py'}:8)"
     )
     assert said in done.err.splitlines()
     machine.config("plugins: {insights: false, skills: {most: [nonsense]}}\n")

@@ -419,6 +419,11 @@ class Town:
         await self.kit.start()
         return self
 
+    async def beside(self) -> Town:
+        """Another process on the home, which runs at the same time."""
+        plugins, options = self._more
+        return await Town(self._home, self.platform, self.model, *plugins, **options).open()
+
     async def again(self) -> Town:
         """Kill this one, by taking away whatever runs, and start the next."""
         await self.harness.aclose()

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from hookline_channelkit import Arrival, Gone, RemoteFile
-from hookline_hookspecs import Access, Choice, Host, Inbound, Plugin, Reply, hookimpl
+from hookline_hookspecs import Access, Choice, Division, Host, Inbound, Plugin, Reply, hookimpl
 
 from .conftest import Platform, Town, until
 
@@ -219,6 +219,38 @@ async def test_a_press_before_its_message_is_known_says_the_label(
     await here.kit.send(asking)
     assert sorted(await asyncio.gather(*presses)) == [False, True]
     assert (await asked(here, 2))[1:] == ["Blue"]
+
+
+async def test_a_press_waits_for_what_another_process_has_shown(
+    here: Town, platform: Platform
+) -> None:
+    """Workers show questions, and a gateway is told of presses."""
+    await here.take(said("1", "hello"))
+    await here.idle()
+    (session,) = await here.kit.host.sessions()
+    there, heard, presses = await here.beside(), [], []
+
+    async def hear(inbound: Inbound) -> bool:
+        heard.append(inbound.text)
+        return True
+
+    here.kit.host.receive = hear
+    here.kit.host.services.provide(Division, object())
+    show = there.wire.text
+
+    async def show_slowly(chat: str, text: str, post: Any) -> str:
+        shown = await show(chat, text, post)
+        press = said("", "1", kind="press", target=shown)
+        presses.append(asyncio.ensure_future(here.take(press)))
+        await asyncio.sleep(0.3)
+        return shown
+
+    there.wire.text = show_slowly  # type: ignore[method-assign]
+    asking = Reply(replace(session, id=""), "Which?", id="q1", choices=("Red", "Blue"))
+    await there.kit.send(asking)
+    assert await asyncio.gather(*presses) == [True]
+    assert heard == ["Blue"]
+    await there.close()
 
 
 async def test_a_press_of_what_nobody_knows_chooses_nothing(here: Town) -> None:

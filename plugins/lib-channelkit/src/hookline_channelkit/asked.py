@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from hookline_hookspecs import Host
+from hookline_hookspecs import Division, Host
 
 PREFIX = "asked:"
 """Before chat and message in the plugin's key-value storage."""
@@ -16,6 +16,9 @@ STALE = 30 * 86_400.0
 """Seconds after which the labels are forgotten, and with them what the buttons mean."""
 PATIENCE = 10.0
 """Seconds that a press waits at most until core knows of the message that it belongs to."""
+ELSEWHERE, LOOK_AGAIN = 5.0, 0.05
+"""Seconds that it waits for what another process, which may have shown the message, keeps of it,
+and after which it looks again."""
 
 
 @dataclass(slots=True, eq=False)
@@ -32,7 +35,8 @@ class Asked:
 
     A person can press a button as soon as it is shown, which is before its message's id has come
     back. So a press waits while a reply that may be its own is :meth:`coming`, until that is
-    :meth:`over`: then the labels are kept, and everybody has heard what was shown.
+    :meth:`over`: then the labels are kept, and everybody has heard what was shown. Where several
+    processes divide the work, another one may have shown it, and the press waits for the labels.
     """
 
     def __init__(self, host: Host) -> None:
@@ -70,6 +74,11 @@ class Asked:
                 while (sending := await self._sending(chat, message)) is not None:
                     await sending.over.wait()
         labels = await self._labels(chat, message)
+        if self._host.services.get(Division) is not None:
+            tries = int(ELSEWHERE / LOOK_AGAIN)
+            while not labels and (tries := tries - 1):
+                await asyncio.sleep(LOOK_AGAIN)
+                labels = await self._labels(chat, message)
         return labels[int(number)] if len(number) < 4 and int(number) < len(labels) else None
 
     async def _sending(self, chat: str, message: str) -> _Sending | None:
