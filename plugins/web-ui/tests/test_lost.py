@@ -121,6 +121,27 @@ def test_an_answer_of_50000_words_is_whole(play: Any) -> None:
     play(story)
 
 
+def test_what_was_told_of_other_chats_says_nothing_of_a_new_one(play: Any) -> None:
+    """A browser has one stream: it knows of later events than the chat that it turns to."""
+
+    async def story(owner: Person) -> None:
+        one, other = new(), new()
+        for session in (one, other):
+            await owner.say(session, "hello")
+            await owner.settled(session)
+        chat, elsewhere = Chat(owner, one), Chat(owner, other)
+        await chat.load()
+        await owner.say(one, "hello again")
+        await owner.settled(one)
+        await elsewhere.load()
+        asked = f"{one}@{chat.cursor}&last={elsewhere.cursor}"
+        async with asyncio.timeout(10), owner.events(asked) as events:
+            told = await anext(event async for event in events if event["type"] == "user")
+        assert told["text"] == "hello again"
+
+    play(story)
+
+
 # The hub by itself
 
 

@@ -43,12 +43,14 @@ async def events(hub: Hub, reader: Reader, who: Identity, request: Request) -> S
 
 
 def _start(hub: Hub, cursor: str, last: str) -> int | None:
-    """The number after which a session's events begin: now, where a page knows nothing of it."""
+    """The number after which a session's events begin: now, where a page knows nothing of it.
+
+    A cursor of the session counts alone: ``last`` may have been heard on a stream that did not tell
+    of the session.
+    """
     if not cursor and not last:
         return hub.n
-    numbers = [hub.number(one) for one in (cursor, last) if one]
-    known = [one for one in numbers if one is not None]
-    return max(known) if known else None
+    return hub.number(cursor or last)
 
 
 async def _body(

@@ -247,6 +247,7 @@ def test_of_two_browsers_one_answers(window: New) -> None:
         assert each.log.locator("details.tool.failed").count() == 1
     one.page.reload()
     one.settled()
+    one.log.get_by_text("answered: Deny").wait_for()
     told = one.log.inner_text()
     places = [told.index(one) for one in ("I remove it.", "answered: Deny", "Here is what")]
     assert places == sorted(places)

@@ -162,6 +162,7 @@ def test_a_new_chat_keeps_what_was_begun(window: New) -> None:
     assert one.box.input_value() == ""
 
 
+@pytest.mark.slow
 def test_a_long_message_of_ones_own_is_folded(window: New) -> None:
     one = window().open()
     text = "\n".join(f"line {n} of what was pasted" for n in range(3000))
@@ -174,6 +175,7 @@ def test_a_long_message_of_ones_own_is_folded(window: New) -> None:
     assert bubble.inner_text() == text
 
 
+@pytest.mark.slow
 def test_formulas_stand_as_they_are_written(window: New) -> None:
     one = window().open()
     one.say("formulas")
@@ -199,6 +201,7 @@ RIGHT = """node => {
 }"""
 
 
+@pytest.mark.slow
 def test_a_text_is_read_from_its_own_side(window: New) -> None:
     one = window().open()
     one.say("arabic")
@@ -210,6 +213,7 @@ def test_a_text_is_read_from_its_own_side(window: New) -> None:
     assert one.box.evaluate("box => getComputedStyle(box).direction") == "rtl"
 
 
+@pytest.mark.slow
 def test_what_went_wrong_is_told_once_also_after_a_reload(window: New) -> None:
     one = window().open()
     one.say("break")
@@ -221,6 +225,7 @@ def test_what_went_wrong_is_told_once_also_after_a_reload(window: New) -> None:
         one.settled()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(640, 400), (844, 390)])
 def test_what_is_asked_is_seen_in_a_low_window(window: New, size: tuple[int, int]) -> None:
     one = window(*size).open()
@@ -251,6 +256,7 @@ def test_a_login_that_is_over_is_told_and_leads_back(window: New) -> None:
     assert link.get_attribute("href") == f"/login?next={path}"
 
 
+@pytest.mark.slow
 def test_a_wrong_value_is_brought_into_view(window: New) -> None:
     one = window(1280, 500).open("/schedule")
     one.page.get_by_label("What to do").fill("say hi")
@@ -264,6 +270,7 @@ def test_a_wrong_value_is_brought_into_view(window: New) -> None:
     assert 0 <= box["y"] <= 500 - box["height"]
 
 
+@pytest.mark.slow
 def test_the_menu_of_a_chat_is_below_its_button(window: New) -> None:
     one = window().open()
     one.say("hello")
@@ -280,6 +287,7 @@ def test_the_menu_of_a_chat_is_below_its_button(window: New) -> None:
     assert len(set(edges)) == 1
 
 
+@pytest.mark.slow
 def test_a_title_is_changed_by_enter_and_left_by_escape(window: New) -> None:
     one = window().open()
     sent: list[str] = []
@@ -299,6 +307,7 @@ def test_a_title_is_changed_by_enter_and_left_by_escape(window: New) -> None:
     assert sent.count("PATCH") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1280, 390])
 def test_escape_closes_what_is_open(window: New, width: int) -> None:
     one = window(width, 800).open()
@@ -313,6 +322,7 @@ def test_escape_closes_what_is_open(window: New, width: int) -> None:
         one.button(inside).wait_for(state="hidden")
 
 
+@pytest.mark.slow
 def test_a_question_is_told_above_the_details_that_cover_it(window: New) -> None:
     one = window(390, 844).open()
     one.say("hello")
@@ -328,6 +338,7 @@ def test_a_question_is_told_above_the_details_that_cover_it(window: New) -> None
     other.settled(2)
 
 
+@pytest.mark.slow
 def test_the_keyboard_is_in_the_message_after_stop(window: New) -> None:
     one = window().open()
     one.say("remove it")

@@ -267,9 +267,7 @@ function closeDetails() {
   else focus(".composer textarea");
 }
 
-async function stop() {
-  await call("POST", address("/stop")).catch(trouble);
-}
+const stop = () => call("POST", address("/stop")).catch(trouble);
 
 /** Have an answer read aloud; its recording stays below it. @param {import("./chat.js").Item} item */
 async function speak(item) {

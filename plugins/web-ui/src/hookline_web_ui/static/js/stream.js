@@ -54,6 +54,7 @@ export class Stream {
     /** What each tab shows: session to the cursor of its snapshot. @type {Map<string, object>} */
     this.wants = new Map([[this.tab, {}]]);
     this.asked = "";
+    this.covered = new Map(); // what the last stream told of; `last` says nothing of other chats
     this.wait = FIRST_WAIT;
     this.stop = new AbortController();
     this.channel = "BroadcastChannel" in globalThis ? new BroadcastChannel("hookline") : null;
@@ -111,6 +112,7 @@ export class Stream {
     for (const sessions of this.wants.values()) {
       for (const [id, cursor] of Object.entries(sessions)) all.set(id, cursor || all.get(id) || "");
     }
+    for (const id of this.covered.keys()) if (all.has(id)) all.set(id, this.last || all.get(id));
     return all;
   }
 
@@ -120,8 +122,7 @@ export class Stream {
     const { signal } = this.stop;
     const sessions = this.sessions();
     this.asked = [...sessions.keys()].sort().join();
-    const list = [...sessions].map(([id, at]) => (at ? `${id}@${at}` : id)).join(",");
-    const query = new URLSearchParams({ sessions: list });
+    const query = new URLSearchParams({ sessions: [...sessions].map((one) => one.join("@")).join() });
     if (this.last) query.set("last", this.last);
     let dead = setTimeout(() => this.stop.abort(), SILENCE);
     try {
@@ -135,6 +136,7 @@ export class Stream {
         return error.status !== 401 && error.status !== 403;
       }
       this.wait = FIRST_WAIT;
+      this.covered = sessions;
       this.say("open");
       const reader = new EventReader();
       const body = /** @type {ReadableStream} */ (response.body).pipeThrough(
