@@ -237,4 +237,4 @@ def _shown_key(chat: Chat, message: str) -> str:
 
 
 def _showing_key(chat: Chat) -> str:
-    return SHOWING + json.dumps([*chat])
+    return SHOWING + json.dumps(chat)
