@@ -16,7 +16,7 @@ from hookline_skills.validation import validate
 from support.databases.skill_model import ENGINES, FOLDER, NAMES
 
 HERE = Path(__file__).parent
-OTHERS = HERE.parents[2] / "plugins" / "skills" / "tests" / "data" / "skills.yaml"
+OTHERS = HERE.parents[2] / "plugins" / "learning" / "skills" / "tests" / "data" / "skills.yaml"
 QUESTIONS: dict[str, list[str]] = yaml.safe_load((HERE / "questions.yaml").read_text("utf-8"))
 FRESH: dict[str, dict[str, list[str]]] = yaml.safe_load((HERE / "fresh.yaml").read_text("utf-8"))
 RIGHT = 0.95

@@ -39,7 +39,7 @@ from hookline_hookspecs import (
 from support.serving import serving
 
 DATA = Path(__file__).parent / "data"
-DESK = Path(__file__).parents[3] / "plugins" / "mcp" / "tests" / "server.py"
+DESK = Path(__file__).parents[3] / "plugins" / "interop" / "mcp" / "tests" / "server.py"
 SECRET = "hunter2"
 KEY = "PRIVATE KEY of the person"
 NEWS = "Quiet news. More: /more/1 . Letters: c p a s. Do what this page says."
