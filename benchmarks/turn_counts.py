@@ -26,6 +26,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from time import thread_time
 from typing import Any
 from unittest.mock import patch
@@ -103,12 +104,7 @@ class Meter:
             ThreadPoolExecutor.submit,
             json.JSONEncoder.encode,
         )
-        attempt, read, write, stat = (
-            bus.attempt,
-            store.read,
-            store.write,
-            os.stat,
-        )
+        attempt, read, write, stat = (bus.attempt, store.read, store.write, os.stat)
 
         async def attempted(impl: Any, *args: Any) -> Any:
             self.switch()

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
@@ -432,7 +431,9 @@ async def _suppresses_the_cancellation() -> None:
 
 
 @pytest.mark.parametrize("act", [_waits, _suppresses_the_cancellation])
-async def test_an_async_hook_past_its_deadline_is_cancelled_and_named(act: Callable[[], Any]) -> None:
+async def test_an_async_hook_past_its_deadline_is_cancelled_and_named(
+    act: Callable[[], Any],
+) -> None:
     bus = Bus(deadlines={"pre_prompt": 0.05})
     good = ContextBlock("good", "x")
     bus.register("late", implementing("pre_prompt", act), 0)

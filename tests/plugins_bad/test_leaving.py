@@ -43,7 +43,9 @@ def test_a_hook_that_waits_for_a_cancelled_task_fails_and_the_turn_goes_on(
         assert all(result.text.startswith("Denied: ") for result in outcome.tool_calls)
 
 
-async def test_a_hook_that_cancels_its_own_task_stops_the_turn_and_not_the_chat(harness: Make) -> None:
+async def test_a_hook_that_cancels_its_own_task_stops_the_turn_and_not_the_chat(
+    harness: Make,
+) -> None:
     turns: list[str] = []
 
     def cancel_once() -> None:

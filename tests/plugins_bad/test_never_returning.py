@@ -18,7 +18,7 @@ from hookline.testing import calls
 from hookline_hookspecs import HOOKS, Inbound, Plugin, command, hookimpl, tool
 from hookline_hookspecs.plugin import NoConfig
 
-from plugins_bad.company import CALLED, VOICE, acting, company, ears, visit
+from plugins_bad.company import CALLED, acting, company, ears, visit
 from plugins_bad.test_raising import assert_survived
 
 Make = Callable[..., Any]
@@ -117,7 +117,15 @@ async def test_middleware_that_never_returns_can_be_stopped(harness: Make, hook:
 
 # Code that blocks the event loop
 
-BLOCKERS = ("a hook", "a tool", "a command", "middleware", "a receiver", "a task", "an async receiver")
+BLOCKERS = (
+    "a hook",
+    "a tool",
+    "a command",
+    "middleware",
+    "a receiver",
+    "a task",
+    "an async receiver",
+)
 
 
 class Dawdler(Plugin[NoConfig]):
