@@ -48,8 +48,8 @@ class Commands:
             return f"There is no command {inbound.text.split(None, 1)[0]}; /help shows those there are."
         plugin, command, args = found
         ctx = TurnContext(ctx.engine, ctx.state, ctx.active, command=inbound, mode=ctx.mode)
-        if command.operator_only and not ctx.operator:
-            return f"{command.name} is for the operator."
+        if command.audience == "operator" and not ctx.operator:
+            return f"{command.name} works only in the terminal and in an admin's private chat."
         try:
             with ctx.activate():
                 view: Any = ctx.of(plugin)
