@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from hookline_hookspecs import Command, Inbound, Question
@@ -51,8 +52,10 @@ class Commands:
             return f"{command.name} works only in the terminal and in an admin's private chat."
         try:
             with ctx.activate():
-                where = f"command {command.name}"
-                result: Any = await ctx.engine.bus.run(plugin, where, command.run, ctx.of(plugin), args)
+                view: Any = ctx.of(plugin)
+                result: Any = command.run(view, args)
+                if inspect.isawaitable(result):
+                    result = await result
         except BaseException as error:
             if ctx.engine.strict or not is_fault(error):
                 raise
