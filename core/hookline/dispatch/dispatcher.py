@@ -180,8 +180,10 @@ class Dispatcher:
                 del pauses[: 1 + isinstance(error, HookTimeout)]
             return True
 
-        passed = await self._engine.bus.gate("on_message", ctx, inbound, again)
-        return replace(passed, reason=UNCHECKED) if is_network and isinstance(passed, GuardFailed) else passed
+        decision = await self._engine.bus.guard("on_message", ctx, inbound, again)
+        if is_network and isinstance(decision.verdict, GuardFailed):
+            return replace(decision.verdict, reason=UNCHECKED)
+        return decision.verdict if isinstance(decision.verdict, Deny) else decision.event
 
     def _is_immediate(self, text: str) -> bool:
         return bool((found := self._commands.find(text)) and found[1].immediate)
