@@ -27,12 +27,13 @@ answers of several plugins become one and what a failure means.
 ## Kinds
 """
 AFTER_KINDS = """
-**Order.** Plugins are called in the order of the configuration; the standard set has an order of its
-own, and other plugins follow as they are written in `config.yaml`. Hooks after the deed (`post_*`,
-`end_*`, `teardown`) run in the reverse order. `tryfirst` is called first and `trylast` last, on every
-hook.
+**Order.** Plugins are called in the order of the configuration; the standard set has an order of
+its own, and other plugins follow as they are written in `config.yaml`. Hooks after the deed
+(`post_*`, `end_*`, `teardown`) run in the reverse order. `tryfirst` is called first and `trylast`
+last, on every hook.
 
-**Deadline.** The time that one `async def` implementation may take; exceeding it counts as a failure.
+**Deadline.** The time that one `async def` implementation may take; exceeding it counts as a
+failure.
 
 **Since.** The version of the contract with which the hook came; see
 [versions](../authors/versions.md).
