@@ -15,7 +15,7 @@ from hookline_hookspecs.events import Deny, Inbound, Question, Session, Stop, Tu
 
 from .. import clock
 from ..bus.bus import GuardFailed
-from ..bus.watchdog import HookTimeout
+from ..bus.deadline import HookTimeout
 from ..engine import Engine
 from ..sessions.context import TERMINAL, PluginContext, TurnContext, idle_context
 from ..sessions.manager import Sessions
