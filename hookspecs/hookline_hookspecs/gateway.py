@@ -113,3 +113,10 @@ class GatewayWork(Protocol):
     async def gateway_stopping(self) -> None:
         """Called when the gateway stops, together with the channels' ``stop``. It is awaited while
         the gateway drains."""
+
+
+class GatewayCommand(Protocol):
+    """``hookline gateway``; offered by the plugin ``gateway``."""
+
+    async def gateway(self) -> None:
+        """Run all channels until SIGTERM or SIGINT. Ends with ``SystemExit``."""

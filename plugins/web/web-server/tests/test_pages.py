@@ -8,7 +8,7 @@ from typing import Any
 from fakes.web import WEB, listening, web_plugins
 from hookline.testing import Harness
 from hookline_hookspecs import Page, Plugin, Route, hookimpl
-from hookline_webkit import Download, Identity, Redirect, Row, Table, View, identity
+from hookline_hookspecs.web import Download, Identity, Redirect, Row, Table, View, identity
 
 PAGE = {"Accept": "text/html"}
 

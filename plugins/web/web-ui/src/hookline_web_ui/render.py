@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from hookline_webkit import Identity, PageLink, Problem, View
-from hookline_webkit.requests import IDENTITY, RequestLike
+from hookline_hookspecs.web import IDENTITY, Identity, PageLink, Problem, RequestLike, View
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import HTMLResponse, Response
 
