@@ -37,7 +37,7 @@ def test_a_view_becomes_json_in_which_every_part_says_what_it_is() -> None:
     first, second = told["parts"]
     assert first["rows"][0]["cells"][0] == {"type": "badge", "text": "on", "tone": "good"}
     assert first["rows"][0]["cells"][1:3] == [3, None]
-    assert second["moments"][0]["children"][0]["who"] == "guards"
+    assert second["steps"][0]["children"][0]["who"] == "guards"
 
 
 async def test_a_form_is_read_and_a_broken_one_refused() -> None:

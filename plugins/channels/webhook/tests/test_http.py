@@ -251,5 +251,5 @@ def test_the_doctor_looks_at_it(harness: Callable[..., Harness]) -> None:
 def test_an_address_that_is_none_is_refused(listen: str) -> None:
     from hookline_webhook import WebhookConfig
 
-    with pytest.raises(ValueError, match=r"host:port|is no port"):
+    with pytest.raises(ValueError, match=r"host:port|is not a port"):
         WebhookConfig(listen=listen)

@@ -17,7 +17,7 @@ def test_an_address_is_read_and_written_alike(written: str, address: Address) ->
 
 @pytest.mark.parametrize("written", ["", "80", ":80", "::1:80", "host:", "host:65536", "host:٣"])
 def test_a_bad_address_gets_a_sentence(written: str) -> None:
-    with pytest.raises(ValueError, match=r"write host:port|is no port"):
+    with pytest.raises(ValueError, match=r"write host:port|is not a port"):
         parse_address(written)
 
 
