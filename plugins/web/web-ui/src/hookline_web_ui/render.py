@@ -1,4 +1,4 @@
-"""Makes HTML of views and problems: the service ``Renderer`` of ``hookline_webkit``.
+"""Makes HTML of views and problems: the service ``Renderer`` of ``hookline_hookspecs.web``.
 
 Jinja2 escapes every value, and what a filter returns as markup is built from escaped pieces, so
 that nothing a plugin says can become an element of the page.
