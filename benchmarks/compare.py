@@ -27,7 +27,7 @@ KEYS = {"reply_cpu": "to the reply", "cpu": "with all that follows"}
 
 def sources(checkout: Path) -> str:
     """A ``PYTHONPATH`` that has the packages of a checkout before the installed ones."""
-    folders = [checkout / "core", checkout / "hookspecs", *sorted(checkout.glob("plugins/*/src"))]
+    folders = [checkout / "core", checkout / "hookspecs", *sorted(checkout.glob("plugins/**/src"))]
     return os.pathsep.join(str(folder) for folder in folders)
 
 

@@ -1,6 +1,7 @@
 """What the shell judge costs per command: ``python benchmarks/judge_time.py``.
 
-Times every command of the judge's own corpora (``plugins/shell/tests/data``), ordinary and hostile
+Times every command of the judge's own corpora (``plugins/tools/shell/tests/data``), ordinary and
+hostile
 ones, with the guarded paths and addresses that a real process has. The table is Markdown, in
 milliseconds; wanted is a median and a 99th percentile of at most one.
 """
@@ -22,7 +23,7 @@ from hookline_guards.net.policy import NetworkPolicy
 from hookline_guards.paths import PathGuard
 from hookline_shell.judge import Judge
 
-DATA = Path(__file__).parent.parent / "plugins" / "shell" / "tests" / "data"
+DATA = Path(__file__).parent.parent / "plugins" / "tools" / "shell" / "tests" / "data"
 LIMIT = 1.0
 """Milliseconds that are wanted."""
 ROUNDS = 5

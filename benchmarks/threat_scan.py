@@ -20,7 +20,7 @@ import yaml
 from hookline_threat_scan.audience import Audience
 from hookline_threat_scan.scanner import Scanner
 
-CORPUS = Path(__file__).parents[1] / "plugins/threat-scan/tests/data/corpus"
+CORPUS = Path(__file__).parents[1] / "plugins/safety/threat-scan/tests/data/corpus"
 KB = 1024
 HARD = {
     "blanks": " ",

@@ -55,7 +55,7 @@ def pip_of(python: str, folder: Path) -> tuple[Path, ...]:
 def build(pip: tuple[Path, ...], wheels: Path) -> None:
     """Put a wheel of core and of each plugin into a folder."""
     run(*pip, "install", BUILD_REQUIREMENT)
-    folders = sorted(ROOT.glob("plugins/*/pyproject.toml"))
+    folders = sorted(ROOT.glob("plugins/*/*/pyproject.toml"))
     run(
         *(*pip, "wheel", "--no-build-isolation", "--no-deps", "--wheel-dir", wheels, "."),
         *(file.parent for file in folders),

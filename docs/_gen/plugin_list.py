@@ -54,7 +54,7 @@ def plugins() -> Iterator[Listed]:
     """Every dist under ``plugins/``, by name."""
     root = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     standard = root["optional-dependencies"]["standard"]
-    for file in sorted(ROOT.glob("plugins/*/pyproject.toml")):
+    for file in sorted(ROOT.glob("plugins/*/*/pyproject.toml")):
         project = tomllib.loads(file.read_text("utf-8"))["project"]
         groups = project.get("entry-points", {})
         group = next((name for name in KINDS if name in groups), None)

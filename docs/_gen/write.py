@@ -13,6 +13,7 @@ from pages import pages
 FOLDER = Path(__file__).parent.parent
 NOTE = "<!-- Made by docs/_gen/write.py from the sources; do not edit. -->\n\n"
 _PLUGIN = re.compile(r"\]\(\.\./plugins/([\w-]+)\.md")
+_ROOT = FOLDER.parent
 
 
 def reference() -> dict[str, str]:
@@ -23,7 +24,12 @@ def reference() -> dict[str, str]:
 
 def _for_clone(text: str) -> str:
     """The page with links to plugins' pages, which only the site has, leading to their README."""
-    linked = _PLUGIN.sub(r"](../../plugins/\1/README.md", text)
+    folders = {path.parent.name: path.parent for path in _ROOT.glob("plugins/*/*/README.md")}
+
+    def readme(link: re.Match[str]) -> str:
+        return f"](../../{folders[link[1]].relative_to(_ROOT)}/README.md"
+
+    linked = _PLUGIN.sub(readme, text)
     return "\n".join(line.rstrip() for line in linked.splitlines()).strip() + "\n"
 
 

@@ -17,7 +17,7 @@ from hookline_skills.validation import validate
 from .playing import ENGINES, FOLDER, NAMES
 
 HERE = Path(__file__).parent
-OTHERS = HERE.parent.parent / "plugins" / "skills" / "tests" / "data" / "skills.yaml"
+OTHERS = HERE.parent.parent / "plugins" / "learning" / "skills" / "tests" / "data" / "skills.yaml"
 QUESTIONS: dict[str, list[str]] = yaml.safe_load((HERE / "questions.yaml").read_text("utf-8"))
 FRESH: dict[str, dict[str, list[str]]] = yaml.safe_load((HERE / "fresh.yaml").read_text("utf-8"))
 RIGHT = 0.95

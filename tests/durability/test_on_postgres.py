@@ -16,9 +16,9 @@ ROOT = Path(__file__).parents[2]
 SMOKE = (
     "tests/core/test_turn.py",
     "tests/durability/test_two_runtimes.py",
-    "plugins/memory/tests/test_facts.py",
-    "plugins/session-search/tests/test_queries.py",
-    "plugins/lib-warmkit/tests/test_storage.py",
+    "plugins/learning/memory/tests/test_facts.py",
+    "plugins/learning/session-search/tests/test_queries.py",
+    "plugins/kits/warmkit/tests/test_storage.py",
 )
 
 

@@ -92,7 +92,7 @@ def check_pip(place: Place) -> None:
     extra = root_pyproject()["project"]["optional-dependencies"]["standard"]
     named = [dist for dist in dists() if dist.name in extra]
     standard = list({one.name: one for dist in named for one in needed(dist)}.values())
-    folders = [f"./plugins/{dist.folder.name}" for dist in standard]
+    folders = [f"./{dist.folder.relative_to(ROOT)}" for dist in standard]
     place.run(*pip, *(word for folder in (".", *folders) for word in ("-e", folder)), cwd=clone)
     switched_on(place, [name for dist in standard if dist.is_plugin for name in dist.entry_points])
 

@@ -144,7 +144,7 @@ def test_the_example_for_compose_is_sound() -> None:
         built = services[name]["build"]
         assert (CLUSTER / built["context"] / built["dockerfile"]).exists()
         for dist in built["args"]["PLUGINS"].split():
-            assert (ROOT / "plugins" / dist.removeprefix("hookline-")).is_dir()
+            assert list(ROOT.glob(f"plugins/*/{dist.removeprefix('hookline-')}"))
     assert services["gateway"]["command"] == ["gateway", "--no-turns"]
     waits = {"condition": "service_completed_successfully"}
     assert (

@@ -94,7 +94,7 @@ def test_a_hook_takes_the_context_and_one_event(name: str) -> None:
 
 
 def test_every_hook_has_a_test_of_its_own() -> None:
-    files = [*(ROOT / "tests").rglob("test_*.py"), *PLUGINS.glob("*/tests/**/test_*.py")]
+    files = [*(ROOT / "tests").rglob("test_*.py"), *PLUGINS.glob("*/*/tests/**/test_*.py")]
     functions = {
         node.name
         for file in files

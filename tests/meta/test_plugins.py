@@ -42,7 +42,9 @@ ALSO = {"postgres": "postgresql"}
 """The other scheme of a store's address."""
 
 
-INSTALL = re.compile(r"pip install(?: -e)? \.((?: (?:-e )?\./plugins/[\w-]+(?:\[[\w,]+\])?)+)")
+INSTALL = re.compile(
+    r"pip install(?: -e)? \.((?: (?:-e )?\./plugins/[\w-]+/[\w-]+(?:\[[\w,]+\])?)+)"
+)
 """An installation from the folders of a clone."""
 
 
@@ -133,7 +135,7 @@ def test_the_standard_set_is_what_the_defaults_say() -> None:
         "guards",
         "storage",
     }
-    here = {file.parent.name for file in PLUGINS.glob("*/pyproject.toml")}
+    here = {file.parent.name for file in PLUGINS.glob("*/*/pyproject.toml")}
     standard = {f"hookline-{name}" for name in here & (drivers | set(defaults["standard"]))}
     extra = root_pyproject()["project"]["optional-dependencies"]["standard"]
     assert required(extra) == standard
@@ -168,12 +170,12 @@ def test_the_commands_of_plugins_are_what_the_defaults_say(tmp_path: Path) -> No
 
 @pytest.mark.parametrize(
     "page",
-    [*PLUGINS.glob("*/README.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "README.md"],
+    [*PLUGINS.glob("*/*/README.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "README.md"],
     ids=lambda page: str(page.relative_to(ROOT)),
 )
 def test_an_installation_from_a_clone_names_all_that_it_needs(page: Path) -> None:
     by_name = {dist.folder.name: dist for dist in dists()}
     for line in INSTALL.finditer(page.read_text("utf-8")):
-        named = set(re.findall(r"\./plugins/([\w-]+)", line[1]))
+        named = set(re.findall(r"\./plugins/[\w-]+/([\w-]+)", line[1]))
         wanted = {dist.folder.name for name in named for dist in needed(by_name[name])}
         assert named == wanted, line[0]

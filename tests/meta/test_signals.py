@@ -14,7 +14,7 @@ from meta.tree import ROOT
 
 DECLARED = {*SIGNALS, *HOOKS}
 CALLS = {"send", "connect", "disconnect"}
-FILES = sorted((ROOT / "plugins").glob("*/src/**/*.py"))
+FILES = sorted((ROOT / "plugins").glob("*/*/src/**/*.py"))
 
 
 @cache

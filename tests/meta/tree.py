@@ -88,7 +88,7 @@ class Dist:
 @cache
 def dists() -> tuple[Dist, ...]:
     """Every dist under ``plugins/``, by folder name."""
-    return tuple(Dist(path.parent) for path in sorted(PLUGINS.glob("*/pyproject.toml")))
+    return tuple(Dist(path.parent) for path in sorted(PLUGINS.glob("*/*/pyproject.toml")))
 
 
 @cache

@@ -1,0 +1,80 @@
+"""Hookline plugin ``terminal``: ``hookline chat``, approvals by key, and ``hookline init``.
+
+Reached by the entry point ``hookline_terminal:Terminal``. :mod:`.channel` is the channel; it talks
+through :mod:`.interactive` on a terminal and through :mod:`.plain` in a pipe. :mod:`.chat` is
+``hookline chat``, :mod:`.setup` is ``hookline init``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from hookline_hookspecs import (
+    Channel,
+    Context,
+    ContextBlock,
+    Host,
+    Plugin,
+    Question,
+    Turn,
+    command,
+    hookimpl,
+)
+
+from .channel import TerminalChannel
+from .config import TerminalConfig
+
+if TYPE_CHECKING:
+    from hookline_hookspecs.hooks.boot import RegisterCli
+
+__all__ = ["Terminal", "TerminalConfig"]
+
+
+class Terminal(Plugin[TerminalConfig]):
+    """The channel ``terminal``, its questions, and the first-time set-up."""
+
+    def __init__(self, config: TerminalConfig, host: Host) -> None:
+        super().__init__(config, host)
+        self._channel = TerminalChannel(host, config)
+
+    @hookimpl
+    def register_channels(self, register: Callable[[Channel], None]) -> None:
+        """The one channel."""
+        register(self._channel)
+
+    @hookimpl
+    def register_cli(self, register: RegisterCli) -> None:
+        """``hookline chat`` and ``hookline init``."""
+        from .chat import chat_on
+        from .init_command import init_on
+
+        register("chat", chat_on(self.host), help="Talk in the terminal.")
+        register("init", init_on(self.host), help="Set up: model, key, config.yaml and .env.")
+
+    @hookimpl
+    async def on_question(self, ctx: Context, question: Question) -> str | None:
+        """Ask the person at this terminal; None if there is none."""
+        if not ctx.interactive or ctx.channel != self._channel.name:
+            return None
+        return await self._channel.ask(question)
+
+    @hookimpl
+    async def pre_prompt(self, ctx: Context, turn: Turn) -> ContextBlock | None:
+        """Tell what the commands came to that the person ran with ``!`` before this message."""
+        ran = self._channel.ran_before(turn.inbound.message_id)
+        if not ran or turn.session.kind != "chat":
+            return None
+        from .own_commands import told
+
+        return await told(ctx, ran)
+
+    @command("/expand", audience="everyone", immediate=True, theme="Conversation")
+    def expand(self, _ctx: Context, _args: str) -> str:
+        """Show all of the last result that was folded (Ctrl-O); again, of the one before."""
+        return "Results are folded in the terminal's chat alone."
+
+    @command("/copy", audience="everyone", immediate=True, theme="Conversation")
+    def copy(self, _ctx: Context, _args: str) -> str:
+        """Copy the last answer to the clipboard, or its last block of code: /copy code."""
+        return "/copy works in the terminal's chat alone."

@@ -1,0 +1,133 @@
+"""The checks of core's own affairs for ``hookline doctor``."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+
+from hookline_hookspecs import Check, CheckResult, Configuration, HooklineError, Host, StoreError
+
+from .failures import add_failures
+from .service import inspection
+
+LOW_DISK = 200_000_000
+"""Bytes of free disk under which the doctor complains."""
+RECENT_SECONDS = 86_400
+"""How old a plugin's last failure may be to be mentioned."""
+
+
+def core_checks(host: Host) -> list[Check]:
+    """Config, model, secrets, home, plugins, workspace, store and disk."""
+    checks: dict[str, Callable[[Host], CheckResult | Awaitable[CheckResult]]] = {
+        "config": _config,
+        "model": _model,
+        "plugins": _plugins,
+        "workspace": _workspace,
+        "store": _store,
+        **FILES,
+    }
+    return [Check(name, partial(run, host)) for name, run in checks.items()]
+
+
+def _config(host: Host) -> CheckResult:
+    path, core = host.home / "config.yaml", host.services[Configuration]
+    text = path.read_text("utf-8-sig", "replace") if path.exists() else ""
+    problems = core.check(text)[1]  # with the text, no plugin is imported; they have their check
+    for provider in core.effective()["providers"]:
+        try:
+            host.provider(provider)
+        except HooklineError as error:
+            problems.append(str(error))
+    if problems:
+        return CheckResult(False, " ".join(problems), "hookline config edit")
+    if not path.exists():
+        return CheckResult(True, "no config.yaml; defaults apply", "hookline init", hint=True)
+    return CheckResult(True, str(path))
+
+
+def _model(host: Host) -> CheckResult:
+    found = inspection(host)
+    try:
+        model = found.default_model()
+    except Exception as error:
+        return CheckResult(False, str(error), "hookline init")
+    try:
+        found.check_model(model)
+        provider = host.provider(model.partition("/")[0])
+    except Exception as error:
+        return CheckResult(False, str(error), "hookline init, or hookline config set model P/M")
+    if provider.key_env and not provider.api_key:
+        detail = f"{model} needs a key, and {provider.key_env} is not set"
+        return CheckResult(False, detail, f"hookline init, or put it into {host.home / '.env'}")
+    return CheckResult(True, model)
+
+
+def _env_file(host: Host) -> CheckResult:
+    path = host.home / ".env"
+    if not path.exists():
+        return CheckResult(True, "no .env; secrets come from the environment", hint=True)
+    mode = path.stat().st_mode & 0o777
+    if mode & 0o077:
+        return CheckResult(
+            False, f"{path} can be read by others (mode {mode:o})", f"chmod 600 {path}"
+        )
+    return CheckResult(True, str(path))
+
+
+def _home(host: Host) -> CheckResult:
+    mode = host.home.stat().st_mode & 0o777
+    if mode & 0o077:
+        detail = f"{host.home} can be read by others (mode {mode:o})"
+        return CheckResult(False, detail, f"chmod 700 {host.home}")
+    return CheckResult(True, str(host.home))
+
+
+async def _plugins(host: Host) -> CheckResult:
+    rows = await inspection(host).plugins()
+    bad = [f"{r['name']}: {r['reason']}" for r in rows if r["state"] in ("failed", "missing")]
+    warned = [warning for row in rows for warning in row.get("warnings", ())]
+    if bad or warned:
+        fix = "mend it in config.yaml, or switch it off: hookline plugins disable NAME"
+        return CheckResult(False, "; ".join([*bad, *warned]), fix)
+    on = f"{sum(row['state'] == 'on' for row in rows)} on"
+    await add_failures(host, rows)
+    recent = [
+        f"{row['name']}: {error['hook']}: {error['reason']}"
+        for row in rows
+        for error in row["errors"][:1]
+        if host.now() - error["at"] < RECENT_SECONDS
+    ]
+    if recent:
+        told = f"{on}; failed in the last day: {'; '.join(recent)}"
+        return CheckResult(True, told, "hookline plugins info NAME", hint=True)
+    return CheckResult(True, on)
+
+
+def _workspace(host: Host) -> CheckResult:
+    workspace = Path(host.config.workspace).expanduser().resolve()
+    if not workspace.is_dir():
+        return CheckResult(False, f"{workspace} is no folder", "set `workspace:` in config.yaml")
+    return CheckResult(True, str(workspace))
+
+
+def _store(host: Host) -> CheckResult:
+    try:
+        return CheckResult(True, inspection(host).store_location())
+    except StoreError as error:
+        return CheckResult(False, str(error), "install it, or set `store: sqlite`")
+
+
+def _disk(host: Host) -> CheckResult:
+    free = shutil.disk_usage(host.home).free
+    if free < LOW_DISK:
+        detail = f"{free // 1_000_000} MB are free in {host.home}"
+        return CheckResult(False, detail, "make room, or move it: HOOKLINE_HOME")
+    return CheckResult(
+        True, f"{free / 1e9:,.0f} GB free" if free >= 1e10 else f"{free / 1e9:.1f} GB free"
+    )
+
+
+FILES = {"secrets file": _env_file, "home": _home, "disk": _disk}
+"""The checks that need only the files of the home."""

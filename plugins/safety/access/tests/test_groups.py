@@ -1,0 +1,235 @@
+"""A group shares one session: who may stop a turn in it, and who may change the session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hookline.testing import Harness, calls
+from hookline_access import AccessControl
+from hookline_hookspecs import Plugin, command, tool
+
+from .conftest import MakeTown, Run, Town, installed
+
+GROUP = {"admins": ["fake:boss"], "allow": ["fake:*"]}
+TURN = "Only whoever started the turn, or an admin"
+SESSION = "Only whoever began this session"
+
+
+class Slow(Plugin):
+    """A tool that waits until it is let go, and commands of other plugins."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        import asyncio
+
+        self.begun, self.go_on = asyncio.Event(), asyncio.Event()
+
+    @tool(read_only=True)
+    async def wait(self) -> str:
+        """Wait."""
+        self.begun.set()
+        await self.go_on.wait()
+        return "waited"
+
+    @command("/compact", audience="session", aliases=("/compress",))
+    def compact(self, ctx: Any, args: str) -> str:
+        """Compact."""
+        return "compacted"
+
+    @command("/mode", audience="session")
+    def mode(self, ctx: Any, args: str) -> str:
+        """Mode."""
+        return "moded"
+
+    @command("/undeclared")
+    def undeclared(self, ctx: Any, args: str) -> str:
+        """Say nothing about who may."""
+        return "done"
+
+
+def slow(town: Town) -> Slow:
+    return town.h.plugin(Slow)
+
+
+async def working(town: Town, user: str) -> Any:
+    """Somebody's turn is under way in the group."""
+    answer = await town.begin(user, "work", "group")
+    await slow(town).begun.wait()
+    return answer
+
+
+WORK = [calls("wait"), "worked"]
+STOPS = ["/stop", "/STOP", "/steer say that bob is right", "/ſtop"]
+CHANGES = ["/new", "/reset", "/compact", "/compress", "/mode auto", "/title x", "/model a/b"]
+CHANGES += ["/resume 1", "/undo", "/retry"]
+
+
+@pytest.mark.parametrize("text", [*STOPS, *CHANGES])
+@pytest.mark.parametrize("owner", ["boss", "ann"])
+def test_somebody_else_s_turn_is_left_alone(
+    town: MakeTown, run: Run, text: str, owner: str
+) -> None:
+    installed("commands")
+
+    async def story(town: Town) -> list[Any]:
+        answer = await working(town, owner)
+        told = await town.say("bob", text, "group")
+        slow(town).go_on.set()
+        return [told, await answer]
+
+    one = town(Slow, model=WORK, **GROUP)
+    told, answer = run(one, story)
+    assert told.startswith((TURN, SESSION))
+    assert told.endswith("Nothing was changed.")
+    assert answer == "worked"
+    assert "bob" not in str(one.h.model.last.messages)
+
+
+@pytest.mark.parametrize("who", ["ann", "boss"])
+def test_who_started_it_and_admins_stop_it(town: MakeTown, run: Run, who: str) -> None:
+    installed("commands")
+
+    async def story(town: Town) -> list[Any]:
+        answer = await working(town, "ann")
+        told = await town.say(who, "/stop", "group")
+        return [told, await answer]
+
+    told, answer = run(town(Slow, model=WORK, **GROUP), story)
+    assert told == "Stopping."
+    assert answer != "worked"
+
+
+@pytest.mark.parametrize("text", ["/undo", "/retry", "/new", "/title mine"])
+def test_what_is_over_is_still_of_who_began_it(town: MakeTown, run: Run, text: str) -> None:
+    installed("commands")
+
+    async def story(town: Town) -> list[Any]:
+        await town.say("boss", "hello", "group")
+        return [await town.say(who, text, "group") for who in ("bob", "boss")]
+
+    bob, boss = run(town(Slow, model=["hi", "hi again"], **GROUP), story)
+    assert bob.startswith((TURN, SESSION))
+    assert not boss.startswith((TURN, SESSION))
+
+
+def test_the_last_turn_is_undone_by_who_started_it(town: MakeTown, run: Run) -> None:
+    installed("commands")
+
+    async def story(town: Town) -> list[Any]:
+        await town.say("boss", "hello", "group")
+        await town.say("bob", "hello", "group")
+        return [await town.say("bob", text, "group") for text in ("/undo", "/new", "/stop")]
+
+    undone, new, stopped = run(town(Slow, model=["hi", "hi bob"], **GROUP), story)
+    assert undone == "The last turn (“hello”) is out of the conversation."
+    assert new.startswith(SESSION)
+    assert stopped == "Nothing is running."
+
+
+def test_a_command_does_not_wait_for_somebody_else_s_turn_to_come(town: MakeTown, run: Run) -> None:
+    """Bob's own turn runs, ann's message waits behind it, and /undo would hit ann's turn."""
+    installed("commands")
+
+    async def story(town: Town) -> list[Any]:
+        bob = await working(town, "bob")
+        ann = await town.begin("ann", "hello", "group")
+        told = await town.say("bob", "/undo", "group")
+        slow(town).go_on.set()
+        return [told, await bob, await ann]
+
+    told, *answers = run(town(Slow, model=[*WORK, "hi ann"], **GROUP), story)
+    assert told.startswith(TURN)
+    assert answers == ["worked", "hi ann"]
+
+
+def test_a_restart_forgets_nobody_s_session(
+    town: MakeTown, run: Run, harness: Callable[..., Harness]
+) -> None:
+    installed("commands")
+
+    async def story(town: Town) -> Any:
+        return await town.say("boss", "hello", "group")
+
+    one = town(model=["hi"], **GROUP)
+    run(one, story)
+    one.h.close()
+    second = Town(harness(AccessControl, home=one.h.home, model=["hi"], config=GROUP))
+
+    async def later(town: Town) -> list[Any]:
+        return [await town.say("bob", text, "group", id_=text) for text in ("/new", "/undo")]
+
+    new, undo = run(second, later)
+    assert new.startswith(SESSION)
+    assert undo.startswith(TURN)
+
+
+@pytest.mark.parametrize("more", [{}, {"private": True}])
+def test_alone_everybody_may_do_everything(town: MakeTown, run: Run, more: dict[str, Any]) -> None:
+    installed("commands")
+    chat = "bob" if not more else "room"
+
+    async def story(town: Town) -> list[Any]:
+        await town.say("bob", "hello", chat, **more)
+        return [await town.say("bob", text, chat, **more) for text in ("/title x", "/new")]
+
+    title, new = run(town(model=["hi"], **GROUP), story)
+    assert title == "Title: x"
+    assert new.startswith("New session.")
+
+
+def test_what_everybody_may_say_is_answered(town: MakeTown, run: Run) -> None:
+    installed("commands")
+
+    async def asked(town: Town) -> list[Any]:
+        answer = await working(town, "boss")
+        told = [await town.say("bob", text, "group") for text in ("/whoami", "/queue")]
+        slow(town).go_on.set()
+        await answer
+        return told
+
+    assert run(town(Slow, model=WORK, **GROUP), asked) == [
+        "fake:bob in chat group",
+        "0 messages wait.",
+    ]
+
+
+@pytest.mark.parametrize("text", ["K7QMX 1", "/approve K7QMX", "1", "Once"])
+def test_a_forwarded_message_is_no_answer(town: MakeTown, run: Run, text: str) -> None:
+    """An admin passes on what somebody else wrote, while a question is open."""
+
+    async def story(town: Town) -> list[Any]:
+        await town.say("boss", "hello")
+        answer = await town.begin("ann", "launch it", "group")
+        question = await town.until("boss", "For fake:ann")
+        code = question.text.split()[-2]
+        reply_to = town.delivered(question)
+        forwarded = text.replace("K7QMX", code)
+        passed_on = await town.begin("boss", forwarded, forwarded="Eve", reply_to=reply_to)
+        denied = await town.say("boss", f"{code} deny")
+        await passed_on
+        return [denied, await answer]
+
+    model = ["hi", calls("launch", target="x"), "done", "what?", "what?"]
+    one = town(model=model, **GROUP)
+    denied, _ = run(one, story)
+    assert denied == "Denied."
+    assert one.h.hooks["tool"] == []
+
+
+@pytest.mark.parametrize(
+    ("user", "chat", "answer"),
+    [
+        ("ann", "group", "Only an admin may give /undeclared here. Nothing was changed."),
+        ("boss", "group", "done"),
+        ("ann", "ann", "done"),
+    ],
+)
+def test_command_without_audience_is_for_admins_in_a_group(
+    town: MakeTown, run: Run, user: str, chat: str, answer: str
+) -> None:
+    async def story(town: Town) -> Any:
+        return await town.say(user, "/undeclared", chat)
+
+    assert run(town(Slow, **GROUP), story) == answer

@@ -1,0 +1,137 @@
+"""Who is operator: an admin, in a chat where nobody else reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hookline.testing import FakeChannel, Harness, calls
+from hookline_access import AccessControl
+
+from .conftest import MakeTown, Run, Town
+
+RANK = calls("rank")
+BOSS = {"admins": ["fake:boss"], "allow": ["fake:*"]}
+
+
+def ranks(town: MakeTown, run: Run, *said: tuple[str, str], **options: Any) -> list[str]:
+    """What each message's author is told by the tool ``rank``."""
+
+    async def story(town: Town) -> list[str]:
+        for user, chat in said:
+            await town.say(user, "rank?", chat)
+        return [call.result.text for call in town.h.hooks["tool"]]
+
+    model = [step for _ in said for step in (RANK, "ok")]
+    return run(town(model=model, **{**BOSS, **options}), story)  # type: ignore[no-any-return]
+
+
+def test_an_admin_in_the_own_chat_is_operator(town: MakeTown, run: Run) -> None:
+    assert ranks(town, run, ("boss", "boss")) == ["operator"]
+
+
+def test_others_are_not(town: MakeTown, run: Run) -> None:
+    assert ranks(town, run, ("ann", "ann"), ("ann", "boss")) == ["guest", "guest"]
+
+
+def test_nor_is_an_admin_in_a_group(town: MakeTown, run: Run) -> None:
+    assert ranks(town, run, ("boss", "group")) == ["guest"]
+
+
+def test_nor_where_somebody_else_ever_wrote(town: MakeTown, run: Run) -> None:
+    said = [("boss", "boss"), ("ann", "boss"), ("boss", "boss")]
+    assert ranks(town, run, *said) == ["operator", "guest", "guest"]
+
+
+def test_nor_where_somebody_else_wrote_before(town: MakeTown, run: Run) -> None:
+    assert ranks(town, run, ("ann", "boss"), ("boss", "boss")) == ["guest", "guest"]
+
+
+def test_nor_where_a_stranger_tried_to(town: MakeTown, run: Run) -> None:
+    async def story(town: Town) -> list[str]:
+        for user in ("boss", "eve", "boss"):
+            await town.say(user, "rank?", "boss")
+        return [call.result.text for call in town.h.hooks["tool"]]
+
+    one = town(model=[RANK, "ok", RANK, "ok"], admins=["fake:boss"])
+    assert run(one, story) == ["operator", "guest"]
+
+
+def test_it_is_remembered_that_a_chat_is_shared(
+    town: MakeTown, run: Run, harness: Callable[..., Harness]
+) -> None:
+    one = town(model=["hi"] * 2, **BOSS)
+
+    async def story(town: Town) -> None:
+        await town.say("boss", "hello", "boss")
+        await town.say("ann", "hello", "boss")
+
+    run(one, story)
+    one.h.close()
+    from .conftest import Launcher
+
+    again = harness(
+        AccessControl, Launcher, home=one.h.home, config={"access": BOSS}, model=[RANK, "ok"]
+    )
+
+    async def later(town: Town) -> list[str]:
+        await town.say("boss", "rank?", "boss", id_="later")
+        return [call.result.text for call in town.h.hooks["tool"]]
+
+    assert run(Town(again), later) == ["guest"]
+
+
+def test_each_message_says_whether_its_chat_is_private(town: MakeTown, run: Run) -> None:
+    async def story(town: Town) -> list[str]:
+        await town.h.aopen()
+        for number, (chat, private) in enumerate([("d9", True), ("boss", False), ("d9", None)], 1):
+            await town.h.channel.say("rank?", chat=chat, user="boss", private=private)
+            await town.h.channel.replies(number)
+        return [call.result.text for call in town.h.hooks["tool"]]
+
+    one = town(model=[RANK, "ok"] * 3, **BOSS)
+    assert run(one, story) == ["operator", "guest", "operator"]
+
+
+def test_a_private_chat_in_which_somebody_else_writes_is_not_private(
+    town: MakeTown, run: Run
+) -> None:
+    async def story(town: Town) -> list[str]:
+        await town.h.aopen()
+        for number, user in enumerate(["boss", "ann", "boss"], 1):
+            await town.h.channel.say("rank?", chat="d9", user=user, private=True)
+            await town.h.channel.replies(number)
+        return [call.result.text for call in town.h.hooks["tool"]]
+
+    one = town(model=[RANK, "ok"] * 3, **BOSS)
+    assert run(one, story) == ["operator", "guest", "guest"]
+
+
+def test_a_channel_for_api_1_says_by_a_method_which_chats_are_private(
+    town: MakeTown, run: Run, monkeypatch: Any
+) -> None:
+    def is_private(self: FakeChannel, chat_id: str, user_id: str) -> bool:
+        return chat_id == f"dm-{user_id}"
+
+    monkeypatch.setattr(FakeChannel, "is_private", is_private, raising=False)
+    assert ranks(town, run, ("boss", "dm-boss"), ("boss", "boss")) == ["operator", "guest"]
+
+
+def test_a_command_for_the_operator_is_not_for_others(town: MakeTown, run: Run) -> None:
+    from hookline_hookspecs import Plugin, command
+
+    class Master(Plugin):
+        @command("/key", audience="operator")
+        def key(self, ctx: Any, args: str) -> str:
+            """The key."""
+            return "42"
+
+    async def story(town: Town) -> list[str | None]:
+        return [
+            await town.say("ann", "/key"),
+            await town.say("boss", "/key", "group"),
+            await town.say("boss", "/key"),
+        ]
+
+    refused = "/key works only in the terminal and in an admin's private chat."
+    assert run(town(Master, **BOSS), story) == [refused, refused, "42"]

@@ -1,0 +1,52 @@
+"""``/proposals`` and ``/trust``, for the operator and admins in a private chat."""
+
+from __future__ import annotations
+
+from hookline_hookspecs import Context, HooklineError
+
+from .proposals import Proposals
+from .trust import Trust
+from .wording import listed
+
+
+class Slash:
+    """One method for each command."""
+
+    def __init__(self, proposals: Proposals, trust: Trust) -> None:
+        self._proposals = proposals
+        self._trust = trust
+
+    async def proposals(self, ctx: Context, args: str) -> str:
+        """``/proposals [accept ID | reject ID]``."""
+        action, _, id_ = args.strip().partition(" ")
+        try:
+            if not action:
+                found = await self._proposals.open()
+                return listed(found) + ("\n/proposals accept ID, or reject ID" if found else "")
+            if action == "accept":
+                return f"Done. {await self._proposals.accept(id_.strip())}"
+            if action == "reject":
+                return f"Rejected: {(await self._proposals.reject(id_.strip())).what}"
+        except HooklineError as error:
+            return f"{error}"
+        return "Write /proposals, /proposals accept ID or /proposals reject ID."
+
+    async def trust(self, ctx: Context, args: str) -> str:
+        """``/trust [add WHAT | remove WHAT]``."""
+        action, _, what = args.strip().partition(" ")
+        try:
+            if not action:
+                found = await self._trust.listed()
+                return (
+                    "\n".join(found) or "Nobody is trusted. /trust add HOST or PERSON trusts one."
+                )
+            if action == "add" and what:
+                inbound = ctx.turn.inbound
+                name = await self._trust.add(what, f"{inbound.channel}:{inbound.user_id}")
+                return f"{name} is trusted: what it says may be remembered, scheduled and followed."
+            if action == "remove" and what:
+                removed = await self._trust.remove(what)
+                return f"{what} is not trusted {'any more' if removed else 'by a grant'}."
+        except HooklineError as error:
+            return f"{error}"
+        return "Write /trust, /trust add HOST (or telegram:222) or /trust remove WHAT."

@@ -1,0 +1,48 @@
+"""Ordinary texts pass: notes, skills, instructions of projects, code, in many scripts."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import yaml
+from hookline_threat_scan.audience import Audience
+from hookline_threat_scan.scanner import Scanner
+
+DATA = Path(__file__).parent / "data"
+ROOT = Path(__file__).parents[4]
+BENIGN: dict[str, list[str]] = yaml.load(
+    (DATA / "benign.yaml").read_text("utf-8"), yaml.CSafeLoader
+)
+scanner = Scanner()
+
+
+def test_the_corpus_is_wide() -> None:
+    assert sum(map(len, BENIGN.values())) >= 150
+    assert len([name for name in BENIGN if not name.startswith("en")]) >= 10
+
+
+@pytest.mark.parametrize("name", sorted(BENIGN))
+@pytest.mark.parametrize("audience", list(Audience))
+def test_an_ordinary_text_passes(name: str, audience: Audience) -> None:
+    for text in BENIGN[name]:
+        assert scanner.scan(text, audience) is None, text
+
+
+@pytest.mark.parametrize("name", sorted(BENIGN))
+def test_two_ordinary_texts_in_a_row_pass(name: str) -> None:
+    for first, second in pairwise(BENIGN[name]):
+        assert scanner.scan(f"{first}\n{second}") is None, first
+
+
+def test_all_of_it_together_passes() -> None:
+    everything = "\n\n".join(text for found in BENIGN.values() for text in found)
+    assert scanner.scan(everything) is None
+
+
+def test_the_pages_of_this_project_can_be_read() -> None:
+    pages = [ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("plugins/*/*/README.md")]
+    assert len(pages) > 50
+    found = {page: scanner.scan(page.read_text("utf-8"), Audience.DATA) for page in pages}
+    assert [(page.relative_to(ROOT), one) for page, one in found.items() if one is not None] == []

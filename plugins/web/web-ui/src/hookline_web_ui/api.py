@@ -1,0 +1,297 @@
+"""The requests under ``/api``: each checks what it was sent, and asks the part that knows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from hookline_hookspecs import Conversations, HooklineError, Inspection, Route
+from hookline_speech import ReadAloud, Speaker, Transcriber
+from hookline_webkit import Problem, SiteRoute, TurnViews, identity, plain
+
+from .branching import branch
+from .exporting import jsonl, markdown
+from .files import MOST_BYTES
+from .owning import is_mine
+from .sending import LONGEST
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from .page import Pages
+
+MOST_JSON = 4_000_000
+"""Bytes of a body that is JSON: the longest message, with every character escaped."""
+EACH_MINUTE = 60
+"""Requests of each kind that a person may send in a minute, of those that have something done."""
+LONGEST_TITLE = 200
+SAFE = {"X-Content-Type-Options": "nosniff", "Cache-Control": "private, no-store"}
+
+
+class Api:
+    """The handlers. What they raise as :class:`Problem` the web server answers."""
+
+    def __init__(self, pages: Pages) -> None:
+        self._pages, self._host = pages, pages.host
+
+    def register(self, register: Callable[[Route], None]) -> None:
+        """Register every route."""
+        session = "/api/sessions/{id}"
+        for method, path, handler in (
+            ("GET", "/api/state", self.state),
+            ("GET", "/api/events", self.events),
+            ("GET", "/api/commands", self.commands),
+            ("GET", "/api/commands/complete", self.complete),
+            ("GET", "/api/sessions", self.sessions),
+            ("GET", session, self.session),
+            ("PATCH", session, self.rename),
+            ("DELETE", session, self.delete),
+            ("GET", f"{session}/export", self.export),
+            ("POST", f"{session}/messages", self.message),
+            ("POST", f"{session}/stop", self.stop),
+            ("POST", f"{session}/answer", self.answer),
+            ("POST", f"{session}/branch", self.branch),
+            ("POST", f"{session}/speech", self.speech),
+            ("GET", f"{session}/turns/{{turn}}", self.turn),
+            ("GET", "/api/files/{id}", self.file),
+        ):
+            most = MOST_JSON if handler == self.message else 100_000
+            rate = EACH_MINUTE if method == "POST" else 0
+            register(SiteRoute(method, path, handler, "person", max_bytes=most, rate=rate))
+        upload = self.upload
+        register(SiteRoute("PUT", "/api/files/{id}", upload, auth="person", max_bytes=MOST_BYTES))
+
+    # What there is
+
+    async def state(self, request: Request) -> Response:
+        """``GET /api/state``."""
+        who, hub = identity(request), self._pages.hub
+        services = self._host.services
+        voice = {
+            "listen": self._pages.has_voice and services.get(Transcriber) is not None,
+            "speak": None not in (services.get(ReadAloud), services.get(Speaker)),
+        }
+        try:
+            model = services[Inspection].default_model()
+        except HooklineError:
+            model = ""
+        return _json(
+            {
+                "boot": hub.boot,
+                "cursor": hub.cursor,
+                "person": who.person,
+                "name": who.name,
+                "role": who.role,
+                "model": model,
+                "voice": voice,
+                "questions": self._pages.questions.elsewhere(who),
+                "limits": {"file": MOST_BYTES, "text": LONGEST},
+                "version": version("hookline"),
+            }
+        )
+
+    async def events(self, request: Request) -> Response:
+        """``GET /api/events``."""
+        from .streaming import events
+
+        return await events(self._pages.hub, self._pages.reader, identity(request), request)
+
+    async def commands(self, request: Request) -> Response:
+        """``GET /api/commands``."""
+        identity(request)
+        found = self._host.services[Conversations].commands()
+        return _json(
+            {
+                "commands": [
+                    {
+                        "name": one.name,
+                        "help": one.help,
+                        "aliases": list(one.aliases),
+                        "theme": one.theme,
+                        "immediate": one.immediate,
+                        "audience": one.audience,
+                        "completes": one.complete is not None,
+                    }
+                    for one in found
+                ]
+            }
+        )
+
+    async def complete(self, request: Request) -> Response:
+        """``GET /api/commands/complete``: the arguments that a command proposes."""
+        who, query = identity(request), request.query_params
+        name, _, typed = query.get("text", "").partition(" ")
+        session = query.get("session", "")
+        row = await self._pages.reader.row(who, session)
+        known = self._host.services[Conversations].commands()
+        found = next((one for one in known if name in (one.name, *one.aliases)), None)
+        items: list[dict[str, str]] = []
+        mine = is_mine(who, (row["channel"], row["chat_id"]))
+        may = found is not None and mine and (who.is_operator or found.audience != "operator")
+        if may and found is not None and found.complete is not None:
+            pairs = await found.complete(session, typed)
+            items = [{"text": text, "help": told} for text, told in pairs]
+        return _json({"items": items})
+
+    # Sessions
+
+    async def sessions(self, request: Request) -> Response:
+        """``GET /api/sessions``."""
+        who = identity(request)
+        return _json(await self._pages.reader.sessions(who, request.query_params))
+
+    async def session(self, request: Request) -> Response:
+        """``GET /api/sessions/{id}``."""
+        who, id_ = identity(request), _id(request)
+        return _json(await self._pages.reader.snapshot(who, id_, request.query_params))
+
+    async def rename(self, request: Request) -> Response:
+        """``PATCH /api/sessions/{id}``."""
+        who, id_ = identity(request), _id(request)
+        title = (await _body(request)).get("title")
+        if not isinstance(title, str) or not 0 < len(title.strip()) <= LONGEST_TITLE:
+            raise _bad(f"A title has 1 to {LONGEST_TITLE} characters.")
+        await self._pages.rename(who, id_, " ".join(title.split()))
+        row = await self._pages.reader.row(who, id_)
+        return _json({"session": self._pages.reader.as_json(who, row)})
+
+    async def delete(self, request: Request) -> Response:
+        """``DELETE /api/sessions/{id}``."""
+        await self._pages.delete(identity(request), _id(request))
+        return _json({})
+
+    async def export(self, request: Request) -> Response:
+        """``GET /api/sessions/{id}/export``."""
+        from starlette.responses import Response
+
+        who, id_ = identity(request), _id(request)
+        row = await self._pages.reader.row(who, id_)
+        rows = await self._host.storage.fetch("said", id=id_)
+        if request.query_params.get("format", "jsonl") == "md":
+            asked = [{**one, "turn_id": one["turn"]} for one in rows]
+            messages = await self._pages.reader.messages(id_, asked)
+            session = self._pages.reader.as_json(who, row)
+            text, mime, suffix = markdown(session, messages), "text/markdown", "md"
+        else:
+            text, mime, suffix = jsonl(rows), "application/x-ndjson", "jsonl"
+        headers = {**SAFE, "Content-Disposition": _attachment(f"{id_}.{suffix}")}
+        return Response(text, media_type=mime, headers=headers)
+
+    async def message(self, request: Request) -> Response:
+        """``POST /api/sessions/{id}/messages``."""
+        who, id_ = identity(request), _id(request)
+        taken = await self._pages.sender.message(who, id_, await _body(request))
+        return _json(taken, 202)
+
+    async def stop(self, request: Request) -> Response:
+        """``POST /api/sessions/{id}/stop``."""
+        stopped = await self._pages.sender.stop(identity(request), _id(request))
+        return _json({"stopped": stopped}, 202)
+
+    async def answer(self, request: Request) -> Response:
+        """``POST /api/sessions/{id}/answer``."""
+        who, id_ = identity(request), _id(request)
+        await self._pages.sender.answer(who, id_, await _body(request))
+        return _json({}, 202)
+
+    async def branch(self, request: Request) -> Response:
+        """``POST /api/sessions/{id}/branch``."""
+        who, id_ = identity(request), _id(request)
+        before = (await _body(request)).get("before")
+        made = await branch(self._host, self._pages.reader, self._pages.files, who, id_, before)
+        await self._pages.tell_session(made["id"])
+        return _json(made, 201)
+
+    async def speech(self, request: Request) -> Response:
+        """``POST /api/sessions/{id}/speech``."""
+        who, id_ = identity(request), _id(request)
+        message = (await _body(request)).get("message")
+        return _json({"files": await self._pages.speech(who, id_, message)}, 201)
+
+    async def turn(self, request: Request) -> Response:
+        """``GET /api/sessions/{id}/turns/{turn}``."""
+        who, id_ = identity(request), _id(request)
+        await self._pages.reader.row(who, id_)
+        turn = str(request.path_params["turn"])
+        title = ""
+        parts: list[object] = []
+        for service in self._host.services.all(TurnViews):
+            try:
+                view = await service.turn_view(id_, turn)
+            except Exception as error:  # one plugin's fault leaves the others' parts
+                self._host.log.warning("%r has no view of a turn", service, exc_info=error)
+                continue
+            if view is not None:
+                title, parts = title or view.title, [*parts, *view.parts]
+        if not parts:
+            raise Problem(404, "not_found", "Nothing is kept of this turn.")
+        return _json({"type": "view", "title": title, "parts": plain(parts)})
+
+    # Files
+
+    async def upload(self, request: Request) -> Response:
+        """``PUT /api/files/{id}``."""
+        who, id_, query = identity(request), _id(request), request.query_params
+        try:
+            duration = max(0.0, min(float(query.get("duration") or 0), 86400.0))
+        except ValueError:
+            raise _bad("duration is a number of seconds.") from None
+        name, voice = query.get("name", ""), query.get("voice") == "1"
+        given = (who, id_, _chunks(request), name, voice, duration)
+        file, known = await self._pages.files.put(*given)
+        return _json(file, 200 if known else 201)
+
+    async def file(self, request: Request) -> Response:
+        """``GET /api/files/{id}``."""
+        from starlette.responses import FileResponse
+
+        path, file = await self._pages.files.get(identity(request), _id(request))
+        headers = {**SAFE, "Content-Disposition": _attachment(file["name"])}
+        return FileResponse(path, media_type=file["mime"], headers=headers)
+
+
+def _json(value: Any, status: int = 200) -> Response:
+    from starlette.responses import Response
+
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    body = text.encode("utf-8", "backslashreplace")
+    return Response(body, status, {"Cache-Control": "no-store"}, "application/json")
+
+
+def _id(request: Request) -> str:
+    return str(request.path_params["id"])
+
+
+def _bad(message: str) -> Problem:
+    return Problem(400, "bad_request", message)
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    """The JSON object that was sent. Raises :class:`Problem` (415, 400)."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    text = await request.body()
+    if not text:
+        return {}
+    if kind != "application/json":
+        raise Problem(415, "not_json", "Send the body as application/json.")
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError):
+        raise _bad("The body is no JSON.") from None
+    if not isinstance(body, dict):
+        raise _bad("The body is no JSON object.")
+    return body
+
+
+async def _chunks(request: Request) -> AsyncIterator[bytes]:
+    async for chunk in request.stream():
+        yield chunk
+
+
+def _attachment(name: str) -> str:
+    """The header that has a browser save a file, whatever its name."""
+    return f"attachment; filename*=UTF-8''{quote(name, safe='')}"
