@@ -59,7 +59,7 @@ class BootHooks:
         the reason.
         """
 
-    @spec("observe", 30, reverse=True)
+    @spec("observe", 30)
     def teardown(self, host: Host) -> MaybeAwaitable[None]:
         """When the process ends or the plugin is switched off, in reverse order.
 

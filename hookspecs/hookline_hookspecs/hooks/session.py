@@ -34,7 +34,7 @@ class SessionHooks:
     def end_of_session(self, ctx: Context, session: Session) -> MaybeAwaitable[None]:
         """When a session ends: by ``/new``, or because it was idle for too long or is too old."""
 
-    @spec("gate", 10)
+    @spec("guard", 10, rewrites=True)
     def on_message(self, ctx: Context, inbound: Inbound) -> MaybeAwaitable[Inbound | Deny | None]:
         """For every inbound message, once stored and before its turn: access, limits, rewriting.
 

@@ -271,7 +271,7 @@ class AccessControl(Plugin[AccessConfig]):
         self._askers.move_to_end(session.id)
         while len(self._askers) > KNOWN:
             self._askers.popitem(last=False)
-        if self._is_network(session.channel) and not _is_alone(turn.inbound):
+        if self._is_network(turn.inbound.channel) and not _is_alone(turn.inbound):
             await self._turns.started(turn)
 
     @hookimpl
