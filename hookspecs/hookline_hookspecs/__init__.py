@@ -21,20 +21,21 @@ from .events import (
 from .gateway import Division, GatewayHost, GatewayWork, TurnNews
 from .hooks import HOOKS, SIGNALS, HookSpec, HookSpecs, Kind, MaybeAwaitable, hookimpl
 from .host import (
-    Access, ArtifactKeeper, Channel, Checkpoints, Context, Feature, Hit, Host, Http, HttpResponse, Paths, Reacting,
-    Stash, Storage, Threading, ToolServers, Transaction, features, message_ids,
+    Access, ArtifactKeeper, Channel, Checkpoints, Context, Feature, Hit, Host, Http, HttpResponse, Paths,
+    Stash, Storage, ToolServers, Transaction, features, message_ids,
 )
 from .inspection import Configuration, Inspection, StablePrompt
 from .likeness import Corpus, Likeness, fuse
 from .messages import Block, ImageBlock, Message, TextBlock, ThinkingBlock, ToolCall, ToolResultBlock
 from .modes import Mode, Modes
 from .origins import Effect, EffectKind, Origin, OriginKind, merge_origins, origins_from_json, origins_to_json
-from .parts import Check, CheckResult, Command, Job, Page, Reviewer, Route, command
+from .parts import Audience, Check, CheckResult, Command, Job, Page, Reviewer, Route, command
 from .plugin import API, NoConfig, Plugin
 from .tools import Tool, tool
 
 __all__ = [
-    "API", "HOOKS", "SIGNALS", "SLOTS", "Access", "Answer", "ArtifactKeeper", "Ask", "Attachment", "Audio", "AuthError",
+    "API", "HOOKS", "SIGNALS", "SLOTS", "Access", "Answer", "ArtifactKeeper", "Ask", "Attachment", "Audience",
+    "Audio", "AuthError",
     "BadRequest", "Block", "CachePrice", "Channel", "Check", "CheckResult", "Checkpoints", "Choice", "Command",
     "CommandError", "Compacted", "Configuration", "Connection", "Context", "ContextBlock", "ContextTooLong",
     "Conversations", "Corpus", "Delta", "DeltaSink", "Denial", "Deny", "Division", "Effect", "EffectKind", "Excerpt",
@@ -43,9 +44,9 @@ __all__ = [
     "Likeness", "Marker", "MaybeAwaitable", "Message", "Migration", "Mode", "ModelRequest", "ModelResponse", "Modes",
     "NetworkError", "NoConfig", "Notice", "Origin", "OriginKind", "OverBudget", "Overloaded", "Ownership", "Page",
     "Paths", "Plugin", "PluginFailure", "PrefixBreak", "Provider", "ProviderError", "ProviderSettings", "Question",
-    "RateLimited", "Reacting", "Refusal", "Refused", "Reply", "Reviewer", "Rewrite", "Route", "Section", "Session",
+    "RateLimited", "Refusal", "Refused", "Reply", "Reviewer", "Rewrite", "Route", "Section", "Session",
     "StablePrompt", "Stash", "Step", "Storage", "Store", "StoreError", "Submission", "TextBlock", "ThinkingBlock",
-    "Threading", "Tool", "ToolCall", "ToolError", "ToolOutput", "ToolResult", "ToolResultBlock", "ToolSchema",
+    "Tool", "ToolCall", "ToolError", "ToolOutput", "ToolResult", "ToolResultBlock", "ToolSchema",
     "ToolServers", "Transaction", "Turn", "TurnNews", "Usage", "Verdict", "WireRequest", "command", "features", "fuse",
     "hookimpl", "merge_origins", "message_ids", "origins_from_json", "origins_to_json", "tool",
 ]

@@ -9,23 +9,22 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
 from types import CoroutineType
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from hookline_hookspecs import HOOKS, Answer, Ask, Denial, Deny, Step
 from hookline_hookspecs.errors import ProviderError
 from hookline_hookspecs.events import Verdict
-from hookline_hookspecs.hooks import GUARDS
 
-from ..bus.deadline import drive, finish
+from ..bus.deadline import finish
 from ..bus.implementation import AroundFault, Implementation, PluginRefused, describe, expect_fault, is_fault
+from ..bus.monitor import BlockedLoop
 from ..bus.registration import Deadlines, Registry
 from ..bus.shapes import listed, mistake_in, wrong_type
 from ..bus.signals import SignalHub
-from ..bus.watchdog import PluginCode, Watchdog
 
 log = logging.getLogger("hookline.bus")
 MOST_FAILURES = 3
@@ -49,6 +48,19 @@ class GuardFailed(Deny):
     error: BaseException
 
 
+@dataclass(frozen=True, slots=True)
+class Decision(Generic[E]):
+    """What the guards of a hook decided.
+
+    ``event`` is the event as they rewrote it, ``verdict`` the strictest verdict, or None if nobody
+    objects; ``plugin`` is whose verdict it is.
+    """
+
+    event: E
+    verdict: Verdict | None = None
+    plugin: str = ""
+
+
 _STRICTNESS: dict[type, int] = {Deny: 3, GuardFailed: 3, Ask: 2, Answer: 1}
 _HOOK_OF = {spec.registers: name for name, spec in HOOKS.items() if spec.registers is not None}
 
@@ -56,7 +68,8 @@ _HOOK_OF = {spec.registers: name for name, spec in HOOKS.items() if spec.registe
 class Bus(Registry):
     """Registers plugins and calls their hooks, with one method for each kind of hook.
 
-    Every implementation is watched, limited by its deadline and isolated from the others.
+    Every implementation is limited by its deadline and isolated from the others. A deadline can
+    only end a coroutine; what a ``def`` does cannot be interrupted.
 
     Args:
         strict: raise a plugin's errors instead of isolating them (``HOOKLINE_STRICT=1``).
@@ -66,8 +79,7 @@ class Bus(Registry):
     def __init__(self, *, strict: bool = False, deadlines: Deadlines | None = None) -> None:
         super().__init__(deadlines or {})
         self.strict = strict
-        self.watchdog = Watchdog()
-        self.signals = SignalHub(self.watchdog)
+        self.signals = SignalHub()
         self.observers: list[Observer] = []
 
     def implementations(self, hook: str) -> tuple[Implementation, ...]:
@@ -119,45 +131,45 @@ class Bus(Registry):
         self.signals.send(hook, event, ctx)
         return answer
 
-    async def veto(self, hook: str, ctx: Any, event: Any) -> tuple[str, Verdict] | None:
-        """Return the strictest verdict and its plugin: Deny > Ask > Answer > None.
+    async def guard(self, hook: str, ctx: Any, event: E, again: Again | None = None) -> Decision[E]:
+        """Ask every guard; the strictest verdict wins: Deny > Ask > Answer > None.
 
-        Several ``Ask`` become one, with every reason and preview.
-        If it is a ``Deny``, the signal ``denied`` is sent after the hook's own.
+        Several ``Ask`` become one, with every reason and preview. Where the hook's spec ``rewrites``,
+        a guard may return a changed event for the guards after it, and the first ``Deny`` ends the
+        call. A guard that fails denies with :class:`GuardFailed`, unless ``again`` asks it once more.
+
+        Sends the hook's own signal, except for an event of a rewriting hook that was denied, and
+        after a ``Deny`` the signal ``denied``.
         """
-        verdict: tuple[str, Verdict] | None = None
+        decision = Decision(event)
         for impl in self._enabled(hook, ctx):
-            found = await self._step(impl, ctx, event, Deny, Ask, Answer)
-            if verdict is not None and isinstance(verdict[1], Ask) and isinstance(found, Ask):
-                verdict = (verdict[0], _both(verdict[1], found))
-            elif found is not None and (verdict is None or _STRICTNESS[type(found)] > _STRICTNESS[type(verdict[1])]):
-                verdict = (impl.plugin, found)
-        self.signals.send(hook, event, ctx)
-        if verdict is not None and isinstance(verdict[1], Deny):
-            denial = Denial(hook, verdict[0], event, verdict[1].reason)
+            result = await self._ask_guard(impl, ctx, decision.event, again)
+            if isinstance(result, type(event)):
+                decision = replace(decision, event=result)
+            elif result is not None:
+                decision = _stricter(decision, impl.plugin, result)
+            if impl.spec.rewrites and isinstance(result, Deny):
+                break
+        verdict = decision.verdict
+        if not (isinstance(verdict, Deny) and HOOKS[hook].rewrites):
+            self.signals.send(hook, decision.event, ctx)
+        if isinstance(verdict, Deny):
+            denial = Denial(hook, decision.plugin, decision.event, verdict.reason)
             self.signals.send("denied", denial, ctx)
-        return verdict
+        return decision
 
-    async def gate(self, hook: str, ctx: Any, event: E, again: Again | None = None) -> E | Deny:
-        """Pass ``event`` through every implementation, stopping at the first ``Deny``.
+    async def _ask_guard(self, impl: Implementation, ctx: Any, event: Any, again: Again | None) -> Any:
+        """Return a guard's result, repeating the call for as long as ``again`` wants.
 
-        A plugin that is switched off meanwhile is not asked any more. Of a guard that failed the
-        answer is a :class:`GuardFailed`, unless ``again`` has it asked once more. Sends the hook's
-        own signal if the event passed, otherwise the signal ``denied``.
+        A plugin that is switched off meanwhile is not asked any more.
         """
-        for impl in self._enabled(hook, ctx):
-            result = None
-            while impl in self.table[hook]:
-                result = await self._step(impl, ctx, event, type(event), Deny)
-                if again is None or not (isinstance(result, GuardFailed) and await again(result.error)):
-                    break
-            if isinstance(result, Deny):
-                self.signals.send("denied", Denial(hook, impl.plugin, event, result.reason), ctx)
-                return result
-            if result is not None:
-                event = result
-        self.signals.send(hook, event, ctx)
-        return event
+        kinds = (type(event), Deny) if impl.spec.rewrites else (Deny, Ask, Answer)
+        result = None
+        while impl in self.table[impl.spec.name]:
+            result = await self._step(impl, ctx, event, *kinds)
+            if again is None or not isinstance(result, GuardFailed) or not await again(result.error):
+                break
+        return result
 
     async def around(self, hook: str, ctx: Any, event: Any, core: Call[E], kind: type[E]) -> E:
         """Run ``core(event)`` inside every middleware, the first plugin outermost.
@@ -183,7 +195,7 @@ class Bus(Registry):
             if only not in (None, impl.plugin):
                 continue
             try:
-                self.watchdog.call(impl, impl.function, register(impl.plugin))
+                impl.function(register(impl.plugin))
             except PluginRefused:
                 raise
             except BaseException as error:
@@ -208,31 +220,24 @@ class Bus(Registry):
 
     async def attempt(self, impl: Implementation, ctx: Any, event: Any) -> Any:
         """Return one implementation's result, within its deadline. Raises what it raises."""
-        watchdog = self.watchdog
-        before = watchdog.begin(impl)
+        result = impl.call(None if ctx is None else ctx.of(impl.plugin), event)
+        if type(result) is not CoroutineType:
+            if result is None or not hasattr(result, "__await__"):
+                return result
+            result = _awaited(result)
         try:
-            result = impl.call(None if ctx is None else ctx.of(impl.plugin), event)
-            if type(result) is not CoroutineType:
-                if result is None or not hasattr(result, "__await__"):
-                    return result
-                result = _awaited(result)
-            try:
-                waiting_for = result.send(None)
-            except StopIteration as stop:
-                return stop.value
-        finally:
-            watchdog.end(before)
-        silent = ctx is None or impl.spec.asks or impl.spec.background
-        slow = None if silent else partial(ctx.notify, f"Waiting for plugin {impl.plugin} ({impl.where}).")
-        return await finish(result, waiting_for, watchdog, impl, slow)
+            waiting_for = result.send(None)
+        except StopIteration as stop:
+            return stop.value
+        on_slow = None
+        if ctx is not None and not impl.spec.asks and not impl.spec.background:
+            on_slow = partial(ctx.notify, f"Waiting for plugin {impl.plugin} ({impl.spec.name}).")
+        return await finish(result, waiting_for, impl.deadline, on_slow)
 
-    async def run(self, plugin: str, where: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        """Call and await a function of a plugin that is not a hook, watched by the watchdog."""
-        work = PluginCode(plugin, where)
-        result = self.watchdog.call(work, function, *args, **kwargs)
-        if result is None or not hasattr(result, "__await__"):
-            return result
-        return await drive(result if type(result) is CoroutineType else _awaited(result), self.watchdog, work)
+    def report_block(self, block: BlockedLoop) -> None:
+        """Record that a plugin blocked the event loop, as one of its failures."""
+        reason = f"blocked the event loop for {block.seconds:.1f} s ({block.location})"
+        self.signals.send_failure(block.plugin, block.function, reason)
 
     def notify_observers(self, ctx: Any, step: Step) -> None:
         """Call every observer with a step; if one fails, the step is not affected."""
@@ -266,8 +271,8 @@ class Bus(Registry):
             result, failure = None, error
         if failure is not None:
             self._record_failure(impl, ctx, failure)
-            if impl.spec.kind in GUARDS:
-                reason = f"the guard {impl.plugin} failed, so the answer is no: {describe(failure)}"
+            if impl.spec.kind == "guard":
+                reason = f"guard '{impl.plugin}' failed: {describe(failure)}"
                 result = GuardFailed(reason, error=failure)
             elif impl.spec.kind != "collect":
                 result = None
@@ -312,8 +317,7 @@ class Bus(Registry):
         result: Any = None
         failure: BaseException | None = None
         try:
-            where = f"{impl.where} middleware"
-            result = await self.run(impl.plugin, where, middleware, event, call_next)
+            result = await middleware(event, call_next)
             if (wrong := mistake_in(result, kind)) is not None:
                 raise wrong
             return result
@@ -349,12 +353,22 @@ class Bus(Registry):
         self.signals.send_failure(plugin, hook, reason, ctx=ctx, off=off)
 
     def _is_guard(self, plugin: str) -> bool:
-        guards = (self.table[hook] for hook, spec in HOOKS.items() if spec.kind in GUARDS)
+        guards = (self.table[hook] for hook, spec in HOOKS.items() if spec.kind == "guard")
         return any(impl.plugin == plugin for found in guards for impl in found)
 
 
 async def _awaited(awaitable: Awaitable[Any]) -> Any:
     return await awaitable
+
+
+def _stricter(decision: Decision[E], plugin: str, verdict: Verdict) -> Decision[E]:
+    """Return the decision with one more verdict."""
+    before = decision.verdict
+    if isinstance(before, Ask) and isinstance(verdict, Ask):
+        return replace(decision, verdict=_both(before, verdict))
+    if before is None or _STRICTNESS[type(verdict)] > _STRICTNESS[type(before)]:
+        return replace(decision, verdict=verdict, plugin=plugin)
+    return decision
 
 
 def _both(one: Ask, other: Ask) -> Ask:

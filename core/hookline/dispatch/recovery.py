@@ -34,7 +34,7 @@ class Recovery:
 
     def __post_init__(self) -> None:
         self.dispatcher.recover = self.recover_session
-        self.finish, self.answer = self.engine.background.finish, self.dispatcher.answer
+        self.finish = self.engine.background.finish
         self.withdraw, self.deliver = self.dispatcher.withdraw, self.outbox.deliver
 
     async def post(self, reply: Reply) -> None:
@@ -98,17 +98,22 @@ class Recovery:
         async with self.sessions.own(session_id):
             state = await self.sessions.existing(session_id)
             if state is not None:
-                await self.recover_session(state, "ask")
+                await self.recover_session(state, "ask", state.record.channel)
         if state is not None:
             await self.outbox.deliver(state.record.channel, state.record.chat_id)
 
-    async def recover_session(self, state: SessionState, mode: str) -> None:
-        """Finish turns, then messages, that were left in a session which the caller owns."""
+    async def recover_session(self, state: SessionState, mode: str, channel_name: str) -> None:
+        """Finish turns, then messages, that were left in a session which the caller owns.
+
+        ``channel_name`` is the channel that the caller works for. Replies of other channels are
+        left to the process that runs those.
+        """
         if state.flags.recovered:
             return
         journal, record = self.engine.journal, state.record
-        channel = self.outbox.channels.get(record.channel)
-        if channel is not None and channel.network:  # before anything newer is shown in the chat
+        channel = self.outbox.channels.get(channel_name)
+        if channel is not None and channel.network and channel_name == record.channel:
+            # Before anything newer is shown in the chat.
             await self.outbox.deliver(record.channel, record.chat_id)
         self.sessions.forget(record.id)  # if this fails, the next message reads the store
         # Nobody has granted in advance what a dead process was about to ask.
@@ -124,7 +129,7 @@ class Recovery:
                 if not await self._claim(row["id"], row["owner"]):
                     break  # somebody works on it: what is behind it waits
                 await self._answer_left_over(state, inbound, row["id"], mode)
-        if record.channel == TERMINAL:
+        if channel_name == TERMINAL:
             state.pending.unshown = await self._claim_unshown(record.id)
         state.flags.recovered = True
         await self.sessions.keep(state)
@@ -134,9 +139,9 @@ class Recovery:
         try:
             passed = await self.dispatcher.judge(lobby, inbound, inbox_id)
             if isinstance(passed, Deny):
-                await self.dispatcher.close(lobby, inbound, inbox_id, "denied", passed.reason)
+                await self.dispatcher.close(lobby, inbound, inbox_id, "denied", passed.reason, left_over=True)
             else:
-                turn = await self.dispatcher.work(state, passed, inbox_id, mode)
+                turn = await self.dispatcher.work(state, passed, inbox_id, mode, left_over=True)
                 self.dispatcher.after_reply(turn)
         finally:
             self.dispatcher.in_hand.discard(inbox_id)

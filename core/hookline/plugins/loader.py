@@ -127,9 +127,7 @@ class Plugins:
                     options = options | {"complete": MethodType(complete, plugin)}
                 doc = (inspect.getdoc(function) or "").split("\n")[0]
                 self._add_command(loading, Command(command, doc, method, **options))
-        gather = self.engine.bus.gather
-        gather("register_tools", lambda _: partial(self._add_tool, loading), name)
-        gather("register_commands", lambda _: partial(self._add_command, loading), name)
+        self.engine.bus.gather("register_tools", lambda _: partial(self._add_tool, loading), name)
 
     def _add_tool(self, loading: Loading, tool: Tool) -> None:
         self.engine.tools.register(tool, loading.entry.name)
@@ -224,6 +222,10 @@ class Plugins:
     def state(self, name: str) -> str:
         """``on off missing failed``, or ``off`` for a name config does not hold."""
         return self.loadings[name].state if name in self.loadings else "off"
+
+    def instances(self) -> dict[str, Plugin[Any]]:
+        """The plugins that are on, by name."""
+        return {name: one.plugin for name, one in self.loadings.items() if one.plugin is not None}
 
     def host(self, name: str) -> PluginHost | None:
         """The plugin's host, if it was made."""

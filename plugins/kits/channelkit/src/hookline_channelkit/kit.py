@@ -214,8 +214,6 @@ class Kit:
         self.host.signals.disconnect("reply_sent", self._reply_sent)
         await self.wire.aclose()
 
-    # The protocols Reacting and Threading
-
     async def react(self, chat_id: str, message_id: str, emoji: str | None) -> None:
         """Set the agent's reaction to a message, in place of the one before; None takes it away."""
         kv, key = self.host.storage.kv, f"{REACTED}{chat_id}\n{message_id}"
@@ -331,19 +329,18 @@ class Kit:
         self._connected.clear()
 
     def _is_mine(self, turn: Turn) -> bool:
-        return turn.session.channel == self.name and turn.session.kind == "chat"
+        return turn.inbound.channel == self.name and turn.session.kind == "chat"
 
     def _start_of_turn(self, turn: Turn, *, ctx: Context | None = None) -> None:
         if self._is_mine(turn):
             if self.options.stream:
                 self._begin_stream(turn)
             if self.options.typing:
-                self._presence.begin(turn.session.chat_id, turn.inbound.message_id)
+                self._presence.begin(turn.inbound.chat_id, turn.inbound.message_id)
 
     def _begin_stream(self, turn: Turn, *, ctx: Context | None = None) -> None:
         if self._is_mine(turn):
-            session = turn.session
-            self._streams.begin(session.chat_id, turn.inbound.message_id, session.id)
+            self._streams.begin(turn.inbound.chat_id, turn.inbound.message_id, turn.session.id)
 
     def _elsewhere(self, news: TurnNews, *, ctx: Context | None = None) -> None:
         """A turn of the channel runs in another process."""
@@ -382,12 +379,12 @@ class Kit:
         if ctx is None or not result.ok or not isinstance(result.data, Mapping):
             return
         if "board" in result.data and result.shown and self._is_mine(turn := ctx.turn):
-            self._boards.show(turn.session.chat_id, turn.inbound.message_id, result.shown)
+            self._boards.show(turn.inbound.chat_id, turn.inbound.message_id, result.shown)
 
     def _end_of_turn(self, turn: Turn, *, ctx: Context | None = None) -> None:
         if self._is_mine(turn):
-            self._boards.end(turn.session.chat_id, turn.inbound.message_id)
-            self._presence.end(turn.session.chat_id, turn.inbound.message_id)
+            self._boards.end(turn.inbound.chat_id, turn.inbound.message_id)
+            self._presence.end(turn.inbound.chat_id, turn.inbound.message_id)
 
     def _settled(self, inbound: Inbound, *, ctx: Context | None = None) -> None:
         if inbound.channel == self.name:

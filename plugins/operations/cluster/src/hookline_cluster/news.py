@@ -82,10 +82,10 @@ class Teller:
             self._host.signals.connect(name, receiver)
 
     def _begun(self, turn: Turn, ctx: Context | None = None) -> None:
-        session = turn.session
-        if session.kind == "chat" and self._is_elsewhere(session.channel):
+        session, inbound = turn.session, turn.inbound
+        if session.kind == "chat" and self._is_elsewhere(inbound.channel):
             running = self._running[session.id] = _Running(
-                session.channel, session.chat_id, turn.inbound.message_id, session.id
+                inbound.channel, inbound.chat_id, inbound.message_id, session.id
             )
             self._tell(running.news("begun"))
 
