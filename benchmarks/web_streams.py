@@ -44,7 +44,7 @@ DOOR = f"""
 PEOPLE = {PEOPLE}
 import json
 from hookline_hookspecs import GatewayWork, Plugin, hookimpl
-from hookline_webkit import WebServer
+from hookline_hookspecs.web import WebServer
 
 
 class Extra(Plugin):

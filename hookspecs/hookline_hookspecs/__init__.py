@@ -21,8 +21,8 @@ from .events import (
 from .gateway import Division, GatewayHost, GatewayWork, TurnNews
 from .hooks import HOOKS, SIGNALS, HookSpec, HookSpecs, Kind, MaybeAwaitable, hookimpl
 from .host import (
-    Access, ArtifactKeeper, Channel, Checkpoints, Context, Feature, Hit, Host, Http, HttpResponse, Paths, Reacting,
-    Stash, Storage, Threading, ToolServers, Transaction, features, message_ids,
+    Access, ArtifactKeeper, Channel, Checkpoints, Context, Feature, Hit, Host, Http, HttpResponse, Paths,
+    Stash, Storage, ToolServers, Transaction, features, message_ids,
 )
 from .inspection import Configuration, Inspection, StablePrompt
 from .likeness import Corpus, Likeness, fuse
@@ -44,9 +44,9 @@ __all__ = [
     "Likeness", "Marker", "MaybeAwaitable", "Message", "Migration", "Mode", "ModelRequest", "ModelResponse", "Modes",
     "NetworkError", "NoConfig", "Notice", "Origin", "OriginKind", "OverBudget", "Overloaded", "Ownership", "Page",
     "Paths", "Plugin", "PluginFailure", "PrefixBreak", "Provider", "ProviderError", "ProviderSettings", "Question",
-    "RateLimited", "Reacting", "Refusal", "Refused", "Reply", "Reviewer", "Rewrite", "Route", "Section", "Session",
+    "RateLimited", "Refusal", "Refused", "Reply", "Reviewer", "Rewrite", "Route", "Section", "Session",
     "StablePrompt", "Stash", "Step", "Storage", "Store", "StoreError", "Submission", "TextBlock", "ThinkingBlock",
-    "Threading", "Tool", "ToolCall", "ToolError", "ToolOutput", "ToolResult", "ToolResultBlock", "ToolSchema",
+    "Tool", "ToolCall", "ToolError", "ToolOutput", "ToolResult", "ToolResultBlock", "ToolSchema",
     "ToolServers", "Transaction", "Turn", "TurnNews", "Usage", "Verdict", "WireRequest", "command", "features", "fuse",
     "hookimpl", "merge_origins", "message_ids", "origins_from_json", "origins_to_json", "tool",
 ]
