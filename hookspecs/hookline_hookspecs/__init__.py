@@ -21,8 +21,8 @@ from .events import (
 from .gateway import WorkDistribution, GatewayHost, GatewayService, RemoteTurnEvent
 from .hooks import HOOKS, SIGNALS, HookSpec, HookSpecs, Kind, MaybeAwaitable, hookimpl
 from .host import (
-    Access, ArtifactKeeper, Channel, Checkpoints, Context, Feature, Hit, Host, Http, HttpResponse, Paths, Reacting,
-    Stash, Storage, Threading, ToolServers, Transaction, features, message_ids,
+    Access, ArtifactKeeper, Channel, Checkpoints, Context, Feature, Hit, Host, Http, HttpResponse, Paths,
+    Stash, Storage, ToolServers, Transaction, features, message_ids,
 )
 from .inspection import Configuration, Inspection, StablePrompt
 from .likeness import Corpus, Likeness, fuse
@@ -34,6 +34,7 @@ from .plugin import API, NoConfig, Plugin
 from .tools import Tool, tool
 
 __all__ = [
+<<<<<<< HEAD
     "API",
     "HOOKS",
     "SIGNALS",
@@ -160,4 +161,21 @@ __all__ = [
     "origins_from_json",
     "origins_to_json",
     "tool",
+=======
+    "API", "HOOKS", "SIGNALS", "SLOTS", "Access", "Answer", "ArtifactKeeper", "Ask", "Attachment", "Audience",
+    "Audio", "AuthError",
+    "BadRequest", "Block", "CachePrice", "Channel", "Check", "CheckResult", "Checkpoints", "Choice", "Command",
+    "CommandError", "Compacted", "Configuration", "Connection", "Context", "ContextBlock", "ContextTooLong",
+    "Conversations", "Corpus", "Delta", "DeltaSink", "Denial", "Deny", "WorkDistribution", "Effect", "EffectKind", "Excerpt",
+    "Failure", "Feature", "Fenced", "Fragment", "GatewayHost", "GatewayService", "Hit", "HookSpec", "HookSpecs",
+    "HooklineError", "Host", "Http", "HttpResponse", "ImageBlock", "Inbound", "Inspection", "Job", "Kind", "Lesson",
+    "Likeness", "Marker", "MaybeAwaitable", "Message", "Migration", "Mode", "ModelRequest", "ModelResponse", "Modes",
+    "NetworkError", "NoConfig", "Notice", "Origin", "OriginKind", "OverBudget", "Overloaded", "Ownership", "Page",
+    "Paths", "Plugin", "PluginFailure", "PrefixBreak", "Provider", "ProviderError", "ProviderSettings", "Question",
+    "RateLimited", "Refusal", "Refused", "Reply", "Reviewer", "Rewrite", "Route", "Section", "Session",
+    "StablePrompt", "Stash", "Step", "Storage", "Store", "StoreError", "Submission", "TextBlock", "ThinkingBlock",
+    "Tool", "ToolCall", "ToolError", "ToolOutput", "ToolResult", "ToolResultBlock", "ToolSchema",
+    "ToolServers", "Transaction", "Turn", "RemoteTurnEvent", "Usage", "Verdict", "WireRequest", "command", "features", "fuse",
+    "hookimpl", "merge_origins", "message_ids", "origins_from_json", "origins_to_json", "tool",
+>>>>>>> main
 ]

@@ -31,9 +31,6 @@ class GatewayHost(Protocol):
     async def finish(self, seconds: float) -> None:
         """Wait at most ``seconds`` for running turns and replies to finish."""
 
-    async def answer(self, session_id: str, choice: str, user_id: str) -> bool:
-        """Answer a session's open question. Return False if there is none for this person."""
-
     async def deliver(self, channel: str, chat_id: str) -> None:
         """Send the replies that wait for a chat, in their order; return when all are sent, or are
         to be tried again later."""
@@ -124,3 +121,10 @@ class GatewayService(Protocol):
     async def gateway_stopping(self) -> None:
         """Called when the gateway stops, together with the channels' ``stop``. It is awaited while
         the gateway drains."""
+
+
+class GatewayCommand(Protocol):
+    """``hookline gateway``; offered by the plugin ``gateway``."""
+
+    async def gateway(self) -> None:
+        """Run all channels until SIGTERM or SIGINT. Ends with ``SystemExit``."""

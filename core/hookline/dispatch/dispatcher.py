@@ -113,16 +113,6 @@ class Dispatcher:
             self._engine.bus.signals.send("reply_sent", sent)
         self.after_reply(turn)
 
-    async def answer(self, session_id: str, choice: str, user_id: str) -> bool:
-        """Answer a session's open question by a button; False if there is none."""
-        row = await self._engine.journal.session(session_id)
-        if row is None or not row["question"]:
-            return False
-        channel, chat_id = row["channel"], row["chat_id"]
-        active = await self._engine.journal.active_session(channel, chat_id)
-        chosen = None if active == session_id else session_id
-        return await self.receive(Inbound(channel, chat_id, user_id, new_id(), choice, session_id=chosen))
-
     async def withdraw(self, channel: str, chat_id: str, message_id: str) -> bool:
         """Drop a stored message that still waits for its turn; False if there is none."""
         inbox_id = self._waiting.pop((channel, chat_id, message_id), None)
@@ -177,8 +167,10 @@ class Dispatcher:
                 del pauses[: 1 + isinstance(error, HookTimeout)]
             return True
 
-        passed = await self._engine.bus.gate("on_message", ctx, inbound, again)
-        return replace(passed, reason=UNCHECKED) if is_network and isinstance(passed, GuardFailed) else passed
+        decision = await self._engine.bus.guard("on_message", ctx, inbound, again)
+        if is_network and isinstance(decision.verdict, GuardFailed):
+            return replace(decision.verdict, reason=UNCHECKED)
+        return decision.verdict if isinstance(decision.verdict, Deny) else decision.event
 
     def _is_immediate(self, text: str) -> bool:
         return bool((found := self._commands.find(text)) and found[1].immediate)

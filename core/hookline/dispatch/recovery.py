@@ -35,7 +35,7 @@ class Recovery:
 
     def __post_init__(self) -> None:
         self.dispatcher.recover = self.recover_session
-        self.finish, self.answer = self.engine.background.finish, self.dispatcher.answer
+        self.finish = self.engine.background.finish
         self.withdraw, self.deliver = self.dispatcher.withdraw, self.outbox.deliver
 
     async def post(self, reply: Reply) -> None:

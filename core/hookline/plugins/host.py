@@ -22,12 +22,6 @@ from ..sessions.manager import Sessions
 from ..tasks import PLUGIN_TASK_GRACE, BackgroundTasks, plugin_task
 
 T = TypeVar("T")
-GONE = {
-    "take_up": "host.services[GatewayHost].recover()",
-    "finish": "host.services[GatewayHost].finish(seconds)",
-    "answer": "host.services[GatewayHost].answer(session_id, choice, user_id)",
-}
-"""What API 1.0 had on the host, and what stands in its place."""
 
 
 @dataclass
@@ -119,11 +113,6 @@ class PluginHost:
         self.receive, self.registered = dispatcher.receive, engine.bus.registered
         self.fork = dispatcher.run_fork
         self.set_title, self.messages = sessions.set_title, sessions.stored_messages
-
-    def __getattr__(self, name: str) -> Any:
-        if name in GONE:
-            raise AttributeError(f"host.{name} is gone since API 2.0; use {GONE[name]}")
-        raise AttributeError(f"host has no attribute {name!r}")
 
     @cached_property
     def storage(self) -> Storage:

@@ -114,10 +114,10 @@ class TurnContext:
 
     async def pass_gate(self, hook: str, event: Excerpt | Lesson) -> str:
         """The text of ``event`` after ``pre_read`` or ``pre_learn``. Raises ``Refused``."""
-        passed = await self.engine.bus.gate(hook, self, event)
-        if isinstance(passed, Deny):
-            raise Refused(passed.reason)
-        return passed.text
+        decision = await self.engine.bus.guard(hook, self, event)
+        if isinstance(decision.verdict, Deny):
+            raise Refused(decision.verdict.reason)
+        return decision.event.text
 
 
 class PluginContext:

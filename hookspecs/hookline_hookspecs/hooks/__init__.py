@@ -3,7 +3,7 @@
 # fmt: off
 # ruff: isort: off
 from .boot import BootHooks
-from .kinds import GUARDS, HOOKS, PROJECT, HookSpec, Kind, MaybeAwaitable, hookimpl
+from .kinds import HOOKS, PROJECT, HookSpec, Kind, MaybeAwaitable, hookimpl
 from .learning import LearningHooks
 from .session import SessionHooks
 from .turn import TurnHooks
@@ -25,7 +25,7 @@ class HookSpecs(BootHooks, SessionHooks, TurnHooks, LearningHooks):
 
 
 __all__ = [
-    "GUARDS", "HOOKS", "PROJECT", "SIGNALS", "HookSpec", "HookSpecs", "Kind", "MaybeAwaitable",
+    "HOOKS", "PROJECT", "SIGNALS", "HookSpec", "HookSpecs", "Kind", "MaybeAwaitable",
     "hookimpl",
 ]
 # fmt: on

@@ -69,7 +69,7 @@ from dataclasses import replace
 import hookline_scripted.provider as scripted
 import hookline_web_ui.api as api
 from hookline_hookspecs import Ask, Attachment, Audio, Delta, GatewayService, Plugin, hookimpl
-from hookline_webkit import WebServer
+from hookline_hookspecs.web import WebServer
 
 PEOPLE = {"owner": "operator", "mia": "person", "ben": "person", "eve": "person"}
 

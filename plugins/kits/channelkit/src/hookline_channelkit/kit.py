@@ -214,8 +214,6 @@ class Kit:
         self.host.signals.disconnect("reply_sent", self._reply_sent)
         await self.wire.aclose()
 
-    # The protocols Reacting and Threading
-
     async def react(self, chat_id: str, message_id: str, emoji: str | None) -> None:
         """Set the agent's reaction to a message, in place of the one before; None takes it away."""
         kv, key = self.host.storage.kv, f"{REACTED}{chat_id}\n{message_id}"

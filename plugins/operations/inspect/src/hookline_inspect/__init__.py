@@ -25,7 +25,7 @@ from hookline_hookspecs.hooks.boot import RegisterCli
 from pydantic import BaseModel, Field
 
 if TYPE_CHECKING:
-    from hookline_webkit import View
+    from hookline_hookspecs.web import View
 
     from .commands import Commands
     from .failures import FailureLog
@@ -160,7 +160,7 @@ class Inspect(Plugin[InspectConfig]):
     async def gateway_up(self, channels: Sequence[str]) -> None:
         """Where there is the page, show it turns, and record its own."""
         if PAGE in channels:
-            from hookline_webkit import TurnViews
+            from hookline_hookspecs.web import TurnViews
 
             self.host.services.add(TurnViews, self)
             if self._recorder is None:

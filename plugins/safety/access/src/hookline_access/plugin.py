@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import hookline_webkit as webkit
 from hookline_auditkit import approved
 from hookline_hookspecs import (
     Access,
@@ -29,6 +28,7 @@ from hookline_hookspecs import (
     command,
     hookimpl,
 )
+from hookline_hookspecs.people import PeopleDirectory, RolePermissions
 from hookline_imports import Importer, LateImporter
 
 from .asking import Desk
@@ -96,9 +96,15 @@ class AccessControl(Plugin[AccessConfig]):
         for fault in self.config.faults:
             self.log.warning("%s", fault)
         host.services.provide(Access, self)
+<<<<<<< HEAD
         host.services.provide(webkit.People, Directory(self._people, self._door))
         host.services.provide(webkit.Permissions, Permitted(self._people, self._chats))
         host.services.add(GatewayService, self)
+=======
+        host.services.provide(PeopleDirectory, Directory(self._people, self._door))
+        host.services.provide(RolePermissions, Permitted(self._people, self._chats))
+        host.services.add(GatewayService, self)
+>>>>>>> main
         host.services.add(Importer, LateImporter(frozenset({"person"}), self._importer))
         host.signals.connect("settled", self._settled)
 

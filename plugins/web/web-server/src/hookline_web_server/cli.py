@@ -12,9 +12,16 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 import typer
+<<<<<<< HEAD
 from hookline_hookspecs import CommandError, Configuration, GatewayService, Host, Inspection
 from hookline_webkit import GatewayCommand, LoginLink, WebServer
 from hookline_webkit.services import SiteRole
+=======
+from hookline_hookspecs import CommandError, Configuration, GatewayService, Host, Inspection
+from hookline_hookspecs.gateway import GatewayCommand
+from hookline_hookspecs.people import WebRole
+from hookline_hookspecs.web import LoginLink, WebServer
+>>>>>>> main
 
 from .logins import CHANNEL
 
@@ -38,7 +45,7 @@ class Wish:
     """
 
     person: str
-    role: SiteRole
+    role: WebRole
     json: bool
     may_open: bool
     unnamed: Sequence[str]
@@ -115,8 +122,8 @@ def web_on(host: Host) -> Callable[..., None]:
         unnamed = [name for name in NEEDED if name not in plugins]
         if role not in ("person", "auditor") or (role == "auditor" and person is None):
             raise CommandError("--role is person or auditor, and goes with --person NAME", USAGE)
-        given: SiteRole = "auditor" if role == "auditor" else "person"
-        as_: SiteRole = "operator" if person is None else given
+        given: WebRole = "auditor" if role == "auditor" else "person"
+        as_: WebRole = "operator" if person is None else given
         may_open = not no_open and not json and person is None
         wish = Wish(OWNER if person is None else person, as_, json, may_open, unnamed)
         ctx.obj(lambda opened: _web(opened, wish), **{f"plugins.{name}": True for name in unnamed})

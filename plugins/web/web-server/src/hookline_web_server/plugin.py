@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 from hookline_hookspecs import Check, GatewayService, Host, Plugin, Route, hookimpl
 from hookline_hookspecs.hooks.boot import RegisterCli
-from hookline_webkit import Branches, WebServer
+from hookline_hookspecs.web import SessionBranches, WebServer
 
-from .branches import SessionBranches
+from .branches import StoredSessionBranches
 from .config import WebServerConfig
 from .service import SharedServer
 
@@ -27,8 +27,13 @@ class WebServerPlugin(Plugin[WebServerConfig]):
     def setup(self, host: Host) -> None:
         """Offer the services; nothing is listened on before somebody needs it."""
         host.services.provide(WebServer, self.shared)
+<<<<<<< HEAD
         host.services.provide(Branches, SessionBranches(host))
         host.services.add(GatewayService, self)
+=======
+        host.services.provide(SessionBranches, StoredSessionBranches(host))
+        host.services.add(GatewayService, self)
+>>>>>>> main
 
     @hookimpl
     async def teardown(self, host: Host) -> None:

@@ -18,7 +18,7 @@ from hookline_hookspecs import (
     WorkDistribution,
     hookimpl,
 )
-from hookline_webkit import Identity, Problem, Renderer
+from hookline_hookspecs.web import Identity, Problem, Renderer
 from pydantic import BaseModel
 
 if TYPE_CHECKING:
