@@ -43,13 +43,8 @@ ANSWER = "Some words of an answer, *formatted* as models do it, of a usual lengt
 DOOR = f"""
 PEOPLE = {PEOPLE}
 import json
-<<<<<<< HEAD
-from hookline_hookspecs import GatewayService, Plugin, hookimpl
-from hookline_webkit import WebServer
-=======
 from hookline_hookspecs import GatewayService, Plugin, hookimpl
 from hookline_hookspecs.web import WebServer
->>>>>>> main
 
 
 class Extra(Plugin):

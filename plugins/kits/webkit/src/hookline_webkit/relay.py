@@ -2,8 +2,8 @@
 
 Where work is shared (service ``WorkDistribution``), the signals of a turn reach only the worker
 that runs it. A :class:`Relay` takes what they mean to a page or to a client along, through the
-store's ``notify``: in order for each process, a tenth of a second later at most, and never for sure. What
-is lost has to do no harm, because messages and replies go through the store.
+store's ``notify``: in order for each process, a tenth of a second later at most, and never for
+sure. What is lost has to do no harm, because messages and replies go through the store.
 """
 
 from __future__ import annotations

@@ -96,15 +96,9 @@ class AccessControl(Plugin[AccessConfig]):
         for fault in self.config.faults:
             self.log.warning("%s", fault)
         host.services.provide(Access, self)
-<<<<<<< HEAD
-        host.services.provide(webkit.People, Directory(self._people, self._door))
-        host.services.provide(webkit.Permissions, Permitted(self._people, self._chats))
-        host.services.add(GatewayService, self)
-=======
         host.services.provide(PeopleDirectory, Directory(self._people, self._door))
         host.services.provide(RolePermissions, Permitted(self._people, self._chats))
         host.services.add(GatewayService, self)
->>>>>>> main
         host.services.add(Importer, LateImporter(frozenset({"person"}), self._importer))
         host.signals.connect("settled", self._settled)
 

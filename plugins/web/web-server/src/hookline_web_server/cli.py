@@ -12,16 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 import typer
-<<<<<<< HEAD
-from hookline_hookspecs import CommandError, Configuration, GatewayService, Host, Inspection
-from hookline_webkit import GatewayCommand, LoginLink, WebServer
-from hookline_webkit.services import SiteRole
-=======
 from hookline_hookspecs import CommandError, Configuration, GatewayService, Host, Inspection
 from hookline_hookspecs.gateway import GatewayCommand
 from hookline_hookspecs.people import WebRole
 from hookline_hookspecs.web import LoginLink, WebServer
->>>>>>> main
 
 from .logins import CHANNEL
 

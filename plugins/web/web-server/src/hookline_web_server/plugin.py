@@ -27,13 +27,8 @@ class WebServerPlugin(Plugin[WebServerConfig]):
     def setup(self, host: Host) -> None:
         """Offer the services; nothing is listened on before somebody needs it."""
         host.services.provide(WebServer, self.shared)
-<<<<<<< HEAD
-        host.services.provide(Branches, SessionBranches(host))
-        host.services.add(GatewayService, self)
-=======
         host.services.provide(SessionBranches, StoredSessionBranches(host))
         host.services.add(GatewayService, self)
->>>>>>> main
 
     @hookimpl
     async def teardown(self, host: Host) -> None:
