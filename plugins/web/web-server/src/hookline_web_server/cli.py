@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 import typer
-from hookline_hookspecs import CommandError, Configuration, GatewayWork, Host, Inspection
+from hookline_hookspecs import CommandError, Configuration, GatewayService, Host, Inspection
 from hookline_hookspecs.gateway import GatewayCommand
 from hookline_hookspecs.people import WebRole
 from hookline_hookspecs.web import LoginLink, WebServer
@@ -69,9 +69,10 @@ class Wish:
 
 
 class Greeter:
-    """Prints the link once the gateway is up (protocol ``GatewayWork``)."""
+    """Prints the link once the gateway is up (protocol ``GatewayService``)."""
 
     needs_no_channel = False
+    runs_turns = False
 
     def __init__(self, server: WebServer, wish: Wish, link: LoginLink) -> None:
         self._server = server
@@ -146,7 +147,7 @@ async def _web(host: Host, wish: Wish) -> None:
         raise CommandError(_mend("this needs", ["gateway"], "on"), FAILED)
     # Made before, so that access knows its admin and prints no code for the first one.
     link = await server.link(wish.person, wish.role)
-    host.services.add(GatewayWork, Greeter(server, wish, link))
+    host.services.add(GatewayService, Greeter(server, wish, link))
     await gateway.gateway()
 
 
