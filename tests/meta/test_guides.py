@@ -10,8 +10,8 @@ from meta.tree import ROOT
 
 GUIDES = ("docs/architecture.md", "CONTRIBUTING.md", "SECURITY.md", "README.md")
 PLACEHOLDERS = ("GROUP", "NAME", "KIND", "NNNN", "…", "*")
-TOP_FOLDERS = ("core", "hookspecs", "plugins", "tests", "docs", "examples", "packaging", "benchmarks")
-_PATH = re.compile(rf"(?<![\w/.])(?:{'|'.join(TOP_FOLDERS)})/[^\s`)\"'|#\]]*")
+FOLDERS = ("core", "hookspecs", "plugins", "tests", "docs", "examples", "packaging", "benchmarks")
+_PATH = re.compile(rf"(?<![\w/.])(?:{'|'.join(FOLDERS)})/[^\s`)\"'|#\]]*")
 
 
 @pytest.mark.parametrize("guide", GUIDES)

@@ -12,7 +12,9 @@ from meta.tree import ROOT, tracked_files
 TOP_LEVEL = {
     *("pyproject.toml", "README.md", "core", "plugins", "hookspecs", "tests", "docs"),
     *("benchmarks", "examples", "packaging", "LICENSE", "CHANGELOG.md", "mkdocs.yml"),
-    "conftest.py", "CONTRIBUTING.md", "SECURITY.md",
+    "conftest.py",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
 }
 PEOPLE = r"(?!user\b|you\b|me\b|alice\b|bob\b|someone\b|name\b)[\w.-]+"
 ONE_MACHINE = re.compile(rf"(?<![\w.])(?:/home/{PEOPLE}/|/Users/{PEOPLE}/|/mnt/\w+/)")
