@@ -17,7 +17,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from hookline.testing import fresh
+from hookline.testing import heavy_imports
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 from support import nursery
 
@@ -50,7 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
     sys.dont_write_bytecode = False
     # Each contract looks at what an import brings, in an interpreter that begins with next to
     # nothing: a fork of one is as good, and starts at once.
-    fresh.subprocess = SimpleNamespace(run=nursery.run_bare)  # type: ignore[attr-defined]
+    heavy_imports.subprocess = SimpleNamespace(run=nursery.run_bare)  # type: ignore[attr-defined]
     # Each start of Hookline reads what is installed and its queries; most tests start it once.
     nursery.keep_entry_points()
     nursery.keep_queries()
