@@ -18,7 +18,7 @@ from .events import (
     Question, Refusal, Reply, Rewrite, Section, Session, Step, ToolOutput, ToolResult, ToolSchema, Turn, Usage,
     Verdict, WireRequest,
 )
-from .gateway import Division, GatewayHost, GatewayWork, TurnNews
+from .gateway import WorkDistribution, GatewayHost, GatewayService, RemoteTurnEvent
 from .hooks import HOOKS, SIGNALS, HookSpec, HookSpecs, Kind, MaybeAwaitable, hookimpl
 from .host import (
     Access, ArtifactKeeper, Channel, Checkpoints, Context, Feature, Hit, Host, Http, HttpResponse, Paths,
@@ -67,7 +67,6 @@ __all__ = [
     "DeltaSink",
     "Denial",
     "Deny",
-    "Division",
     "Effect",
     "EffectKind",
     "Excerpt",
@@ -76,7 +75,7 @@ __all__ = [
     "Fenced",
     "Fragment",
     "GatewayHost",
-    "GatewayWork",
+    "GatewayService",
     "Hit",
     "HookSpec",
     "HookSpecs",
@@ -118,6 +117,7 @@ __all__ = [
     "RateLimited",
     "Refusal",
     "Refused",
+    "RemoteTurnEvent",
     "Reply",
     "Reviewer",
     "Rewrite",
@@ -145,10 +145,10 @@ __all__ = [
     "ToolServers",
     "Transaction",
     "Turn",
-    "TurnNews",
     "Usage",
     "Verdict",
     "WireRequest",
+    "WorkDistribution",
     "command",
     "features",
     "fuse",
