@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from support import nursery
 
 
 def test_an_edit_by_hand_is_kept(mind: Any) -> None:
@@ -207,7 +206,7 @@ def test_a_process_killed_at_any_step_leaves_a_whole_file(tmp_path: Path) -> Non
         notes.parent.mkdir(parents=True)
         notes.write_text(f"{old.strip()}\n", "utf-8")
         command = [sys.executable, "-c", textwrap.dedent(KILLED), str(home), str(step)]
-        code = nursery.run(command, capture_output=True).returncode
+        code = subprocess.run(command, capture_output=True).returncode
         text = notes.read_text("utf-8")
         assert text in (f"{old.strip()}\n", f"{new.strip()}\n")
         seen.add((code, text[:3]))
@@ -295,7 +294,7 @@ harness.close()
 def test_two_processes_lose_nothing_of_each_other(tmp_path: Path) -> None:
     def start(name: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-c", ADDING, str(tmp_path), name]
-        return nursery.Popen(command, stderr=subprocess.PIPE)
+        return subprocess.Popen(command, stderr=subprocess.PIPE)
 
     for process in [start(name) for name in ("one", "two")]:
         _, errors = process.communicate()
