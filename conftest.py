@@ -27,7 +27,7 @@ TESTS_PER_COLLECTION = 500
 # How busy the machine is says nothing of the code, and a fixture is made once for all examples.
 CHECKS = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 settings.register_profile("quick", max_examples=20, deadline=None, suppress_health_check=CHECKS)
-settings.register_profile("full", max_examples=300, deadline=None, suppress_health_check=CHECKS)
+settings.register_profile("full", max_examples=200, deadline=None, suppress_health_check=CHECKS)
 settings.load_profile("quick")  # `pytest --hypothesis-profile=full` for the other
 
 

@@ -16,7 +16,7 @@ import httpx2
 import pytest
 from hookline_providerkit import Boundary, Failures, connections
 from hookline_providerkit.connections import Connections
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 WAIT = 60.0
@@ -256,7 +256,7 @@ async def test_large_bodies_pass_whole_though_nobody_reads_for_a_while() -> None
         assert len(server.writers) == 1
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30)
 @given(
     chunks=st.lists(st.binary(min_size=1, max_size=2000), max_size=8),
     shape=st.sampled_from(["chunked", "length", "end"]),

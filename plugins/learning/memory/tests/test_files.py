@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 
@@ -220,7 +220,6 @@ ENTRIES = st.lists(st.lists(LINES, min_size=1, max_size=3).map("\n".join), max_s
 
 
 @given(ENTRIES, st.sampled_from(["\n", "\r\n", "\r"]), st.booleans(), st.booleans())
-@settings(max_examples=150, deadline=None)
 def test_whatever_a_file_holds_is_read_and_written_again(
     texts: list[str], newline: str, bom: bool, closed: bool
 ) -> None:
@@ -249,7 +248,6 @@ OPERATION = st.fixed_dictionaries(
 
 @given(st.lists(st.lists(OPERATION, min_size=1, max_size=4), max_size=12))
 @example([[{"action": "add", "content": "a"}, {"action": "add", "content": "a "}]])
-@settings(max_examples=60, deadline=None)
 def test_no_sequence_of_batches_exceeds_the_room_or_does_a_part(
     tmp_path_factory: pytest.TempPathFactory, batches: list[list[dict[str, str]]]
 ) -> None:
