@@ -35,8 +35,6 @@ last, on every hook.
 **Deadline.** The time that one `async def` implementation may take; exceeding it counts as a
 failure.
 
-**Since.** The version of the contract with which the hook came; see
-[versions](../authors/versions.md).
 """
 
 FAILURE_POLICY: dict[Kind, str] = {
@@ -85,7 +83,6 @@ def _hook(hook: HookSpec) -> str:
         ("deadline", "none" if hook.deadline is None else f"{hook.deadline:g} s"),
         ("if it fails", OWN_FAILURE.get(hook.name, FAILURE_POLICY[hook.kind])),
         ("order", f"the {'last' if hook.reverse else 'first'} plugin comes first"),
-        ("since", f"{hook.since[0]}.{hook.since[1]}"),
         ("used here by", _users(hook.name)),
     ]
     if hook.background:

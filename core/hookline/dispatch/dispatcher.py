@@ -64,21 +64,18 @@ class Dispatcher:
         await self._engine.node.join()
         inbound = replace(inbound, text=clean(inbound.text))
         crash.point("after-receive")
-        division = self._engine.division
-        inbox_id, write = self._engine.journal.receive(inbound, durable=True, mine=division is None)
+        work = self._engine.work
+        inbox_id, write = self._engine.journal.receive(inbound, durable=True, mine=not work.is_shared)
         self.in_hand.add(inbox_id)
         stored: int | None = 0
         try:
             stored = await write
         finally:
-            if not stored or division is not None:
+            if not stored or work.is_shared:
                 self.in_hand.discard(inbox_id)
         if stored:
             crash.point("after-commit")
-            if division is None:
-                self._engine.background.start(self.answer_stored(inbound, inbox_id))
-            else:
-                division.received(inbound.channel, inbound.chat_id)
+            work.received(inbound.channel, inbound.chat_id, partial(self.answer_stored, inbound, inbox_id))
         return bool(stored)
 
     async def answer_stored(self, inbound: Inbound, inbox_id: str) -> None:
@@ -115,16 +112,6 @@ class Dispatcher:
         if sent is not None:
             self._engine.bus.signals.send("reply_sent", sent)
         self.after_reply(turn)
-
-    async def answer(self, session_id: str, choice: str, user_id: str) -> bool:
-        """Answer a session's open question by a button; False if there is none."""
-        row = await self._engine.journal.session(session_id)
-        if row is None or not row["question"]:
-            return False
-        channel, chat_id = row["channel"], row["chat_id"]
-        active = await self._engine.journal.active_session(channel, chat_id)
-        chosen = None if active == session_id else session_id
-        return await self.receive(Inbound(channel, chat_id, user_id, new_id(), choice, session_id=chosen))
 
     async def withdraw(self, channel: str, chat_id: str, message_id: str) -> bool:
         """Drop a stored message that still waits for its turn; False if there is none."""

@@ -33,7 +33,7 @@ _hookspec = pluggy.HookspecMarker(PROJECT)
 
 @dataclass(frozen=True, slots=True)
 class HookSpec:
-    """A hook: ``deadline`` in seconds (None for no limit), ``since`` the API version that added it.
+    """A hook; ``deadline`` is in seconds, or None for no limit.
 
     ``event`` is the name of the last argument. ``background`` hooks run after the reply was sent.
     ``sync`` hooks must be ``def``; ``registers`` is the type of what they register, if
@@ -46,7 +46,6 @@ class HookSpec:
     deadline: float | None
     event: str
     doc: str
-    since: tuple[int, int] = (1, 0)
     background: bool = False
     sync: bool = False
     asks: bool = False

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from .kinds import MaybeAwaitable, spec
 
 if TYPE_CHECKING:
-    from ..events import Attachment, Audio, Deny, Inbound, Section, Session
+    from ..events import Audio, Deny, Inbound, Section, Session
     from ..host import Context
 
 
@@ -45,7 +45,3 @@ class SessionHooks:
     @spec("first", 120)
     def on_voice(self, ctx: Context, audio: Audio) -> MaybeAwaitable[str | None]:
         """For each voice message: return its transcript, which becomes the text of the message."""
-
-    @spec("pipeline", 120)
-    def on_attachment(self, ctx: Context, attachment: Attachment) -> MaybeAwaitable[Attachment | None]:
-        """For each attached file, before the turn: convert, describe or move it."""
