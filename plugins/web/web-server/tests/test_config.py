@@ -28,9 +28,9 @@ from .conftest import Serve
         ({"public_url": "example.org"}, "a scheme and a host"),
         ({"public_url": "https://example.org/hook"}, "a scheme and a host"),
         ({"public_url": "https://me@example.org"}, "a scheme and a host"),
-        ({"hosts": ["*.example.org"]}, "is no host"),
-        ({"hosts": ["https://example.org"]}, "is no host"),
-        ({"trusted_proxies": ["proxy"]}, "no address and no network"),
+        ({"hosts": ["*.example.org"]}, "is not a host"),
+        ({"hosts": ["https://example.org"]}, "is not a host"),
+        ({"trusted_proxies": ["proxy"]}, "not an IP address or network"),
     ],
 )
 def test_config_explains_bad_values(settings: dict[str, Any], word: str) -> None:
@@ -53,9 +53,7 @@ def test_config_url(settings: dict[str, Any], url: str) -> None:
     assert WebServerConfig(**settings).url() == url
 
 
-def test_config_refuses_unencrypted_public_address(
-    harness: Callable[..., Harness],
-) -> None:
+def test_config_refuses_unencrypted_public_address(harness: Callable[..., Harness]) -> None:
     h = harness(*web_plugins(), config={**WEB, "web-server": {"listen": "0.0.0.0:0"}})
 
     async def story() -> None:
@@ -80,7 +78,7 @@ def test_server_reports_used_port(harness: Callable[..., Harness]) -> None:
         async def story() -> dict[str, Any]:
             await h.aopen()
             with pytest.raises(
-                HooklineError, match=f"cannot listen on {listen}: Address already in use; .*listen:"
+                HooklineError, match=f"cannot listen on {listen}: Address already in use. .*listen:"
             ):
                 await h.plugin(web_plugins()[1]).shared.acquire()
             found = {}

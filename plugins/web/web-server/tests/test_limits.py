@@ -65,9 +65,7 @@ def test_handler_function_runs_in_thread(serve: Serve) -> None:
     serve(story)
 
 
-def test_body_missing_times_out(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_body_missing_times_out(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hookline_web_server.limits.BODY_CHUNK_SECONDS", 0.1)
 
     async def story(site: Site) -> int:
@@ -124,14 +122,16 @@ def test_streams_are_limited_per_person(serve: Serve) -> None:
                     late = await mia.get("/everything/stream")
                     assert (late.status_code, late.headers["retry-after"]) == (429, "6")
                     assert (await owner.get("/everything/person")).status_code == 200
-                    assert site.server.server.site.count_streams() == 16
-                while site.server.server.site.count_streams():
+                    assert site.server.server.application.count_streams() == 16
+                while site.server.server.application.count_streams():
                     await asyncio.sleep(0.01)
 
     serve(story)
 
 
-def test_anonymous_requests_block_only_each_other(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_anonymous_requests_block_only_each_other(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("hookline_web_server.limits.MAX_ANONYMOUS_REQUESTS", 3)
     monkeypatch.setattr("hookline_web_server.limits.SLOT_WAIT_SECONDS", 0.05)
 
@@ -159,15 +159,13 @@ def test_head_of_stream_ends(serve: Serve) -> None:
         async with site.client() as owner:
             head = await owner.head("/everything/stream")
             assert head.headers["content-type"].startswith("text/event-stream")
-            assert site.server.server.site.count_streams() == 0
+            assert site.server.server.application.count_streams() == 0
 
     serve(story)
 
 
 @pytest.mark.slow
-def test_streams_do_not_block_requests(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_streams_do_not_block_requests(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hookline_web_server.limits.MAX_REQUESTS", 2)
     monkeypatch.setattr("hookline_web_server.limits.SLOT_WAIT_SECONDS", 0.05)
 
@@ -176,7 +174,7 @@ def test_streams_do_not_block_requests(
             for _ in range(5):
                 await leaving.enter_async_context(owner.stream("GET", "/everything/stream"))
             waiting = [asyncio.ensure_future(owner.get("/everything/slow")) for _ in range(2)]
-            while site.server.server.site.active_requests.count() < 7:
+            while site.server.server.application.active_requests.count() < 7:
                 await asyncio.sleep(0.01)
             busy = await owner.get("/everything/person")
             assert (busy.status_code, busy.json()["error"]["code"]) == (503, "busy")

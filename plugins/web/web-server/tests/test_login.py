@@ -92,7 +92,7 @@ def test_code_expires_after_ten_minutes(
 def test_login_again_replaces_cookie(serve: Serve) -> None:
     async def story(site: Site) -> None:
         async with site.client() as client, site.client(None) as copy:
-            copy.cookies = httpx2.LoginCookie(client.cookies)
+            copy.cookies = httpx2.Cookies(client.cookies)
             assert (await copy.get("/login/who")).json()["name"] == "owner"
             link = await site.server.link("owner", "operator")
             assert (await post_code(client, link.code)).status_code == 200
@@ -149,7 +149,7 @@ def test_revoke_ends_streams(serve: Serve) -> None:
                 lines = stream.aiter_lines()
                 assert await anext(lines) == "data: mia"
                 waiting = asyncio.ensure_future(mia.get("/everything/slow"))
-                while site.server.server.site.active_requests.count() < 2:
+                while site.server.server.application.active_requests.count() < 2:
                     await asyncio.sleep(0.01)
                 assert await site.server.revoke(person="web:mia") == 1
                 assert "".join([line async for line in lines]) == ""
@@ -160,9 +160,7 @@ def test_revoke_ends_streams(serve: Serve) -> None:
     serve(story)
 
 
-def test_removed_persons_stream_ends(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_removed_persons_stream_ends(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hookline_web_server.active_requests.ACCESS_CHECK_SECONDS", 0.05)
 
     async def story(site: Site) -> None:
@@ -194,7 +192,7 @@ def test_removed_persons_code_is_refused(serve: Serve) -> None:
 def test_logout_clears_cookie(serve: Serve) -> None:
     async def story(site: Site) -> None:
         async with site.client() as client, site.client(None) as copy:
-            copy.cookies = httpx2.LoginCookie(client.cookies)
+            copy.cookies = httpx2.Cookies(client.cookies)
             out = await client.post("/logout")
             assert (out.status_code, out.headers["location"]) == (303, "/login")
             assert "Max-Age=0" in out.headers["set-cookie"]
@@ -219,7 +217,7 @@ def test_duplicate_cookie_is_ignored(serve: Serve) -> None:
 def test_link_refuses_invalid_names(serve: Serve) -> None:
     async def story(site: Site) -> None:
         for name in ("", " x", "a/b", "a:b", "*", "x" * 65, "a\nb"):
-            with pytest.raises(HooklineError, match="a person's name"):
+            with pytest.raises(HooklineError, match="a name must"):
                 await site.server.link(name, "person")
 
     serve(story)

@@ -26,7 +26,7 @@ AUDITED = ("/audit", "/insights")
 
 def entries(site: Site) -> list[RouteEntry]:
     """Every route that answers at once."""
-    found: list[RouteEntry] = site.server.server.site.table.entries
+    found: list[RouteEntry] = site.server.server.application.table.entries
     assert len(found) > 15
     return [one for one in found if one.path not in (*ENDLESS, *ASIDE)]
 
@@ -110,7 +110,7 @@ HOSTS = ("host", "dotted")
 
 def test_foreign_origin_is_refused_everywhere(serve: Serve) -> None:
     async def story(site: Site) -> None:
-        every = site.server.server.site.table.entries
+        every = site.server.server.application.table.entries
         async with site.client() as operator:
             own = operator.headers.pop("Origin")
             operator.headers["Authorization"] = f"Bearer {KEY}"
