@@ -55,8 +55,10 @@ TOLD = {
     "undone": Signal(
         "", "", "`/undo` has removed the turn `turn_id` of `session`; see the plugin `commands`"
     ),
-    "elsewhere": Signal(
-        "TurnNews", "None", "for what a turn in another process shows; see the plugin `cluster`"
+    "remote_turn": Signal(
+        "RemoteTurnEvent",
+        "None",
+        "for what a turn in another process shows; see the plugin `cluster`",
     ),
 }
 """A line for each of ``SIGNALS``; a test holds that there is one, and that the types are right."""

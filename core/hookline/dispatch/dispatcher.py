@@ -64,21 +64,18 @@ class Dispatcher:
         await self._engine.node.join()
         inbound = replace(inbound, text=clean(inbound.text))
         crash.point("after-receive")
-        division = self._engine.division
-        inbox_id, write = self._engine.journal.receive(inbound, durable=True, mine=division is None)
+        work = self._engine.work
+        inbox_id, write = self._engine.journal.receive(inbound, durable=True, mine=not work.is_shared)
         self.in_hand.add(inbox_id)
         stored: int | None = 0
         try:
             stored = await write
         finally:
-            if not stored or division is not None:
+            if not stored or work.is_shared:
                 self.in_hand.discard(inbox_id)
         if stored:
             crash.point("after-commit")
-            if division is None:
-                self._engine.background.start(self.answer_stored(inbound, inbox_id))
-            else:
-                division.received(inbound.channel, inbound.chat_id)
+            work.received(inbound.channel, inbound.chat_id, partial(self.answer_stored, inbound, inbox_id))
         return bool(stored)
 
     async def answer_stored(self, inbound: Inbound, inbox_id: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from hookline_hookspecs.errors import StoreError
@@ -12,7 +13,7 @@ from hookline_hookspecs.events import Deny, Inbound, Reply
 
 from ..engine import Engine
 from ..sessions.context import TERMINAL, idle_context
-from ..sessions.manager import WAIT_FOR_OWNER, Sessions, stem
+from ..sessions.manager import Sessions, stem
 from ..sessions.state import SessionState
 from ..text import new_id
 from ..turn.resume import resume_turn
@@ -47,15 +48,12 @@ class Recovery:
         """Finish everything that is left over for network channels, and delete what is old.
 
         For the process that runs the channels: at its start, and from time to time. Where work is
-        divided, it is finished one chat at a time, by whoever is to do it.
+        shared, it is finished one chat at a time, by whoever is to do it.
         """
         await self.engine.node.join()
         if channel is not None:
             return await self._finish_work(channel, chat_id)
-        if self.engine.division is None:
-            # Two at once would each claim some of a chat's messages, and answer them out of order.
-            async with self.engine.store.own("recovery", WAIT_FOR_OWNER, "What was left undone"):
-                await self._finish_work(None, "")
+        await self.engine.work.finish_left_over(partial(self._finish_work, None, ""))
         for network in [one for one in self.outbox.channels if one.network and self.engine.sends(one.name)]:
             self.engine.background.start(self.outbox.deliver_all(network.name))
         await self.engine.journal.prune()

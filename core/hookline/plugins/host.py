@@ -60,6 +60,7 @@ class PluginServices:
     """What plugins offer each other, by protocol; ``cleanup`` withdraws what this one offers."""
 
     _offered: dict[Any, Any]
+    _defaults: dict[Any, Any]
     _all: dict[object, list[Any]]
     _cleanup: ExitStack
 
@@ -78,7 +79,7 @@ class PluginServices:
 
     def get(self, protocol: ServiceType[T]) -> T | None:
         """The service, or None."""
-        return cast("T | None", self._offered.get(protocol))
+        return cast("T | None", self._offered.get(protocol) or self._defaults.get(protocol))
 
     def add(self, protocol: ServiceType[T], service: T) -> None:
         """Offer ``service`` beside those of other plugins."""
@@ -105,7 +106,7 @@ class PluginHost:
         self.plugin, self.home, self.config = plugin, engine.home, engine.config
         self._cleanup = ExitStack()
         self.signals = PluginSignals(engine.bus.signals, plugin, self._cleanup)
-        self.services = PluginServices(engine.services, engine.added_services, self._cleanup)
+        self.services = PluginServices(engine.services, engine.default_services, engine.added_services, self._cleanup)
         self.log = logging.getLogger(f"hookline.plugin.{plugin}")
         self._tasks = BackgroundTasks()
         self.env, self.provider = engine.loaded.env, engine.providers.settings

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -25,7 +26,6 @@ from hookline_hookspecs import (
     hookimpl,
     tool,
 )
-from support import nursery
 
 Make = Callable[..., Harness]
 NOON = time.mktime((2026, 3, 4, 12, 0, 0, 0, 0, -1))
@@ -296,7 +296,9 @@ def test_run_exits_with_1_and_says_why(tmp_path: Path) -> None:
     environment = {**os.environ, "HOOKLINE_HOME": str(tmp_path)}
 
     def run() -> tuple[int, dict[str, Any]]:
-        done = nursery.run(command, cwd=tmp_path, env=environment, capture_output=True, check=False)
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, check=False
+        )
         return done.returncode, json.loads(done.stdout.splitlines()[-1])
 
     code, result = run()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
 import httpx2
-from support import nursery
 from support.web import free_port, gateway, run, streams
 
 SCRIPT = 'steps: [{when: ".", text: "answered", repeat: true}]\n'
@@ -49,7 +49,7 @@ def test_web_starts_gateway_without_config(tmp_path: Path) -> None:
     wired = streams(tmp_path)
     wired["env"] |= {"HOOKLINE_PLUGINS__WEB_SERVER__LISTEN": f"127.0.0.1:{port}"}
     words = [sys.executable, "-m", "hookline", "web", "--json"]
-    process = nursery.Popen(words, **wired)
+    process = subprocess.Popen(words, **wired)
     assert process.stdout is not None
     url = json.loads(process.stdout.readline())["url"]
     assert url.startswith(f"http://127.0.0.1:{port}/login#")

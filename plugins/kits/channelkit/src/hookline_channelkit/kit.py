@@ -15,10 +15,10 @@ from hookline_hookspecs import (
     HooklineError,
     Host,
     Inbound,
+    RemoteTurnEvent,
     Reply,
     ToolResult,
     Turn,
-    TurnNews,
 )
 
 from .account import Account
@@ -309,7 +309,7 @@ class Kit:
         wanted: dict[str, Callable[..., None]] = {
             "start_of_turn": self._start_of_turn,
             "post_tool": self._post_tool,
-            "elsewhere": self._elsewhere,
+            "remote_turn": self._remote_turn,
             "end_of_turn": self._end_of_turn,
             "settled": self._settled,
             "reply_delayed": self._reply_delayed,
@@ -342,26 +342,26 @@ class Kit:
         if self._is_mine(turn):
             self._streams.begin(turn.inbound.chat_id, turn.inbound.message_id, turn.session.id)
 
-    def _elsewhere(self, news: TurnNews, *, ctx: Context | None = None) -> None:
+    def _remote_turn(self, event: RemoteTurnEvent, *, ctx: Context | None = None) -> None:
         """A turn of the channel runs in another process."""
-        if news.channel != self.name:
+        if event.channel != self.name:
             return
-        chat, message, session = news.chat_id, news.message_id, news.session_id
-        if news.kind == "board":
-            self._boards.show(chat, message, news.text)
-        elif news.kind == "ended":
+        chat, message, session = event.chat_id, event.message_id, event.session_id
+        if event.kind == "board":
+            self._boards.show(chat, message, event.text)
+        elif event.kind == "ended":
             self._boards.end(chat, message)
             self._presence.end(chat, message)
             self._streams.settled(chat, message)
-        elif news.kind == "begun" and self.options.typing:
+        elif event.kind == "begun" and self.options.typing:
             self._presence.begin(chat, message)
         if not self.options.stream:
             return
-        if news.kind == "begun":
+        if event.kind == "begun":
             self._streams.begin(chat, message, session)
-        elif news.kind == "text":
-            self._streams.grow(session, news.text)
-        elif news.kind == "paused":
+        elif event.kind == "text":
+            self._streams.grow(session, event.text)
+        elif event.kind == "paused":
             self._streams.pause(session)
 
     def _delta(self, delta: Delta, *, ctx: Context | None = None) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from hookline_hookspecs import (
     Check,
     Context,
-    GatewayWork,
+    GatewayService,
     Host,
     Plugin,
     Route,
@@ -50,6 +50,7 @@ class Inspect(Plugin[InspectConfig]):
     """Adds the commands that show, and records turns where tracing is on."""
 
     needs_no_channel = False
+    runs_turns = False
     _recorder: Recorder | None = None
     _failures: FailureLog
 
@@ -152,7 +153,7 @@ class Inspect(Plugin[InspectConfig]):
         self._failures = FailureLog(host)
         host.signals.connect("plugin_failed", self._failures.note)
         await self._failures.keep()
-        host.services.add(GatewayWork, self)
+        host.services.add(GatewayService, self)
         if host.config.trace:
             self._watch(None)
 

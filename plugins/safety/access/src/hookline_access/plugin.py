@@ -15,7 +15,7 @@ from hookline_hookspecs import (
     Check,
     Context,
     Deny,
-    GatewayWork,
+    GatewayService,
     HooklineError,
     Host,
     Inbound,
@@ -76,6 +76,7 @@ class AccessControl(Plugin[AccessConfig]):
     """Nobody writes on a network channel, and nobody approves, who was not let in."""
 
     needs_no_channel = False
+    runs_turns = False
 
     def __init__(self, config: AccessConfig, host: Host) -> None:
         super().__init__(config, host)
@@ -97,7 +98,7 @@ class AccessControl(Plugin[AccessConfig]):
         host.services.provide(Access, self)
         host.services.provide(PeopleDirectory, Directory(self._people, self._door))
         host.services.provide(RolePermissions, Permitted(self._people, self._chats))
-        host.services.add(GatewayWork, self)
+        host.services.add(GatewayService, self)
         host.services.add(Importer, LateImporter(frozenset({"person"}), self._importer))
         host.signals.connect("settled", self._settled)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 import typer
-from hookline_hookspecs import CommandError, Configuration, GatewayWork, Host, Inspection
+from hookline_hookspecs import CommandError, Configuration, GatewayService, Host, Inspection
 from hookline_hookspecs.gateway import GatewayCommand
 from hookline_hookspecs.people import WebRole
 from hookline_hookspecs.web import LoginLink, WebServer
@@ -69,23 +69,24 @@ class LoginOptions:
 
 
 class LoginLinkPrinter:
-    """Prints the login link once the gateway is up (protocol ``GatewayWork``)."""
+    """Prints the login link once the gateway is up (protocol ``GatewayService``)."""
 
     needs_no_channel = False
+    runs_turns = False
 
-    def __init__(self, server: WebServer, wish: LoginOptions, link: LoginLink) -> None:
+    def __init__(self, server: WebServer, options: LoginOptions, link: LoginLink) -> None:
         self._server = server
-        self._wish = wish
+        self._options = options
         self._link = link
 
     async def gateway_up(self, channels: Sequence[str]) -> None:
         """Print the link."""
         url = f"{self._server.url()}/login#{self._link.code}"  # the port may only be known now
-        self._wish.show(replace(self._link, url=url))
-        if self._wish.unnamed:
-            names = " and ".join(self._wish.unnamed)
+        self._options.show(replace(self._link, url=url))
+        if self._options.unnamed:
+            names = " and ".join(self._options.unnamed)
             _tell(f"{names} are on only while this runs. To keep them on:")
-            _tell(f"  {_enable(self._wish.unnamed)}")
+            _tell(f"  {_enable(self._options.unnamed)}")
         if sys.stdout.isatty():
             _tell("The gateway is running. Press Ctrl+C to stop it.")
 
@@ -121,15 +122,16 @@ def web_command(host: Host) -> Callable[..., None]:
         given: WebRole = "auditor" if role == "auditor" else "person"
         as_: WebRole = "operator" if person is None else given
         may_open = not no_open and not json and person is None
-        wish = LoginOptions(OWNER if person is None else person, as_, json, may_open, unnamed)
+        options = LoginOptions(OWNER if person is None else person, as_, json, may_open, unnamed)
         ctx.obj(
-            lambda opened: _show_link(opened, wish), **{f"plugins.{name}": True for name in unnamed}
+            lambda opened: _show_link(opened, options),
+            **{f"plugins.{name}": True for name in unnamed},
         )
 
     return web
 
 
-async def _show_link(host: Host, wish: LoginOptions) -> None:
+async def _show_link(host: Host, options: LoginOptions) -> None:
     """Print a link of the running gateway, or start one."""
     from .gateway_lookup import find_running_url, is_gateway_running
 
@@ -138,7 +140,7 @@ async def _show_link(host: Host, wish: LoginOptions) -> None:
         raise CommandError(await _why_no_pages(host), FAILED)
     running = await find_running_url(host)
     if running is not None:
-        wish.show(await server.link(wish.person, wish.role, url=running))
+        options.show(await server.link(options.person, options.role, url=running))
         return
     if is_gateway_running(host.home):
         raise CommandError(
@@ -150,8 +152,8 @@ async def _show_link(host: Host, wish: LoginOptions) -> None:
     if gateway is None:
         raise CommandError(_enable_hint("hookline web needs the plugin", ["gateway"], ""), FAILED)
     # Created first, so that access knows an admin and prints no pairing code for one.
-    link = await server.link(wish.person, wish.role)
-    host.services.add(GatewayWork, LoginLinkPrinter(server, wish, link))
+    link = await server.link(options.person, options.role)
+    host.services.add(GatewayService, LoginLinkPrinter(server, options, link))
     await gateway.gateway()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from hookline_hookspecs import Check, GatewayWork, Host, Plugin, Route, hookimpl
+from hookline_hookspecs import Check, GatewayService, Host, Plugin, Route, hookimpl
 from hookline_hookspecs.hooks.boot import RegisterCli
 from hookline_hookspecs.web import SessionBranches, WebServer
 
@@ -17,6 +17,7 @@ class WebServerPlugin(Plugin[WebServerConfig]):
     """Runs one HTTP server for all plugins."""
 
     needs_no_channel = False
+    runs_turns = False
 
     def __init__(self, config: WebServerConfig, host: Host) -> None:
         super().__init__(config, host)
@@ -27,7 +28,7 @@ class WebServerPlugin(Plugin[WebServerConfig]):
         """Offer the services. The server starts listening when a channel needs it."""
         host.services.provide(WebServer, self.shared)
         host.services.provide(SessionBranches, StoredSessionBranches(host))
-        host.services.add(GatewayWork, self)
+        host.services.add(GatewayService, self)
 
     @hookimpl
     async def teardown(self, host: Host) -> None:
