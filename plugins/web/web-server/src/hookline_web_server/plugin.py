@@ -46,7 +46,7 @@ class WebServerPlugin(Plugin[WebServerConfig]):
         """Register ``hookline web``."""
         from .cli import web_command
 
-        help_ = "Print a link that signs a browser in. Start the gateway if none is running."
+        help_ = "Print a link that signs a browser in."
         register("web", web_command(self.host), help=help_)
 
     @hookimpl
