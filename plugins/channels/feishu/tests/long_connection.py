@@ -157,7 +157,7 @@ class LongConnections:
         self.lines: list[Line] = []
         self.pushes: dict[str, Push] = {}
         self.tickets: set[str] = set()
-        self.broken: list[str] = []
+        self.disconnected: list[str] = []
         """What a client wrote that the service could not read."""
         self.is_mute = False
         """Connections stay, and nothing comes through them, not even pongs."""
@@ -290,7 +290,7 @@ class LongConnections:
         with self._lock:
             push = self.pushes.get(event_id)
             if push is None:
-                self.broken.append(f"an answer to nothing: {frame.headers}")
+                self.disconnected.append(f"an answer to nothing: {frame.headers}")
                 return
             body = json.loads(frame.payload)
             push.answers.append(int(body["code"]))
