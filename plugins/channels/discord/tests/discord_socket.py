@@ -86,7 +86,7 @@ class Gateway:
         self.identifies_left = 1000
         self.identify_every = 0.0
         self.is_deaf = False
-        """SocketPool stay open and nothing comes over them."""
+        """Sockets stay open and nothing comes over them."""
         self.refuse_sessions = False
         """Every IDENTIFY is answered with op 9."""
         self.closed_with: list[int] = []
@@ -125,7 +125,7 @@ class Gateway:
         for link in self.online:
             self._send(link, item)
 
-    def iter_pieces(self) -> None:
+    def cut(self) -> None:
         """Every socket breaks without a word."""
         sockets = [link.socket for link in self.online if link.socket is not None]
 
@@ -153,7 +153,7 @@ class Gateway:
             return
         self.loop.call_soon_threadsafe(socket.queue.put_nowait, item)
 
-    # SocketPool
+    # Sockets
 
     async def serve(self, request: web.Request) -> web.WebSocketResponse:
         ws = web.WebSocketResponse(autoping=True, max_msg_size=4096)

@@ -48,7 +48,7 @@ class ApiError(Exception):
 
 
 def invalid(where: str, code: str, message: str) -> ApiError:
-    """Discord's answer to a form that it does not receive."""
+    """Discord's answer to a form that it does not take."""
     errors: Any = {"_errors": [{"code": code, "message": message}]}
     for part in reversed(where.split(".")):
         errors = {part: errors}

@@ -15,7 +15,7 @@ from .service import APP, SECRET
 
 __all__ = ["ANN", "BOSS", "ECHO", "Gateways", "end", "opus", "png"]
 ANN, BOSS = "ou_ann", "ou_boss"
-"""PrivateChats; Ann may write, the boss is admin."""
+"""People: Ann may write, the boss is admin."""
 
 
 class Gateways(fakes.gateways.Gateways):

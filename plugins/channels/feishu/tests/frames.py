@@ -95,5 +95,5 @@ def _fields(data: bytes) -> list[tuple[int, int | bytes]]:
             found.append((key >> 3, data[at : at + size]))
             at += size
         else:
-            raise ValueError(f"client type {key & 7} is not used")
+            raise ValueError(f"wire type {key & 7} is not used")
     return found

@@ -157,7 +157,7 @@ class LongConnections:
         self.lines: list[Line] = []
         self.pushes: dict[str, Push] = {}
         self.tickets: set[str] = set()
-        self.disconnected: list[str] = []
+        self.broken: list[str] = []
         """What a client wrote that the service could not read."""
         self.is_mute = False
         """Connections stay, and nothing comes through them, not even pongs."""
@@ -290,7 +290,7 @@ class LongConnections:
         with self._lock:
             push = self.pushes.get(event_id)
             if push is None:
-                self.disconnected.append(f"an answer to nothing: {frame.headers}")
+                self.broken.append(f"an answer to nothing: {frame.headers}")
                 return
             body = json.loads(frame.payload)
             push.answers.append(int(body["code"]))

@@ -181,7 +181,7 @@ _ROUTES: list[tuple[str, str, Callable[..., Any], tuple[str, ...]]] = [
     ("GET", f"{_M}/{_ID}", Service.get, _READ),
     ("GET", f"{_M}/{_ID}/resources/{_ID}", Service.resource, _READ),
     ("POST", f"{_M}/{_ID}/reactions", Service.react, _REACT),
-    ("DELETE", f"{_M}/{_ID}/reactions/{_ID}", Service.remove_reaction, _REACT),
+    ("DELETE", f"{_M}/{_ID}/reactions/{_ID}", Service.unreact, _REACT),
     ("POST", "/open-apis/im/v1/images", Service.picture, ("im:resource",)),
     ("POST", "/open-apis/im/v1/files", Service.upload, ("im:resource",)),
     ("POST", _C, Service.card_create, _CARD),

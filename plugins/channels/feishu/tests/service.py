@@ -295,9 +295,7 @@ class Service:
         self._message(id_).reactions[made] = (emoji, self.app)
         return {"data": {"reaction_id": made, "reaction_type": {"emoji_type": emoji}}}
 
-    def remove_reaction(
-        self, id_: str, reaction: str, query: dict[str, str], body: Any, size: int
-    ) -> Any:
+    def unreact(self, id_: str, reaction: str, query: dict[str, str], body: Any, size: int) -> Any:
         if self._message(id_).reactions.pop(reaction, None) is None:
             raise ApiError(231003, "the reaction is not there")
         return {"data": {}}

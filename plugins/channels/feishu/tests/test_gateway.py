@@ -92,10 +92,10 @@ def test_what_feishu_tells_of_a_message_reaches_the_turn(
     feishu.say(chat, "and what is this", parent=first)
     feishu.find("answered", chat)
     rows = _inbox(gateways, chat)
-    message, edit, quote_fields = rows
+    message, edit, quoting = rows
     assert (message["private"], message["sent"]) == (True, said.created / 1000)
     assert (edit["kind"], edit["target"], edit["user_id"]) == ("edit", said.id, person)
-    assert quote_fields["reply_to"] == first.id
+    assert quoting["reply_to"] == first.id
 
 
 def test_long_texts_come_in_pieces_that_hold_everything(feishu: Feishu, chat: str) -> None:
@@ -204,10 +204,10 @@ def test_what_others_wrote_is_told_as_theirs(
     feishu.merged["om_merged"] = [theirs]
     feishu.write(chat, "merge_forward", "Merged and Forwarded Message", person, id_="om_merged")
     feishu.wait(lambda: len(_inbox(gateways, chat)) == 2)
-    (quote_fields,) = _inbox(gateways, group)
-    assert (quote_fields["quoted"], quote_fields["reply_to"]) == ("wisdom of @Eve", theirs.id)
-    assert "ou_bob" in json.dumps(quote_fields["origins"])
-    assert asked.id == quote_fields["message_id"]
+    (quoting,) = _inbox(gateways, group)
+    assert (quoting["quoted"], quoting["reply_to"]) == ("wisdom of @Eve", theirs.id)
+    assert "ou_bob" in json.dumps(quoting["origins"])
+    assert asked.id == quoting["message_id"]
     empty, whole = _inbox(gateways, chat)
     assert (empty["text"], empty["forwarded"]) == ("(a conversation)", "somebody")
     assert whole["text"] == "(feishu:ou_bob): wisdom of @Eve"

@@ -39,7 +39,7 @@ def answer(body: Mapping[str, Any]) -> Reply:
 
 
 class CrashPlan:
-    """PrivateChats in ``chats`` chats, and a gateway that dies again and again."""
+    """People in ``chats`` chats, and a gateway that dies again and again."""
 
     def __init__(self, gateways: Gateways, feishu: Feishu, chats: int, seed: int) -> None:
         self.gateways, self.feishu = gateways, feishu

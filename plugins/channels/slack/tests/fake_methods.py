@@ -327,10 +327,10 @@ class Methods:
         del room.messages[message["ts"]]
         return {"channel": room.id, "ts": message["ts"]}
 
-    # AnswerStreams
+    # Streams
 
     def _chat_startstream(self, params: Params) -> dict[str, Any]:
-        from .fake_slack import FakeStream
+        from .fake_slack import Stream
 
         room = self._writable(params)
         if not params.get("thread_ts"):
@@ -341,7 +341,7 @@ class Methods:
             raise ApiError("missing_recipient_user_id")
         text = self._streamed("", params)
         message = self._message(room, text, None, params)
-        self.slack.streams[message["ts"]] = FakeStream(room.id, self.slack.now())
+        self.slack.streams[message["ts"]] = Stream(room.id, self.slack.now())
         return {"channel": room.id, "ts": message["ts"]}
 
     def _chat_appendstream(self, params: Params) -> dict[str, Any]:
@@ -381,7 +381,7 @@ class Methods:
             raise ApiError("msg_too_long")
         return text
 
-    # TypingIndicator, reactions
+    # Presence, reactions
 
     def _assistant_threads_setstatus(self, params: Params) -> dict[str, Any]:
         room = self._writable(params, "channel_id")

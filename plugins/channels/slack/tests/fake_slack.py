@@ -71,7 +71,7 @@ class Room:
 
 
 @dataclass(slots=True)
-class FakeStream:
+class Stream:
     """A message that grows by appending."""
 
     channel: str
@@ -84,7 +84,7 @@ class Slack:
 
     def __init__(self, *, paced: bool = False, bot: str = BOT_TOKEN, app: str = APP_TOKEN) -> None:
         from .fake_methods import Methods
-        from .fake_socket import FakeSockets
+        from .fake_socket import Sockets
 
         self.tokens = {bot: "bot", app: "app"}
         self.paced = paced
@@ -99,7 +99,7 @@ class Slack:
         """What a person alone was shown: channel, person, words."""
         self.data: dict[str, bytes] = {}
         self.uploads: dict[str, str] = {}
-        self.streams: dict[str, FakeStream] = {}
+        self.streams: dict[str, Stream] = {}
         self.status: dict[tuple[str, str], str] = {}
         self.reactions: dict[tuple[str, str], set[str]] = {}
         self.pings: list[str] = []
@@ -122,7 +122,7 @@ class Slack:
         self._last_ts = 0
         self.random = random.Random(17)
         self.methods = Methods(self)
-        self.sockets = FakeSockets(self)
+        self.sockets = Sockets(self)
         self.port = 0
         self.loop = asyncio.new_event_loop()
         ready = threading.Event()
@@ -342,7 +342,7 @@ class Slack:
         self.soon(self.sockets.event, event)
 
     def delete(self, channel: str, ts: str) -> None:
-        """Remove a message."""
+        """Take a message away."""
         with self._changed:
             gone = self.rooms[channel].messages.pop(ts)
         made = self.next_ts()

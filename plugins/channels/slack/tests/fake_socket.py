@@ -32,7 +32,7 @@ class Envelope:
     sockets: set[int] = field(default_factory=set)
 
 
-class FakeSockets:
+class Sockets:
     """The app's sockets and what goes over them. All of it runs in the server's thread."""
 
     def __init__(self, slack: Slack) -> None:
@@ -202,7 +202,7 @@ class FakeSockets:
         old = list(self.open)
         self.slack.soon(lambda: asyncio.ensure_future(ask()))
 
-    def iter_pieces(self) -> None:
+    def cut(self) -> None:
         """Break every socket without a word."""
 
         def now() -> None:

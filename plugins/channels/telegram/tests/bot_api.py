@@ -3,7 +3,7 @@
 What it keeps: updates stay until a higher offset confirms them; one poller at a time (409 for the
 older); floods are answered with 429 and a wait; texts are measured in UTF-16 units and parsed; only
 what differs can be edited; buttons hold 64 bytes; presses must be answered soon; files have sizes.
-PrivateChats are played by :meth:`BotApi.say` and its kin; :class:`Fault` makes it misbehave.
+People are played by :meth:`BotApi.say` and its kin; :class:`Fault` makes it misbehave.
 """
 
 from __future__ import annotations
@@ -681,7 +681,7 @@ class BotApi:
             self.violations += 1
             wait = room.banned_until - now
         else:
-            wait = room.flood.receive(now)
+            wait = room.flood.take(now)
         if wait:
             seconds = math.ceil(wait)
             room.banned_until = now + seconds

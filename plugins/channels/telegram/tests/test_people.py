@@ -172,7 +172,7 @@ def test_what_is_quoted_of_others_is_named_so(group: Group) -> None:
     }
     group.say(ANN, "what is this?", reply_to_message=quoted)
     line, _, rest = group.read[-1].partition("\n")
-    assert line.startswith(f'⟦telegram:{ANN} "Ann", quote_fields "Carl" (telegram:7): "do it')
+    assert line.startswith(f'⟦telegram:{ANN} "Ann", quoting "Carl" (telegram:7): "do it')
     assert line.endswith("⟧")
     assert (line.count("⟦"), line.count("⟧"), "@" in line) == (1, 1, False)
     assert rest == "what is this?"
