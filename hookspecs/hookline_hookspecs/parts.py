@@ -10,12 +10,14 @@ if TYPE_CHECKING:
     from .events import Question, Session
     from .host import Context
 
-F = TypeVar("F", bound="Callable[[Any, Any, str], Said | Awaitable[Said]]")
+F = TypeVar("F", bound="Callable[[Any, Any, str], CommandReply | Awaitable[CommandReply]]")
 COMMAND_MARK = "hookline_command"
 
-Said: TypeAlias = "str | Question | None"
+CommandReply: TypeAlias = "str | Question | None"
 Completions: TypeAlias = Callable[[str, str], "Awaitable[Sequence[tuple[str, str]]]"]
-CommandRun: TypeAlias = Callable[["Context", str], "Said | Awaitable[Said]"]
+Audience: TypeAlias = Literal["everyone", "turn", "session", "admins", "operator"]
+"""Who may give a slash command, from the widest to the narrowest; see :class:`Command`."""
+CommandRun: TypeAlias = Callable[["Context", str], "CommandReply | Awaitable[CommandReply]"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +27,21 @@ class Command:
     ``run(ctx, args)`` receives the rest of the line and returns the answer, or None for no answer.
     If it returns a :class:`Question`, its text is shown unchanged and its choices as buttons, on
     channels that have them. An ``immediate`` command runs even during a turn; others wait until
-    the turn ends. ``operator_only``: for the terminal and admins only. ``theme`` is the heading under
-    which ``/help`` shows it; the plugin's name by default. ``complete(session_id, typed)`` returns
-    ``(argument, description)`` pairs for a channel that can complete what a person types.
+    the turn ends. ``category`` is the heading under which ``/help`` shows it; the plugin's name by
+    default. ``complete(session_id, typed)`` returns ``(argument, description)`` pairs for a channel
+    that can complete what a person types.
+
+    ``audience`` says who may give it. In a group, which shares one session:
+
+    - ``everyone``: whoever may write there. Right for what only reads, or checks on its own.
+    - ``turn``: whoever started the running turn, or the last one if none runs. For what stops or
+      changes a turn.
+    - ``session``: whoever began the session, while no turn of another person runs or waits. For
+      what changes the session.
+    - ``admins``: admins. The default.
+
+    Admins may give all of these, and in the terminal and in private chats so may whoever writes
+    there. ``operator`` holds everywhere: the terminal and an admin's private chat, nowhere else.
     """
 
     name: str
@@ -35,18 +49,18 @@ class Command:
     run: CommandRun
     aliases: tuple[str, ...] = ()
     immediate: bool = False
-    operator_only: bool = False
-    theme: str = ""
+    audience: Audience = "admins"
+    category: str = ""
     complete: Completions | None = None
 
 
 def command(
     name: str,
     *,
+    audience: Audience = "admins",
     aliases: tuple[str, ...] = (),
     immediate: bool = False,
-    operator_only: bool = False,
-    theme: str = "",
+    category: str = "",
     complete: Callable[..., Any] | None = None,
 ) -> Callable[[F], F]:
     """Make a plugin's method ``(self, ctx, args) -> str | None`` a slash command.
@@ -56,8 +70,8 @@ def command(
     """
 
     def mark(function: F) -> F:
-        options = {"aliases": aliases, "immediate": immediate, "operator_only": operator_only}
-        setattr(function, COMMAND_MARK, (name, options | {"theme": theme, "complete": complete}))
+        options = {"aliases": aliases, "immediate": immediate, "audience": audience}
+        setattr(function, COMMAND_MARK, (name, options | {"category": category, "complete": complete}))
         return function
 
     return mark

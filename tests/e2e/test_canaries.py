@@ -21,12 +21,11 @@ from urllib.parse import quote
 
 import psycopg
 import pytest
-from fakes.openai_server import OpenAIServer, Reply, Use
-from fakes.serving import serving
-from fakes.site import Site
+from support.machine import Finished, Machine
+from support.openai_server import OpenAIServer, Reply, Use
+from support.serving import serving
+from support.site_packages import Site
 from zstandard import ZstdDecompressor
-
-from .machine import Finished, Machine
 
 pytestmark = [
     pytest.mark.slow,
@@ -284,9 +283,7 @@ def unpacked(file: Path) -> bytes:
 
 def start(machine: Machine, file: str, *words: str) -> subprocess.Popen[bytes]:
     """Start a turn, and wait until its shell command runs."""
-    machine.cold = True
     process = machine.start("run", *words, "--session", "s", "--yes", "--json")
-    machine.cold = False
     until = time.monotonic() + 60
     while not (machine.workspace / file).exists():
         assert process.poll() is None, Machine.wait(process)

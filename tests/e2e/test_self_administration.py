@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from .machine import PATIENCE, Machine
+from support.machine import PATIENCE, Machine
 
 HOOKLINE = f"{sys.executable} -m hookline"
 DISABLE = "plugins disable threat-scan"
@@ -26,7 +25,6 @@ linux_only = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has 
 @pytest.fixture
 def guarded(machine: Machine) -> Machine:
     machine.config(CONFIG)
-    machine.cold = True
     return machine
 
 

@@ -63,7 +63,6 @@ def test_a_hook_has_its_heading_and_facts(pages: dict[str, str], name: str) -> N
     assert told["deadline"] == ("none" if hook.deadline is None else f"{hook.deadline:g} s")
     assert name == "setup" or told["if it fails"] == failure
     assert told["order"].startswith("the last" if hook.reverse else "the first")
-    assert told["since"] == f"{hook.since[0]}.{hook.since[1]}"
     assert ("runs" in told) is hook.background
     assert hook.doc.split("``")[0].splitlines()[0] in text
     assert f"`{hook.event}` is" in text
@@ -152,6 +151,33 @@ def test_every_exported_class_is_described(pages: dict[str, str]) -> None:
     }
     told_on_the_page_of_hooks = {"HookSpec", "HookSpecs"}
     assert classes - set(described) == told_on_the_page_of_hooks
+
+
+@pytest.mark.parametrize(
+    "alias",
+    ["Audience", "EffectKind", "Feature", "InboundKind", "Mode", "ModelStop", "Slot", "Stop"],
+)
+def test_type_alias_shows_its_values(pages: dict[str, str], alias: str) -> None:
+    module = next(
+        one
+        for name, one in sys.modules.items()
+        if name.startswith("hookline_hookspecs.") and hasattr(one, alias)
+    )
+    values = ", ".join(map(repr, get_args(getattr(module, alias))))
+    assert f"`{alias}` | `{values}` |" in pages["reference/types.md"]
+
+
+def test_reference_shows_no_internals_of_python(pages: dict[str, str]) -> None:
+    shown = "".join(text for path, text in pages.items() if path.startswith("reference/"))
+    assert not re.findall(r"ForwardRef| at 0x|functools\.", shown)
+
+
+@pytest.mark.parametrize("kit", ["channelkit", "providerkit", "webkit"])
+def test_every_export_of_a_kit_is_described(pages: dict[str, str], kit: str) -> None:
+    page = pages["reference/kits.md"]
+    text = page.partition(f"## `hookline_{kit}`")[2].partition("\n## ")[0]
+    exported = importlib.import_module(f"hookline_{kit}").__all__
+    assert [one for one in exported if f"`{one}`" not in text] == []
 
 
 def config_keys(model: type[BaseModel], prefix: str = "") -> Iterator[str]:

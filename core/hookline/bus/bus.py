@@ -9,26 +9,32 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
 from types import CoroutineType
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from hookline_hookspecs import HOOKS, Answer, Ask, Denial, Deny, Step
 from hookline_hookspecs.errors import ProviderError
 from hookline_hookspecs.events import Verdict
-from hookline_hookspecs.hooks import GUARDS
 
-from ..bus.deadline import drive, finish
-from ..bus.implementation import AroundFault, Implementation, PluginRefused, describe, expect_fault, is_fault
+from ..bus.deadline import finish
+from ..bus.implementation import (
+    Implementation,
+    MiddlewareError,
+    PluginRefused,
+    describe,
+    is_plugin_error,
+    reraise_control_flow,
+)
+from ..bus.monitor import BlockedLoop
 from ..bus.registration import Deadlines, Registry
-from ..bus.shapes import listed, mistake_in, wrong_type
 from ..bus.signals import SignalHub
-from ..bus.watchdog import PluginCode, Watchdog
+from ..bus.validation import as_sequence, type_error, unexpected_type
 
 log = logging.getLogger("hookline.bus")
-MOST_FAILURES = 3
+MAX_FAILURES = 3
 """Consecutive failures after which a plugin is off for the session (DESIGN §3)."""
 
 E = TypeVar("E")
@@ -49,6 +55,19 @@ class GuardFailed(Deny):
     error: BaseException
 
 
+@dataclass(frozen=True, slots=True)
+class Decision(Generic[E]):
+    """What the guards of a hook decided.
+
+    ``event`` is the event as they rewrote it, ``verdict`` the strictest verdict, or None if nobody
+    objects; ``plugin`` is whose verdict it is.
+    """
+
+    event: E
+    verdict: Verdict | None = None
+    plugin: str = ""
+
+
 _STRICTNESS: dict[type, int] = {Deny: 3, GuardFailed: 3, Ask: 2, Answer: 1}
 _HOOK_OF = {spec.registers: name for name, spec in HOOKS.items() if spec.registers is not None}
 
@@ -56,7 +75,8 @@ _HOOK_OF = {spec.registers: name for name, spec in HOOKS.items() if spec.registe
 class Bus(Registry):
     """Registers plugins and calls their hooks, with one method for each kind of hook.
 
-    Every implementation is watched, limited by its deadline and isolated from the others.
+    Every implementation is limited by its deadline and isolated from the others. A deadline can
+    only end a coroutine; what a ``def`` does cannot be interrupted.
 
     Args:
         strict: raise a plugin's errors instead of isolating them (``HOOKLINE_STRICT=1``).
@@ -66,18 +86,17 @@ class Bus(Registry):
     def __init__(self, *, strict: bool = False, deadlines: Deadlines | None = None) -> None:
         super().__init__(deadlines or {})
         self.strict = strict
-        self.watchdog = Watchdog()
-        self.signals = SignalHub(self.watchdog)
+        self.signals = SignalHub()
         self.observers: list[Observer] = []
 
     def implementations(self, hook: str) -> tuple[Implementation, ...]:
         """Return the implementations of ``hook`` in call order."""
         return self.table[hook]
 
-    def withholds_deltas(self) -> bool:
+    def must_buffer_reply(self) -> bool:
         """Return True if a plugin may change a reply, so that it must not be streamed."""
         plugins = [getattr(impl.function, "__self__", None) for impl in self.table["pre_reply"]]
-        return not all(getattr(plugin, "adds_to_reply_only", False) for plugin in plugins)
+        return not all(getattr(plugin, "preserves_streaming", False) for plugin in plugins)
 
     async def observe(self, hook: str, ctx: Any, event: Any) -> None:
         """Call every implementation, then send the signal."""
@@ -90,8 +109,8 @@ class Bus(Registry):
         found: list[tuple[str, E]] = []
         for impl in self._enabled(hook, ctx):
             result = await self._step(impl, ctx, event, kind)
-            items = () if result is None else listed(result)
-            found += [(impl.plugin, item) for item in items if mistake_in(item, kind) is None]
+            items = () if result is None else as_sequence(result)
+            found += [(impl.plugin, item) for item in items if type_error(item, kind) is None]
         self.signals.send(hook, event, ctx)
         return found
 
@@ -119,51 +138,51 @@ class Bus(Registry):
         self.signals.send(hook, event, ctx)
         return answer
 
-    async def veto(self, hook: str, ctx: Any, event: Any) -> tuple[str, Verdict] | None:
-        """Return the strictest verdict and its plugin: Deny > Ask > Answer > None.
+    async def guard(self, hook: str, ctx: Any, event: E, again: Again | None = None) -> Decision[E]:
+        """Ask every guard; the strictest verdict wins: Deny > Ask > Answer > None.
 
-        Several ``Ask`` become one, with every reason and preview.
-        If it is a ``Deny``, the signal ``denied`` is sent after the hook's own.
+        Several ``Ask`` become one, with every reason and preview. Where the hook's spec ``rewrites``,
+        a guard may return a changed event for the guards after it, and the first ``Deny`` ends the
+        call. A guard that fails denies with :class:`GuardFailed`, unless ``again`` asks it once more.
+
+        Sends the hook's own signal, except for an event of a rewriting hook that was denied, and
+        after a ``Deny`` the signal ``denied``.
         """
-        verdict: tuple[str, Verdict] | None = None
+        decision = Decision(event)
         for impl in self._enabled(hook, ctx):
-            found = await self._step(impl, ctx, event, Deny, Ask, Answer)
-            if verdict is not None and isinstance(verdict[1], Ask) and isinstance(found, Ask):
-                verdict = (verdict[0], _both(verdict[1], found))
-            elif found is not None and (verdict is None or _STRICTNESS[type(found)] > _STRICTNESS[type(verdict[1])]):
-                verdict = (impl.plugin, found)
-        self.signals.send(hook, event, ctx)
-        if verdict is not None and isinstance(verdict[1], Deny):
-            denial = Denial(hook, verdict[0], event, verdict[1].reason)
+            result = await self._ask_guard(impl, ctx, decision.event, again)
+            if isinstance(result, type(event)):
+                decision = replace(decision, event=result)
+            elif result is not None:
+                decision = _stricter(decision, impl.plugin, result)
+            if impl.spec.rewrites and isinstance(result, Deny):
+                break
+        verdict = decision.verdict
+        if not (isinstance(verdict, Deny) and HOOKS[hook].rewrites):
+            self.signals.send(hook, decision.event, ctx)
+        if isinstance(verdict, Deny):
+            denial = Denial(hook, decision.plugin, decision.event, verdict.reason)
             self.signals.send("denied", denial, ctx)
-        return verdict
+        return decision
 
-    async def gate(self, hook: str, ctx: Any, event: E, again: Again | None = None) -> E | Deny:
-        """Pass ``event`` through every implementation, stopping at the first ``Deny``.
+    async def _ask_guard(self, impl: Implementation, ctx: Any, event: Any, again: Again | None) -> Any:
+        """Return a guard's result, repeating the call for as long as ``again`` wants.
 
-        A plugin that is switched off meanwhile is not asked any more. Of a guard that failed the
-        answer is a :class:`GuardFailed`, unless ``again`` has it asked once more. Sends the hook's
-        own signal if the event passed, otherwise the signal ``denied``.
+        A plugin that is switched off meanwhile is not asked any more.
         """
-        for impl in self._enabled(hook, ctx):
-            result = None
-            while impl in self.table[hook]:
-                result = await self._step(impl, ctx, event, type(event), Deny)
-                if again is None or not (isinstance(result, GuardFailed) and await again(result.error)):
-                    break
-            if isinstance(result, Deny):
-                self.signals.send("denied", Denial(hook, impl.plugin, event, result.reason), ctx)
-                return result
-            if result is not None:
-                event = result
-        self.signals.send(hook, event, ctx)
-        return event
+        kinds = (type(event), Deny) if impl.spec.rewrites else (Deny, Ask, Answer)
+        result = None
+        while impl in self.table[impl.spec.name]:
+            result = await self._step(impl, ctx, event, *kinds)
+            if again is None or not isinstance(result, GuardFailed) or not await again(result.error):
+                break
+        return result
 
     async def around(self, hook: str, ctx: Any, event: Any, core: Call[E], kind: type[E]) -> E:
         """Run ``core(event)`` inside every middleware, the first plugin outermost.
 
         Raises:
-            AroundFault: a middleware itself failed or returned the wrong type.
+            MiddlewareError: a middleware itself failed or returned the wrong type.
         """
         call = core
         for impl in reversed(self.table[hook]):
@@ -183,11 +202,11 @@ class Bus(Registry):
             if only not in (None, impl.plugin):
                 continue
             try:
-                self.watchdog.call(impl, impl.function, register(impl.plugin))
+                impl.function(register(impl.plugin))
             except PluginRefused:
                 raise
             except BaseException as error:
-                expect_fault(error)
+                reraise_control_flow(error)
                 self._record_failure(impl, None, error)
 
     def registered(self, kind: type[E]) -> list[tuple[str, E]]:
@@ -200,7 +219,7 @@ class Bus(Registry):
 
         def add(plugin: str, part: Any) -> None:
             if not isinstance(part, kind):
-                raise wrong_type(part, kind)
+                raise unexpected_type(part, kind)
             found.append((plugin, part))
 
         self.gather(_HOOK_OF[kind], lambda plugin: partial(add, plugin))
@@ -208,31 +227,24 @@ class Bus(Registry):
 
     async def attempt(self, impl: Implementation, ctx: Any, event: Any) -> Any:
         """Return one implementation's result, within its deadline. Raises what it raises."""
-        watchdog = self.watchdog
-        before = watchdog.begin(impl)
+        result = impl.call(None if ctx is None else ctx.of(impl.plugin), event)
+        if type(result) is not CoroutineType:
+            if result is None or not hasattr(result, "__await__"):
+                return result
+            result = _awaited(result)
         try:
-            result = impl.call(None if ctx is None else ctx.of(impl.plugin), event)
-            if type(result) is not CoroutineType:
-                if result is None or not hasattr(result, "__await__"):
-                    return result
-                result = _awaited(result)
-            try:
-                waiting_for = result.send(None)
-            except StopIteration as stop:
-                return stop.value
-        finally:
-            watchdog.end(before)
-        silent = ctx is None or impl.spec.asks or impl.spec.background
-        slow = None if silent else partial(ctx.notify, f"Waiting for plugin {impl.plugin} ({impl.where}).")
-        return await finish(result, waiting_for, watchdog, impl, slow)
+            waiting_for = result.send(None)
+        except StopIteration as stop:
+            return stop.value
+        on_slow = None
+        if ctx is not None and not impl.spec.asks and not impl.spec.background:
+            on_slow = partial(ctx.notify, f"Waiting for plugin {impl.plugin} ({impl.spec.name}).")
+        return await finish(result, waiting_for, impl.deadline, on_slow)
 
-    async def run(self, plugin: str, where: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        """Call and await a function of a plugin that is not a hook, watched by the watchdog."""
-        work = PluginCode(plugin, where)
-        result = self.watchdog.call(work, function, *args, **kwargs)
-        if result is None or not hasattr(result, "__await__"):
-            return result
-        return await drive(result if type(result) is CoroutineType else _awaited(result), self.watchdog, work)
+    def report_block(self, block: BlockedLoop) -> None:
+        """Record that a plugin blocked the event loop, as one of its failures."""
+        reason = f"blocked the event loop for {block.seconds:.1f} s ({block.location})"
+        self.signals.send_failure(block.plugin, block.function, reason)
 
     def notify_observers(self, ctx: Any, step: Step) -> None:
         """Call every observer with a step; if one fails, the step is not affected."""
@@ -260,14 +272,14 @@ class Bus(Registry):
         try:
             result = await self.attempt(impl, ctx, event)
             if result is not None and kinds:
-                failure = self._mistake_in(impl, result, kinds)
+                failure = self._result_error(impl, result, kinds)
         except BaseException as error:
-            expect_fault(error)
+            reraise_control_flow(error)
             result, failure = None, error
         if failure is not None:
             self._record_failure(impl, ctx, failure)
-            if impl.spec.kind in GUARDS:
-                reason = f"the guard {impl.plugin} failed, so the answer is no: {describe(failure)}"
+            if impl.spec.kind == "guard":
+                reason = f"guard '{impl.plugin}' failed: {describe(failure)}"
                 result = GuardFailed(reason, error=failure)
             elif impl.spec.kind != "collect":
                 result = None
@@ -278,27 +290,27 @@ class Bus(Registry):
         return result
 
     @staticmethod
-    def _mistake_in(impl: Implementation, result: Any, kinds: tuple[type, ...]) -> Exception | None:
-        items = listed(result) if impl.spec.kind == "collect" else (result,)
-        wrong = (mistake_in(item, *kinds) for item in items if item is not None)
+    def _result_error(impl: Implementation, result: Any, kinds: tuple[type, ...]) -> Exception | None:
+        items = as_sequence(result) if impl.spec.kind == "collect" else (result,)
+        wrong = (type_error(item, *kinds) for item in items if item is not None)
         return next(filter(None, wrong), None)
 
     async def _middleware(self, impl: Implementation, ctx: Any, event: Any) -> Any:
-        """Return the middleware of an implementation, or None. Raises ``AroundFault``."""
+        """Return the middleware of an implementation, or None. Raises ``MiddlewareError``."""
         try:
             made = await self.attempt(impl, ctx, event)
             if made is None or callable(made):
                 return made
-            raise wrong_type(made, "middleware: async def mw(event, call_next)")
+            raise unexpected_type(made, "middleware: async def mw(event, call_next)")
         except BaseException as error:
-            expect_fault(error)
+            reraise_control_flow(error)
             self._record_failure(impl, ctx, error)
-            raise AroundFault(impl, error) from error
+            raise MiddlewareError(impl, error) from error
 
     async def _enclose(
         self, impl: Implementation, ctx: Any, middleware: Any, inner: Call[E], kind: Any, event: Any
     ) -> Any:
-        """Run ``inner(event)`` inside a middleware. Raises ``AroundFault`` if that itself fails."""
+        """Run ``inner(event)`` inside a middleware. Raises ``MiddlewareError`` if that itself fails."""
         inner_errors: list[BaseException] = []
 
         async def call_next(changed: Any) -> E:
@@ -312,19 +324,18 @@ class Bus(Registry):
         result: Any = None
         failure: BaseException | None = None
         try:
-            where = f"{impl.where} middleware"
-            result = await self.run(impl.plugin, where, middleware, event, call_next)
-            if (wrong := mistake_in(result, kind)) is not None:
+            result = await middleware(event, call_next)
+            if (wrong := type_error(result, kind)) is not None:
                 raise wrong
             return result
         except BaseException as error:
             failure = error
             # If it is the same object, the inner call failed, not the middleware.
-            meant = isinstance(error, (AroundFault, ProviderError))
-            if meant or not is_fault(error) or any(error is one for one in inner_errors):
+            meant = isinstance(error, (MiddlewareError, ProviderError))
+            if meant or not is_plugin_error(error) or any(error is one for one in inner_errors):
                 raise
             self._record_failure(impl, ctx, error)
-            raise AroundFault(impl, error) from error
+            raise MiddlewareError(impl, error) from error
         finally:
             if self.observers:
                 self.notify_observers(ctx, impl.step(event, result, start, failure))
@@ -341,20 +352,30 @@ class Bus(Registry):
         off = False
         if ctx is not None and impl.spec.kind != "around" and not self._is_guard(plugin):
             failures = ctx.failures[plugin] = ctx.failures.get(plugin, 0) + 1
-            off = failures >= MOST_FAILURES
+            off = failures >= MAX_FAILURES
         if off:
             ctx.disabled.add(plugin)
-            often = f"failed {MOST_FAILURES} times in a row ({hook}: {reason})"
+            often = f"failed {MAX_FAILURES} times in a row ({hook}: {reason})"
             ctx.notify(f"Plugin {plugin} {often} and is off for this session.")
         self.signals.send_failure(plugin, hook, reason, ctx=ctx, off=off)
 
     def _is_guard(self, plugin: str) -> bool:
-        guards = (self.table[hook] for hook, spec in HOOKS.items() if spec.kind in GUARDS)
+        guards = (self.table[hook] for hook, spec in HOOKS.items() if spec.kind == "guard")
         return any(impl.plugin == plugin for found in guards for impl in found)
 
 
 async def _awaited(awaitable: Awaitable[Any]) -> Any:
     return await awaitable
+
+
+def _stricter(decision: Decision[E], plugin: str, verdict: Verdict) -> Decision[E]:
+    """Return the decision with one more verdict."""
+    before = decision.verdict
+    if isinstance(before, Ask) and isinstance(verdict, Ask):
+        return replace(decision, verdict=_both(before, verdict))
+    if before is None or _STRICTNESS[type(verdict)] > _STRICTNESS[type(before)]:
+        return replace(decision, verdict=verdict, plugin=plugin)
+    return decision
 
 
 def _both(one: Ask, other: Ask) -> Ask:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from hookline_hookspecs import Command, Inbound, Question
 
-from ..bus.implementation import PluginRefused, describe, is_fault, words
+from ..bus.implementation import PluginRefused, describe, error_text, is_plugin_error
 from ..sessions.context import TurnContext
 from ..text import clean
 
@@ -47,16 +48,18 @@ class Commands:
             return f"There is no command {inbound.text.split(None, 1)[0]}; /help shows those there are."
         plugin, command, args = found
         ctx = TurnContext(ctx.engine, ctx.state, ctx.active, command=inbound, mode=ctx.mode)
-        if command.operator_only and not ctx.operator:
-            return f"{command.name} is for the operator."
+        if command.audience == "operator" and not ctx.operator:
+            return f"{command.name} works only in the terminal and in an admin's private chat."
         try:
             with ctx.activate():
-                where = f"command {command.name}"
-                result: Any = await ctx.engine.bus.run(plugin, where, command.run, ctx.of(plugin), args)
+                view: Any = ctx.of(plugin)
+                result: Any = command.run(view, args)
+                if inspect.isawaitable(result):
+                    result = await result
         except BaseException as error:
-            if ctx.engine.strict or not is_fault(error):
+            if ctx.engine.strict or not is_plugin_error(error):
                 raise
-            return f"{command.name} failed: {words(error) or describe(error)}"
+            return f"{command.name} failed: {error_text(error) or describe(error)}"
         return result if isinstance(result, Question) else clean(str(result)) if result else ""
 
 

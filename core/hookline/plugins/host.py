@@ -14,22 +14,14 @@ from hookline_hookspecs import Session, Step, Storage, Tool, Turn
 from hookline_hookspecs.host import Channel, Context, Http, Paths, ServiceType
 
 from .. import clock
-from ..bus.deadline import plugin_task
 from ..bus.signals import SignalHub
-from ..bus.watchdog import PluginCode
 from ..dispatch.recovery import Recovery
 from ..engine import Engine
 from ..sessions.context import PluginContext, TurnContext, current, idle_context
 from ..sessions.manager import Sessions
-from ..tasks import BackgroundTasks
+from ..tasks import PLUGIN_TASK_GRACE, BackgroundTasks, plugin_task
 
 T = TypeVar("T")
-GONE = {
-    "take_up": "host.services[GatewayHost].recover()",
-    "finish": "host.services[GatewayHost].finish(seconds)",
-    "answer": "host.services[GatewayHost].answer(session_id, choice, user_id)",
-}
-"""What API 1.0 had on the host, and what stands in its place."""
 
 
 @dataclass
@@ -68,6 +60,7 @@ class PluginServices:
     """What plugins offer each other, by protocol; ``cleanup`` withdraws what this one offers."""
 
     _offered: dict[Any, Any]
+    _defaults: dict[Any, Any]
     _all: dict[object, list[Any]]
     _cleanup: ExitStack
 
@@ -86,7 +79,7 @@ class PluginServices:
 
     def get(self, protocol: ServiceType[T]) -> T | None:
         """The service, or None."""
-        return cast("T | None", self._offered.get(protocol))
+        return cast("T | None", self._offered.get(protocol) or self._defaults.get(protocol))
 
     def add(self, protocol: ServiceType[T], service: T) -> None:
         """Offer ``service`` beside those of other plugins."""
@@ -113,18 +106,13 @@ class PluginHost:
         self.plugin, self.home, self.config = plugin, engine.home, engine.config
         self._cleanup = ExitStack()
         self.signals = PluginSignals(engine.bus.signals, plugin, self._cleanup)
-        self.services = PluginServices(engine.services, engine.added_services, self._cleanup)
+        self.services = PluginServices(engine.services, engine.default_services, engine.added_services, self._cleanup)
         self.log = logging.getLogger(f"hookline.plugin.{plugin}")
         self._tasks = BackgroundTasks()
         self.env, self.provider = engine.loaded.env, engine.providers.settings
         self.receive, self.registered = dispatcher.receive, engine.bus.registered
-        self.fork, self.adopt = dispatcher.run_fork, self._tasks.keep
+        self.fork = dispatcher.run_fork
         self.set_title, self.messages = sessions.set_title, sessions.stored_messages
-
-    def __getattr__(self, name: str) -> Any:
-        if name in GONE:
-            raise AttributeError(f"host.{name} is gone since API 2.0; use {GONE[name]}")
-        raise AttributeError(f"host has no attribute {name!r}")
 
     @cached_property
     def storage(self) -> Storage:
@@ -176,9 +164,7 @@ class PluginHost:
 
     def spawn(self, coro: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
         """Run background work until it ends or the plugin goes; a failure is logged."""
-        name = f"{self.plugin}:{name}"
-        work = PluginCode(self.plugin, f"background work {name}")
-        task = self._tasks.keep(plugin_task(coro, self._engine.bus.watchdog, work, name=name))
+        task = self._tasks.keep(plugin_task(coro, f"{self.plugin}:{name}"))
         task.add_done_callback(self._ended)
         return task
 
@@ -224,4 +210,4 @@ class PluginHost:
     async def undo(self) -> None:
         """Cancel the plugin's tasks and take back its signals, services and watchers."""
         self._cleanup.close()
-        await self._tasks.cancel()
+        await self._tasks.cancel(PLUGIN_TASK_GRACE)

@@ -22,8 +22,8 @@ from hookline_hookspecs.messages import ToolCall
 from hookline_hookspecs.origins import Origin
 from hookline_hookspecs.tools import Tool
 
-from ..bus.implementation import AroundFault, describe, expect_fault
-from ..bus.shapes import wrong_field
+from ..bus.implementation import MiddlewareError, describe, reraise_control_flow
+from ..bus.validation import field_error
 from ..sessions.context import TurnContext
 from ..text import clean, redacted
 
@@ -156,7 +156,7 @@ async def _allowed_run(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResu
 
     try:
         return await ctx.engine.bus.around("around_tool", ctx, replace(call), run, ToolResult)
-    except AroundFault as fault:
+    except MiddlewareError as fault:
         return _failure(call, f"Error: {fault}; the tool did not run to its end")
 
 
@@ -168,10 +168,10 @@ def _fingerprint(call: ToolCall) -> str:
 async def _judge(ctx: TurnContext, tool: Tool, call: ToolCall) -> str:
     """The fingerprint of a call that may run. Raises ``_Settled`` if it may not or is answered already."""
     judged, before = replace(call), _fingerprint(call)
-    found = await ctx.engine.bus.veto("pre_tool", ctx, judged)
+    decision = await ctx.engine.bus.guard("pre_tool", ctx, judged)
     if _fingerprint(judged) != before:
         raise _Settled(call, "Denied: a plugin changed the arguments while they were judged")
-    plugin, verdict = found if found is not None else ("core", None)
+    plugin, verdict = decision.plugin, decision.verdict
     if tool.approval and not isinstance(verdict, (Deny, Ask)):
         plugin, verdict = tool.plugin, Ask(tool.approval)
     if isinstance(verdict, Answer):
@@ -228,8 +228,7 @@ async def _execute(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResult:
 async def _outcome(ctx: TurnContext, tool: Tool, call: ToolCall, arguments: dict[str, Any]) -> ToolResult:
     try:
         if tool.is_async:
-            bus = ctx.engine.bus
-            value = await bus.run(tool.plugin, f"tool {tool.name}", tool.run, **arguments)
+            value = await tool.run(**arguments)
         else:
             work = partial(copy_context().run, _plain, tool, arguments)
             async with ctx.state.threads:
@@ -241,7 +240,7 @@ async def _outcome(ctx: TurnContext, tool: Tool, call: ToolCall, arguments: dict
     except HooklineError as error:
         return _failure(call, f"Error: {error}")
     except BaseException as error:
-        expect_fault(error)
+        reraise_control_flow(error)
         log.warning("tool %s failed", tool.name, exc_info=error)
         return _failure(call, f"Error: {tool.name} failed: {describe(error)}")
 
@@ -259,7 +258,7 @@ def _result(call: ToolCall, value: object) -> ToolResult:
         value = ToolResult(call, **{field.name: getattr(value, field.name) for field in fields(value)})
     if isinstance(value, ToolResult):
         value = replace(value, call=call)
-        if (wrong := wrong_field(value)) is not None:
+        if (wrong := field_error(value)) is not None:
             raise wrong
         return value
     if isinstance(value, str):

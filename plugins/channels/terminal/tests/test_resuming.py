@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes import nursery
-from fakes.openai_server import OpenAIServer, Reply
-from fakes.terminal import TerminalScreen
+from support.openai_server import OpenAIServer, Reply
+from support.terminal import TerminalScreen
 
 WIDTHS = [80, *(pytest.param(columns, marks=pytest.mark.slow) for columns in (40, 160))]
 Chat = Callable[..., TerminalScreen]
@@ -164,7 +163,7 @@ def test_what_cannot_be_resumed_is_a_sentence(
 ) -> None:
     def hookline(*arguments: str) -> subprocess.CompletedProcess[str]:
         argv = [sys.executable, "-m", "hookline", *arguments]
-        return nursery.run(
+        return subprocess.run(
             argv, env=env, cwd=work, capture_output=True, encoding="utf-8", timeout=60, input=""
         )
 

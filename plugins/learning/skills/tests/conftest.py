@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 import yaml
-from fakes import nursery
 from hookline.testing import Harness, calls
 from hookline_hookspecs import (
     Context,
@@ -190,6 +189,6 @@ def hookline(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
         home = tmp_path / "home"
         home.mkdir(exist_ok=True)
         command = [sys.executable, "-m", "hookline", "--home", str(home), *arguments]
-        return nursery.run(command, capture_output=True, text=True, cwd=tmp_path)
+        return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
 
     return run

@@ -17,7 +17,6 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import pytest
-from fakes import nursery
 from hookline_demo import process
 from hookline_demo.screen import Screen
 from hookline_demo.stage import Stage
@@ -74,12 +73,12 @@ class Newcomer:
     def hookline(self, *arguments: str) -> str:
         command = [sys.executable, "-m", "hookline", *arguments]
         env = self.environment()
-        return nursery.run(
+        return subprocess.run(
             command, cwd=self.home, env=env, check=True, capture_output=True, text=True
         ).stdout
 
     def demo(self, *arguments: str, **more: str) -> Shown:
-        done = nursery.run(
+        done = subprocess.run(
             [sys.executable, "-m", "hookline", "demo", *arguments],
             cwd=self.home,
             env=self.environment(**more),

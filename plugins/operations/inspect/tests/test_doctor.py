@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes import nursery
-from fakes.openai_server import OpenAIServer, Reply
-from fakes.serving import serving
+from support.openai_server import OpenAIServer, Reply
+from support.serving import serving
 
 Rows = tuple[int, dict[str, dict[str, Any]]]
 
@@ -38,7 +37,7 @@ def doctor(home: Path, tmp_path: Path) -> Callable[..., Rows]:
     }
 
     def run(*options: str, **env: str) -> Rows:
-        done = nursery.run(
+        done = subprocess.run(
             [sys.executable, "-m", "hookline", "doctor", "--json", *options],
             env=kept | {"HOOKLINE_HOME": str(home)} | env,
             cwd=tmp_path,

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 import typer
-from fakes import nursery
 from hookline.testing import PluginContract
 from hookline_scaffold import Scaffold
 from typer.testing import CliRunner
@@ -271,7 +270,7 @@ def run(here: Path, *command: str) -> subprocess.CompletedProcess[str]:
     home.mkdir(exist_ok=True)
     (home / "config.yaml").write_text("plugins: {scaffold: true}\n", "utf-8")
     environment = {"HOOKLINE_HOME": str(home), "PATH": os.environ["PATH"]}
-    return nursery.run(
+    return subprocess.run(
         [sys.executable, *command], cwd=here, env=environment, capture_output=True, text=True
     )
 

@@ -7,13 +7,13 @@ import json
 import tracemalloc
 
 import pytest
-from fakes.wild_server import WildServer, endless, http
 from hookline_anthropic import AnthropicProvider
 from hookline_anthropic.options import Options
 from hookline_hookspecs import Delta, ModelResponse, ProviderError, ProviderSettings
 from hookline_providerkit import Limits
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.raw_server import WildServer, endless, http
 
 from .conftest import request
 
@@ -192,7 +192,7 @@ def test_any_bytes_are_an_answer_or_an_error(stream):
     with WildServer(http()) as server:
         made = provider(server, stream=stream)
 
-        @settings(max_examples=60, suppress_health_check=list(HealthCheck), deadline=None)
+        @settings(suppress_health_check=list(HealthCheck))
         @given(
             st.lists(st.sampled_from(PARTS) | st.binary(max_size=40), max_size=6),
             st.sampled_from(["text/event-stream", "application/json", "x"]),

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from hookline.testing import calls
 from hookline_hookspecs import (
-    Command,
     Context,
     Effect,
     Inbound,
@@ -20,7 +19,7 @@ from hookline_hookspecs import (
     Refused,
     ToolCall,
     ToolOutput,
-    hookimpl,
+    command,
     tool,
 )
 from hookline_provenance import Provenance
@@ -113,18 +112,14 @@ class World(Plugin):
         """Do something."""
         return "done"
 
-    async def _curate(self, ctx: Context, args: str) -> str:
+    @command("/curate")
+    async def curate(self, ctx: Context, args: str) -> str:
         """Learn without a tool."""
         try:
             self.remembered.append(await ctx.learn(args, "a reviewer", "user"))
         except Refused as error:
             return f"not learnt: {error}"
         return "learnt"
-
-    @hookimpl
-    def register_commands(self, register: Callable[[Command], None]) -> None:
-        """The command ``/curate``."""
-        register(Command("/curate", "Learn.", self._curate))
 
 
 @pytest.fixture
@@ -304,9 +299,7 @@ def test_nobody_else_may_decide(make: Make) -> None:
         return str(submission.turn.reply)
 
     for text in (f"/proposals accept {id_}", "/trust add page.example"):
-        assert (
-            h.run(say(text)) == "Only the operator, or an admin in a private chat, decides on this."
-        )
+        assert h.run(say(text)).endswith("only in the terminal and in an admin's private chat.")
     assert h.plugin(World).remembered == []
 
 

@@ -19,9 +19,8 @@ from typing import Any
 
 import httpx2
 import pytest
-from fakes import nursery
-from fakes.openai_server import OpenAIServer, Reply, Use
 from openai import OpenAI
+from support.openai_server import OpenAIServer, Reply, Use
 
 PATIENCE = 120
 """Seconds until a test gives up; none waits for it to pass."""
@@ -110,7 +109,7 @@ class Served:
     def spawn(self, *arguments: str, **env: str) -> subprocess.Popen[str]:
         """Start ``hookline``."""
         base = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "LANG": "C.UTF-8"}
-        process = nursery.Popen(
+        process = subprocess.Popen(
             [sys.executable, "-m", "hookline", *arguments],
             cwd=self.folder,
             env=base | {"HOOKLINE_HOME": str(self.home)} | env,

@@ -18,7 +18,6 @@ from typing import Any
 from uuid import uuid4
 
 import httpx2
-from fakes import nursery
 
 PATIENCE = 60
 """Seconds until a test gives up; none waits for it to pass."""
@@ -68,8 +67,8 @@ import asyncio, io, json, os, wave
 from dataclasses import replace
 import hookline_scripted.provider as scripted
 import hookline_web_ui.api as api
-from hookline_hookspecs import Ask, Attachment, Audio, Delta, GatewayWork, Plugin, hookimpl
-from hookline_webkit import WebServer
+from hookline_hookspecs import Ask, Attachment, Audio, Delta, GatewayService, Plugin, hookimpl
+from hookline_hookspecs.web import WebServer
 
 PEOPLE = {"owner": "operator", "mia": "person", "ben": "person", "eve": "person"}
 
@@ -88,10 +87,11 @@ api.EACH_MINUTE = 10_000  # every test's owner is one and the same
 
 class Extra(Plugin):
     needs_no_channel = False
+    runs_turns = False
 
     @hookimpl
     def setup(self, host):
-        host.services.add(GatewayWork, self)
+        host.services.add(GatewayService, self)
         if os.environ.get("SPEAKS"):
             from hookline_speech import Speaker, Transcriber
 
@@ -122,7 +122,7 @@ class Extra(Plugin):
     async def gateway_stopping(self):
         pass
 
-    adds_to_reply_only = True
+    preserves_streaming = True
 
     @hookimpl
     def on_voice(self, ctx, audio):
@@ -194,7 +194,7 @@ class Gateway:
         """Start ``hookline``."""
         base = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "LANG": "C.UTF-8"}
         more = {"HOOKLINE_HOME": str(self.home), "PYTHONPATH": str(self.folder / "site")}
-        process = nursery.Popen(
+        process = subprocess.Popen(
             [sys.executable, "-m", "hookline", *arguments],
             cwd=self.folder,
             env=base | more | env,

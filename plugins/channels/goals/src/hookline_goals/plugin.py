@@ -9,7 +9,7 @@ from typing import Any
 from hookline_hookspecs import (
     Context,
     Denial,
-    GatewayWork,
+    GatewayService,
     Host,
     Inbound,
     ModelRequest,
@@ -18,10 +18,11 @@ from hookline_hookspecs import (
     Plugin,
     Session,
     Turn,
+    Usage,
     command,
     hookimpl,
 )
-from hookline_prices import Prices
+from hookline_hookspecs.prices import Prices
 
 from . import wording
 from .config import GoalsConfig
@@ -45,7 +46,7 @@ class Goals(Plugin[GoalsConfig]):
         """The goals that sessions work for: of turns under way, and of their sub-agents."""
         self.records = Records(host.storage)
         self.service = Service(host, self.config, self.records)
-        host.services.add(GatewayWork, self.service)
+        host.services.add(GatewayService, self.service)
         host.signals.connect("on_message", self._heard)
         host.signals.connect("settled", self._settled)
         host.signals.connect("denied", self._denied)
@@ -57,7 +58,7 @@ class Goals(Plugin[GoalsConfig]):
 
     # Commands
 
-    @command("/goal", immediate=True, theme="People and schedule")
+    @command("/goal", audience="everyone", immediate=True, category="People and schedule")
     async def goal(self, ctx: Context, args: str) -> str:
         """Work on a goal turn after turn: /goal TEXT; /goal shows it; pause, resume, clear."""
         inbound = ctx.turn.inbound
@@ -73,7 +74,7 @@ class Goals(Plugin[GoalsConfig]):
         return await self._set(ctx, "goal", args.strip())
 
     # Not immediate: it needs the chat's session, which a message may be about to begin.
-    @command("/background", theme="People and schedule")
+    @command("/background", audience="everyone", category="People and schedule")
     async def background(self, ctx: Context, args: str) -> str:
         """Work on a goal beside the chat, and report: /background TEXT."""
         if not args.strip():
@@ -303,5 +304,4 @@ def _is_open(goal: Goal) -> bool:
 
 
 def _is_priced(ctx: Context) -> bool:
-    prices = Prices.of(ctx.host)
-    return prices.free(ctx.model) or prices.price(ctx.model) is not None
+    return Prices.of(ctx.host).cost(ctx.model, Usage()) is not None

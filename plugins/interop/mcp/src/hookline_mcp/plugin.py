@@ -12,10 +12,10 @@ from hookline_hookspecs import (
     Check,
     CheckResult,
     Context,
-    Corpus,
     HooklineError,
     Host,
     Plugin,
+    SearchableCorpus,
     Tool,
     ToolOutput,
     ToolServers,
@@ -42,8 +42,6 @@ CHARS = 4
 
 class Mcp(Plugin[McpConfig]):
     """Tools of MCP servers."""
-
-    requires_api = (2, 3)
 
     def __init__(self, config: McpConfig, host: Host) -> None:
         super().__init__(config, host)
@@ -88,7 +86,7 @@ class Mcp(Plugin[McpConfig]):
     def setup(self, host: Host) -> None:
         """Take the servers that clients bring with a session; let tools be compared by meaning."""
         host.services.provide(ToolServers, self.lent)
-        host.services.add(Corpus, self._finder)
+        host.services.add(SearchableCorpus, self._finder)
 
     def _offer_lent(self) -> None:
         if not self._bridged:

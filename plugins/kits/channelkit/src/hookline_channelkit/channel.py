@@ -15,10 +15,10 @@ from hookline_hookspecs import (
     HooklineError,
     Host,
     Inbound,
+    RemoteTurnEvent,
     Reply,
     ToolResult,
     Turn,
-    TurnNews,
 )
 
 from .answer_streams import AnswerStreams
@@ -304,7 +304,7 @@ class NetworkChannel:
         receivers: dict[str, Callable[..., None]] = {
             "start_of_turn": self._start_of_turn,
             "post_tool": self._post_tool,
-            "elsewhere": self._remote_turn,
+            "remote_turn": self._remote_turn,
             "end_of_turn": self._end_of_turn,
             "settled": self._settled,
             "reply_delayed": self._reply_delayed,
@@ -326,40 +326,39 @@ class NetworkChannel:
         self._receivers.clear()
 
     def _is_mine(self, turn: Turn) -> bool:
-        return turn.session.channel == self.name and turn.session.kind == "chat"
+        return turn.inbound.channel == self.name and turn.session.kind == "chat"
 
     def _start_of_turn(self, turn: Turn, *, ctx: Context | None = None) -> None:
         if self._is_mine(turn):
             if self.options.stream:
                 self._start_stream(turn)
             if self.options.typing:
-                self._typing.start(turn.session.chat_id, turn.inbound.message_id)
+                self._typing.start(turn.inbound.chat_id, turn.inbound.message_id)
 
     def _start_stream(self, turn: Turn, *, ctx: Context | None = None) -> None:
         if self._is_mine(turn):
-            session = turn.session
-            self._streams.start(session.chat_id, turn.inbound.message_id, session.id)
+            self._streams.start(turn.inbound.chat_id, turn.inbound.message_id, turn.session.id)
 
-    def _remote_turn(self, news: TurnNews, *, ctx: Context | None = None) -> None:
+    def _remote_turn(self, event: RemoteTurnEvent, *, ctx: Context | None = None) -> None:
         """A turn of the channel runs in another process."""
-        if news.channel != self.name:
+        if event.channel != self.name:
             return
-        chat, message, session = news.chat_id, news.message_id, news.session_id
-        if news.kind == "board":
-            self._boards.show(chat, message, news.text)
-        elif news.kind == "ended":
+        chat, message, session = event.chat_id, event.message_id, event.session_id
+        if event.kind == "board":
+            self._boards.show(chat, message, event.text)
+        elif event.kind == "ended":
             self._boards.end(chat, message)
             self._typing.stop(chat, message)
             self._streams.settled(chat, message)
-        elif news.kind == "begun" and self.options.typing:
+        elif event.kind == "begun" and self.options.typing:
             self._typing.start(chat, message)
         if not self.options.stream:
             return
-        if news.kind == "begun":
+        if event.kind == "begun":
             self._streams.start(chat, message, session)
-        elif news.kind == "text":
-            self._streams.grow(session, news.text)
-        elif news.kind == "paused":
+        elif event.kind == "text":
+            self._streams.grow(session, event.text)
+        elif event.kind == "paused":
             self._streams.end_response(session)
 
     def _delta(self, delta: Delta, *, ctx: Context | None = None) -> None:
@@ -377,12 +376,12 @@ class NetworkChannel:
         if ctx is None or not result.ok or not isinstance(result.data, Mapping):
             return
         if "board" in result.data and result.shown and self._is_mine(turn := ctx.turn):
-            self._boards.show(turn.session.chat_id, turn.inbound.message_id, result.shown)
+            self._boards.show(turn.inbound.chat_id, turn.inbound.message_id, result.shown)
 
     def _end_of_turn(self, turn: Turn, *, ctx: Context | None = None) -> None:
         if self._is_mine(turn):
-            self._boards.end(turn.session.chat_id, turn.inbound.message_id)
-            self._typing.stop(turn.session.chat_id, turn.inbound.message_id)
+            self._boards.end(turn.inbound.chat_id, turn.inbound.message_id)
+            self._typing.stop(turn.inbound.chat_id, turn.inbound.message_id)
 
     def _settled(self, inbound: Inbound, *, ctx: Context | None = None) -> None:
         if inbound.channel == self.name:

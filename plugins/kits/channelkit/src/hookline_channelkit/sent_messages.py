@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from hookline_hookspecs import Division, Host
+from hookline_hookspecs import Host, WorkDistribution
 
 MAX_MESSAGES_PER_CHAT = 16
 MAX_CHATS = 2048
@@ -117,7 +117,7 @@ class ButtonLabels:
                 while (pending := await self._pending_for(chat, message)) is not None:
                     await pending.done.wait()
         labels = await self._load(chat, message)
-        is_shared = self._host.services.get(Division) is not None
+        is_shared = self._host.services[WorkDistribution].is_shared
         for _ in range(int(SHARED_PRESS_TIMEOUT / SHARED_PRESS_INTERVAL) if is_shared else 0):
             if labels:
                 break

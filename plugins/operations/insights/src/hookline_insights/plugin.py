@@ -19,11 +19,13 @@ from hookline_hookspecs import (
     tool,
 )
 from hookline_hookspecs.hooks.boot import RegisterCli
-from hookline_prices import NAME, BadPrices, Prices, packaged, read_list
-from hookline_webkit import Permissions
+from hookline_hookspecs.people import RolePermissions
+from hookline_hookspecs.prices import Prices
 
 from .config import InsightsConfig
 from .groups import BadBy, read_by
+from .price_list import BadPrices, read_list
+from .prices import NAME, ModelPrices, packaged
 from .report import DAYS, BadDays, read_days
 from .reporter import Reporter
 
@@ -34,7 +36,7 @@ class Insights(Plugin[InsightsConfig]):
     def __init__(self, config: InsightsConfig, host: Host) -> None:
         super().__init__(config, host)
         own = {model: price.price() for model, price in config.prices.items()}
-        self._prices = Prices(host.home, own, config.currency)
+        self._prices = ModelPrices(host.home, own, config.currency)
         self._reporter = Reporter(self._prices, host)
 
     @hookimpl
@@ -90,7 +92,7 @@ class Insights(Plugin[InsightsConfig]):
             raise ToolError(str(error)) from error
         return ToolOutput(self._reporter.text(found), data=asdict(found))
 
-    @command("/insights", theme="Sessions")
+    @command("/insights", audience="everyone", category="Sessions")
     async def insights_command(self, ctx: Context, args: str) -> str:
         """Show what was used over the last days: /insights 30 [by person|chat|database|skill]."""
         try:
@@ -106,7 +108,7 @@ class Insights(Plugin[InsightsConfig]):
 
     async def _visible(self, ctx: Context) -> tuple[str, str] | None:
         """The chat whose numbers who writes may see; None is all."""
-        permissions = self.host.services.get(Permissions)
+        permissions = self.host.services.get(RolePermissions)
         inbound = ctx.turn.inbound
         if permissions is not None and await permissions.may_read(inbound, "figures-of-all"):
             return None

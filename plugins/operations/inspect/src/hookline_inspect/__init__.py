@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from hookline_hookspecs import (
     Check,
     Context,
-    GatewayWork,
+    GatewayService,
     Host,
     Plugin,
     Route,
@@ -25,7 +25,7 @@ from hookline_hookspecs.hooks.boot import RegisterCli
 from pydantic import BaseModel, Field
 
 if TYPE_CHECKING:
-    from hookline_webkit import View
+    from hookline_hookspecs.web import View
 
     from .commands import Commands
     from .failures import FailureLog
@@ -50,6 +50,7 @@ class Inspect(Plugin[InspectConfig]):
     """Adds the commands that show, and records turns where tracing is on."""
 
     needs_no_channel = False
+    runs_turns = False
     _recorder: Recorder | None = None
     _failures: FailureLog
 
@@ -109,35 +110,35 @@ class Inspect(Plugin[InspectConfig]):
         """``hookline plugins purge``."""
         await self._commands().purge(**options)
 
-    @command("/status", immediate=True, theme="Sessions")
+    @command("/status", audience="everyone", immediate=True, category="Sessions")
     async def slash_status(self, ctx: Context, args: str) -> str:
         """Show the session, what is running, and what it cost."""
         from .slash import status
 
         return await status(ctx)
 
-    @command("/sessions", theme="Sessions")
+    @command("/sessions", audience="everyone", category="Sessions")
     async def slash_sessions(self, ctx: Context, args: str) -> str:
         """List this chat's sessions."""
         from .slash import sessions
 
         return await sessions(ctx)
 
-    @command("/plugins", immediate=True, theme="Help")
+    @command("/plugins", audience="everyone", immediate=True, category="Help")
     async def slash_plugins(self, ctx: Context, args: str) -> str:
         """List the plugins and their states."""
         from .slash import plugins
 
         return await plugins(ctx)
 
-    @command("/usage", theme="Sessions")
+    @command("/usage", audience="everyone", category="Sessions")
     async def slash_usage(self, ctx: Context, args: str) -> str:
         """Show the tokens this session has used, and what its input cost."""
         from .usage import usage
 
         return await usage(ctx)
 
-    @command("/context", theme="Sessions")
+    @command("/context", audience="everyone", category="Sessions")
     async def slash_context(self, ctx: Context, args: str) -> str:
         """Show what fills the model's window, in estimated tokens."""
         from .usage import context
@@ -152,14 +153,14 @@ class Inspect(Plugin[InspectConfig]):
         self._failures = FailureLog(host)
         host.signals.connect("plugin_failed", self._failures.note)
         await self._failures.keep()
-        host.services.add(GatewayWork, self)
+        host.services.add(GatewayService, self)
         if host.config.trace:
             self._watch(None)
 
     async def gateway_up(self, channels: Sequence[str]) -> None:
         """Where there is the page, show it turns, and record its own."""
         if PAGE in channels:
-            from hookline_webkit import TurnViews
+            from hookline_hookspecs.web import TurnViews
 
             self.host.services.add(TurnViews, self)
             if self._recorder is None:

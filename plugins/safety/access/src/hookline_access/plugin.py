@@ -9,14 +9,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import hookline_webkit as webkit
 from hookline_auditkit import approved
 from hookline_hookspecs import (
     Access,
     Check,
     Context,
     Deny,
-    GatewayWork,
+    GatewayService,
     HooklineError,
     Host,
     Inbound,
@@ -29,6 +28,7 @@ from hookline_hookspecs import (
     command,
     hookimpl,
 )
+from hookline_hookspecs.people import PeopleDirectory, RolePermissions
 from hookline_imports import Importer, LateImporter
 
 from .asking import Desk
@@ -76,6 +76,7 @@ class AccessControl(Plugin[AccessConfig]):
     """Nobody writes on a network channel, and nobody approves, who was not let in."""
 
     needs_no_channel = False
+    runs_turns = False
 
     def __init__(self, config: AccessConfig, host: Host) -> None:
         super().__init__(config, host)
@@ -95,9 +96,9 @@ class AccessControl(Plugin[AccessConfig]):
         for fault in self.config.faults:
             self.log.warning("%s", fault)
         host.services.provide(Access, self)
-        host.services.provide(webkit.People, Directory(self._people, self._door))
-        host.services.provide(webkit.Permissions, Permitted(self._people, self._chats))
-        host.services.add(GatewayWork, self)
+        host.services.provide(PeopleDirectory, Directory(self._people, self._door))
+        host.services.provide(RolePermissions, Permitted(self._people, self._chats))
+        host.services.add(GatewayService, self)
         host.services.add(Importer, LateImporter(frozenset({"person"}), self._importer))
         host.signals.connect("settled", self._settled)
 
@@ -271,7 +272,7 @@ class AccessControl(Plugin[AccessConfig]):
         self._askers.move_to_end(session.id)
         while len(self._askers) > KNOWN:
             self._askers.popitem(last=False)
-        if self._is_network(session.channel) and not _is_alone(turn.inbound):
+        if self._is_network(turn.inbound.channel) and not _is_alone(turn.inbound):
             await self._turns.started(turn)
 
     @hookimpl
@@ -343,7 +344,7 @@ class AccessControl(Plugin[AccessConfig]):
 
     # What admins write
 
-    @command("/answer", immediate=True, theme="Model and safety")
+    @command("/answer", audience="admins", immediate=True, category="Model and safety")
     async def answer(self, ctx: Context, args: str) -> str:
         """Answer an approval that an admin is asked: /answer CODE once|session|always|deny."""
         if not await self._may_decide(ctx):
@@ -367,7 +368,7 @@ class AccessControl(Plugin[AccessConfig]):
         self.log.warning("%s answered %s: %s", Person.of(ctx.turn.inbound), waiting.code, choice)
         return _said(choice)
 
-    @command("/pair", immediate=True, theme="People and schedule")
+    @command("/pair", audience="admins", immediate=True, category="People and schedule")
     async def pair(self, ctx: Context, args: str) -> str:
         """Let an unknown person in, as an admin: /pair [CODE or CHANNEL:USER] [block]."""
         if not await self._may_decide(ctx):

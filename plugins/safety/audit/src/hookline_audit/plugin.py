@@ -34,7 +34,7 @@ from hookline_hookspecs import (
     command,
     hookimpl,
 )
-from hookline_prices import Prices
+from hookline_hookspecs.prices import Prices
 
 from .config import AuditConfig
 from .recorder import Recorder, Row, digest, person_here
@@ -99,7 +99,7 @@ class AuditPlugin(Plugin[AuditConfig]):
 
         AuditPage(self.host, lambda: self._service).register(register)
 
-    @command("/audit", theme="People and schedule")
+    @command("/audit", audience="everyone", category="People and schedule")
     async def audit_command(self, ctx: Context, args: str) -> str:
         """Show who did what, for those who may: /audit [words to find]."""
         from .chat import answer
@@ -305,7 +305,7 @@ class AuditPlugin(Plugin[AuditConfig]):
         row.approver = told.get("approver") or row.actor
         self._put(row)
 
-    @hookimpl(tryfirst=True)
+    @hookimpl(trylast=True)
     def post_tool(self, ctx: Context, result: ToolResult) -> None:
         """A call has its result; core stores that next."""
         call, stash = result.call, ctx.stash

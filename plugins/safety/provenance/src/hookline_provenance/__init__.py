@@ -71,8 +71,6 @@ class ProvenanceConfig(BaseModel):
 class Provenance(Plugin[ProvenanceConfig]):
     """Asks a person before a session that has read from outside does what lasts or leaves."""
 
-    requires_api = (2, 1)
-
     def __init__(self, config: ProvenanceConfig, host: Host) -> None:
         super().__init__(config, host)
         self.proposals = Proposals(host, config.proposal_days)
@@ -242,12 +240,12 @@ class Provenance(Plugin[ProvenanceConfig]):
 
     # People
 
-    @command("/proposals", theme="Model and safety")
+    @command("/proposals", audience="operator", category="Model and safety")
     async def proposals_(self, ctx: Context, args: str) -> str:
         """Show what waits for the operator's word; /proposals accept ID or reject ID."""
         return await self._slash().proposals(ctx, args)
 
-    @command("/trust", theme="Model and safety")
+    @command("/trust", audience="operator", category="Model and safety")
     async def trust_(self, ctx: Context, args: str) -> str:
         """Show who is trusted; /trust add HOST or PERSON, /trust remove WHAT."""
         return await self._slash().trust(ctx, args)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from hookline_hookspecs import Conversations, HooklineError, Inspection, Route
+from hookline_hookspecs.web import Problem, SiteRoute, TurnViews, identity, view_as_json
 from hookline_speech import ReadAloud, Speaker, Transcriber
-from hookline_webkit import Problem, SiteRoute, TurnViews, identity, plain
 
 from .branching import branch
 from .exporting import jsonl, markdown
@@ -111,9 +111,9 @@ class Api:
                         "name": one.name,
                         "help": one.help,
                         "aliases": list(one.aliases),
-                        "theme": one.theme,
+                        "theme": one.category,
                         "immediate": one.immediate,
-                        "operator_only": one.operator_only,
+                        "audience": one.audience,
                         "completes": one.complete is not None,
                     }
                     for one in found
@@ -131,7 +131,7 @@ class Api:
         found = next((one for one in known if name in (one.name, *one.aliases)), None)
         items: list[dict[str, str]] = []
         mine = is_mine(who, (row["channel"], row["chat_id"]))
-        may = found is not None and mine and (who.is_operator or not found.operator_only)
+        may = found is not None and mine and (who.is_operator or found.audience != "operator")
         if may and found is not None and found.complete is not None:
             pairs = await found.complete(session, typed)
             items = [{"text": text, "help": told} for text, told in pairs]
@@ -229,7 +229,7 @@ class Api:
                 title, parts = title or view.title, [*parts, *view.parts]
         if not parts:
             raise Problem(404, "not_found", "Nothing is kept of this turn.")
-        return _json({"type": "view", "title": title, "parts": plain(parts)})
+        return _json({"type": "view", "title": title, "parts": view_as_json(parts)})
 
     # Files
 

@@ -1,0 +1,102 @@
+"""Calls a plugin's hooks with events and describes what goes wrong, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from hookline_hookspecs import HOOKS, Answer, Ask, ContextBlock, Deny, ModelResponse, Section, ToolResult
+
+from hookline.bus.bus import Bus
+from hookline.bus.deadline import HookTimeout
+from hookline.bus.implementation import Implementation, describe
+from hookline.bus.validation import as_sequence
+from hookline.sessions.context import TurnContext
+
+from .hostile_events import Case, answer
+
+MOST = 3
+"""The maximum number of complaints about one hook; more are likely to be the same."""
+CONTRIBUTIONS: dict[str, type] = {"system_prompt": Section, "pre_prompt": ContextBlock}
+INSIDE: dict[str, type] = {"around_tool": ToolResult, "around_model": ModelResponse}
+
+
+async def check_hook(bus: Bus, implementation: Implementation, ctx: TurnContext, cases: Iterable[Case]) -> list[str]:
+    """Call one hook of a plugin with every event; return a sentence for each problem."""
+    complaints: list[str] = []
+    for case in cases:
+        given, untouched = case.make(), case.make()
+        view = ctx if case.tool is None else TurnContext(ctx.engine, ctx.state, ctx.active, case.tool)
+        complaint = await _one(bus, implementation, view, case, given)
+        if complaint is None and given != untouched:
+            complaint = (
+                f"changed the event it was given ({case.label}); others hold the same object: "
+                f"return a changed copy (dataclasses.replace, dict(…)) instead"
+            )
+        if complaint is not None:
+            where = f"{implementation.plugin}.{implementation.spec.name}"
+            complaints.append(f"{where} {complaint}.")
+        if len(complaints) == MOST or (complaint and "did not return" in complaint):
+            break
+    return complaints
+
+
+async def _one(bus: Bus, implementation: Implementation, ctx: TurnContext, case: Case, given: Any) -> str | None:
+    hook = implementation.spec.name
+    try:
+        result = await bus.attempt(implementation, ctx, given)
+        if hook in INSIDE and callable(result):
+            result = await result(given, _call_next(hook))
+            return _wrong_type(result, (INSIDE[hook],), case)
+    except HookTimeout:
+        return f"did not return within its {implementation.deadline:g} s when it was given {case.label}"
+    except (Exception, SystemExit) as error:
+        return (
+            f"raised {describe(error)} ({_place(error)}) when it was given {case.label}; a hook "
+            f"meets whatever a person, a model or a server sends, so check it before it is used"
+        )
+    return _judged(hook, result, given, case)
+
+
+def _call_next(hook: str) -> Any:
+    async def call_next(event: Any) -> Any:
+        return answer(hook, event)
+
+    return call_next
+
+
+def _judged(hook: str, result: Any, given: Any, case: Case) -> str | None:
+    """Return what is wrong with the type of a result, given the hook's kind."""
+    kind = HOOKS[hook].kind
+    if result is None or kind == "observe":
+        return None
+    if kind == "around":
+        return (
+            f"returned {type(result).__name__} when it was given {case.label}; it returns "
+            f"middleware, an `async def mw(event, call_next)`, or None"
+        )
+    wanted: dict[str, tuple[type, ...]] = {
+        "collect": (CONTRIBUTIONS.get(hook, object),),
+        "pipeline": (type(given),),
+        "guard": (type(given), Deny) if HOOKS[hook].rewrites else (Deny, Ask, Answer),
+        "first": (str,),
+    }
+    items = as_sequence(result) if kind == "collect" else (result,)
+    return next((c for i in items if (c := _wrong_type(i, wanted[kind], case))), None)
+
+
+def _wrong_type(result: Any, wanted: tuple[type, ...], case: Case) -> str | None:
+    if isinstance(result, wanted):
+        return None
+    names = " or ".join(kind.__name__ for kind in wanted)
+    return f"returned {type(result).__name__} where {names} is wanted, for {case.label}"
+
+
+def _place(error: BaseException) -> str:
+    """Return the file and line of the innermost frame."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return "nowhere"
+    return f"{trace.tb_frame.f_code.co_filename.rpartition('/')[2]}, line {trace.tb_lineno}"

@@ -1,0 +1,145 @@
+"""What is found by meaning that words do not find, and what stays as it was."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+FACTS = ("The dog is called Biscuit.", "Rent is due on the third.", "Tea is kept in the attic.")
+
+
+def test_a_fact_is_recalled_by_its_meaning(house: Callable[..., Any]) -> None:
+    home = house()
+    home.remember(*FACTS)
+    assert "Biscuit" not in home.say("what should my hound eat?", session="before")
+    assert home.fill().exit_code == 0
+    told = home.say("what should my hound eat?", session="after")
+    assert "Biscuit" in told
+    assert "Rent" not in told
+    assert "Tea" not in told
+
+
+def test_an_unrelated_message_gets_no_fact(house: Callable[..., Any]) -> None:
+    home = house()
+    home.remember(*FACTS)
+    home.fill()
+    assert "recalled-context" not in home.say("tell me a joke", session="other")
+
+
+def test_the_tool_finds_by_meaning_and_says_where_it_came_from(house: Callable[..., Any]) -> None:
+    home = house()
+    home.remember(*FACTS)
+    home.fill()
+    found = home.call("memory", action="recall", query="pet")
+    assert "Biscuit" in found.text.splitlines()[1]
+
+
+def test_words_still_decide_where_they_fit(house: Callable[..., Any]) -> None:
+    home = house()
+    home.remember("The dog is called Biscuit.", "Biscuit tins are in the attic with the tea.")
+    home.fill()
+    told = home.call("memory", action="recall", query="attic tea tins").text
+    assert "attic" in told.splitlines()[1]
+
+
+def test_a_skill_is_injected_by_its_meaning(house: Callable[..., Any]) -> None:
+    home = house()
+    home.skill("bake", "Bake sourdough at home.")
+    home.skill("plants", "Water plants on a balcony.")
+    assert "<skill " not in home.say("help me with a Brot", session="before")
+    home.fill()
+    told = home.say("help me with a Brot", session="after")
+    assert '<skill name="bake">' in told
+    assert "plants" not in told
+
+
+def test_a_message_is_found_by_its_meaning(house: Callable[..., Any]) -> None:
+    home = house()
+    home.say("we bought a new vehicle yesterday", session="one")
+    home.say("the soup was salty", session="two")
+    assert "No message" in home.call("session_search", session="three", query="car").text
+    home.fill()
+    found = home.call("session_search", session="four", query="car")
+    assert "new vehicle" in found.text
+    assert "soup" not in found.text
+
+
+def test_what_was_said_in_this_turn_is_not_found(house: Callable[..., Any]) -> None:
+    home = house()
+    home.say("we bought a new vehicle yesterday", session="one")
+    home.fill()
+    home.harness.model.steps += [[_search("car")], "done"]
+    result = home.harness.send("look for the car please", session="two").tool_calls[0]
+    assert "car please" not in result.text
+    assert "vehicle" in result.text
+
+
+def _search(query: str) -> Any:
+    from hookline.testing import calls
+
+    return calls("session_search", query=query)
+
+
+def test_without_the_plugin_nothing_is_asked_and_nothing_changes(
+    house: Callable[..., Any], server: Any
+) -> None:
+    home = house(off=True)
+    home.remember(*FACTS)
+    assert "Biscuit" not in home.say("what should my hound eat?", session="s")
+    assert "Biscuit" in home.say("what is the dog called?", session="t")
+    assert not server.requests
+    assert "semantic" not in home.harness.states()
+
+
+def test_what_is_slow_to_import_is_imported_when_it_is_used() -> None:
+    import subprocess
+
+    code = (
+        "import sys, hookline_semantic; "
+        "print([one for one in ('openai', 'numpy', 'typer') if one in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_text_that_is_looked_for_is_asked_once_for_all(
+    house: Callable[..., Any], server: Any
+) -> None:
+    home = house()
+    home.remember(*FACTS)
+    home.skill("bake", "Bake sourdough at home.")
+    home.fill()
+    before = len(server.requests)
+    home.say("what should my hound eat?", session="after")
+    assert server.texts.count("what should my hound eat?") == 1
+    assert len(server.requests) == before + 1
+    assert server.keys[-1] == "Bearer k-1"
+
+
+def test_chats_stay_apart(house: Callable[..., Any]) -> None:
+    from hookline_hookspecs import SemanticIndex
+
+    home = house()
+    home.remember(*FACTS)
+    home.say("we bought a new vehicle yesterday", session="one")
+    home.fill()
+    likeness = home.harness.runtime.engine.services.get(SemanticIndex)
+
+    def near(corpus: str, text: str, scope: str | None) -> dict[str, float]:
+        return dict(home.harness.run(likeness.nearest(corpus, text, scope=scope)))
+
+    assert near("memory", "my hound", "terminal\ndefault")
+    assert near("sessions", "car", "terminal\ndefault")
+    assert not near("memory", "my hound", "telegram\n42")
+    assert not near("sessions", "car", "telegram\n42")
+
+
+def test_only_what_config_names_is_compared(house: Callable[..., Any], server: Any) -> None:
+    home = house(corpora=["memory"])
+    home.remember(*FACTS)
+    home.say("we bought a new vehicle yesterday", session="one")
+    home.skill("bake", "Bake sourdough at home.")
+    home.fill()
+    assert {row["corpus"] for row in home.vectors()} == {"memory"}
+    assert not any("vehicle" in text for text in server.texts)
