@@ -64,8 +64,8 @@ def test_a_token_is_that_of_config_or_of_the_environment(
         (
             "",
             "pigeon:work",
-            "plugins.pigeon:work.token is missing; create a bot in the loft, set NAME=… in .env and "
-            '`token: "${NAME}"` in config',
+            "plugins.pigeon:work.token is missing; create a bot in the loft, set NAME=… in .env "
+            'and `token: "${NAME}"` in config',
         ),
     ],
 )
