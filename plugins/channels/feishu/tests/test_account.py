@@ -42,7 +42,7 @@ def test_the_doctor_tries_the_app_and_its_scopes(
     ("settings", "sentence"),
     [
         ({"app_id": ""}, "feishu.app_id is missing"),
-        ({"app_id": "12345"}, "feishu.app_id is no App ID"),
+        ({"app_id": "12345"}, "feishu.app_id is not a valid App ID"),
         ({"app_secret": ""}, "feishu.app_secret is missing"),
         ({"app_secret": "another-secret"}, "rejected the app"),
         ({"domain": "http://127.0.0.1:9"}, "no response from Feishu"),

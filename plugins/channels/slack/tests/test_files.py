@@ -120,7 +120,7 @@ def test_a_page_to_sign_in_is_no_file(talk: Any, slack: Slack) -> None:
     slack.say(DM, "look", files=(slack.file(PNG, "a.png", "image/png"),))
     one.wait(lambda: "hm" in slack.texts(DM))
     assert one.saved == []
-    problems = one.harness.run(one.channel.refusals.recent())
+    problems = one.harness.run(one.channel.problems.recent())
     assert "files:read" in "".join(problems)
 
 

@@ -122,7 +122,7 @@ def test_the_manifest_has_what_is_asked_for() -> None:
 @pytest.mark.parametrize("token", ["", "xapp-1", "xoxb-1 2", "xoxb-é"])
 def test_what_is_no_bot_token(token: str) -> None:
     bot_token = TOKENS["bot_token"]
-    told = bot_token.fault(token, "slack") or ""
+    told = bot_token.problem(token, "slack") or ""
     assert "SLACK_BOT_TOKEN" in told
     assert token[5:] == "" or token not in told
-    assert bot_token.fault("xoxb-1-2", "slack") is None
+    assert bot_token.problem("xoxb-1-2", "slack") is None

@@ -127,9 +127,9 @@ class Api:
         if got.get("code", 0) == 0:
             return got
         raise CannotStart(
-            f"Feishu does not know the app {self.app_id} or its secret ({got.get('code')}: "
+            f"Feishu rejected the app {self.app_id} or its secret ({got.get('code')}: "
             f"{got.get('msg')}); copy App ID and App Secret from {self.domain}/app, Credentials, "
-            "into FEISHU_APP_ID and FEISHU_APP_SECRET in .env, and see that feishu.domain is yours"
+            "into FEISHU_APP_ID and FEISHU_APP_SECRET in .env, and check feishu.domain"
         )
 
     async def _request(
