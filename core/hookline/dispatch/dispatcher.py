@@ -11,7 +11,10 @@ from functools import partial
 from typing import Any
 
 from hookline_hookspecs import Origin, StoreError, Submission, TextBlock, crash
-from hookline_hookspecs.events import Deny, Inbound, Question, Session, Stop, Turn
+from hookline_hookspecs.inbound import Inbound
+from hookline_hookspecs.questions import Question
+from hookline_hookspecs.turns import Session, Stop, Turn
+from hookline_hookspecs.verdicts import Deny
 
 from .. import clock
 from ..bus.bus import GuardFailed

@@ -9,7 +9,9 @@ from functools import partial
 from typing import Any
 
 from hookline_hookspecs.errors import StoreError
-from hookline_hookspecs.events import Deny, Inbound, Reply
+from hookline_hookspecs.inbound import Inbound
+from hookline_hookspecs.replies import Reply
+from hookline_hookspecs.verdicts import Deny
 
 from ..engine import Engine
 from ..sessions.context import TERMINAL, idle_context

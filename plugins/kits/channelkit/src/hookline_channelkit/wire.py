@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import ClassVar, Final, Literal
 
 from hookline_hookspecs import Attachment, Audio, Choice
-from hookline_hookspecs.host import Feature
+from hookline_hookspecs.channels import Feature
 
 from .arrivals import Arrival, RemoteFile, Take
 from .errors import Gone, Lost, RetryAfter

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hookline_hookspecs import Storage, StoreError, Usage
-from hookline_hookspecs.host import Row
+from hookline_hookspecs.storage import Row
 from hookline_prices import Prices
 
 from .report import TOKENS, first_moment

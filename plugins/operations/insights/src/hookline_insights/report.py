@@ -9,7 +9,7 @@ from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from hookline_hookspecs import Storage, StoreError, Usage
-from hookline_hookspecs.host import Row
+from hookline_hookspecs.storage import Row
 from hookline_prices import Prices
 
 DAYS, MOST_DAYS = 7, 3650
