@@ -26,7 +26,7 @@ from .verdicts import Answer, Ask, Denial, Deny, Verdict
 from .gateway import WorkDistribution, GatewayHost, GatewayService, RemoteTurnEvent
 from .hooks import HOOKS, SIGNALS, HookSpec, HookSpecs, Kind, MaybeAwaitable, hookimpl
 from .channels import Channel, Feature, features, message_ids
-from .context import Context, Stash
+from .host import Context, Stash
 from .host import Host
 from .network import Http, HttpResponse
 from .offers import Access, ArtifactKeeper, Checkpoints, ToolServers

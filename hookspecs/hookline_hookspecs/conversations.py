@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from .context import Context
+from .host import Context
 from .inbound import Inbound
 from .messages import Message
 from .parts import Command

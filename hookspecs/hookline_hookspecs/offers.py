@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from .context import Context
+    from .host import Context
     from .inbound import Inbound
 
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 from hookline_hookspecs import Session, Step, Storage, Tool, Turn
 from hookline_hookspecs.channels import Channel
-from hookline_hookspecs.context import Context
+from hookline_hookspecs.host import Context
 from hookline_hookspecs.network import Http
 from hookline_hookspecs.paths import Paths
 from hookline_hookspecs.services import ServiceType

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from hookline_hookspecs.context import Stash
 from hookline_hookspecs.errors import Refused
 from hookline_hookspecs.history import Rewrite
+from hookline_hookspecs.host import Stash
 from hookline_hookspecs.inbound import Inbound
 from hookline_hookspecs.learning import Excerpt, Lesson
 from hookline_hookspecs.messages import Message, ToolCall

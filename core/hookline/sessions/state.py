@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hookline_hookspecs import Failure, Inbound, Question, Reply, Usage, crash
-from hookline_hookspecs.context import Stash
+from hookline_hookspecs.host import Stash
 from hookline_hookspecs.inspection import StablePrompt
 from hookline_hookspecs.messages import Message, TextBlock
 from hookline_hookspecs.origins import Origin, merge_origins

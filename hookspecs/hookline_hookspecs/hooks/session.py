@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from .kinds import MaybeAwaitable, spec
 
 if TYPE_CHECKING:
-    from ..context import Context
+    from ..host import Context
     from ..inbound import Audio, Inbound
     from ..prompt import Section
     from ..turns import Session

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from .kinds import MaybeAwaitable, spec
 
 if TYPE_CHECKING:
-    from ..context import Context
+    from ..host import Context
     from ..messages import ToolCall
     from ..prompt import ContextBlock
     from ..questions import Question

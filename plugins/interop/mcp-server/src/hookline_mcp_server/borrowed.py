@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hookline_hookspecs import Host, Inbound, Origin, Session, Tool, ToolError, ToolOutput, Turn
-from hookline_hookspecs.context import Stash
+from hookline_hookspecs.host import Stash
 
 OF_PLUGIN = {"session_search": "session-search", "memory": "memory", "skill_view": "skills"}
 """The tools, and the plugins that bring them."""
