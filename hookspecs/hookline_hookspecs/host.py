@@ -1,4 +1,4 @@
-"""What core offers to plugins: the host, the context of a hook, and their services.
+"""What core offers to plugins: the host, and the context of a hook.
 
 These are protocols, so a plugin can be written and type-checked without importing core.
 """
