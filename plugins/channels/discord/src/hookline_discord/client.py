@@ -15,7 +15,7 @@ from urllib.parse import quote
 import hookline_channelkit as kit
 from hookline_channelkit import InboundEvent, Limits, Rate, RemoteFile, SendOptions
 from hookline_hookspecs import Attachment, Audio, HooklineError, Host, Inbound
-from hookline_hookspecs.host import Feature
+from hookline_hookspecs.channels import Feature
 
 from .config import DiscordConfig
 from .facts import FACTS, FATAL, first_id, invitation

@@ -9,7 +9,7 @@ from enum import Enum
 from typing import ClassVar, Final, Literal
 
 from hookline_hookspecs import Attachment, Audio, Choice
-from hookline_hookspecs.host import Feature
+from hookline_hookspecs.channels import Feature
 
 from .errors import ChatGone, MessageGone, RetryAfter
 from .events import InboundEvent, ReceiveCallback, RemoteFile
