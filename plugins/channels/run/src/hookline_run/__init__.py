@@ -11,18 +11,8 @@ from typing import TYPE_CHECKING
 
 from hookline_hookspecs import NoConfig, Plugin, hookimpl
 
-if TYPE_CHECKING:
-    from hookline_hookspecs.hooks.boot import RegisterCli
-
 __all__ = ["Run"]
 
 
 class Run(Plugin[NoConfig]):
     """Adds the command."""
-
-    @hookimpl
-    def register_cli(self, register: RegisterCli) -> None:
-        """``hookline run``."""
-        from .command import run_on
-
-        register("run", run_on(self.host))

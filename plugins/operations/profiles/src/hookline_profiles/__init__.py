@@ -9,17 +9,9 @@ are imported when the command line is built.
 from __future__ import annotations
 
 from hookline_hookspecs import NoConfig, Plugin, hookimpl
-from hookline_hookspecs.hooks.boot import RegisterCli
 
 __all__ = ["Profiles"]
 
 
 class Profiles(Plugin[NoConfig]):
     """Adds the commands."""
-
-    @hookimpl
-    def register_cli(self, register: RegisterCli) -> None:
-        """Register ``hookline profile …``."""
-        from .commands import Commands
-
-        Commands(self.host.home).register(register)

@@ -1,18 +1,19 @@
-"""``hookline web``: a link that logs a browser in, and a gateway if none runs.
+"""Open Hookline in a browser, and start the gateway if none is running.
 
-Core reads the signature when it builds the command line. Imported only then, because of Typer.
+``hookline web``.
 """
 
 from __future__ import annotations
 
 import json as jsonlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
 import typer
-from hookline_hookspecs import CommandError, Configuration, GatewayWork, Host, Inspection
+from hookline_hookspecs import CommandError, GatewayWork, Host, Inspection
+from hookline_hookspecs.cli import command_line
 from hookline_webkit import GatewayCommand, LoginLink, WebServer
 from hookline_webkit.services import SiteRole
 
@@ -21,6 +22,7 @@ from .logins import CHANNEL
 FAILED, USAGE = 1, 2
 OWNER = "owner"
 """The operator's name on the web."""
+WORKS_WHEN_OFF = True
 NEEDED = ("web-server", "web-ui")
 """The plugins that the command is about."""
 
@@ -59,12 +61,14 @@ class Wish:
         who = {
             "operator": "you, the operator,",
             "person": f"{self.person} (own chats only)",
-            "auditor": f"{self.person} (the audit and the insights only)",
+            "auditor": f"{self.person} (audit log and usage only)",
         }[self.role]
         _say(f"\n{qr_code(link.url)}\n{link.url}\n")
-        _say(f"Logs {who} in: once, within 10 minutes. Whoever has it can use it.")
+        _say(
+            f"This link logs {who} in. It works once, within 10 minutes; anyone who has it can use it."
+        )
         if self.may_open and open_browser(link.url):
-            _say("A browser opens.")
+            _say("Opening a browser.")
 
 
 class Greeter:
@@ -83,44 +87,40 @@ class Greeter:
         self._wish.show(replace(self._link, url=url))
         if self._wish.unnamed:
             names = " and ".join(self._wish.unnamed)
-            _tell(f"On for as long as this runs: {names}. To keep them on:")
+            _tell(f"Switched on while this runs: {names}. To keep them on:")
             _tell(f"  {_enable(self._wish.unnamed)}")
         if sys.stdout.isatty():
-            _tell("The gateway runs until Ctrl+C.")
+            _tell("The gateway runs until you press Ctrl-C.")
 
     async def gateway_stopping(self) -> None:
-        """Nothing is to be done."""
+        """Do nothing."""
 
 
-def web_on(host: Host) -> Callable[..., None]:
-    """Return the command for one home."""
-
-    def web(
-        ctx: typer.Context,
-        no_open: Annotated[bool, typer.Option("--no-open", help="Open no browser.")] = False,
-        json: Annotated[bool, typer.Option("--json", help="JSON.")] = False,
-        person: Annotated[
-            str | None, typer.Option(metavar="NAME", help="A link for NAME: own chats only.")
-        ] = None,
-        role: Annotated[
-            str, typer.Option(help="Of NAME: person, or auditor, who reads the audit alone.")
-        ] = "person",
-    ) -> None:
-        """Print a link that logs a browser in; start the gateway unless it runs."""
-        plugins = host.services[Configuration].effective()["plugins"]
-        off = [name for name in NEEDED if plugins.get(name) is False]
-        if off:
-            raise CommandError(_mend("config.yaml has", off, "off or wrong"), USAGE)
-        unnamed = [name for name in NEEDED if name not in plugins]
-        if role not in ("person", "auditor") or (role == "auditor" and person is None):
-            raise CommandError("--role is person or auditor, and goes with --person NAME", USAGE)
-        given: SiteRole = "auditor" if role == "auditor" else "person"
-        as_: SiteRole = "operator" if person is None else given
-        may_open = not no_open and not json and person is None
-        wish = Wish(OWNER if person is None else person, as_, json, may_open, unnamed)
-        ctx.obj(lambda opened: _web(opened, wish), **{f"plugins.{name}": True for name in unnamed})
-
-    return web
+def web(
+    no_open: Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    person: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="A link for NAME, who sees their own chats only."),
+    ] = None,
+    role: Annotated[
+        str, typer.Option(help="NAME's role: person, or auditor, who only reads the audit log.")
+    ] = "person",
+) -> None:
+    """Print a link that logs a browser in; start the gateway unless it is running."""
+    plugins = command_line().configuration.effective()["plugins"]
+    off = [name for name in NEEDED if plugins.get(name) is False]
+    if off:
+        raise CommandError(_enable_hint("config.yaml has", off, "off or invalid"), USAGE)
+    unnamed = [name for name in NEEDED if name not in plugins]
+    if role not in ("person", "auditor") or (role == "auditor" and person is None):
+        raise CommandError("--role is person or auditor, and needs --person NAME", USAGE)
+    given: SiteRole = "auditor" if role == "auditor" else "person"
+    as_: SiteRole = "operator" if person is None else given
+    may_open = not no_open and not json and person is None
+    wish = Wish(OWNER if person is None else person, as_, json, may_open, unnamed)
+    settings = {f"plugins.{name}": True for name in unnamed}
+    command_line().run(lambda plugin: _web(plugin.host, wish), **settings)
 
 
 async def _web(host: Host, wish: Wish) -> None:
@@ -136,13 +136,13 @@ async def _web(host: Host, wish: Wish) -> None:
         return
     if is_locked(host.home):
         raise CommandError(
-            f"the gateway that runs on {host.home} does not serve the web; run "
-            f"`{_enable(NEEDED)}`, then stop it and start it again",
+            f"the gateway running on {host.home} does not serve the web. Run "
+            f"`{_enable(NEEDED)}`, then restart it",
             FAILED,
         )
     gateway = host.services.get(GatewayCommand)
     if gateway is None:
-        raise CommandError(_mend("this needs", ["gateway"], "on"), FAILED)
+        raise CommandError(_enable_hint("this needs", ["gateway"], "on"), FAILED)
     # Made before, so that access knows its admin and prints no code for the first one.
     link = await server.link(wish.person, wish.role)
     host.services.add(GatewayWork, Greeter(server, wish, link))
@@ -153,12 +153,12 @@ async def _why_no_pages(host: Host) -> str:
     """Why there is no channel ``web``, as a sentence."""
     for row in await host.services[Inspection].plugins():
         if row["name"] == "web-ui" and row["state"] != "missing":
-            return f"plugin web-ui brings no page; {row['reason'] or row['state']}"
-    return f"plugin web-ui is not installed; `{_enable(['web-ui'])}` mends that"
+            return f"plugin web-ui serves no page: {row['reason'] or row['state']}"
+    return f"plugin web-ui is not installed. Run `{_enable(['web-ui'])}`."
 
 
-def _mend(what: str, names: Sequence[str], state: str) -> str:
-    return f"{what} {' and '.join(names)} {state}; `{_enable(names)}` mends that"
+def _enable_hint(what: str, names: Sequence[str], state: str) -> str:
+    return f"{what} {' and '.join(names)} {state}. Run `{_enable(names)}`."
 
 
 def _enable(names: Sequence[str]) -> str:

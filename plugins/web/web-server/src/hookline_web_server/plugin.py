@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from hookline_hookspecs import Check, GatewayWork, Host, Plugin, Route, hookimpl
-from hookline_hookspecs.hooks.boot import RegisterCli
 from hookline_webkit import Branches, WebServer
 
 from .branches import SessionBranches
@@ -39,14 +38,6 @@ class WebServerPlugin(Plugin[WebServerConfig]):
         """Login, logout, health and metrics."""
         for route in self.shared.routes():
             register(route)
-
-    @hookimpl
-    def register_cli(self, register: RegisterCli) -> None:
-        """``hookline web``."""
-        from .cli import web_on
-
-        told = "Open Hookline in a browser: print a link that logs it in, start what serves it."
-        register("web", web_on(self.host), help=told)
 
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:
