@@ -200,7 +200,7 @@ def main() -> None:
     """Measure and print."""
     import os
 
-    from fakes import web
+    from support import web
 
     asked = argparse.ArgumentParser()
     asked.add_argument("--streams", type=int, default=1000)

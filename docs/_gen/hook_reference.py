@@ -11,7 +11,7 @@ import signal_reference
 from hook_users import users
 from hookline_hookspecs import API, HOOKS, HookSpec, HookSpecs, Kind
 from markdown_text import code, docstring, table
-from type_reference import fields
+from module_reference import fields, signature_text
 
 INTRO = f"""# Hooks
 
@@ -132,7 +132,7 @@ def _users(hook: str) -> str:
 
 def _signature(function: object) -> str:
     assert inspect.isfunction(function)
-    return str(inspect.signature(function)).replace("'", "")
+    return signature_text(inspect.signature(function))
 
 
 def _event(hook: HookSpec, function: object) -> str:

@@ -34,7 +34,9 @@ that runs all the same, as one does that sets its plugin up.
 from __future__ import annotations
 
 import inspect
+import os
 import signal
+import subprocess
 import sys
 import threading
 import typing
@@ -185,3 +187,29 @@ def confirm(question: str) -> bool:
     with interruptible():
         answer = sys.stdin.readline()
     return answer.strip().lower() in ("y", "yes")
+
+
+def run_hookline(*words: str, input: str = "") -> str:  # noqa: A002
+    """Run another command on the same home in a process of its own and return what it printed.
+
+    Only a ``def`` command may: while the runtime is open, Hookline refuses commands that change it.
+
+    Args:
+        words: the command, such as ``"config", "set", "--", KEY, VALUE``.
+        input: what it reads from standard input.
+
+    Raises:
+        CommandError: it failed; the text is what it wrote to stderr.
+    """
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "hookline", *words],
+        env=os.environ | {"HOOKLINE_HOME": str(command_line().home)},
+        input=input,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode:
+        raise CommandError(done.stderr.strip().removeprefix("hookline: "), 1)
+    return done.stdout

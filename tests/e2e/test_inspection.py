@@ -7,8 +7,7 @@ from importlib.metadata import metadata
 
 import hookline
 from hookline_hookspecs import HOOKS
-
-from .machine import FIRST_REQUEST_TOKENS, Machine
+from support.machine import FIRST_REQUEST_TOKENS, Machine
 
 
 def test_version_and_usage(machine: Machine) -> None:

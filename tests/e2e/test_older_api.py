@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .machine import Machine
-from .models import openai
+from support.machine import Machine
+from support.model_servers import openai
+
 from .test_third_party import install, outside
 
 __all__ = ["outside"]

@@ -9,9 +9,9 @@ from typing import Any
 
 import httpx2
 import pytest
-from fakes.web import WEB, Site, listening, plugin, web_plugins
 from hookline.testing import Harness, calls
 from hookline_webkit.testing import LISTS
+from support.web import WEB, Site, listening, plugin, web_plugins
 
 NAMES = ("memory", "user-model", "skills", "insights", "scheduler", "inspect", "configure")
 MAIN = ("Sessions", "Plugins", "Insights", "Memory", "Skills", "Schedule", "People", "Doctor")

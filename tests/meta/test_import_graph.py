@@ -12,7 +12,7 @@ from meta.tree import CORE, HOOKSPECS, Dist, dists
 ROOMS = (
     "clock text home tasks",
     "config/ model plain drivers load choose",
-    "bus/ watchdog implementation deadline signals bus",
+    "bus/ monitor deadline implementation signals bus",
     "store/ codec journal absent",
     "engine",
     "sessions/ state prompt history context manager",

@@ -14,8 +14,8 @@ import anthropic
 import httpx2
 import openai
 import pytest
-from fakes.serving import serving
 from hookline_providerkit import Sender
+from support.serving import serving
 
 WIRES = [openai, anthropic]
 LOST, LATE = 0, 1

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from fakes import nursery
+from support import nursery
 
 
 @pytest.fixture

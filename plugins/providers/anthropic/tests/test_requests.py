@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from fakes.anthropic_server import Reply, Use
 from hookline_anthropic import AnthropicProvider
 from hookline_hookspecs import (
     AuthError,
@@ -23,6 +22,7 @@ from hookline_hookspecs import (
 )
 from hypothesis import given
 from hypothesis import strategies as st
+from support.anthropic_server import Reply, Use
 
 from .conftest import LOOK, MakeTalk, request
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import httpx2
 import pytest
-from fakes.web import WEB, Site, listening, web_plugins
 from hookline.testing import Harness
 from hookline_hookspecs import Check, HooklineError
 from hookline_web_server import WebServerConfig
 from pydantic import ValidationError
+from support.web import WEB, Site, listening, web_plugins
 
 from .conftest import Serve
 

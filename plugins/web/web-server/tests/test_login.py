@@ -7,10 +7,10 @@ from typing import Any
 
 import httpx2
 import pytest
-from fakes.web import Site
 from hookline_hookspecs import HooklineError
 from hookline_web_server.answers import local
 from hookline_webkit import People
+from support.web import Site
 
 from .conftest import Serve, raw
 

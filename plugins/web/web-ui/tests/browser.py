@@ -18,7 +18,7 @@ from typing import Any
 from uuid import uuid4
 
 import httpx2
-from fakes import nursery
+from support import nursery
 
 PATIENCE = 60
 """Seconds until a test gives up; none waits for it to pass."""

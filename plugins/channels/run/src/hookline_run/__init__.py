@@ -7,12 +7,10 @@ terminal, :mod:`.stdin` what comes through a pipe, and :mod:`.pictures` what ``-
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from hookline_hookspecs import NoConfig, Plugin, hookimpl
+from hookline_hookspecs import NoConfig, Plugin
 
 __all__ = ["Run"]
 
 
 class Run(Plugin[NoConfig]):
-    """Adds the command."""
+    """Its command is an entry point; the plugin switches it on and off."""

@@ -7,10 +7,10 @@ homes and changes nothing there; :mod:`.moving` hands what was read to whoever o
 
 from __future__ import annotations
 
-from hookline_hookspecs import NoConfig, Plugin, hookimpl
+from hookline_hookspecs import NoConfig, Plugin
 
 __all__ = ["Migrate"]
 
 
 class Migrate(Plugin[NoConfig]):
-    """Adds the commands."""
+    """Its commands are entry points; the plugin switches them on and off."""

@@ -1,7 +1,7 @@
 """Import another agent's home, and undo that.
 
-``hookline migrate``. The commands are ``def``: what is changed through other commands comes before the
-runtime is open, because its process may start none.
+``hookline migrate``. What other commands have to change comes before the runtime is open, because
+an open runtime may start none of them.
 """
 
 from __future__ import annotations

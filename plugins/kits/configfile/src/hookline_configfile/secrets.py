@@ -11,7 +11,7 @@ MASK = "********"
 NO_KEY = "none"
 PRIVATE_KEY = "-----BEGIN "
 SPACE_AROUND = "begins or ends with a space or the end of a line, which is left out."
-SHORTEST_SECRET = 6
+SHORTEST_SECRET = 8
 SECRET_NAME = re.compile(
     r"(api[-_]?keys?|tokens?|secrets?|passwor[dt]|passwd|passphrase|credentials?|authorization|_key)$",
     re.I,

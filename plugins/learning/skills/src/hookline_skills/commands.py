@@ -132,7 +132,7 @@ async def install(
         bool, typer.Option("--lenient", help="Install even if validation fails.")
     ] = False,
 ) -> None:
-    """Install from a folder, an archive or an https git address, after validating and scanning it."""
+    """Validate, scan and install a skill from a folder, an archive or an https git address."""
     from .installing import Installer, Wish
 
     parts = plugin.parts

@@ -216,8 +216,8 @@ def _tell(done: Restored, home: Path, there: str) -> None:
         )
     if DUMP in done.manifest.files:
         _say(
-            "The database has to be restored separately: stop all processes that use it, then run `pg_restore "
-            f"--clean --if-exists --no-owner --dbname ADDRESS {home / DUMP}` restores it."
+            "Restore the database separately: stop all processes that use it, then run "
+            f"`pg_restore --clean --if-exists --no-owner --dbname ADDRESS {home / DUMP}`."
         )
     if not done.manifest.secrets and not (home / ".env").exists():
         _say(f"The backup has no secrets. Put your keys into {home / '.env'}.")

@@ -140,8 +140,8 @@ def _no_plugin(name: str) -> str:
             "`hookline plugins list` shows all plugins."
         )
     return (
-        f"there is no plugin {name}. `hookline plugins list` shows all plugins. To install one that "
-        "is not Hookline's own, run `hookline plugins install SPEC`."
+        f"there is no plugin {name}. `hookline plugins list` shows all plugins. To install "
+        "one that is not Hookline's own, run `hookline plugins install SPEC`."
     )
 
 

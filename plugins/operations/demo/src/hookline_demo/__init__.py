@@ -5,10 +5,10 @@ The command is in ``command``, its stories in ``stories``; both are imported whe
 
 from __future__ import annotations
 
-from hookline_hookspecs import NoConfig, Plugin, hookimpl
+from hookline_hookspecs import NoConfig, Plugin
 
 __all__ = ["Demo"]
 
 
 class Demo(Plugin[NoConfig]):
-    """Adds the command ``demo``."""
+    """Its command is an entry point; the plugin switches it on and off."""

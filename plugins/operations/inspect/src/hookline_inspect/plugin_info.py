@@ -40,7 +40,7 @@ def print_list(every: Iterable[Mapping[str, Any]], json: bool) -> None:
         if row["reason"] and row["state"] != "off":
             out(folded(f"{row['name']}: {row['reason']}", 2))
     if missing := not_installed():
-        told = f"Not installed: {', '.join(missing)}. Run `hookline plugins enable NAME` to install one."
+        told = f"Not installed: {', '.join(missing)}. To install: hookline plugins enable NAME"
         out(folded(told, 2))
 
 

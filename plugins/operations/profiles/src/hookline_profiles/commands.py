@@ -48,7 +48,7 @@ def create(
         )
     first = "" if clone else " init"
     typer.echo(
-        f"Use it once with `hookline -p {name}{first}`, or always with `hookline profile use {name}`."
+        f"Use it once with `hookline -p {name}{first}`, or always: `hookline profile use {name}`."
     )
 
 

@@ -5,10 +5,10 @@ The command is in ``command``, what makes a name good in ``naming``, the files i
 
 from __future__ import annotations
 
-from hookline_hookspecs import NoConfig, Plugin, hookimpl
+from hookline_hookspecs import NoConfig, Plugin
 
 __all__ = ["Scaffold"]
 
 
 class Scaffold(Plugin[NoConfig]):
-    """Adds the command ``plugins new``."""
+    """Its command is an entry point; the plugin switches it on and off."""

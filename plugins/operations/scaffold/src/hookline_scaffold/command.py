@@ -39,7 +39,7 @@ def new(
     ] = None,
     kind: Annotated[KindName, typer.Option(help="What kind of plugin.")] = "plugin",
 ) -> None:
-    """Create a repository for a plugin of your own, with code, tests, README, lint, types and CI."""
+    """Create a repository for your plugin, with code, tests, README, lint, types and CI."""
     try:
         names = named(name)
         folder = _folder(names, directory)

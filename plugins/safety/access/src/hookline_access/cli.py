@@ -81,9 +81,7 @@ async def approve(
     if ":" in code:
         who = _person(code)
         if who.user_id == EVERYBODY or not await plugin.door.let_in(who, TERMINAL, role):
-            _stop(
-                f"{on_one_line(code)} cannot be let in: blocked, or not a single person. See `hookline pairing list`"
-            )
+            _stop(f"{on_one_line(code)} is blocked or not one person. See `hookline pairing list`")
         _say(_let_in(code, role))
         return
     found = await plugin.door.approve(typed(code, PAIRING) or "", TERMINAL, role)

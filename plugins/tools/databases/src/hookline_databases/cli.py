@@ -59,7 +59,7 @@ def _row(plugin: Databases, name: str) -> dict[str, Any]:
 
 @app.command("test")
 @with_plugin
-async def test_database(plugin: Databases, name: Name, json: Json = False) -> None:
+async def check(plugin: Databases, name: Name, json: Json = False) -> None:
     """Connect to a database and report what is wrong."""
     row: dict[str, Any] = {"name": name, "ok": True}
     try:

@@ -64,9 +64,7 @@ class Wish:
             "auditor": f"{self.person} (audit log and usage only)",
         }[self.role]
         _say(f"\n{qr_code(link.url)}\n{link.url}\n")
-        _say(
-            f"This link logs {who} in. It works once, within 10 minutes; anyone who has it can use it."
-        )
+        _say(f"This link logs {who} in, once, within 10 minutes. Anyone who has it can use it.")
         if self.may_open and open_browser(link.url):
             _say("Opening a browser.")
 

@@ -1,4 +1,4 @@
-"""Check whether the gateway is running; exit with 0 if it is, else 1.
+"""Check whether the gateway is running: exit code 0 or 1.
 
 ``hookline health``.
 """

@@ -1,7 +1,7 @@
 """Show, check and change the configuration.
 
-``hookline config``. The commands run without the store, and also where config.yaml keeps Hookline from
-starting.
+``hookline config``. The commands need no store, and run also where config.yaml keeps Hookline
+from starting.
 """
 
 from __future__ import annotations
