@@ -73,19 +73,21 @@ class LazyCommands(Mapping[str, Any]):
         return len(self.summaries())
 
     def summaries(self) -> dict[str, str]:
-        """The line of help of each command whose plugin is on."""
+        """The line of help of each command that can run."""
         self._catalog.complete()
-        found: dict[str, list[str]] = {}
+        words: dict[str, list[str]] = {}
         own = self._own_group()
         shown = {name: one.get_short_help_str(200) for name, one in own.items() if not one.hidden}
         for entry in self._catalog.below(self._prefix):
-            if self._catalog.is_on(entry):
+            if self._catalog.can_run(entry):
                 word, _, rest = entry.name[len(self._prefix) :].strip().partition(" ")
-                found.setdefault(word, []).append(rest.partition(" ")[0])
-        for word, rest in found.items():
-            entry = self._catalog.find(f"{self._prefix} {word}".strip())
-            is_on = entry is not None and self._catalog.is_on(entry)
-            shown[word] = entry.summary if entry and is_on else ", ".join(dict.fromkeys(rest))
+                words.setdefault(word, []).append(rest.partition(" ")[0])
+        for word, below in words.items():
+            named = self._catalog.find(f"{self._prefix} {word}".strip())
+            if named is not None and self._catalog.can_run(named):
+                shown[word] = named.summary
+            else:
+                shown[word] = ", ".join(dict.fromkeys(below))
         return shown
 
     def __getitem__(self, word: str) -> Any:
@@ -119,7 +121,7 @@ class LazyCommands(Mapping[str, Any]):
         return self._group(name, entry) if below and is_group(command) else command
 
     def _group(self, name: str, entry: CommandEntry | None) -> CommandGroup:
-        commands = LazyCommands(self._catalog, name, self._selected)
+        commands: Any = LazyCommands(self._catalog, name, self._selected)
         summary = entry.summary if entry is not None else ", ".join(commands)
         return CommandGroup(
             name=name.split()[-1], commands=commands, help=summary, no_args_is_help=True, rich_markup_mode=None

@@ -194,15 +194,15 @@ def source_of(module: str) -> str:
         doc = sys.modules[module].__doc__ or ""
         works = getattr(sys.modules[module], "WORKS_WHEN_OFF", False)
         return f'"""{doc}"""\nWORKS_WHEN_OFF = {works}\n'
-    name, path = "", None
+    name, path, loader = "", None, None
     for part in module.split("."):
         name = f"{name}.{part}" if name else part
         specs = (finder.find_spec(name, path) for finder in sys.meta_path)
         spec = next((found for found in specs if found is not None), None)
-        if spec is None or spec.loader is None:
+        if spec is None:
             return ""
-        path = spec.submodule_search_locations
-    get_source = getattr(spec.loader, "get_source", None)
+        path, loader = spec.submodule_search_locations, spec.loader
+    get_source = getattr(loader, "get_source", None)
     try:
         return (get_source(name) or "") if get_source is not None else ""
     except (ImportError, OSError, SyntaxError, UnicodeDecodeError):

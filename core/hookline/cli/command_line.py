@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hookline_hookspecs import CommandError, Configuration, HooklineError
 from hookline_hookspecs.cli import InstalledCommand
 
-from hookline.config import ConfigError, Loaded, PluginEntry, load
+from hookline.config import ConfigError, PluginEntry, load
 from hookline.home import environment, find_home, removed
 
 from .catalog import Catalog, CommandEntry, installed_commands
@@ -43,12 +44,13 @@ class CoreCommandLine:
     def __init__(self) -> None:
         self.running: CommandEntry | None = None
         self.config_error: ConfigError | None = None
+        self._invalid: ConfigError | None = None
         try:
             self._loaded = load(find_home(), environment())
-            self._invalid: ConfigError | None = None
         except ConfigError as error:
             self._loaded = load(Path(__file__).parent, {})  # the defaults: this folder has no config
             self._invalid = self.config_error = error
+        self._stamp = _config_stamp()
         self._runtime: Runtime | None = None
         self.catalog = Catalog(installed_commands(), self._loaded.plugins, self._register_more, err)
 
@@ -75,10 +77,19 @@ class CoreCommandLine:
         return self.catalog.describe()
 
     def plugin(self) -> Any:
-        """The running command's plugin, before ``setup``."""
+        """The running command's plugin, before ``setup``.
+
+        A command that works while its plugin is off gets it also where config.yaml says off.
+        """
         name = self._plugin_name()
-        self._loaded = self._switched_on(self._loaded, name)
-        plugins = self._prepared().plugins
+        entry = self._loaded.plugins.get(name)
+        if entry is not None and not entry.enabled and self.running is not None and self.running.works_when_off:
+            from hookline.runtime import Runtime
+
+            plugins = Runtime(replace(self._loaded, plugins={name: PluginEntry(name)}), find_home()).plugins
+        else:
+            self._switch_on(name)
+            plugins = self._prepared().plugins
         plugins.load([name])
         return _usable(name, plugins.loadings.get(name)).plugin
 
@@ -100,7 +111,7 @@ class CoreCommandLine:
         settings: dict[str, object] | None = None,
     ) -> T:
         """Open the runtime and await ``work`` in it. Raises ``CommandError``."""
-        if self._invalid is not None:
+        if self._invalid is not None and self._stamp == _config_stamp():
             self.config_error = None
             raise CommandError(str(self._invalid))
         try:
@@ -116,10 +127,10 @@ class CoreCommandLine:
     def _ready(self, plugin: str, settings: dict[str, object]) -> Runtime:
         """The runtime, with the home made, to be opened. Raises ``CommandError`` and ``ConfigError``."""
         overrides = {key: value for key, value in settings.items() if value is not None}
-        if overrides:
+        if overrides or self._stamp != _config_stamp():  # the command has changed the config itself
             self._loaded = load(find_home(), environment(), overrides)
             self._runtime = None
-        self._loaded = self._switched_on(self._loaded, plugin)
+        self._switch_on(plugin)
         removed.update(own_process("enclose", self._loaded.path, self._loaded.secrets) or {})
         for warning in self._loaded.warnings:
             err(f"hookline: warning: {warning}")
@@ -145,14 +156,10 @@ class CoreCommandLine:
             raise CommandError("this command belongs to no plugin, so there is nothing it can open")
         return self.running.plugin
 
-    def _switched_on(self, loaded: Loaded, plugin: str) -> Loaded:
-        """The config, in which the plugin of a command that works when it is off is on.
-
-        One that config.yaml switches off stays off.
-        """
-        if plugin and plugin not in loaded.plugins:
-            loaded.plugins[plugin] = PluginEntry(plugin)
-        return loaded
+    def _switch_on(self, plugin: str) -> None:
+        """Switch on the plugin of a command that works while it is off, unless config.yaml says off."""
+        if plugin and plugin not in self._loaded.plugins:
+            self._loaded.plugins[plugin] = PluginEntry(plugin)
 
     def _register_more(self, catalog: Catalog) -> None:
         """Call ``register_cli`` of the plugins that config names."""
@@ -162,6 +169,18 @@ class CoreCommandLine:
         runtime = self._prepared()
         runtime.plugins.load(names)
         register_commands(catalog, runtime, self)
+
+
+def _config_stamp() -> list[tuple[int, int] | None]:
+    """What changes when config.yaml or .env does."""
+    stamps: list[tuple[int, int] | None] = []
+    for name in ("config.yaml", ".env"):
+        try:
+            found = (find_home() / name).stat()
+            stamps.append((found.st_mtime_ns, found.st_size))
+        except OSError:
+            stamps.append(None)
+    return stamps
 
 
 async def _in_runtime(runtime: Runtime, work: Callable[[Runtime], Coroutine[Any, Any, T]]) -> T:

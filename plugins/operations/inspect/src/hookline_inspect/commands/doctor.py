@@ -77,8 +77,8 @@ async def checked(host: Host, *, offline: bool) -> list[Row]:
     rows = [await run_check(plugin, check, offline) for plugin, check in host.registered(Check)]
     if offline:
         return rows
-    from .key import try_key
-    from .local import found_check, is_model_here
+    from ..key import try_key
+    from ..local import found_check, is_model_here
 
     if all(row["ok"] for row in rows if row["name"] == "model"):
         rows.append(await run_check("inspect", Check("key", partial(try_key, host)), offline))

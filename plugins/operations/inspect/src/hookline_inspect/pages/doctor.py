@@ -10,7 +10,7 @@ from hookline_hookspecs import Check, Host
 from hookline_webkit import Action, Actions, Badge, Code, Part, Row, Table, Text, View, When
 from hookline_webkit.requests import RequestLike
 
-from ..doctor import checked, run_check
+from ..commands.doctor import checked, run_check
 from ..listing import every_plugin
 
 SECONDS = 15.0
