@@ -90,7 +90,7 @@ def test_doctor_runs_every_check_and_fails_if_one_does(harness: Make) -> None:
     lines = h.cli("doctor").stdout.splitlines()
     assert "ok   checked: hinted: unset (optional: set it)" in lines
     assert "FAIL checked: raises: the check failed: list index out of range → see the log" in lines
-    assert "to mend; how stands behind each →." in lines[-1]
+    assert "problem" in lines[-1]
 
 
 @pytest.mark.parametrize("command", ["doctor --offline", "plugins list"])
@@ -126,7 +126,7 @@ def test_plugins_are_listed_with_what_they_do(
     lines = harness(Inspect, Notes).cli("plugins list").stdout.splitlines()
     (row,) = [line for line in lines if line.startswith("titles ")]
     assert row.split(maxsplit=2)[1:] == ["off", "names a conversation after the second message."]
-    assert lines[-1] == "Not installed: telegram. `hookline plugins enable NAME` brings one."
+    assert lines[-1] == "Not installed: telegram. Run `hookline plugins enable NAME` to install one."
 
 
 # hooks
@@ -266,7 +266,7 @@ def test_purge_needs_a_yes(harness: Make, data: Run, run: Run, refused: Run) -> 
     code, sentence = refused(h, "purge", name="notes")
     assert (code, "--yes" in sentence) == (2, True)
     assert data(h, "info", name="notes")["storage"]["values"] == 1
-    assert run(h, "purge", name="notes", yes=True) == "What notes stored is gone.\n"
+    assert run(h, "purge", name="notes", yes=True) == "Deleted what notes had stored.\n"
     assert data(h, "info", name="notes")["storage"]["values"] == 0
 
 
@@ -331,7 +331,7 @@ def test_the_list_of_sessions_fits_the_terminal(
 
 
 def test_a_fresh_home_has_no_session(harness: Make, run: Run) -> None:
-    assert run(harness(Inspect), "sessions", action="list") == "No session yet.\n"
+    assert run(harness(Inspect), "sessions", action="list") == "There are no sessions yet.\n"
 
 
 def test_limits_and_several_words(harness: Make, data: Run, run: Run) -> None:

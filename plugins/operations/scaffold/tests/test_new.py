@@ -306,6 +306,6 @@ def test_a_fault_half_way_leaves_nothing(here: Path, most_bytes: int, directory:
     done = run(here, *words)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (
-        f"hookline: {directory} could not be made: File too large; nothing was left\n"
+        f"hookline: {directory} could not be made: File too large. Nothing was left behind\n"
     )
     assert set(here.rglob("*")) == before
